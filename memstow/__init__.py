@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from memstow.planner.formats.tflite.reordering import reorder_model as reorder_model
     from memstow.planner.graph.program import lower_graph as lower_graph
+    from memstow.planner.loops import loops as loops, write_loops as write_loops
     from memstow.planner.model.digest import digest as digest
     from memstow.planner.model.errors import (
         DeclinedError as DeclinedError,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         View as View,
         Window as Window,
     )
+    from memstow.planner.model.loops import Loops as Loops
     from memstow.planner.model.options import Options as Options
     from memstow.planner.model.plan import (
         Certificate as Certificate,
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
         ReuseCost as ReuseCost,
     )
     from memstow.planner.model.target import Target as Target
+    from memstow.planner.model.tiling import Tiling as Tiling, TilingOptions as TilingOptions
     from memstow.planner.place.places import Places as Places, place as place
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
     from memstow.planner.targets.target import retarget as retarget
     from memstow.planner.tflm.carried_plan import carried_plan as carried_plan
     from memstow.planner.tflm.planned_model import planned_model as planned_model
+    from memstow.planner.tiling.tile import tile as tile, tile_all as tile_all
     from memstow.planner.verify import (
         Claim as Claim,
         Code as Code,
@@ -94,6 +98,10 @@ if TYPE_CHECKING:
         Violation as Violation,
         judge as judge,
         verify as verify,
+    )
+    from memstow.planner.verify.tilings import (
+        TilingVerdict as TilingVerdict,
+        verify_tiling as verify_tiling,
     )
 
 __version__ = "0.1.0"
@@ -113,6 +121,7 @@ _HOMES: Final = {
     "memstow.planner.front.documents": ("read_front", "write_front"),
     "memstow.planner.front.front": ("front",),
     "memstow.planner.graph.program": ("lower_graph",),
+    "memstow.planner.loops": ("loops", "write_loops"),
     "memstow.planner.model.graph": (
         "Alternative",
         "Graph",
@@ -135,6 +144,7 @@ _HOMES: Final = {
         "UnknownSolverError",
     ),
     "memstow.planner.model.events": ("Bound", "Event", "Incumbent", "Listener", "OnBetter", "Phase"),
+    "memstow.planner.model.loops": ("Loops",),
     "memstow.planner.model.options": ("Options",),
     "memstow.planner.model.plan": (
         "Certificate",
@@ -157,6 +167,7 @@ _HOMES: Final = {
         "Reserved",
         "ReuseCost",
     ),
+    "memstow.planner.model.tiling": ("Tiling", "TilingOptions"),
     "memstow.planner.place.places": ("Places", "place"),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
@@ -165,6 +176,7 @@ _HOMES: Final = {
     "memstow.planner.targets.target": ("retarget",),
     "memstow.planner.tflm.carried_plan": ("carried_plan",),
     "memstow.planner.tflm.planned_model": ("planned_model",),
+    "memstow.planner.tiling.tile": ("tile", "tile_all"),
     "memstow.planner.verify": (
         "Claim",
         "Code",
@@ -175,6 +187,7 @@ _HOMES: Final = {
         "judge",
         "verify",
     ),
+    "memstow.planner.verify.tilings": ("TilingVerdict", "verify_tiling"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from memstow.solvers import instance as _instance
 from memstow.solvers import stripes as _stripes
+from memstow.solvers import recompute as _recompute
 from memstow.solvers.order import instance as _order
 from memstow.solvers.solver import HintPlace, Term
 
@@ -382,3 +383,40 @@ def place_columns(
     placements: int,
     budget: Budget,
 ) -> PlacedColumns: ...
+
+class Rehearsed:
+    """A run of a program in little memory."""
+
+    @property
+    def runs(self) -> list[int]: ...
+    @property
+    def copies(self) -> list[tuple[int, int, int]]: ...
+    @property
+    def peak(self) -> int: ...
+    @property
+    def cost(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+
+class Moment:
+    """The least that one moment takes."""
+
+    @property
+    def price(self) -> int: ...
+    @property
+    def held(self) -> int: ...
+    @property
+    def cost(self) -> int: ...
+    @property
+    def kept(self) -> list[int]: ...
+
+class RecomputeProgram:
+    """A program whose operators may run again."""
+
+    def __init__(self, arrays: _recompute.RecomputeArrays) -> None: ...
+    def rehearse(
+        self, limit: int, weights: Sequence[float], far: float, indirect: float, polished: bool
+    ) -> Rehearsed: ...
+    def cheapest(
+        self, op: int, before: Sequence[bool], after: Sequence[bool], byte_price: int, cost_price: int
+    ) -> Moment: ...

@@ -184,7 +184,7 @@ class Naive:
         self.leaves = {name for name in self.out if name in self.graph.outputs or name not in read}
         self.inside = [name for name in self.out if name not in self.leaves]
         self.strips = [self.columns(a, b) for a, b in self.bounds()]
-        self.steps = [list(self.run(columns)) for columns in self.strips]
+        self.steps = [list(self.run()) for _ in self.strips]
 
     def extent(self, place: int) -> tuple[int, int]:
         """Rows and columns: of a reduction, those of its image."""
@@ -229,18 +229,17 @@ class Naive:
                     found[self.place[name]] |= set(self.needs(place, name, 1, begin, end))
         return [(min(it), max(it) + 1) if it else (0, 0) for _, it in sorted(found.items())]
 
-    def run(self, columns: list[Range]) -> Iterator[Step]:
+    def run(self) -> Iterator[Step]:
         """The rows of a strip in the order of the contract."""
         made = [0] * len(self.out)
         last = len(self.out) - 1
-        active = [begin < end for begin, end in columns]
 
         def make(place: int) -> Iterator[Step]:
             row = made[place]
             reads = {}
             for name in self.images[place]:
                 maker = self.place.get(name)
-                if maker is None or not active[maker]:
+                if maker is None:
                     continue
                 rows = self.needs(place, name, 0, row, row + 1)
                 while made[maker] < rows.stop:
@@ -252,11 +251,10 @@ class Naive:
         height = self.extent(last)[0]
         for row in range(height):
             for place in range(last):
-                if active[place] and (self.out[place] in self.leaves or self.reduces[place]):
+                if self.out[place] in self.leaves or self.reduces[place]:
                     while made[place] < (row + 1) * self.extent(place)[0] // height:
                         yield from make(place)
-            if active[last]:
-                yield from make(last)
+            yield from make(last)
 
     def widest(self, name: str) -> int:
         return max(end - begin for begin, end in (strip[self.place[name]] for strip in self.strips))

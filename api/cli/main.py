@@ -26,6 +26,7 @@ COMMANDS: Final = (
     "view",
     "inspect",
     "convert",
+    "tile",
     "generate",
     "bench",
     "solvers",

@@ -101,3 +101,44 @@ VERDICT_SCHEMA: Final[JsonObject] = {
         },
     },
 }
+
+_WHOLE: Final = {"type": "integer"}
+_TILE: Final[JsonObject] = {
+    "type": "object",
+    "properties": dict.fromkeys(("channels", "rows", "columns", "inputs"), _WHOLE),
+}
+_TILING: Final[JsonObject] = {
+    "type": "object",
+    "description": "docs/tiling.md describes the members.",
+    "required": ["operator", "pool", "capacity", "why_not", "needs", "bound", "least", "complete", "tile"],
+    "properties": {
+        "operator": {"type": "string"},
+        "type": _NULLABLE_TEXT,
+        "pool": {"type": "string"},
+        "capacity": _WHOLE,
+        "home": _NULLABLE_TEXT,
+        "why_not": _NULLABLE_TEXT,
+        **dict.fromkeys(("needs", "bound", "least"), _NULLABLE_WHOLE),
+        "complete": {"type": "boolean"},
+        "tile": {"anyOf": [_TILE, {"type": "null"}]},
+        "loops": {"type": "array", "items": {"enum": ["channels", "rows", "columns", "inputs"]}},
+        **dict.fromkeys(("tiles", "bytes", "l1"), _WHOLE),
+        "buffers": {"type": "array", "items": {"type": "object"}},
+        "plan": {"$ref": "#/components/schemas/Plan"},
+    },
+}
+TILINGS_SCHEMA: Final[JsonObject] = {
+    "anyOf": [
+        _TILING,
+        {
+            "type": "object",
+            "required": ["tilings", "tiled", "bytes", "least"],
+            "properties": {
+                "tilings": {"type": "array", "items": _TILING},
+                "tiled": _WHOLE,
+                "bytes": _WHOLE,
+                "least": _WHOLE,
+            },
+        },
+    ]
+}

@@ -28,7 +28,12 @@ MEDIA_TYPES: Final = {
 }
 SOURCE_CODE: Final = "text/plain; charset=utf-8"
 """The media type of plans as source code."""
-_MEDIA_TYPES_OF_PLANS: Final = {"json": "application/json", "svg": "image/svg+xml"}
+_MEDIA_TYPES_OF_PLANS: Final = {
+    "json": "application/json",
+    "svg": "image/svg+xml",
+    "loops": f"{_VENDOR}loops+json",
+    "loops-picture": "image/svg+xml",
+}
 """Of what is in no media type as a problem."""
 
 

@@ -150,3 +150,27 @@ JOB: Final[JsonObject] = {
     "solver": "greedy lowest/size",
     "error": None,
 }
+TILING: Final[JsonObject] = {
+    "tilings": [
+        {
+            "operator": "conv",
+            "type": None,
+            "pool": "memory",
+            "capacity": 4096,
+            "home": None,
+            "unit": 1,
+            "why_not": "the shape or the type of 'sound' is not known",
+            "needs": None,
+            "bound": None,
+            "least": None,
+            "whole": None,
+            "complete": True,
+            "looked_at": 0,
+            "replayed": False,
+            "tile": None,
+        }
+    ],
+    "tiled": 0,
+    "bytes": 0,
+    "least": 0,
+}

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from memstow.api.http.errors import MEDIA_TYPE
-from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, VERDICT_SCHEMA
+from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, TILINGS_SCHEMA, VERDICT_SCHEMA
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, media_type_of_plan
 from memstow.api.http.samples import CSV, GRAPH, PLANS_FOR_OTHERS, PROBLEM, SVG, XLA_DUMP
 from memstow.api.operations.requests import MODEL_FORMATS
@@ -72,7 +72,12 @@ WITHOUT_KEY: Final[JsonObject] = {"security": []}
 
 def schemas() -> JsonObject:
     """The schemas that operations refer to."""
-    found: JsonObject = {"ProblemDocument": PROBLEM_DOCUMENT, "Job": JOB_SCHEMA, "Verdict": VERDICT_SCHEMA}
+    found: JsonObject = {
+        "ProblemDocument": PROBLEM_DOCUMENT,
+        "Job": JOB_SCHEMA,
+        "Verdict": VERDICT_SCHEMA,
+        "Tilings": TILINGS_SCHEMA,
+    }
     for name, model in _MODELS.items():
         made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
         found |= made.pop("$defs", {})

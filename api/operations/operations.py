@@ -25,6 +25,7 @@ from memstow.api.operations.requests import (
     RewritePlanRequest,
     SolveFrontRequest,
     SolveRequest,
+    TileRequest,
     VerifyRequest,
     WriteFrontRequest,
 )
@@ -187,6 +188,15 @@ def _convert(request: ConvertRequest, most_choices: int | None) -> Document:
     return Document(formats.write_graph(document), request.to)
 
 
+def _tile(request: TileRequest, most_choices: int | None) -> Document:
+    if most_choices is not None:
+        # It looks at many combinations, which no number of choices tells.
+        raise TooManyChoicesError
+    from memstow.api.operations.tilings import tiles_of
+
+    return _json_document(tiles_of(request))
+
+
 def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Document:
     plan = plan_from_bytes(request.plan)
     if plan.status not in PLANNED:
@@ -197,11 +207,12 @@ def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Docu
             raise TooManyChoicesError
         model = written(request.model or b"", plan, plan_forms.flags_of(request.to))
         return Document(model, plan_forms.MODEL)
-    problem = problem_of(document_from(request.problem), plan)
+    document = document_from(request.problem)
+    problem = problem_of(document, plan)
     _require_few(problem, most_choices)
     if most_choices is not None and plan_forms.takes_long(problem, request.to):
         raise TooManyChoicesError
-    return Document(plan_forms.write(problem, plan, request.to), request.to)
+    return Document(plan_forms.write(document, plan, request.to), request.to)
 
 
 def _require_no_model(form: BodyForm, most_choices: int | None) -> None:
@@ -225,6 +236,7 @@ READ_BATCH: Final = Operation("read_batch", ReadBatchRequest, ValidatedBatch, _r
 VERIFY: Final = Operation("verify", VerifyRequest, Document, _verify)
 INSPECT: Final = Operation("inspect", InspectRequest, Document, _inspect)
 CONVERT: Final = Operation("convert", ConvertRequest, Document, _convert)
+TILE: Final = Operation("tile", TileRequest, Document, _tile)
 REWRITE_PLAN: Final = Operation("rewrite_plan", RewritePlanRequest, Document, _rewrite_plan)
 
 SOLVE_FRONT: Final = Operation("solve_front", SolveFrontRequest, SolveResult, _solve_front)
@@ -240,6 +252,7 @@ OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
         VERIFY,
         INSPECT,
         CONVERT,
+        TILE,
         REWRITE_PLAN,
         WRITE_FRONT,
     )

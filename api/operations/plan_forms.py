@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qs, urlencode
 
+from memstow.api.operations.documents import problem_of
 from memstow.api.operations.models import FLAGS
-from memstow.planner import exports, formats
+from memstow.planner import exports, formats, loops
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, sections_of
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.messages import wrong_type
@@ -24,7 +26,8 @@ MODEL: Final = "tflite"
 """Not the plan, but the TensorFlow Lite model that came with the request, written again as its plan says."""
 PICTURE: Final = "svg"
 """The plan as a drawing."""
-_OF_SOURCE: Final = ("prefix", "section", "header")
+_PREFIX: Final = "prefix"
+_OF_SOURCE: Final = (_PREFIX, "section", "header")
 PARAMETERS: Final = (*_OF_SOURCE, *FLAGS)
 """Of a query: how the names in source code begin, and where it goes; what of the plan is in a model."""
 
@@ -34,21 +37,29 @@ _MOST_AT_ONCE: Final = 2000
 
 def names() -> tuple[str, ...]:
     """The formats a plan is returned in."""
-    return (*formats.plan_names(), *exports.names(), PICTURE, MODEL)
+    return (*formats.plan_names(), *exports.names(), *loops.names(), PICTURE, MODEL)
 
 
 def form_of(name: str, query: Query) -> str:
     """The form as a text, with what the query says about it; InputError where the parts do not make one."""
-    used = _OF_SOURCE if name in exports.names() else FLAGS if name == MODEL else ()
+    used = _used_by(name)
     for given in PARAMETERS:
         if given in query and given not in used:
             of = MODEL if given in FLAGS else f"source code: {', '.join(exports.names())}"
+            of += f", {loops.HEADER}" if given == _PREFIX else ""
             raise InputError.single("unused_parameter", f"query.{given}", f"it is for {of}; leave it out")
     if name == MODEL:
         parameters = [(flag, "true") for flag in FLAGS if _is_set(flag, query)]
     else:
         parameters = _source_parameters(query) if used else []
     return f"{name}?{urlencode(parameters, errors='surrogatepass')}" if parameters else name
+
+
+def _used_by(name: str) -> tuple[str, ...]:
+    """The parameters that a form may have."""
+    if name in exports.names():
+        return _OF_SOURCE
+    return {MODEL: FLAGS, loops.HEADER: (_PREFIX,)}.get(name, ())
 
 
 def flags_of(form: str) -> tuple[str, ...]:
@@ -73,29 +84,40 @@ def _source_parameters(query: Query) -> list[tuple[str, str]]:
     return parameters
 
 
+def refuse_other_documents(document: Problem | Graph, form: str) -> None:
+    """An InputError where plans of this document cannot be had in this form."""
+    if form.partition("?")[0] in loops.names() and isinstance(document, Problem):
+        raise loops.no_loops("query.output_format")
+
+
 def takes_long(problem: Problem, form: str) -> bool:
-    """Whether writing the plan may take longer than a small solve: a drawing, a self-check of many steps."""
-    if form == PICTURE:
+    """Whether writing the plan may take longer than a small solve: a drawing, loops, a self-check."""
+    if form == PICTURE or form.partition("?")[0] in loops.names():
         return len(problem.buffers) > _MOST_AT_ONCE
     related = (problem.conflicts, problem.exclusive, problem.relative, problem.in_place)
     return form.startswith("c-check") and len(problem.buffers) + sum(map(len, related)) > _MOST_AT_ONCE
 
 
-def write(problem: Problem, plan: Plan, form: str) -> bytes:
-    """The plan in a form, other than as a model."""
+def write(document: Problem | Graph, plan: Plan, form: str) -> bytes:
+    """The plan of this document in a form, other than as a model."""
     name, _, query = form.partition("?")
+    given = parse_qs(query, strict_parsing=bool(query), errors="surrogatepass")
+    prefix = given.get(_PREFIX, [DEFAULT_PREFIX])[0]
+    refuse_other_documents(document, form)
+    if name in loops.names() and not isinstance(document, Problem):
+        return loops.write_loops(loops.loops(document, plan), name, prefix=prefix)
+    problem = problem_of(document, plan)
     if name == PICTURE:
         from memstow.planner.show.svg_picture import svg
 
         return svg(problem, plan).encode()
     if name not in exports.names():
         return formats.write_plan(problem, plan, name)
-    given = parse_qs(query, strict_parsing=bool(query), errors="surrogatepass")
     return exports.export(
         problem,
         plan,
         name,
-        prefix=given.get("prefix", [DEFAULT_PREFIX])[0],
+        prefix=prefix,
         sections=dict(map(_section, given.get("section", ()))),
         header=given.get("header", [None])[0],
     )

@@ -115,6 +115,24 @@ class WriteFrontRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TileRequest:
+    """Find tiles for operators of a graph; options are texts, as a query has them."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+    operator: str | None = None  # None: all
+    pool: str | None = None
+    home: str | None = None
+    capacity: int | None = None
+    objective: str | None = None
+    multiple: str | None = None
+    im2col: str | None = None
+    double_buffer: bool = True
+    front: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RewritePlanRequest:
     """Write a plan from the store in another format."""
 

@@ -74,6 +74,7 @@ class FastPath:
         with tracing.span("read"):
             request = parse_request(body, form, limits)
         problem = problem_of(request.problem)
+        plan_forms.refuse_other_documents(request.problem, to)
         if choice_count(problem) > self._most_choices or plan_forms.takes_long(problem, to):
             # Preparing and judging it takes longer than the attempt, whatever its time limit.
             return request.validated()
@@ -184,4 +185,4 @@ def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes
     plan = plan_from_bytes(body)
     if plan.status not in PLANNED:
         return "json", body
-    return to, plan_forms.write(problem_of(request.problem, plan), plan, to)
+    return to, plan_forms.write(request.problem, plan, to)

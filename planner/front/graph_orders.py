@@ -1,7 +1,7 @@
 """The orders of a graph in which schedules are looked for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.model.graph import GIVEN, Graph
@@ -22,7 +22,7 @@ def orders_of(graph: Graph, options: Options, callbacks: Callbacks) -> Orders:
     given = listed_order(graph)
     if graph.order == GIVEN:
         return Orders((given,))
-    plan = plan_graph(graph, options, callbacks)
+    plan = plan_graph(replace(graph, alternatives=(), limits=None), options, callbacks)
     if plan.schedule is None:
         return Orders((given,), plan.work)
     index = links_of(graph).operator_index

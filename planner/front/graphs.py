@@ -14,7 +14,7 @@ from memstow.planner.front.order_search import moved_orders
 from memstow.planner.front.request import GRAPH_TERMS, Ending, FrontCallbacks, FrontRequest, Points
 from memstow.planner.front.time_left import TimeLeft
 from memstow.planner.graph.check import require_valid
-from memstow.planner.graph.stripes.costs import operator_costs, with_cost_unit
+from memstow.planner.graph.stripes.costs import with_cost_unit
 from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.front import FrontPoint
@@ -57,7 +57,6 @@ class _Run:
         self._callbacks = Callbacks(callbacks.on_event, callbacks.cancel)
         self._stop = callbacks
         self._time = TimeLeft(request.options)
-        self._least_cost = sum(operator_costs(graph))
         self._complete = graph.order == GIVEN
 
     def points(self) -> Points:
@@ -86,8 +85,6 @@ class _Run:
         return Ending(complete=self._complete and not unproven, work=self._time.work)
 
     def _candidates(self, orders: Orders) -> Candidates:
-        most = self._request.most(self._least_cost)
-        limit = MOST if most is None else most
         found: list[Candidate] = []
         for number, order in enumerate(orders.orders):
             budget = self._time.budget(_SCHEDULES_SHARE / (len(orders.orders) - number))
@@ -95,16 +92,18 @@ class _Run:
                 self._graph,
                 order,
                 budget,
-                limit,
+                MOST,
                 "stripes" in self._request.generators,
             )
             self._time.spend(budget.work)
             self._complete = self._complete and front.complete
             found += (Candidate(it.bytes, it.cost, it.schedule) for it in front.points)
             if number == 0 and self._graph.order != GIVEN and "stripes" in self._request.generators:
-                for other in moved_orders(self._graph, order, front, self._time, _MOVES_SHARE, limit):
+                for other in moved_orders(self._graph, order, front, self._time, _MOVES_SHARE):
                     found += (Candidate(it.bytes, it.cost, it.schedule) for it in other.points)
-        return Candidates(self._fitting(found))
+        most = self._request.most(min((it.cost for it in found), default=0))
+        near = found if most is None else (it for it in found if it.cost <= most)
+        return Candidates(self._fitting(near))
 
     def _fitting(self, found: Iterable[Candidate]) -> Iterable[Candidate]:
         """Those whose live bytes are no more than there is."""

@@ -12,6 +12,7 @@ from typing import Final
 from memstow.planner.check import require_hint, require_valid
 from memstow.planner.front.allowance import Allowance
 from memstow.planner.front.facts import ANY
+from memstow.planner.front.grid import below, on_grid, step_of
 from memstow.planner.front.known import Found, Known
 from memstow.planner.front.plan_values import PlansFor
 from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest, Points
@@ -43,7 +44,10 @@ class _Run:
     def __init__(self, problem: Problem, request: FrontRequest, callbacks: FrontCallbacks) -> None:
         self._request = request
         self._callbacks = callbacks
-        self._two: TwoTerms = two_terms(problem, request.terms)
+        two = two_terms(problem, request.terms)
+        self._step = step_of(two)
+        self._two: TwoTerms = on_grid(two, self._step)
+        self._freed = two.problem
         self._problem = problem
         self._plans = PlansFor(problem, request.options.hint)
         self._hears = _give_ups(callbacks.on_event)
@@ -103,7 +107,8 @@ class _Run:
     def _solve_within(self, limit: int, share: float) -> None:
         """The least value of the other term within a limit; ANY: without one."""
         self._tries[limit] += 1
-        problem = self._two.within(None if limit >= ANY else limit)
+        problem = self._two.within(None if limit >= ANY else below(limit, self._step))
+        limit = limit if limit >= ANY else below(limit, self._step) + self._step - 1
         if problem is None:
             self._known.facts.learn(limit, ANY)
             return
@@ -180,7 +185,7 @@ class _Run:
         if plan is None:
             plans = self._plans
             if self._two.capacities:
-                fitted = with_capacities(self._two.problem, self._two.capacities, found.plan)
+                fitted = with_capacities(self._freed, self._two.capacities, found.plan)
                 plans = PlansFor(fitted, self._request.options.hint)
             plan = self._made[key] = plans.plan(found.plan)
         return plan

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from memstow.planner.model.front import Front
 from memstow.planner.model.graph import Graph
+from memstow.planner.model.loops import Loops
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -23,13 +24,14 @@ _MODELS: Final[dict[str, type[object]]] = {
     "target": Target,
     "graph": Graph,
     "front": Front,
+    "loops": Loops,
 }
 KINDS: Final = tuple(_MODELS)
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "schema"
 
 
 def schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of `problem`, `options`, `plan`, `target`, `graph` or `front`."""
+    """The JSON Schema of a kind of document, such as `problem` or `plan`."""
     fields = TypeAdapter(_MODELS[kind]).json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **fields}
 

@@ -2,19 +2,26 @@
 
 from dataclasses import replace
 
+from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import listed_problem
-from memstow.planner.graph.schedules import scheduled_graph
+from memstow.planner.graph.program import allowed_order
+from memstow.planner.graph.schedules import only_orders, scheduled_graph
 from memstow.planner.model.errors import RefusedPlanError
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Schedule
 from memstow.planner.solve import engine
-from memstow.planner.solve.graphs import Callbacks
+from memstow.planner.solve.graphs import Callbacks, plan_in_order
+from memstow.planner.solve.order_bounds import NOTHING
 from memstow.planner.verify import recount
 
 
 def plan_schedule(graph: Graph, schedule: Schedule, options: Options, callbacks: Callbacks) -> Plan:
     """The plan of the problem that a valid graph becomes with this schedule, judged as of the graph."""
+    if only_orders(schedule):
+        order = allowed_order(graph, schedule.order)
+        alone = graph.order == GIVEN and not graph.alternatives and order == listed_order(graph)
+        return plan_in_order(graph, order, options, callbacks, None if alone else NOTHING)
     # The judge of the graph judges the plan of the problem with it; once is enough.
     plan = engine.plan_for_judge(
         listed_problem(scheduled_graph(graph, schedule)),

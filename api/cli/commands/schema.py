@@ -6,7 +6,7 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
 from memstow.api.cli.io.output import to_stdout
 
-KINDS = ("problem", "options", "plan", "target", "graph", "front")
+KINDS = ("problem", "options", "plan", "target", "graph", "front", "loops")
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
     listed = problem_of(document)
-    check_names(args, listed)
+    check_names(args, document)
     model = read_model(args, document)
     if model is not None:
         document = with_model(document, model)
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         plan, interrupted = _locked_plan(args, document, options, search)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
     data = None if written is None else written.data
-    shows = write_results(args, problem_of(document, plan), plan, data)
+    shows = write_results(args, document, plan, data)
     if args.open:
         show_page(page_of(document, plan, args.file, search.steps), None)
     if model is not None and shows:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
+from memstow.api.cli.io.front_point import add_point, read_chosen_plan
 from memstow.api.cli.io.model_plan import read_carried_plan
 from memstow.api.cli.io.problem_input import (
     READ_ONLY,
@@ -45,6 +46,7 @@ Lists each claim of the plan as checked, refuted, or claimed but not checked. Ex
 memstow verify model.json plan.json
 memstow verify model.csv offsets.csv --capacity 64KiB
 memstow verify model.json plan.json --strict --recheck --time-limit 60
+memstow verify net.json front.json --point 2
 memstow verify planned.tflite
 memstow verify model.tflite planned.tflite
 memstow solve model.json --json | memstow verify model.json -
@@ -63,6 +65,7 @@ memstow solve model.json --json | memstow verify model.json -
         choices=(*READABLE, *READ_ONLY),
         help="format of the plan (default: detected from its content)",
     )
+    add_point(parser)
     add_changes(parser)
     add_graph_changes(parser)
     parser.add_argument(
@@ -93,7 +96,10 @@ def run(args: argparse.Namespace) -> int:
     document = read_document(args.problem, args)
     listed = problem_of(document)
     carried = read_carried_plan(args, document)
-    plan = read_plan(args.plan, listed, args.plan_format) if carried is None else carried.plan
+    if carried is None:
+        plan = read_chosen_plan(args.plan, listed, args.plan_format, args.point)
+    else:
+        plan = carried.plan
     hint = None if args.hint is None else read_plan(args.hint, listed)
 
     from memstow.planner.model.objective import MOVES, parse_term

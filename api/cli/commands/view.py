@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output import refuse_unwritable
+from memstow.api.cli.io.front_point import add_point, read_chosen_plan
+from memstow.api.cli.io.loops_output import LOOPS, LOOPS_HEADER, loops_content, loops_told_by
+from memstow.api.cli.io.output import refuse_unwritable, write_out
 from memstow.api.cli.io.page_file import comparison_of, page_of, show_page
 from memstow.api.cli.io.problem_input import (
     OF_GRAPHS,
@@ -18,7 +20,6 @@ from memstow.api.cli.io.problem_input import (
     problem_of,
     read_bytes_of,
     read_document,
-    read_plan,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -41,15 +42,18 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
 which buffers moved. With a front and what it is a front of it shows the points to choose from, and the plan
-of each. A plan in CSV says what its buffers are; other plans need their problem.
+of each. A plan in CSV says what its buffers are; other plans need their problem. With an
+--output that ends with .loops.json, .loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a
+graph instead: what runs step by step, and where in memory.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
         examples="""
 memstow view plan.json --problem model.json
 memstow view plan.json --problem model.tflite --output plan.html
 memstow view offsets.csv --output plan.html
+memstow view front.json --point 2 --problem net.json --output net.loops.txt
 memstow view before.json after.json --problem model.json --output diff.html
-memstow view model.tflite front.json --output front.html
+memstow view model.json front.json --output front.html
 memstow solve model.json --open
 """,
     )
@@ -66,14 +70,14 @@ memstow solve model.json --open
     parser.add_argument(
         "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
     )
+    add_point(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the page, or the loops, to this file")
     parser.add_argument(
-        "--point",
-        type=_point,
-        metavar="N",
-        help="of a front: open it at this point, from 1; a page that cannot hold the plans of all points holds "
-        "those around it (default: those at the ends, and between them as many as there is room for)",
+        "--output-format",
+        choices=("html", *LOOPS),
+        help="what to write (default: as the file's name ends; html is the page)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the page to this file")
+    parser.add_argument("--prefix", metavar="NAME", help="how names begin in .loops.h (default: plan)")
     add_changes(parser)
     add_graph_changes(parser)
     parser.set_defaults(run=run)
@@ -83,14 +87,19 @@ def run(args: argparse.Namespace) -> int:
     """Read the plans and their problem, and show the page."""
     files: list[str] = [args.plan] if args.other is None else [args.plan, args.other]
     refuse_two_stdins(*files, args.problem, args.target)
+    form = _form(args)
     refuse_unwritable(args.output)
     for path in (*files, args.problem):
         warn_if_terminal(path)
+    if form in LOOPS:
+        _write_loops(args, form)
+        return Exit.DONE
     found = _front_among(args)
     if found is not None:
-        return _show_front(*found, args)
-    if args.point is not None:
-        _refuse("no_front", "--point", "it names a point of a front, and none is given; leave it out")
+        _show_front(*found, args)
+        return Exit.DONE
+    if args.point is not None and args.problem is None:
+        _refuse("no_problem", "--problem", "the plans of a front name buffers only; give its problem")
     document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
     source = args.problem or args.plan
     if len(plans) == 1:
@@ -100,48 +109,60 @@ def run(args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+def _form(args: argparse.Namespace) -> str:
+    """What is written; an InputError for options that are not about that."""
+    form: str = args.output_format or loops_told_by(args.output) or "html"
+    if args.prefix is not None and form != LOOPS_HEADER:
+        _refuse("unused_option", "--prefix", "it is for loops in C: name an output such as net.loops.h")
+    if form in LOOPS and args.output is None:
+        _refuse("no_output", "--output", "name the file for the loops; - writes to standard output")
+    if form in LOOPS and args.other is not None:
+        _refuse("two_plans", "OTHER", "loops are those of one plan; leave the other out")
+    if form in LOOPS and args.problem is None:
+        _refuse("no_problem", "--problem", "loops are those of a graph's operators; give the graph")
+    return form
+
+
 def _front_among(args: argparse.Namespace) -> tuple[str, str] | None:
     """The file of a front and that of what it is a front of; None: none is given."""
     if args.other is not None and args.problem is not None:
         return None
     given = [args.plan, args.other or args.problem]
     for path, source in (given, given[::-1]):
-        if path in (None, STDIN) or not is_front(read_bytes_of(path)):
-            continue
-        if source is None:
-            message = "a front has plans, which name buffers, but not their sizes; give what it is a front of"
-            _refuse("no_problem", "--problem", message)
-        return path, source
+        if path not in (None, STDIN) and source is not None and is_front(read_bytes_of(path)):
+            return path, source
     return None
 
 
-def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
+def _show_front(path: str, source: str, args: argparse.Namespace) -> None:
+    """The points of a front, and their plans; with --point the page opens with the plan of that point."""
     from memstow.api.cli.io.front_page import front_page, plans_left_out
     from memstow.planner.front.documents import read_front
 
     document = read_document(source, args)
     with naming_file(path):
         front = read_front(read_bytes_of(path))
-    number = len(front.points)
-    if args.point is not None and args.point > number:
-        _refuse("no_point", "--point", f"the front has points 1 to {number}; name one of them")
+    if args.point is not None and args.point > len(front.points):
+        message = f"the front has {len(front.points):,} points; take one from 1 on"
+        _refuse("no_such_point", "--point", message)
     made = front_page(document, front, source, None if args.point is None else args.point - 1)
     left_out = plans_left_out(made, front)
     if left_out is not None:
         print_error(left_out)
     show_page(made.page, args.output)
-    return Exit.DONE
 
 
-def _point(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a point; they are counted from 1")
-    return int(text)
+def _write_loops(args: argparse.Namespace, form: str) -> None:
+    document = read_document(args.problem, args)
+    plan = read_chosen_plan(args.plan, problem_of(document), args.plan_format, args.point)
+    with naming_file(args.plan):
+        data = loops_content(document, plan, form, args.prefix)
+    write_out(data, args.output)
 
 
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
     document = read_document(args.problem, args)
-    plans = [read_plan(path, problem_of(document), args.plan_format) for path in files]
+    plans = [read_chosen_plan(path, problem_of(document), args.plan_format, args.point) for path in files]
     _refuse_other_orders(document, files, plans)
     problems = [problem_of(document, plan) for plan in plans]
     if problems[-1] != problems[0]:
@@ -158,12 +179,17 @@ def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | G
 def _refuse_other_orders(document: "Problem | Graph", files: list[str], plans: "list[Plan]") -> None:
     """An order that the graph does not allow has no map."""
     from memstow.planner.graph.program import allowed_order
+    from memstow.planner.graph.schedules import only_orders, scheduled_graph
     from memstow.planner.model.problem import Problem
 
     for path, plan in zip(files, plans, strict=True):
-        if plan.schedule is not None and not isinstance(document, Problem):
-            with naming_file(path):
+        if plan.schedule is None or isinstance(document, Problem):
+            continue
+        with naming_file(path):
+            if only_orders(plan.schedule):
                 allowed_order(document, plan.schedule.order)
+            else:
+                scheduled_graph(document, plan.schedule)
 
 
 def _refuse_other_problems(document: "Problem | Graph", files: list[str], plans: "list[Plan]") -> None:

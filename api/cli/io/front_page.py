@@ -30,7 +30,7 @@ class FrontPage(NamedTuple):
 
 
 def front_page(document: "Problem | Graph", front: "Front", source: str, first: int | None) -> FrontPage:
-    """The page of a front of this document; with `first` it opens at that point, and holds those around it.
+    """The page of a front of this document; with `first` it opens with the plan of that point, and holds those around it.
 
     What the judge says against a point is told on the page.
     """

@@ -62,14 +62,7 @@ def add_graph_changes(parser: argparse.ArgumentParser) -> None:
         "or, to compare, in that of a rule: least peak memory first, depth first (default: as the graph "
         "says)",
     )
-    graphs.add_argument(
-        "--dim",
-        action="append",
-        type=_dimension,
-        metavar="NAME=N",
-        help="of an ONNX model: the value of a dimension that it leaves open, by its name or as INPUT:AXIS; "
-        "may be repeated",
-    )
+    add_dimensions(graphs)
     pairs = graphs.add_mutually_exclusive_group()
     pairs.add_argument(
         "--in-place",
@@ -78,6 +71,18 @@ def add_graph_changes(parser: argparse.ArgumentParser) -> None:
     )
     pairs.add_argument(
         "--no-in-place", action="store_true", help="do not let operators overwrite their inputs"
+    )
+
+
+def add_dimensions(group: "argparse._ArgumentGroup") -> None:
+    """Add the argument for what an ONNX model leaves open."""
+    group.add_argument(
+        "--dim",
+        action="append",
+        type=_dimension,
+        metavar="NAME=N",
+        help="of an ONNX model: the value of a dimension that it leaves open, by its name or as INPUT:AXIS; "
+        "may be repeated",
     )
 
 

@@ -7,6 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from memstow.api.cli.io.loops_output import (
+    LOOPS,
+    LOOPS_HEADER,
+    graph_with_loops,
+    loops_content,
+    loops_told_by,
+)
 from memstow.api.cli.io.output import (
     PICTURE,
     PLANS,
@@ -18,11 +25,13 @@ from memstow.api.cli.io.output import (
     unknown_suffix,
     write_out,
 )
+from memstow.api.cli.io.problem_input import problem_of
 from memstow.api.cli.io.terminal import columns, draws_unicode, print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from memstow.planner.exports.naming import Naming
+    from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
 
@@ -30,7 +39,9 @@ if TYPE_CHECKING:
 EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
 # The model that was read, with the plan in it.
 MODEL: Final = "tflite"
-_SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs or .tflite"
+# Where --prefix says how names begin.
+_WITH_NAMES: Final = (*EXPORTS, LOOPS_HEADER)
+_SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs, .loops.json (.txt, .h, .svg) or .tflite"
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     )
     results.add_argument(
         "--output-format",
-        choices=(*PLANS, *EXPORTS, MODEL),
+        choices=(*PLANS, *EXPORTS, *LOOPS, MODEL),
         help="format of the only output, or of those whose names do not tell it; without --output, prints "
         "only the plan in this format",
     )
@@ -100,19 +111,22 @@ def check_results(args: argparse.Namespace) -> None:
     written += [(args.lock, "its lock")] if args.lock is not None else []
     _refuse_one_file_twice([*written, (args.file, "the problem")])
     refuse_other_pictures(args.picture)
-    if (args.prefix or args.section) and not any(output.form in EXPORTS for output in _asked(args, outputs)):
-        option = "--prefix" if args.prefix else "--section"
+    forms = {output.form for output in _asked(args, outputs)}
+    if (args.prefix and forms.isdisjoint(_WITH_NAMES)) or (args.section and forms.isdisjoint(EXPORTS)):
+        option = "--prefix" if args.prefix and forms.isdisjoint(_WITH_NAMES) else "--section"
         message = "it is for source code, and no output is: name one such as --output net.h, or leave it out"
         raise InputError.single("unused_option", option, message)
 
 
-def check_names(args: argparse.Namespace, problem: "Problem") -> None:
-    """Report prefixes and sections that are impossible for this problem, before the search."""
+def check_names(args: argparse.Namespace, document: "Problem | Graph") -> None:
+    """Report prefixes, sections and outputs that are impossible for this document, before the search."""
     outputs = _asked(args, _outputs(args))
-    if any(output.form in EXPORTS for output in outputs):
+    if any(output.form in LOOPS for output in outputs):
+        graph_with_loops(document)
+    if any(output.form in _WITH_NAMES for output in outputs):
         from memstow.planner.exports.naming import check_naming
 
-        check_naming(problem, _naming(args, outputs))
+        check_naming(problem_of(document), _naming(args, outputs))
 
 
 def wants_model(args: argparse.Namespace) -> bool:
@@ -121,7 +135,7 @@ def wants_model(args: argparse.Namespace) -> bool:
 
 
 def write_results(
-    args: argparse.Namespace, problem: "Problem", plan: "Plan", model: bytes | None = None
+    args: argparse.Namespace, document: "Problem | Graph", plan: "Plan", model: bytes | None = None
 ) -> bool:
     """Write the plan to all outputs that were selected; none is written if one of them is refused.
 
@@ -130,12 +144,19 @@ def write_results(
     from memstow.planner.model.plan import PLANNED
 
     has_plan = plan.status in PLANNED
+    problem = problem_of(document, plan)
     outputs = _outputs(args)
     alone = _printed_forms(args, outputs)
     wanted = [output for output in outputs if not output.is_printed]
     wanted += [Output(STDOUT, form) for form in sorted(alone - {PICTURE})]
     made = [
-        (output, _content(output, problem, plan, lambda: _naming(args, outputs), model)) for output in wanted
+        (
+            output,
+            loops_content(document, plan, output.form, args.prefix)
+            if has_plan and output.form in LOOPS
+            else _content(output, problem, plan, lambda: _naming(args, outputs), model),
+        )
+        for output in wanted
     ]
     shows = not alone and not args.quiet
     if shows:
@@ -165,6 +186,8 @@ def _asked(args: argparse.Namespace, outputs: Sequence[Output]) -> list[Output]:
 
 def _told_by(path: str) -> str | None:
     """The format that the suffix of the name tells."""
+    if (form := loops_told_by(path)) is not None:
+        return form
     suffix = suffix_of(path)
     if suffix in ("", ".json", ".csv", f".{MODEL}"):
         return suffix[1:] or None

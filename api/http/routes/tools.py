@@ -1,4 +1,4 @@
-"""Tools that respond at once: verify a plan, inspect a problem, convert it."""
+"""Tools that respond at once: verify a plan, inspect a problem, convert it, tile operators of a graph."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -22,8 +22,14 @@ from memstow.api.http.responses import MEDIA_TYPES, document_response
 from memstow.api.http.service import Service
 from memstow.api.http.shares import share_of
 from memstow.api.operations.graph_members import CHANGES
-from memstow.api.operations.operations import CONVERT, INSPECT, VERIFY
-from memstow.api.operations.requests import BodyForm, ConvertRequest, InspectRequest, VerifyRequest
+from memstow.api.operations.operations import CONVERT, INSPECT, TILE, VERIFY
+from memstow.api.operations.requests import (
+    BodyForm,
+    ConvertRequest,
+    InspectRequest,
+    TileRequest,
+    VerifyRequest,
+)
 from memstow.planner import formats
 
 router = APIRouter(tags=["tools"])
@@ -35,6 +41,17 @@ _ALONE = schemas.enveloped(
     {"problem": samples.PROBLEM},
 ) | {"parameters": CHANGE_PARAMETERS}
 
+_OF_TILES = (
+    "operator",
+    "pool",
+    "capacity",
+    "home",
+    "objective",
+    "double_buffer",
+    "im2col",
+    "multiple",
+    "front",
+)
 _CONVERTED = schemas.answers(
     200,
     "The problem.",
@@ -174,6 +191,75 @@ async def convert(
     body = await read_body(request, service.settings)
     convert = ConvertRequest(body=body, form=form, limits=service.limits, to=to)
     return document_response(await service.perform(CONVERT, convert, len(body), share_of(caller, request)))
+
+
+@router.post(
+    "/v1/tile",
+    operation_id="tile",
+    summary="Operators of a graph in tiles that fit a small memory, and move as few bytes as possible",
+    description="Of one operator, or of all: the tile, the order of the loops, the buffers with their "
+    "offsets, what each step covers, and the bytes that move. That an operator has no tiles, or none that "
+    "fit, is an answer (`why_not`, `needs`), not an error.",
+    response_class=Response,
+    responses=schemas.answers(
+        200,
+        "The tiles: of one operator, or `tilings` of all.",
+        samples.TILING,
+        schemas.ref("Tilings"),
+        "application/json",
+        400,
+        415,
+    ),
+    openapi_extra=_ALONE,
+)
+async def tile(
+    request: Request,
+    service: CurrentService,
+    operator: Annotated[str | None, Query(description="Its id; without it, all operators.")] = None,
+    pool: Annotated[
+        str | None, Query(description="Where tiles lie; default: the first pool with a capacity.")
+    ] = None,
+    capacity: Annotated[
+        int | None, Query(ge=0, le=1 << 62, description="Bytes of this pool; default: as the pool says.")
+    ] = None,
+    home: Annotated[
+        str | None, Query(description="The pool where whole tensors lie; default: the next one, if any.")
+    ] = None,
+    objective: Annotated[
+        str, Query(description="Terms of bytes, tiles, alignment, l1, beyond; the first matters most.")
+    ] = "bytes,tiles",
+    double_buffer: Annotated[bool, Query(description="Two buffers for what moves meanwhile.")] = True,
+    im2col: Annotated[
+        str, Query(description="Pixels that a convolution lays out at once: a number, or `tile`.")
+    ] = "0",
+    multiple: Annotated[
+        str | None, Query(description="Sizes that the hardware likes, such as channels=4,columns=2.")
+    ] = None,
+    front: Annotated[
+        bool, Query(description="Also the front of memory against bytes moved, of one operator.")
+    ] = False,
+    format: FormatOfBody = None,  # noqa: A002
+) -> Response:
+    """Find tiles."""
+    require_known(request, *_OF_TILES, "format", "dim", *CHANGES)
+    caller = await service.caller(request)
+    form = form_of_document(request, format)
+    body = await read_body(request, service.settings)
+    tile = TileRequest(
+        body=body,
+        form=form,
+        limits=service.limits,
+        operator=operator,
+        pool=pool,
+        home=home,
+        capacity=capacity,
+        objective=objective,
+        multiple=multiple,
+        im2col=im2col,
+        double_buffer=double_buffer,
+        front=front,
+    )
+    return document_response(await service.perform(TILE, tile, len(body), share_of(caller, request)))
 
 
 def _bounded(service: Service, caller: Caller, seconds: float) -> float:

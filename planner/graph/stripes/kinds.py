@@ -257,3 +257,13 @@ def _resized(nearest: bool, small: int, large: int) -> Axis:
     """What any convention of corners and centres may read."""
     exact = nearest and large in (small, 2 * small)
     return Axis(small, small, large, 0 if exact else 1, 1 if exact else 2)
+
+
+def works_by_element(operator: Operator) -> bool:
+    """Whether an element of the output needs the elements at the same place only, by the operator's type."""
+    return word_of(operator) in _SAME_PLACE
+
+
+def is_dense(operator: Operator) -> bool:
+    """Whether it multiplies by a matrix, by the operator's type."""
+    return word_of(operator) in _DENSE

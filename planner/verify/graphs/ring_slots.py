@@ -14,12 +14,11 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
     """Raises Refused where a row is not there when it is read, or is overwritten while it is needed."""
     effort.spend(sum(ring_rows.values()))
     slots = {place: [_EMPTY] * count for place, count in ring_rows.items()}
-    keeping = Keeping(parts, rows)
+    keeping = Keeping(parts, rows, effort)
     for place in rows.steps:
+        effort.spend(1 + len(parts.sources[place]))
         row, it = keeping.done[place], parts.rolling[place]
         for name, maker in parts.sources[place]:
-            if not rows.active[maker]:
-                continue  # The strip has none of its columns: nothing of it is read.
             begin, end = it.reads[name][0].of(row, row + 1)
             effort.spend(max(end - begin, 0))
             held = slots.get(maker)
@@ -38,7 +37,7 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
         keeping.done[place] += 1
     for place, it in enumerate(parts.rolling):
         whole = it.reduces is not None or parts.is_sink(place)
-        if whole and keeping.done[place] != rows.active[place] * it.made.rows:
+        if whole and keeping.done[place] != it.made.rows:
             raise Refused(f"{it.operator.id!r} makes {keeping.done[place]:,} of {it.made.rows:,} rows")
 
 

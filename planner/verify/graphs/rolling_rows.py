@@ -1,10 +1,11 @@
 """In which order the operators of a stripe make rows within one strip, and how many rows must be kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memstow.planner.verify.effort import Effort
 from memstow.planner.verify.graphs.stripe_parts import Parts
+from memstow.planner.verify.graphs.untimed import members
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,19 +16,16 @@ class Rows:
     """The places of the operators, each as often as it makes a row, in the order in which they do."""
     made: Sequence[int]
     """By place, how many rows are made."""
-    active: Sequence[bool]
-    """By place, whether the strip has columns for it."""
 
 
-def rows_of(parts: Parts, active: Sequence[bool], effort: Effort) -> Rows:
-    """The rows of a strip in which only these operators make anything, each as late as it can be."""
-    return _Demand(parts, active, effort).rows()
+def rows_of(parts: Parts, effort: Effort) -> Rows:
+    """The rows of a strip, each made as late as it can be; the same in each strip, whatever its columns."""
+    return _Demand(parts, effort).rows()
 
 
 class _Demand:
-    def __init__(self, parts: Parts, active: Sequence[bool], effort: Effort) -> None:
+    def __init__(self, parts: Parts, effort: Effort) -> None:
         self.parts = parts
-        self.active = active
         self.effort = effort
         self.made = [0] * len(parts.rolling)
         self.steps: list[int] = []
@@ -36,9 +34,7 @@ class _Demand:
         rolling = self.parts.rolling
         last = len(rolling) - 1
         sinks = [
-            place
-            for place in range(last)
-            if self.active[place] and (self.parts.is_sink(place) or rolling[place].reduces is not None)
+            place for place in range(last) if self.parts.is_sink(place) or rolling[place].reduces is not None
         ]
         height = self.parts.reference.rows
         for row in range(height):
@@ -47,9 +43,8 @@ class _Demand:
                 wanted = (row + 1) * rolling[place].made.rows // height
                 while self.made[place] < wanted:
                     self.make(place)
-            if self.active[last]:
-                self.make(last)
-        return Rows(self.steps, self.made, self.active)
+            self.make(last)
+        return Rows(self.steps, self.made)
 
     def make(self, wanted: int) -> None:
         """Make the next row of an operator, after the rows that it needs."""
@@ -61,15 +56,16 @@ class _Demand:
                 waiting.append(maker)
                 continue
             waiting.pop()
-            self.effort.spend(1)
             self.made[place] += 1
             self.steps.append(place)
 
     def missing(self, place: int) -> int | None:
         """Who must make a row before this operator can make its next one."""
         row, reads = self.made[place], self.parts.rolling[place].reads
-        for name, maker in self.parts.sources[place]:
-            if self.active[maker] and self.made[maker] < reads[name][0].of(row, row + 1)[1]:
+        sources = self.parts.sources[place]
+        self.effort.spend(1 + len(sources))
+        for name, maker in sources:
+            if self.made[maker] < reads[name][0].of(row, row + 1)[1]:
                 return maker
         return None
 
@@ -87,19 +83,22 @@ class Ring:
 class Keeping:
     """Follows the rows of a strip, and says what is needed of each tensor and when."""
 
-    def __init__(self, parts: Parts, rows: Rows) -> None:
+    def __init__(self, parts: Parts, rows: Rows, effort: Effort) -> None:
         self.parts = parts
         self.rows = rows
+        self.effort = effort
         self.done = [0] * len(parts.rolling)
-        self.kept: set[int] = set()
-        """The places whose output has rows that are still needed."""
+        self.kept = 0
+        """The places whose output has rows that are still needed, a bit for each."""
 
     def first_needed(self, place: int) -> int:
         """The first row of what it makes that a reader still needs; none: what comes after all rows made."""
         name = self.parts.rolling[place].output
+        readers = self.parts.readers[name]
+        self.effort.spend(1 + 2 * len(readers))
         needed = [
             self.parts.rolling[reader].reads[name][0].of(row, row + 1)[0]
-            for reader in self.parts.readers[name]
+            for reader in readers
             if (row := self.done[reader]) < self.rows.made[reader]
         ]
         return min(needed, default=self.done[place])
@@ -107,33 +106,44 @@ class Keeping:
     def rings(self) -> dict[int, Ring]:
         """By place, the ring of what it makes."""
         rings = {place: Ring(0, (place, place + 1)) for place in self.parts.rings()}
-        while_running: list[set[int]] = [set() for _ in self.parts.rolling]
+        while_running = [0] * len(self.parts.rolling)
+        words = len(while_running) // 256
         for place in self.rows.steps:
             row, reads = self.done[place], self.parts.rolling[place].reads
-            seen = while_running[place]
-            seen |= self.kept
+            self.effort.spend(1 + words + len(self.parts.sources[place]))
+            seen = while_running[place] | self.kept
             for name, maker in self.parts.sources[place]:
                 begin, end = reads[name][0].of(row, row + 1)
-                if maker in rings and self.rows.active[maker] and begin < end:
-                    seen.add(maker)
+                if maker in rings and begin < end:
+                    seen |= 1 << maker
             self.done[place] += 1
             if place in rings:
-                seen.add(place)
+                seen |= 1 << place
                 kept = self.done[place] - self.first_needed(place)
                 rings[place].rows = max(rings[place].rows, kept)
                 self.note(place)
+            while_running[place] = seen
             for _, maker in self.parts.sources[place]:
                 if maker in rings:
                     self.note(maker)
-        for place, seen in enumerate(while_running):
-            for ring in seen:
-                first, end = rings[ring].phases
-                rings[ring].phases = min(first, place), max(end, place + 1)
+        for at, first in _first_seen(enumerate(while_running)):
+            rings[at].phases = min(rings[at].phases[0], first), rings[at].phases[1]
+        for at, last in _first_seen(reversed([*enumerate(while_running)])):
+            rings[at].phases = rings[at].phases[0], max(rings[at].phases[1], last + 1)
         return rings
 
     def note(self, place: int) -> None:
         """Note whether rows of what it makes are still needed."""
         if self.done[place] > self.first_needed(place):
-            self.kept.add(place)
+            self.kept |= 1 << place
         else:
-            self.kept.discard(place)
+            self.kept &= ~(1 << place)
+
+
+def _first_seen(places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Each bit that is set at some place, with the first such place."""
+    found = 0
+    for place, seen in places:
+        for at in members(seen & ~found):
+            yield at, place
+        found |= seen

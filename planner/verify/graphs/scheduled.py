@@ -17,8 +17,8 @@ from memstow.planner.verify.graphs.runs import run_of
 from memstow.planner.verify.graphs.stripes import check_stripes, striped
 from memstow.planner.verify.graphs.work import cost_of
 
-MOST_STEPS: Final = 2_000_000
-"""Rows, strips and names that are followed: some ten seconds."""
+MOST_STEPS: Final = 10_000_000
+"""What is looked at of rows, strips, readers and versions: some ten seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ def does_more_than_order(schedule: Schedule) -> bool:
     return repeats or bool(schedule.alternatives or schedule.stripes or schedule.spills)
 
 
-def scheduled(graph: Graph, schedule: Schedule) -> Scheduled:
-    """The graph of a schedule. Raises Refused where the graph does not allow it."""
+def scheduled(graph: Graph, schedule: Schedule, steps: int = MOST_STEPS) -> Scheduled:
+    """The graph of a schedule. Raises Refused where the graph does not allow it, or it takes more steps."""
     try:
-        return _scheduled(graph, schedule, Effort(MOST_STEPS))
+        return _scheduled(graph, schedule, Effort(steps))
     except TooMuch:
         raise Refused(
-            f"the schedule has more rows, strips and versions than the {MOST_STEPS:,} that are replayed; use "
-            "wider strips, or fewer of them"
+            f"to replay the schedule takes more than {steps:,} steps; use fewer operators or rows in "
+            "its stripes, or wider strips"
         ) from None
 
 

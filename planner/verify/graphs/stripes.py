@@ -132,30 +132,16 @@ class _Striping:
         )
 
     def follow(self, parts: Parts) -> _Followed:
-        """Go through all strips, each row of them. Those with the same operators have the same rows."""
+        """Go through all strips; their rows are the same."""
         count = len(parts.rolling)
-        found = _Followed({}, [0] * count, [0] * count)
-        rows_by_active: dict[tuple[bool, ...], list[int]] = {}
+        rows = rows_of(parts, self.effort)
+        rings = Keeping(parts, rows, self.effort).rings()
+        check_slots(parts, rows, {at: ring.rows for at, ring in rings.items()}, self.effort)
+        found = _Followed(rings, [0] * count, [0] * count)
         for strip in strips_of(parts, self.effort):
-            active = tuple(begin < end for begin, end in strip)
-            if active not in rows_by_active:
-                rows_by_active[active] = self.follow_rows(parts, active, found.rings)
-            made = rows_by_active[active]
-            found.rows += sum(made)
-            self.add(found, strip, made)
+            found.rows += sum(rows.made)
+            self.add(found, strip, rows.made)
         return found
-
-    def follow_rows(self, parts: Parts, active: tuple[bool, ...], rings: dict[int, Ring]) -> list[int]:
-        """Follow the rows of a strip, and let the rings grow to what it needs."""
-        rows = rows_of(parts, active, self.effort)
-        self.effort.spend(len(rows.steps))
-        own = Keeping(parts, rows).rings()
-        check_slots(parts, rows, {at: ring.rows for at, ring in own.items()}, self.effort)
-        for at, ring in own.items():
-            so_far = rings.setdefault(at, ring)
-            so_far.rows = max(so_far.rows, ring.rows)
-            so_far.phases = min(so_far.phases[0], ring.phases[0]), max(so_far.phases[1], ring.phases[1])
-        return list(rows.made)
 
     @staticmethod
     def add(found: _Followed, strip: Sequence[Part], made: Sequence[int]) -> None:

@@ -16,8 +16,9 @@ def strips_of(parts: Parts, effort: Effort) -> Iterator[Strip]:
     """The strips from left to right, each checked: every column that is read is made in the same strip."""
     made: list[list[Part]] = [[] for _ in parts.rolling]
     whole = parts.reference.columns
+    each = 1 + len(parts.rolling) + 2 * sum(map(len, parts.sources))
     for begin in range(0, whole, parts.width):
-        effort.spend(1 + len(parts.rolling))
+        effort.spend(each)
         strip = _strip(parts, begin, min(begin + parts.width, whole))
         _check_reads(parts, strip)
         for place, columns in enumerate(strip):

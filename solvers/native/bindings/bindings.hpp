@@ -19,5 +19,6 @@ void bind_reuse(nb::module_& m);
 void bind_order(nb::module_& m);
 void bind_stripes(nb::module_& m);
 void bind_columns(nb::module_& m);
+void bind_recompute(nb::module_& m);
 
 }  // namespace memstow::bindings

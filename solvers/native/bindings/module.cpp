@@ -20,4 +20,5 @@ NB_MODULE(_native, m) {
     bind_order(m);
     bind_stripes(m);
     bind_columns(m);
+    bind_recompute(m);
 }

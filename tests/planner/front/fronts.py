@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import combinations
 from random import Random
 
+from memstow.planner.model.front import Front
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved, ReuseCost
 from tests import referee
@@ -39,10 +40,16 @@ def _objective(term: str) -> str:
     return term.replace("capacity:", "peak:")
 
 
-def tense_problem(rng: Random) -> Problem:
+def values_of(front: Front) -> list[tuple[int, int]]:
+    """The values of the two terms at each point."""
+    first, second = front.terms
+    return [(point.values[first], point.values[second]) for point in front.points]
+
+
+def tense_problem(rng: Random, pool_count: int | None = None) -> Problem:
     """A tiny problem whose terms pull in different directions: dear pools, costs of overlaps."""
     names = [f"b{i}" for i in range(rng.randint(3, 5))]
-    several = rng.random() < 0.7
+    several = rng.random() < 0.7 if pool_count is None else pool_count > 1
     pools = (
         Pool(id="fast", cost=rng.randint(0, 1), reserved=_reserved(rng), capacity=rng.choice((None, 9))),
     )

@@ -11,7 +11,6 @@ from memstow.planner.verify.graphs.ring_slots import check_slots
 from memstow.planner.verify.graphs.rolling_rows import Keeping, rows_of
 from memstow.planner.verify.graphs.scheduled import scheduled
 from memstow.planner.verify.graphs.stripe_parts import Parts, parts_of
-from memstow.planner.verify.graphs.strips import strips_of
 from tests.rolling import Naive, random_network
 
 SEEDS = range(600)
@@ -101,13 +100,12 @@ def test_a_ring_with_one_row_less_is_refused(chunk: int) -> None:
     refused = 0
     for _, graph, width in cases(chunk, 4):
         parts, effort = parts_in(graph, width), Effort()
-        for strip in strips_of(parts, effort):
-            rows = rows_of(parts, [begin < end for begin, end in strip], effort)
-            rings = {at: ring.rows for at, ring in Keeping(parts, rows).rings().items()}
-            check_slots(parts, rows, rings, effort)
-            for at, count in rings.items():
-                if count:
-                    with pytest.raises(Refused, match=r"^row \d+ of "):
-                        check_slots(parts, rows, {**rings, at: count - 1}, effort)
-                    refused += 1
+        rows = rows_of(parts, effort)
+        rings = {at: ring.rows for at, ring in Keeping(parts, rows, effort).rings().items()}
+        check_slots(parts, rows, rings, effort)
+        for at, count in rings.items():
+            if count:
+                with pytest.raises(Refused, match=r"^row \d+ of "):
+                    check_slots(parts, rows, {**rings, at: count - 1}, effort)
+                refused += 1
     assert refused > 100

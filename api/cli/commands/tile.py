@@ -1,0 +1,193 @@
+"""`memstow tile`: operators in tiles that fit a small memory."""
+
+import argparse
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command, amount, whole
+from memstow.api.cli.io.output import refuse_unwritable, write_out
+from memstow.api.cli.io.problem_input import (
+    OF_GRAPHS,
+    add_dimensions,
+    read_document,
+    refuse_two_stdins,
+    warn_if_terminal,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memstow.planner.model.tiling import Tiling, TilingOptions
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "tile",
+        "compute operators of a graph in tiles that fit a small memory, and move as few bytes as possible",
+        details="""
+Each operator by itself: the tile of output channels, rows, columns and input channels, the order of the
+loops, the buffers with their offsets, and the bytes that move. docs/tiling.md tells which tiles there
+are.""",
+        examples="""
+memstow tile model.tflite --capacity 64KiB
+memstow tile model.tflite --capacity 16KiB --operator 6 --front
+memstow tile net.json --pool l1 --objective bytes,alignment --multiple channels=4,columns=2
+memstow tile net.json --pool l1 --home l2 --objective beyond,bytes --output tiles.json
+""",
+    )
+    parser.add_argument("file", metavar="FILE", help="the graph or the model; - reads it from standard input")
+    parser.add_argument("--format", choices=OF_GRAPHS, help="format of the graph (default: detected)")
+    parser.add_argument(
+        "--operator", metavar="ID", help="this operator in detail (default: all, a line each)"
+    )
+    memory = parser.add_argument_group("memory")
+    memory.add_argument(
+        "--target",
+        metavar="TARGET",
+        help="use the pools of this target: a file, or a name from `memstow targets`",
+    )
+    memory.add_argument(
+        "--pool", metavar="POOL", help="the pool where tiles lie (default: the first with a capacity)"
+    )
+    memory.add_argument(
+        "--capacity",
+        dest="room",
+        type=amount,
+        metavar="N",
+        help="bytes of this pool: 65536, 64KiB, 0x10000 (default: as the pool says)",
+    )
+    memory.add_argument(
+        "--home",
+        metavar="POOL",
+        help="the pool where whole tensors lie, as far as they fit (default: the next one, if any)",
+    )
+    add_dimensions(memory)
+    tiles = parser.add_argument_group("tiles")
+    tiles.add_argument(
+        "--objective",
+        metavar="TERMS",
+        help="what to minimise, in this order: bytes (moved), tiles, alignment (distance from --multiple), "
+        "l1 (bytes of the buffers), beyond (bytes from or to beyond --home) (default: bytes,tiles)",
+    )
+    tiles.add_argument(
+        "--double-buffer",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="two buffers for what moves while a tile is computed (default: two)",
+    )
+    tiles.add_argument(
+        "--im2col",
+        metavar="PIXELS",
+        help="count a buffer in which a convolution lays out so many pixels at once, or `tile` for all of a "
+        "tile (default: none)",
+    )
+    tiles.add_argument(
+        "--multiple",
+        metavar="LIST",
+        help="sizes that the hardware likes, such as channels=4,columns=2; also rows and inputs",
+    )
+    tiles.add_argument(
+        "--front", action="store_true", help="also the front of memory against bytes moved, of one operator"
+    )
+    tiles.add_argument(
+        "--work",
+        type=whole(1, 1 << 40),
+        metavar="N",
+        help="the most combinations to look at for each question about an operator (default: 300000)",
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="print the result as JSON")
+    output.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON to this file")
+    # What a graph is not changed by before it is tiled.
+    parser.set_defaults(run=run, capacity=None, fit_only=False, order=None, in_place=False, no_in_place=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the graph, find the tiles, and print them."""
+    refuse_two_stdins(args.file, args.target)
+    refuse_unwritable(args.output)
+    warn_if_terminal(args.file)
+
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.problem import Problem
+
+    document = read_document(args.file, args)
+    if isinstance(document, Problem):
+        message = "this is a problem, whose operators are not known; tiles are of a graph or a model"
+        raise InputError.single("not_a_graph", args.file, message)
+
+    from memstow.planner.show.tiling import tiling_report, tilings_report
+    from memstow.planner.tiling.document import all_as_data, as_data
+    from memstow.planner.tiling.tile import tile, tile_all
+
+    if args.front and args.operator is None:
+        message = "the front is of one operator; name it by --operator"
+        raise InputError.single("no_operator", "--front", message)
+    with _naming_options():
+        options = _options(args)
+        if args.operator is None:
+            tilings = tile_all(document, options)
+            report, data = tilings_report(tilings), all_as_data(tilings)
+        else:
+            tilings = (tile(document, args.operator, options),)
+            report, data = tiling_report(tilings[0]), as_data(tilings[0])
+    if args.operator is not None and tilings[0].why_not is not None:
+        raise InputError.single(
+            "no_tiles", "--operator", f"{args.operator!r} has no tiles: {tilings[0].why_not}"
+        )
+    _write(args, report, data)
+    return _exit(tilings)
+
+
+def _options(args: argparse.Namespace) -> "TilingOptions":
+    from memstow.planner.model.tiling import TilingOptions
+    from memstow.planner.tiling.options import multiples_of, pixels_of, terms_of
+
+    given = TilingOptions()
+    return TilingOptions(
+        pool=args.pool,
+        capacity=args.room,
+        home=args.home,
+        objective=given.objective if args.objective is None else terms_of(args.objective),
+        double_buffer=args.double_buffer,
+        im2col=given.im2col if args.im2col is None else pixels_of(args.im2col),
+        multiples=given.multiples if args.multiple is None else multiples_of(args.multiple),
+        front=args.front,
+        work=given.work if args.work is None else args.work,
+    )
+
+
+@contextmanager
+def _naming_options() -> "Iterator[None]":
+    """Put the options in the place of the names that issues have."""
+    from dataclasses import replace
+
+    from memstow.planner.model.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise InputError(replace(issue, path=f"--{issue.path}") for issue in error.issues) from None
+
+
+def _write(args: argparse.Namespace, report: str, data: dict[str, Any]) -> None:
+    import json
+
+    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    if args.output is not None:
+        write_out(text.encode(), args.output)
+    if args.json:
+        write_out(text.encode(), None)
+    elif args.output != "-":
+        print(report)
+
+
+def _exit(tilings: "Sequence[Tiling]") -> int:
+    """Whether every operator that can have tiles has some that fit."""
+    missing = [it for it in tilings if it.chosen is None and it.why_not is None]
+    if not missing:
+        return Exit.DONE
+    return Exit.INFEASIBLE if any(it.needs is not None for it in missing) else Exit.UNKNOWN

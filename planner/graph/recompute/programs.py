@@ -1,0 +1,162 @@
+"""A graph as the program that the search for recomputing reads, for one order of first runs."""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Final, Literal
+
+from memstow.planner.graph.arrays import in_place_triples, phase_bytes
+from memstow.planner.graph.links import links_of
+from memstow.planner.graph.runs import runs_once
+from memstow.planner.graph.storages import Storage, storages
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
+from memstow.solvers.recompute import RecomputeArrays
+
+Kind = Literal["recompute", "spill"]
+KINDS: Final[tuple[Kind, ...]] = ("recompute", "spill")
+# Words in the type of an operator that may make something else when it runs again.
+_RANDOM: Final = ("random", "dropout", "bernoulli", "multinomial", "uniform", "normal_", "rand")
+
+
+@dataclass(frozen=True)
+class Program:
+    """The arrays of a graph, and the way back."""
+
+    graph: Graph
+    order: Sequence[int]
+    arrays: RecomputeArrays
+    tensors: Sequence[int]
+    """By item, the tensor."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What counts: the bytes of one pool, or of all."""
+
+    graph: Graph
+    pool: str | None
+    certain: bool
+    """Only what can be nowhere else, for bounds; else also what would rather be there."""
+
+    def counts(self, element: Tensor | Temporary) -> bool:
+        """Whether the bytes of this are in the pool."""
+        if self.pool is None:
+            return True
+        allowed = element.pools if element.pools is not None else tuple(it.id for it in self.graph.pools)
+        return set(allowed) == {self.pool} if self.certain else allowed[:1] == (self.pool,)
+
+
+def program_of(
+    graph: Graph,
+    order: Sequence[int],
+    costs: Sequence[int],
+    kinds: frozenset[Kind],
+    counting: Counting,
+) -> Program:
+    """The program of a valid graph; `costs` by operator of the graph.
+
+    For bounds (`counting.certain`) an operator may run again wherever a schedule may say so; else only where
+    it is known to make the same.
+    """
+    at = {operator: place for place, operator in enumerate(order)}
+    stored = [it for it in storages(graph) if it.size and counting.counts(graph.tensors[it.tensor])]
+    items = [it for it in stored if it.begin is None]
+    pieces = [it for it in stored if it.begin is not None]
+    index = {it.tensor: i for i, it in enumerate(items)}
+    once = runs_once(graph) if "recompute" in kinds else [True] * len(order)
+    if not counting.certain:
+        once = [a or b for a, b in zip(once, _avoided(graph, at), strict=True)]
+    base = sum(
+        size_of(tensor)
+        for tensor in graph.tensors
+        if is_planned(tensor) and tensor.kind in ("state", "constant") and counting.counts(tensor)
+    )
+    fixed, gap, end = _fixed(base, pieces, at)
+    input_start, inputs = array("q", [0]), array("q")
+    output_start, outputs = array("q", [0]), array("q")
+    links = links_of(graph)
+    for operator in order:
+        it = graph.operators[operator]
+        for names, start, values in ((it.inputs, input_start, inputs), (it.outputs, output_start, outputs)):
+            tensors = (links.tensor_index[name] for name in dict.fromkeys(names))
+            values.extend(index[tensor] for tensor in tensors if tensor in index)
+            start.append(len(values))
+    in_place = array("q")
+    everything = storages(graph)
+    for operator, source, target in in_place_triples(graph, everything):
+        ends = everything[source].tensor, everything[target].tensor
+        if all(tensor in index for tensor in ends):
+            in_place.extend((at[operator], *(index[tensor] for tensor in ends)))
+    arrays = RecomputeArrays(
+        extra=array("q", (_phase_bytes(counting, graph.operators[it]) for it in order)),
+        fixed=fixed,
+        gap=gap,
+        cost=array("q", (costs[it] for it in order)),
+        once=array("q", (once[it] for it in order)),
+        input_start=input_start,
+        inputs=inputs,
+        output_start=output_start,
+        outputs=outputs,
+        in_place=in_place,
+        size=array("q", (it.size for it in items)),
+        producer=array("q", (at[it.writers[0]] if it.writers else -1 for it in items)),
+        kept=array("q", (it.to_end for it in items)),
+        spillable=array("q", ("spill" in kinds for _ in items)),
+        start=base + sum(it.size for it in stored if it.from_start),
+        end=end,
+        base=base,
+    )
+    return Program(graph, order, arrays, [it.tensor for it in items])
+
+
+def _phase_bytes(counting: Counting, operator: Operator) -> int:
+    if counting.pool is None:
+        return phase_bytes(operator)
+    temporaries = tuple(it for it in operator.temporaries if counting.counts(it))
+    return phase_bytes(replace(operator, temporaries=temporaries)) if temporaries else 0
+
+
+def _avoided(graph: Graph, at: dict[int, int]) -> list[bool]:
+    """Operators that are not made to run again: their effect may be another the second time."""
+    ordered = {name for pair in graph.before for name in pair}
+    states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
+    links = links_of(graph)
+    written: dict[str, int] = {}
+    for i, operator in enumerate(graph.operators):
+        for name in states.intersection(operator.outputs):
+            written[name] = min(written.get(name, at[i]), at[i])
+    avoided: list[bool] = []
+    for operator in graph.operators:
+        until = min(
+            (written[name] for name in states.intersection(operator.inputs) if name in written), default=None
+        )
+        late = False
+        if until is not None:
+            for name in operator.outputs:
+                readers = links.readers[links.tensor_index[name]]
+                late = late or name in graph.outputs or any(at[reader] > until for reader in readers)
+        kind = (operator.type or "").lower()
+        avoided.append(operator.id in ordered or late or any(word in kind for word in _RANDOM))
+    return avoided
+
+
+def _fixed(base: int, pieces: Sequence[Storage], at: dict[int, int]) -> "tuple[array[int], array[int], int]":
+    """The bytes that cannot be dropped: during each first run, just before it, and in the end."""
+    count = len(at)
+    # By how much each step is above the one before it.
+    during, before = [base] + [0] * (count + 1), [base] + [0] * (count + 1)
+    for piece in pieces:
+        used = [at[it] for it in (*piece.writers, *piece.readers)]
+        begin = 0 if piece.from_start else min(at[it] for it in piece.writers)
+        end = count if piece.to_end else max(used, default=-1) + 1
+        _add(during, begin, end, piece.size)
+        _add(before, 0 if piece.from_start else begin + 1, end + piece.to_end, piece.size)
+    levels = list(accumulate(before))
+    return array("q", accumulate(during[:count])), array("q", levels[:count]), levels[count]
+
+
+def _add(changes: list[int], begin: int, end: int, size: int) -> None:
+    if begin < end:
+        changes[begin] += size
+        changes[end] -= size

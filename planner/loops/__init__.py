@@ -1,0 +1,54 @@
+"""What a program does, step by step, to run a graph as a plan says.
+
+In: a graph and a plan of it. Out: the table of its loops (`planner.model.loops`), as JSON, as a text for
+people, as tables in C and as a picture.
+"""
+
+from importlib import import_module
+from typing import Final
+
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.loops import Loops
+from memstow.planner.model.plan import Plan
+from memstow.planner.reading.printable import printable
+
+HEADER: Final = "loops-header"
+PICTURE: Final = "loops-picture"
+_MODULES: Final = {"loops": "as_json", "loops-text": "as_text", HEADER: "as_c", PICTURE: "as_svg"}
+SUFFIXES: Final = {
+    ".loops.json": "loops",
+    ".loops.txt": "loops-text",
+    ".loops.h": HEADER,
+    ".loops.svg": PICTURE,
+}
+
+
+def names() -> tuple[str, ...]:
+    """The formats in which the table can be had."""
+    return tuple(_MODULES)
+
+
+def loops(graph: Graph, plan: Plan) -> Loops:
+    """The table of a plan of the graph; an InputError if the plan is not valid."""
+    from memstow.planner.loops.table import table_of
+
+    return table_of(graph, plan)
+
+
+def no_loops(path: str) -> InputError:
+    """The error about loops of what is no graph."""
+    message = "loops are those of a graph's operators, and this is a problem; give the graph or the model"
+    return InputError.single("not_a_graph", path, message)
+
+
+def write_loops(table: Loops, form: str = "loops", *, prefix: str = "plan") -> bytes:
+    """The table in a format: loops (JSON), loops-text, loops-header (C) or loops-picture.
+
+    Names in C begin with the prefix.
+    """
+    if form not in _MODULES:
+        message = f"there is no format {printable(form)!r}; use {', '.join(_MODULES)}"
+        raise InputError.single("unknown_format", "format", message)
+    written: bytes = import_module(f"memstow.planner.loops.{_MODULES[form]}").write(table, prefix)
+    return written

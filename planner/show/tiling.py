@@ -1,0 +1,172 @@
+"""Tilings for people: one in detail, or a line for each operator of a graph."""
+
+from collections.abc import Iterator, Sequence
+
+from memstow.planner.model.tiling import Chosen, FrontTile, Loop, Tile, Tiling
+from memstow.planner.show.formatting import count, plain, table
+
+
+def tiling_report(tiling: Tiling) -> str:
+    """One operator in detail."""
+    return "\n".join(_lines(tiling))
+
+
+def tilings_report(tilings: Sequence[Tiling]) -> str:
+    """A line for each operator that has tiles, the sum, and why the others have none."""
+    tiled = [it for it in tilings if it.why_not is None]
+    lines = table(
+        ("operator", "type", "tile", "loops", "tiles", "l1", "moved", "least", ""),
+        [_row(it) for it in tiled],
+        left=4,
+    )
+    chosen = [it for it in tiled if it.chosen is not None]
+    moved = sum(it.chosen.bytes for it in chosen if it.chosen is not None)
+    least = sum(it.least or 0 for it in chosen)
+    lines += ["", f"{len(chosen):,} operators move {count(moved)} bytes; each element once: {count(least)}"]
+    if chosen and any(not it.complete for it in tiled):
+        lines.append("* not all tiles were looked at: there may be better ones")
+    others: dict[str, list[str]] = {}
+    for it in tilings:
+        if it.why_not is not None:
+            others.setdefault(it.why_not, []).append(_name(it))
+    for reason, some in others.items():
+        more = f" and {len(some) - 8:,} more" if len(some) > 8 else ""
+        lines.append(f"no tiles: {', '.join(some[:8])}{more}: {plain(reason)}")
+    return "\n".join(lines)
+
+
+def _row(tiling: Tiling) -> tuple[str, ...]:
+    head = plain(tiling.operator, most=40), plain(tiling.type or "-", most=24)
+    if tiling.chosen is None:
+        return (*head, "none fits", "", "", _needs(tiling), "", count(tiling.least or 0), "")
+    chosen = tiling.chosen
+    times = f"{chosen.bytes / tiling.least:.2f}x" if tiling.least else ""
+    return (
+        *head,
+        _size(chosen.tile),
+        _loops(chosen) or "-",
+        count(chosen.tiles),
+        count(chosen.l1),
+        count(chosen.bytes),
+        count(tiling.least or 0),
+        times + ("" if tiling.complete else "*"),
+    )
+
+
+def _needs(tiling: Tiling) -> str:
+    return "?" if tiling.needs is None else f"needs {count(tiling.needs)}"
+
+
+def _lines(tiling: Tiling) -> Iterator[str]:
+    yield f"operator  {_name(tiling)}"
+    if tiling.why_not is not None:
+        yield f"tiles     none: {plain(tiling.why_not)}"
+        return
+    yield f"memory    {plain(tiling.pool, most=40)}: {count(tiling.capacity)} bytes for tiles"
+    if tiling.chosen is None:
+        word = (
+            "none found among those that were looked at"
+            if tiling.needs is None
+            else f"none fits; the smallest needs {count(tiling.needs)} bytes"
+        )
+        yield f"tiles     {word}"
+    else:
+        yield from _chosen_lines(tiling, tiling.chosen)
+    if tiling.whole is not None:
+        word = "fits" if tiling.whole.fits else "does not fit"
+        yield f"whole     {count(tiling.whole.l1)} bytes: {word}"
+    if not tiling.complete:
+        yield f"search    ended after {count(tiling.looked_at)} combinations: there may be better tiles"
+    if tiling.chosen is not None:
+        yield ""
+        yield from _tables(tiling.chosen)
+    if tiling.front is not None:
+        yield ""
+        yield from _front(tiling.front)
+
+
+def _chosen_lines(tiling: Tiling, chosen: Chosen) -> Iterator[str]:
+    tile = chosen.tile
+    yield (
+        f"tile      {tile.channels:,} channels x {tile.rows:,} rows x {tile.columns:,} columns, "
+        f"of {tile.inputs:,} input channels"
+    )
+    yield f"tiles     {count(chosen.tiles)}: {_loops(chosen) or 'the layer is one tile'}"
+    yield f"l1        {count(chosen.l1)} bytes"
+    once = f"each element once: {count(tiling.least or 0)}"
+    if tiling.bound is None:
+        proof = "what is possible was not looked at to the end"
+    elif tiling.bound == chosen.bytes:
+        proof = "no tile that fits moves fewer"
+    else:
+        proof = f"tiles that fit move at least {count(tiling.bound)}"
+    yield f"moved     {count(chosen.bytes)} bytes; {proof}; {once}"
+    if chosen.beyond is not None:
+        yield f"beyond    {count(chosen.beyond)} bytes of these to or from beyond {plain(tiling.home or '')}"
+    if tiling.options.multiples:
+        yield f"alignment {count(chosen.alignment)} from the next multiples"
+    if not tiling.replayed:
+        yield "judge     the steps are too many to walk through: what moves is counted by formulas alone"
+
+
+def _tables(chosen: Chosen) -> Iterator[str]:
+    home = chosen.beyond is not None
+    yield from table(
+        ("tensor", "role", *(["lies"] if home else []), "tiles moved", "bytes moved", "least"),
+        [
+            (
+                plain(it.tensor, most=40),
+                it.role,
+                *(["beyond" if it.beyond else "home"] if home else []),
+                count(it.times),
+                count(it.bytes),
+                count(it.least),
+            )
+            for it in chosen.moved
+        ],
+        left=3 if home else 2,
+    )
+    yield ""
+    yield from table(
+        ("buffer", "role", "offset", "bytes"),
+        [(plain(it.id, most=40), it.role, count(it.offset), count(it.size)) for it in chosen.buffers],
+        left=2,
+    )
+
+
+def _front(front: Sequence[FrontTile]) -> list[str]:
+    return table(
+        ("tile", "channels are", "tiles", "l1", "bytes moved"),
+        [
+            (
+                _size(it.tile),
+                "outside" if it.loops[0] == "channels" else "inside",
+                count(it.tiles),
+                count(it.l1),
+                count(it.bytes),
+            )
+            for it in front
+        ],
+        left=2,
+    )
+
+
+def _name(tiling: Tiling) -> str:
+    name = plain(tiling.operator, most=40)
+    return name if tiling.type is None else f"{name} ({plain(tiling.type, most=40)})"
+
+
+def _size(tile: Tile) -> str:
+    return f"{tile.channels}x{tile.rows}x{tile.columns}/{tile.inputs}"
+
+
+def _loops(chosen: Chosen) -> str:
+    """The loops of more than one turn, outermost first."""
+    pieces = chosen.pieces
+    turns: dict[Loop, int] = {
+        "channels": len(pieces.channels),
+        "rows": len(pieces.rows),
+        "columns": len(pieces.columns),
+        "inputs": len(pieces.inputs),
+    }
+    return " > ".join(f"{turns[loop]:,} {loop}" for loop in chosen.loops if turns[loop] > 1)

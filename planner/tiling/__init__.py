@@ -1,0 +1,1 @@
+"""One operator in tiles for a small memory."""

@@ -1,0 +1,133 @@
+"""The judge of tilings refuses what is wrong with one, whatever it is."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from memstow.planner.model.graph import Graph, Operator, Tensor, Window
+from memstow.planner.model.tiling import Chosen, Piece, Tiling, TilingOptions
+from memstow.planner.tiling.tile import tile
+from memstow.planner.verify.tilings import verify_tiling
+
+GRAPH = Graph(
+    tensors=[
+        Tensor(id="x", shape=(1, 12, 12, 8), type="int8"),
+        Tensor(id="w", shape=(16, 3, 3, 8), type="int8", kind="constant"),
+        Tensor(id="b", shape=(16,), type="int32", kind="constant"),
+        Tensor(id="y", shape=(1, 12, 12, 16), type="int8"),
+    ],
+    operators=[
+        Operator(
+            id="conv",
+            type="conv2d",
+            inputs=["x", "w", "b"],
+            outputs=["y"],
+            window=Window(kernel=(3, 3), padding=(1, 1, 1, 1)),
+        )
+    ],
+    inputs=["x"],
+    outputs=["y"],
+)
+TILING = tile(GRAPH, "conv", TilingOptions(capacity=512, im2col=2))
+
+
+def chosen() -> Chosen:
+    assert TILING.chosen is not None
+    return TILING.chosen
+
+
+def changed(**fields: Any) -> Tiling:
+    return replace(TILING, chosen=replace(chosen(), **fields))
+
+
+def pieces(**fields: Any) -> Tiling:
+    return changed(pieces=replace(chosen().pieces, **fields))
+
+
+def rows(change: Callable[[Piece], Piece]) -> Tiling:
+    first, *others = chosen().pieces.rows
+    return pieces(rows=(change(first), *others))
+
+
+def buffers(**fields: Any) -> Tiling:
+    first, *others = chosen().buffers
+    return changed(buffers=(replace(first, **fields), *others))
+
+
+def moved(**fields: Any) -> Tiling:
+    first, *others = chosen().moved
+    return changed(moved=(replace(first, **fields), *others))
+
+
+WRONG = {
+    "rows missing": lambda: pieces(rows=chosen().pieces.rows[1:]),
+    "rows twice": lambda: pieces(rows=(*chosen().pieces.rows, chosen().pieces.rows[-1])),
+    "no rows": lambda: pieces(rows=()),
+    "a row less is read": lambda: rows(lambda it: replace(it, input=(it.input[0], it.input[1] - 1))),
+    "reads outside": lambda: rows(lambda it: replace(it, input=(-1, it.input[1]))),
+    "channels less": lambda: pieces(
+        channels=tuple(replace(it, input=(0, 4)) for it in chosen().pieces.channels)
+    ),
+    "inputs in disorder": lambda: pieces(inputs=((0, 4), (3, 8))),
+    "another tile": lambda: changed(tile=replace(chosen().tile, rows=chosen().tile.rows + 1)),
+    "a loop twice": lambda: changed(loops=("rows", "rows", "columns", "inputs")),
+    "inputs outside": lambda: changed(loops=("inputs", "rows", "columns", "channels")),
+    "fewer tiles": lambda: changed(tiles=1),
+    "fewer bytes": lambda: changed(bytes=chosen().bytes - 1),
+    "fewer bytes of a tensor": lambda: moved(bytes=1),
+    "fewer times": lambda: moved(times=1),
+    "another need": lambda: moved(least=1),
+    "a small buffer": lambda: buffers(size=1),
+    "another place": lambda: buffers(offset=chosen().buffers[0].offset + 1),
+    "one buffer less": lambda: changed(buffers=chosen().buffers[1:]),
+    "another role": lambda: buffers(role="weights"),
+    "less memory": lambda: changed(l1=1),
+    "another capacity": lambda: replace(TILING, capacity=chosen().l1 - 1),
+    "a bound that is none": lambda: replace(TILING, bound=chosen().bytes + 1),
+    "less is needed": lambda: replace(TILING, least=1),
+    "a bound below what is needed": lambda: replace(TILING, bound=1),
+    "aligned": lambda: changed(alignment=3),
+    "another operator": lambda: replace(TILING, operator="other"),
+    "no plan": lambda: changed(plan=replace(chosen().plan, placements=())),
+    "all at one place": lambda: changed(
+        plan=replace(
+            chosen().plan, placements=tuple(replace(it, offset=0) for it in chosen().plan.placements)
+        )
+    ),
+    "no im2col": lambda: changed(buffers=tuple(it for it in chosen().buffers if it.role != "im2col")),
+}
+
+
+def test_the_tiling_is_right() -> None:
+    verdict = verify_tiling(GRAPH, TILING)
+    assert (verdict.wrong, verdict.replayed) == ((), True)
+    assert len(chosen().pieces.rows) > 1
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_refused(name: str) -> None:
+    assert verify_tiling(GRAPH, WRONG[name]()).wrong != ()
+
+
+def test_an_operator_of_an_unknown_kind_is_refused() -> None:
+    (operator,) = GRAPH.operators
+    other = replace(GRAPH, operators=(replace(operator, window=None, type="softmax"),))
+    assert verify_tiling(other, TILING).wrong != ()
+
+
+def test_input_channels_are_not_added_up_where_the_operator_does_not() -> None:
+    (operator,) = GRAPH.operators
+    pool = replace(operator, type="max_pool_2d", inputs=("x",), outputs=("z",))
+    made = Tensor(id="z", shape=(1, 12, 12, 8), type="int8")
+    graph = replace(GRAPH, tensors=(*GRAPH.tensors, made), operators=(pool,), outputs=("z",))
+    found = tile(graph, "conv", TilingOptions(capacity=4096))
+    assert found.chosen is not None
+    parts = replace(found.chosen.pieces, inputs=((0, 4), (4, 8)))
+    wrong = replace(found.chosen, pieces=parts, tile=replace(found.chosen.tile, inputs=4))
+    assert "does not add them up" in verify_tiling(graph, replace(found, chosen=wrong)).wrong[0]
+
+
+def test_a_tiling_without_tiles_claims_nothing() -> None:
+    assert verify_tiling(GRAPH, replace(TILING, chosen=None)).wrong == ()
