@@ -415,8 +415,20 @@ class RecomputeProgram:
 
     def __init__(self, arrays: _recompute.RecomputeArrays) -> None: ...
     def rehearse(
-        self, limit: int, weights: Sequence[float], far: float, indirect: float, polished: bool
+        self,
+        limit: int,
+        weights: Sequence[float],
+        far: float,
+        indirect: float,
+        polished: bool,
+        budget: Budget,
     ) -> Rehearsed: ...
     def cheapest(
-        self, op: int, before: Sequence[bool], after: Sequence[bool], byte_price: int, cost_price: int
+        self,
+        op: int,
+        before: Sequence[bool],
+        after: Sequence[bool],
+        byte_price: int,
+        cost_price: int,
+        budget: Budget,
     ) -> Moment: ...

@@ -7,7 +7,6 @@ slot `row % rows`; what an operator reads must be among them.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
 
 from memstow.planner.model.graph import ElementType, Graph, Operator, Tensor, Window
 
@@ -184,7 +183,7 @@ class Naive:
         self.leaves = {name for name in self.out if name in self.graph.outputs or name not in read}
         self.inside = [name for name in self.out if name not in self.leaves]
         self.strips = [self.columns(a, b) for a, b in self.bounds()]
-        self.steps = [list(self.run()) for _ in self.strips]
+        self.steps = list(self.run())
 
     def extent(self, place: int) -> tuple[int, int]:
         """Rows and columns: of a reduction, those of its image."""
@@ -230,7 +229,7 @@ class Naive:
         return [(min(it), max(it) + 1) if it else (0, 0) for _, it in sorted(found.items())]
 
     def run(self) -> Iterator[Step]:
-        """The rows of a strip in the order of the contract."""
+        """The rows of a strip, of any columns or none, in the order of the contract."""
         made = [0] * len(self.out)
         last = len(self.out) - 1
 
@@ -251,7 +250,7 @@ class Naive:
         height = self.extent(last)[0]
         for row in range(height):
             for place in range(last):
-                if self.out[place] in self.leaves or self.reduces[place]:
+                if self.out[place] in self.leaves:
                     while made[place] < (row + 1) * self.extent(place)[0] // height:
                         yield from make(place)
             yield from make(last)
@@ -261,17 +260,16 @@ class Naive:
 
     def is_made(self, name: str) -> bool:
         """Whether a strip has a row of it, with columns."""
-        place = self.place[name]
-        return any(it.place == place for steps in self.steps for it in steps)
+        return self.widest(name) > 0 and any(it.place == self.place[name] for it in self.steps)
 
     def fails(self, rows: dict[str, int]) -> str | None:
         """Why rings of so many rows do not do; None where they do. Every pixel that leaves must be made."""
         self.computed = dict.fromkeys((it.id for it in self.operators), 0)
         written: dict[str, Pixels] = {name: set() for name in self.leaves}
         taken: dict[str, list[tuple[int, int]]] = {name: [] for name in self.out}
-        for columns, steps in zip(self.strips, self.steps, strict=True):
+        for columns in self.strips:
             ring: dict[str, dict[int, Pixels]] = {name: {} for name in self.inside}
-            for step in steps:
+            for step in self.steps:
                 begin, end = columns[step.place]
                 for name, read in step.reads.items():
                     needed = self.needs(step.place, name, 1, begin, end)
@@ -307,21 +305,16 @@ class Naive:
     def held(self) -> dict[str, set[int]]:
         """By ring, the places that run while it has a row that is read then or later."""
         found: dict[str, set[int]] = {name: set() for name in self.inside}
-        for steps in self.steps:
-            for name in self.inside:
-                made_at: dict[int, int] = {}
-                last_read: dict[int, int] = {}
-                for at, step in enumerate(steps):
-                    if self.out[step.place] == name:
-                        made_at[step.row] = at
-                        found[name].add(step.place)
-                    for row in step.reads.get(name, ()):
-                        last_read[row] = at
-                for row, end in last_read.items():
-                    found[name].update(step.place for step in steps[made_at[row] : end + 1])
+        for name in self.inside:
+            made_at: dict[int, int] = {}
+            last_read: dict[int, int] = {}
+            for at, step in enumerate(self.steps):
+                if self.out[step.place] == name or name in step.reads:
+                    found[name].add(step.place)
+                if self.out[step.place] == name:
+                    made_at[step.row] = at
+                for row in step.reads.get(name, ()):
+                    last_read[row] = at
+            for row, end in last_read.items():
+                found[name].update(step.place for step in self.steps[made_at[row] : end + 1])
         return found
-
-
-def document_of(graph: Graph) -> dict[str, Any]:
-    """Only what tests print."""
-    return {"operators": [(it.id, it.type, it.inputs, it.outputs, it.window) for it in graph.operators]}

@@ -16,7 +16,7 @@ _PATH = re.compile(rf"`({_FOLDERS}/[\w./-]*|\.?[\w-]+\.(?:md|toml|txt|yaml)|Make
 _MODULE = re.compile(r"`((?:api|planner|solvers)(?:\.\w+)+)`")
 _LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 # What a recipe tells to make.
-_TO_BE_MADE = re.compile(r"NAME|my_")
+_TO_BE_MADE = re.compile(r"NAME|my_|^\.loops")
 
 
 def _text(page: Path) -> str:

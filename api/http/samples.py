@@ -150,22 +150,42 @@ JOB: Final[JsonObject] = {
     "solver": "greedy lowest/size",
     "error": None,
 }
+LAYER: Final[JsonObject] = {
+    "version": 1,
+    "pools": [{"id": "l1", "capacity": 2048}],
+    "tensors": [
+        {"id": "image", "shape": [16, 16, 8], "type": "int8"},
+        {"id": "weights", "shape": [16, 3, 3, 8], "type": "int8", "kind": "constant"},
+        {"id": "features", "shape": [16, 16, 16], "type": "int8"},
+    ],
+    "operators": [
+        {
+            "id": "conv",
+            "type": "conv2d",
+            "inputs": ["image", "weights"],
+            "outputs": ["features"],
+            "window": {"kernel": [3, 3], "padding": [1, 1, 1, 1]},
+        }
+    ],
+    "inputs": ["image"],
+    "outputs": ["features"],
+}
 TILING: Final[JsonObject] = {
     "tilings": [
         {
             "operator": "conv",
-            "type": None,
-            "pool": "memory",
-            "capacity": 4096,
+            "type": "conv2d",
+            "pool": "l1",
+            "capacity": 16,
             "home": None,
             "unit": 1,
-            "why_not": "the shape or the type of 'sound' is not known",
-            "needs": None,
+            "why_not": None,
+            "needs": 20,
             "bound": None,
-            "least": None,
-            "whole": None,
+            "least": 7296,
+            "whole": {"l1": 7296, "fits": False},
             "complete": True,
-            "looked_at": 0,
+            "looked_at": 200,
             "replayed": False,
             "tile": None,
         }

@@ -194,6 +194,17 @@ def enveloped(
     return {"requestBody": {"required": True, "content": content}}
 
 
+def of_graph(example: JsonObject) -> JsonObject:
+    """The request body of an operation about a graph: in an envelope, alone, or as a model."""
+    enveloped = _graph_envelope({"problem": {}, "target": target()}, ["problem"])
+    schema = {"anyOf": [enveloped, ref("Graph")]}
+    content: JsonObject = {"application/json": {"schema": schema, "example": example}}
+    content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph"), "example": example}
+    for name in MODEL_FORMATS:
+        content[MEDIA_TYPES[name]] = {"schema": BYTES}
+    return {"requestBody": {"required": True, "content": content}}
+
+
 def _envelope(members: JsonObject, required: list[str]) -> JsonObject:
     return {
         "type": "object",

@@ -6,6 +6,7 @@ from typing import Final
 
 from memstow.planner.model.options import Options
 from memstow.planner.solve.portfolio import DEFAULT_WORK
+from memstow.solvers.core import Budget
 
 # What is left at the end and too little for another solve.
 _REST: Final = 0.02
@@ -26,6 +27,23 @@ class Allowance:
             left = max(limit - self.work, 0)
             options = replace(options, work_limit=int(left * fraction))
         return replace(options, time_limit=max(self._seconds_left(), 0.0) * fraction)
+
+    def budget(self, fraction: float) -> Budget:
+        """The same for native code."""
+        limit = self._work_limit()
+        work = -1 if limit is None else int(max(limit - self.work, 0) * fraction)
+        seconds = -1.0 if self._options.deterministic else max(self._seconds_left(), 0.0) * fraction
+        return Budget(seconds, work)
+
+    def mark(self, fraction: float) -> float:
+        """Where this fraction of what is left will have been taken."""
+        if self._options.deterministic:
+            return self.work + max((self._work_limit() or 0) - self.work, 0) * fraction
+        return time.monotonic() + max(self._seconds_left(), 0.0) * fraction
+
+    def is_past(self, mark: float) -> bool:
+        """Whether that much has been taken."""
+        return (self.work if self._options.deterministic else time.monotonic()) >= mark
 
     def spend(self, work: int) -> None:
         """Count the work of a solve."""

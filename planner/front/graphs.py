@@ -4,127 +4,137 @@ Schedules are found first, with the bytes that live at their fullest moment; the
 the front first.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from memstow.planner.front.allowance import Allowance
 from memstow.planner.front.candidates import Candidate, Candidates, ends_first
-from memstow.planner.front.graph_orders import Orders, orders_of
+from memstow.planner.front.graph_bounds import GraphBounds
+from memstow.planner.front.graph_orders import orders_of
+from memstow.planner.front.graph_plans import GraphPlans
+from memstow.planner.front.graph_terms import COST, counted_pool
 from memstow.planner.front.order_search import moved_orders
-from memstow.planner.front.request import GRAPH_TERMS, Ending, FrontCallbacks, FrontRequest, Points
-from memstow.planner.front.time_left import TimeLeft
+from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest, Points
+from memstow.planner.front.reruns import kinds_of, reruns, striped
 from memstow.planner.graph.check import require_valid
-from memstow.planner.graph.stripes.costs import with_cost_unit
+from memstow.planner.graph.costs import operator_costs, with_cost_unit
 from memstow.planner.graph.stripes.front import order_front
-from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.solve.graphs import Callbacks
-from memstow.planner.solve.schedules import plan_schedule
-from memstow.planner.verify.graphs.schedule_cost import schedule_cost
-from memstow.solvers.stripes import MOST
 
-_PEAK, _COST = GRAPH_TERMS
-# Of what is left: to look for orders, and for schedules in them.
+# Of what is left: to look for orders, for schedules in them, for other orders, for what runs again.
 _ORDERS_SHARE: Final = 0.3
 _SCHEDULES_SHARE: Final = 0.4
 _MOVES_SHARE: Final = 0.3
+_RERUNS_SHARE: Final = 0.5
 
 
 def graph_points(graph: Graph, request: FrontRequest, callbacks: FrontCallbacks) -> Points:
     """The points of this front, as they are found."""
-    _check(graph, request)
     require_valid(graph)
-    return (yield from _Run(with_cost_unit(graph, request.cost_unit), request, callbacks).points())
-
-
-def _check(graph: Graph, request: FrontRequest) -> None:
-    if request.terms != GRAPH_TERMS:
-        message = (
-            "the front of a graph is about peak and cost; leave `terms` away, or convert it to a problem"
-        )
-        raise InputError.single("front_terms", "terms", message)
-    if len(graph.pools) > 1 and "stripes" in request.generators:
-        message = "stripes are chosen for one pool; name other ways with `--with`, or give the graph one pool"
-        raise InputError.single("several_pools", "$.pools", message)
+    pool = counted_pool(graph, request)
+    return (yield from _Run(with_cost_unit(graph, request.cost_unit), request, pool, callbacks).points())
 
 
 class _Run:
-    def __init__(self, graph: Graph, request: FrontRequest, callbacks: FrontCallbacks) -> None:
+    def __init__(
+        self, graph: Graph, request: FrontRequest, pool: str | None, callbacks: FrontCallbacks
+    ) -> None:
         self._graph = graph
         self._request = request
-        self._callbacks = Callbacks(callbacks.on_event, callbacks.cancel)
-        self._stop = callbacks
-        self._time = TimeLeft(request.options)
-        self._complete = graph.order == GIVEN
+        self._pool = pool
+        self._callbacks = callbacks
+        self._allowance = Allowance(request.options)
+        self._bounds = GraphBounds(request, graph.order == GIVEN, sum(operator_costs(graph)))
+        self._plans = GraphPlans(graph, pool, Callbacks(callbacks.on_event, callbacks.cancel))
 
     def points(self) -> Points:
         """Each point when it is placed."""
-        orders = orders_of(self._graph, self._time.part(_ORDERS_SHARE), self._callbacks)
-        self._time.spend(orders.work)
-        found = self._candidates(orders)
+        found = Candidates(self._fitting(self._near(self._candidates())))
+        self._bounds.found = found
         wanted = ends_first(len(found))[: self._request.points]
-        if len(wanted) < len(found):
-            self._complete = False
+        complete = len(wanted) == len(found)
         known = {it.plan.schedule: it for it in self._request.start}
-        unproven = False
         for number, at in enumerate(wanted):
-            if self._stop.cancelled or (number and self._time.is_over):
-                self._complete = False
+            if self._callbacks.cancelled or (number and self._allowance.over):
+                complete = False
                 break
             it = found.items[at]
             before = known.get(it.schedule)
             plan = before.plan if before is not None else self._plan(it, len(wanted) - number)
             if plan.status in PLANNED:
-                point = self._point(plan, it, found)
-                unproven = unproven or not point.proven
+                point = self._point(plan, it)
+                complete = complete and point.proven
                 yield point
-            elif plan.status is not Status.INFEASIBLE:
-                self._complete = False
-        return Ending(complete=self._complete and not unproven, work=self._time.work)
+            else:
+                complete = complete and plan.status is Status.INFEASIBLE
+        return Ending(complete=complete and self._bounds.exact, work=self._allowance.work)
 
-    def _candidates(self, orders: Orders) -> Candidates:
+    def _candidates(self) -> list[Candidate]:
+        orders = orders_of(
+            self._graph,
+            self._allowance.share(_ORDERS_SHARE),
+            Callbacks(self._callbacks.on_event, self._callbacks.cancel),
+        )
+        self._allowance.spend(orders.work)
         found: list[Candidate] = []
         for number, order in enumerate(orders.orders):
-            budget = self._time.budget(_SCHEDULES_SHARE / (len(orders.orders) - number))
-            front = order_front(
+            share = 1 / (len(orders.orders) - number)
+            if self._pool is None:
+                found += self._in_order(order, share, first=number == 0)
+            if kinds_of(self._request):
+                found += self._run_again(order, share)
+        return found
+
+    def _in_order(self, order: Sequence[int], share: float, first: bool) -> Iterable[Candidate]:
+        """Ways to run one order, and orders next to it."""
+        wants_stripes = "stripes" in self._request.generators
+        budget = self._allowance.budget(_SCHEDULES_SHARE * share)
+        front = order_front(self._graph, order, budget, stripes=wants_stripes)
+        self._allowance.spend(budget.work)
+        self._bounds.exact = self._bounds.exact and front.complete
+        fronts = [front]
+        if first and wants_stripes and self._graph.order != GIVEN:
+            fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE)
+        return [Candidate(it.bytes, it.cost, it.schedule) for front in fronts for it in front.points]
+
+    def _run_again(self, order: Sequence[int], share: float) -> Iterable[Candidate]:
+        again = list(
+            reruns(
                 self._graph,
                 order,
-                budget,
-                MOST,
-                "stripes" in self._request.generators,
+                self._request,
+                self._pool,
+                self._allowance,
+                _RERUNS_SHARE * share,
+                self._callbacks,
             )
-            self._time.spend(budget.work)
-            self._complete = self._complete and front.complete
-            found += (Candidate(it.bytes, it.cost, it.schedule) for it in front.points)
-            if number == 0 and self._graph.order != GIVEN and "stripes" in self._request.generators:
-                for other in moved_orders(self._graph, order, front, self._time, _MOVES_SHARE):
-                    found += (Candidate(it.bytes, it.cost, it.schedule) for it in other.points)
-        most = self._request.most(min((it.cost for it in found), default=0))
-        near = found if most is None else (it for it in found if it.cost <= most)
-        return Candidates(self._fitting(near))
+        )
+        found = [it.candidate for it in again]
+        self._bounds.learn((it.candidate.cost, it.bound) for it in again)
+        if "stripes" in self._request.generators:
+            best = Candidates(self._near(found)).items
+            found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share)
+        return found
 
-    def _fitting(self, found: Iterable[Candidate]) -> Iterable[Candidate]:
+    def _near(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Those that do not cost more than was asked for."""
+        most = self._request.most(min((it.cost for it in found), default=0))
+        return [it for it in found if most is None or it.cost <= most]
+
+    def _fitting(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Those whose live bytes are no more than there is."""
-        capacity = self._graph.pools[0].capacity if len(self._graph.pools) == 1 else None
-        return found if capacity is None else (it for it in found if it.bytes <= capacity)
+        capacity = self._plans.capacity
+        return [it for it in found if capacity is None or it.bytes <= capacity]
 
     def _plan(self, it: Candidate, left: int) -> Plan:
-        options = self._time.part(1 / left)
-        plan = plan_schedule(self._graph, it.schedule, replace(options, hint=None), self._callbacks)
-        self._time.spend(plan.work)
-        counted = schedule_cost(self._graph, it.schedule)
-        if counted != it.cost:
-            message = f"a schedule costs {counted:,}, not {it.cost:,}; please report it"
-            raise RefusedPlanError(message)
+        plan = self._plans.plan(it, self._allowance.share(1 / left))
+        self._allowance.spend(plan.work)
         return plan
 
-    def _point(self, plan: Plan, it: Candidate, found: Candidates) -> FrontPoint:
-        """What is known of others holds for the order of the document and the ways that were asked for."""
-        peak = sum(use.peak for use in plan.pools)
-        values = {_PEAK: peak, _COST: it.cost}
-        if not self._complete or self._graph.order != GIVEN or len(self._graph.pools) > 1:
-            return FrontPoint(values=values, plan=plan)
-        bounds = {_PEAK: found.least_bytes(it.cost) or 0, _COST: found.least_cost(peak) or 0}
+    def _point(self, plan: Plan, it: Candidate) -> FrontPoint:
+        values = {self._request.terms[0]: self._plans.peak(plan), COST: it.cost}
+        bounds = self._bounds.of(values)
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)

@@ -8,11 +8,10 @@ from math import log
 from random import Random
 from typing import Final
 
-from memstow.planner.front.time_left import TimeLeft
+from memstow.planner.front.allowance import Allowance
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.stripes.front import OrderFront, order_front
 from memstow.planner.model.graph import Graph
-from memstow.solvers.stripes import MOST
 
 # Costs, as multiples of the least, at which orders are compared.
 _COMPARED: Final = (1.0, 1.1, 1.25, 1.5, 2.0)
@@ -20,7 +19,11 @@ _MOST_MOVES: Final = 5_000
 
 
 def moved_orders(
-    graph: Graph, start: Sequence[int], first: OrderFront, time: TimeLeft, share: float, most_cost: int = MOST
+    graph: Graph,
+    start: Sequence[int],
+    first: OrderFront,
+    allowance: Allowance,
+    share: float,
 ) -> Iterator[OrderFront]:
     """The fronts of orders that are better at one of the costs than all before, within this share."""
     if not first.points:
@@ -30,16 +33,16 @@ def moved_orders(
     order, value = list(start), _values(first, least)
     best = list(value)
     random = Random(0)  # noqa: S311
-    limit = time.mark(share)
+    limit = allowance.mark(share)
     for _ in range(_MOST_MOVES):
-        if time.is_past(limit):
+        if allowance.is_past(limit):
             return
         tried = _moved(order, after, random)
         if tried is None:
             continue
-        budget = time.budget(share)
-        front = order_front(graph, tried, budget, most_cost)
-        time.spend(budget.work + len(order))
+        budget = allowance.budget(share)
+        front = order_front(graph, tried, budget)
+        allowance.spend(budget.work + len(order))
         if not front.points:
             continue
         values = _values(front, least)

@@ -1,6 +1,6 @@
-"""A training step of MobileNetV2: forward, a loss, backward, and an update of the weights after each gradient.
+"""A training step of MobileNetV2: forward, a loss, backward, and an update of weights after each gradient.
 
-Each convolution is followed by batch normalisation and, but for the last of a block, by an activation in place.
+Each convolution is followed by batch normalisation and, but for the last of a block, by an activation.
 Weights are states; `cost` is the bytes that an operator reads and writes.
 """
 

@@ -22,7 +22,8 @@ def tilings_report(tilings: Sequence[Tiling]) -> str:
     chosen = [it for it in tiled if it.chosen is not None]
     moved = sum(it.chosen.bytes for it in chosen if it.chosen is not None)
     least = sum(it.least or 0 for it in chosen)
-    lines += ["", f"{len(chosen):,} operators move {count(moved)} bytes; each element once: {count(least)}"]
+    who = "1 operator moves" if len(chosen) == 1 else f"{len(chosen):,} operators move"
+    lines += ["", f"{who} {count(moved)} bytes; each element once: {count(least)}"]
     if chosen and any(not it.complete for it in tiled):
         lines.append("* not all tiles were looked at: there may be better ones")
     others: dict[str, list[str]] = {}

@@ -5,8 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
+from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import links_of, listed_order
-from memstow.planner.graph.stripes.costs import operator_costs
 from memstow.planner.graph.stripes.front import StripedOrder, order_front
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.options import Options

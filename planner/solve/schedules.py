@@ -31,6 +31,11 @@ def plan_schedule(graph: Graph, schedule: Schedule, options: Options, callbacks:
         callbacks.cancel,
         None,
     )
+    return judged(graph, plan, schedule)
+
+
+def judged(graph: Graph, plan: Plan, schedule: Schedule) -> Plan:
+    """The plan of a schedule's problem as one of the graph; RefusedPlanError if the judge refuses it."""
     plan = replace(plan, schedule=schedule)
     violations = recount(graph, plan)
     if violations:

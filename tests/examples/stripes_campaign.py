@@ -17,6 +17,7 @@ from memstow.planner.front.graphs import graph_points
 from memstow.planner.front.request import FrontCallbacks, FrontRequest
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
+from memstow.planner.graph.recompute.points import Choice, Patience, recompute_points
 from memstow.planner.graph.runs import can_spill, runs_once
 from memstow.planner.graph.stripes.expand import cut_of
 from memstow.planner.graph.stripes.kinds import kinds
@@ -129,6 +130,18 @@ def check_front(net: Network, seed: int, counted: Counter[str]) -> None:
         counted["points of fronts"] += 1
 
 
+def check_runs_again(net: Network, seed: int, counted: Counter[str]) -> None:
+    """Run the points with operators that run again, and with tensors that wait in another pool."""
+    for kinds_, pools in ((("recompute",), ()), (("recompute", "spill"), _POOLS)):
+        graph = graph_of(net, pools)
+        pool = pools[0].id if pools else None
+        choice = Choice(kinds=frozenset(kinds_), pool=pool, unit="bytes")
+        order = range(len(graph.operators))
+        for point in recompute_points(graph, order, choice, Patience(work=20_000)):
+            check(net, graph, planned(graph, point.schedule), seed)
+            counted["points that run again or spill"] += 1
+
+
 def check_seed(seed: int, counted: Counter[str]) -> None:
     """One network: plans with random stripes, plans with all that a schedule can say, and its front."""
     draw = random.Random(seed)
@@ -142,6 +155,7 @@ def check_seed(seed: int, counted: Counter[str]) -> None:
         counted["again"] += len(schedule.order) - len(graph.operators)
         counted["spills"] += len(schedule.spills)
     check_front(net, seed, counted)
+    check_runs_again(net, seed, counted)
 
 
 def main() -> None:

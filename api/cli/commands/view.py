@@ -4,8 +4,8 @@ import argparse
 from typing import TYPE_CHECKING, NoReturn
 
 from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.front_point import add_point, read_chosen_plan
+from memstow.api.cli.io.arguments import Commands, add_command, whole
+from memstow.api.cli.io.front_point import read_chosen_plan
 from memstow.api.cli.io.loops_output import LOOPS, LOOPS_HEADER, loops_content, loops_told_by
 from memstow.api.cli.io.output import refuse_unwritable, write_out
 from memstow.api.cli.io.page_file import comparison_of, page_of, show_page
@@ -42,9 +42,9 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
 which buffers moved. With a front and what it is a front of it shows the points to choose from, and the plan
-of each. A plan in CSV says what its buffers are; other plans need their problem. With an
---output that ends with .loops.json, .loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a
-graph instead: what runs step by step, and where in memory.
+of each. A plan in CSV says what its buffers are; other plans need their problem. With an --output that ends
+with .loops.json, .loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a graph instead: what
+runs step by step, and where in memory.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
         examples="""
@@ -53,7 +53,7 @@ memstow view plan.json --problem model.tflite --output plan.html
 memstow view offsets.csv --output plan.html
 memstow view front.json --point 2 --problem net.json --output net.loops.txt
 memstow view before.json after.json --problem model.json --output diff.html
-memstow view model.json front.json --output front.html
+memstow view model.tflite front.json --output front.html
 memstow solve model.json --open
 """,
     )
@@ -70,7 +70,13 @@ memstow solve model.json --open
     parser.add_argument(
         "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
     )
-    add_point(parser)
+    parser.add_argument(
+        "--point",
+        type=whole(1, 1 << 31),
+        metavar="N",
+        help="of a front: open it at this point, from 1, or write its loops; a page that cannot hold the plans "
+        "of all points holds those around it (default: those at the ends, and between them as many as fit)",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page, or the loops, to this file")
     parser.add_argument(
         "--output-format",
@@ -96,10 +102,9 @@ def run(args: argparse.Namespace) -> int:
         return Exit.DONE
     found = _front_among(args)
     if found is not None:
-        _show_front(*found, args)
-        return Exit.DONE
-    if args.point is not None and args.problem is None:
-        _refuse("no_problem", "--problem", "the plans of a front name buffers only; give its problem")
+        return _show_front(*found, args)
+    if args.point is not None:
+        _refuse("no_front", "--point", "it names a point of a front, and none is given; leave it out")
     document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
     source = args.problem or args.plan
     if len(plans) == 1:
@@ -123,41 +128,45 @@ def _form(args: argparse.Namespace) -> str:
     return form
 
 
-def _front_among(args: argparse.Namespace) -> tuple[str, str] | None:
-    """The file of a front and that of what it is a front of; None: none is given."""
-    if args.other is not None and args.problem is not None:
-        return None
-    given = [args.plan, args.other or args.problem]
-    for path, source in (given, given[::-1]):
-        if path not in (None, STDIN) and source is not None and is_front(read_bytes_of(path)):
-            return path, source
-    return None
-
-
-def _show_front(path: str, source: str, args: argparse.Namespace) -> None:
-    """The points of a front, and their plans; with --point the page opens with the plan of that point."""
-    from memstow.api.cli.io.front_page import front_page, plans_left_out
-    from memstow.planner.front.documents import read_front
-
-    document = read_document(source, args)
-    with naming_file(path):
-        front = read_front(read_bytes_of(path))
-    if args.point is not None and args.point > len(front.points):
-        message = f"the front has {len(front.points):,} points; take one from 1 on"
-        _refuse("no_such_point", "--point", message)
-    made = front_page(document, front, source, None if args.point is None else args.point - 1)
-    left_out = plans_left_out(made, front)
-    if left_out is not None:
-        print_error(left_out)
-    show_page(made.page, args.output)
-
-
 def _write_loops(args: argparse.Namespace, form: str) -> None:
     document = read_document(args.problem, args)
     plan = read_chosen_plan(args.plan, problem_of(document), args.plan_format, args.point)
     with naming_file(args.plan):
         data = loops_content(document, plan, form, args.prefix)
     write_out(data, args.output)
+
+
+def _front_among(args: argparse.Namespace) -> tuple[str, str] | None:
+    """The file of a front and that of what it is a front of; None: none is given."""
+    if args.other is not None and args.problem is not None:
+        return None
+    given = [args.plan, args.other or args.problem]
+    for path, source in (given, given[::-1]):
+        if path in (None, STDIN) or not is_front(read_bytes_of(path)):
+            continue
+        if source is None:
+            message = "a front has plans, which name buffers, but not their sizes; give what it is a front of"
+            _refuse("no_problem", "--problem", message)
+        return path, source
+    return None
+
+
+def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
+    from memstow.api.cli.io.front_page import front_page, plans_left_out
+    from memstow.planner.front.documents import read_front
+
+    document = read_document(source, args)
+    with naming_file(path):
+        front = read_front(read_bytes_of(path))
+    number = len(front.points)
+    if args.point is not None and args.point > number:
+        _refuse("no_point", "--point", f"the front has points 1 to {number}; name one of them")
+    made = front_page(document, front, source, None if args.point is None else args.point - 1)
+    left_out = plans_left_out(made, front)
+    if left_out is not None:
+        print_error(left_out)
+    show_page(made.page, args.output)
+    return Exit.DONE
 
 
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":

@@ -92,7 +92,7 @@ def _costed(document: "Problem | Graph", front: "Front") -> "Problem | Graph":
 
     if isinstance(document, Problem):
         return document
-    from memstow.planner.graph.stripes.costs import with_cost_unit
+    from memstow.planner.graph.costs import with_cost_unit
 
     return with_cost_unit(document, front.asked.cost)
 

@@ -210,7 +210,7 @@ async def convert(
         400,
         415,
     ),
-    openapi_extra=_ALONE,
+    openapi_extra=schemas.of_graph(samples.LAYER) | {"parameters": CHANGE_PARAMETERS},
 )
 async def tile(
     request: Request,

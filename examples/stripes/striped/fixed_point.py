@@ -16,11 +16,16 @@ def scale(real: float) -> tuple[int, int]:
     return round(fraction * (1 << 30)), 30 - exponent
 
 
+def as_image(values: Wide) -> Image:
+    """Values in the range of an int8, as such."""
+    return np.asarray(values, np.int8)
+
+
 def requantised(sums: Wide, multiplier: Wide, shift: Wide, zero: int) -> Image:
     """Each sum times its factor, rounded to nearest and halves upwards, in the range of an int8."""
     half = np.left_shift(np.int64(1), shift - 1)
     scaled = np.right_shift(sums * multiplier + half, shift) + zero
-    return np.clip(scaled, -128, 127).astype(np.int8)
+    return as_image(np.clip(scaled, -128, 127))
 
 
 def average(sums: Wide, count: Wide) -> Wide:

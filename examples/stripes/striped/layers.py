@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from striped.fixed_point import Image, Wide, average, requantised
+from striped.fixed_point import Image, Wide, as_image, average, requantised
 from striped.network import Network, Operator, Window
 
 
@@ -70,7 +70,7 @@ def depthwise(net: Network, operator: Operator, images: list[Image]) -> Image:
 
 def max_pool(_net: Network, operator: Operator, images: list[Image]) -> Image:
     """The largest of each window; what is outside of the image does not count."""
-    return _windows(images[0].astype(np.int64), _window(operator), -128).max((3, 4)).astype(np.int8)
+    return as_image(_windows(images[0].astype(np.int64), _window(operator), -128).max((3, 4)))
 
 
 def average_pool(_net: Network, operator: Operator, images: list[Image]) -> Image:
@@ -78,22 +78,20 @@ def average_pool(_net: Network, operator: Operator, images: list[Image]) -> Imag
     window = _window(operator)
     sums = _windows(images[0].astype(np.int64), window, 0).sum((3, 4))
     count = _windows(np.ones(images[0].shape, np.int64), window, 0).sum((3, 4))
-    return average(sums, count).astype(np.int8)
+    return as_image(average(sums, count))
 
 
 def pad(net: Network, operator: Operator, images: list[Image]) -> Image:
     """Zeros around the image."""
-    return _windows(images[0].astype(np.int64), _window(operator), net.zero(operator.output))[
-        ..., 0, 0
-    ].astype(np.int8)
+    around = net.zero(operator.output)
+    return as_image(_windows(images[0].astype(np.int64), _window(operator), around)[..., 0, 0])
 
 
 def add(net: Network, operator: Operator, images: list[Image]) -> Image:
     """The sum of two images, each with a factor of its own."""
-    factors = net.arrays[f"{operator.id}/factors"]
-    return _rescaled(
-        net, operator, sum(_distance(net, operator, images, at) * factors[at] for at in range(2))
-    )  # type: ignore[arg-type]
+    one, other = (int(it) for it in net.arrays[f"{operator.id}/factors"])
+    sums = _distance(net, operator, images) * one + _distance(net, operator, images, 1) * other
+    return _rescaled(net, operator, sums)
 
 
 def mul(net: Network, operator: Operator, images: list[Image]) -> Image:
@@ -103,7 +101,7 @@ def mul(net: Network, operator: Operator, images: list[Image]) -> Image:
 
 def relu(net: Network, operator: Operator, images: list[Image]) -> Image:
     """Nothing below zero."""
-    return np.maximum(images[0], np.int8(net.zero(operator.inputs[0])))
+    return as_image(np.maximum(images[0].astype(np.int64), net.zero(operator.inputs[0])))
 
 
 def concatenation(_net: Network, _operator: Operator, images: list[Image]) -> Image:
@@ -116,7 +114,7 @@ def nearest(net: Network, operator: Operator, images: list[Image]) -> Image:
     height, width, _ = net.image(operator.output)
     rows = np.arange(height) * images[0].shape[0] // height
     columns = np.arange(width) * images[0].shape[1] // width
-    return images[0][rows][:, columns]
+    return np.asarray(images[0][rows][:, columns], np.int8)
 
 
 def bilinear(net: Network, operator: Operator, images: list[Image]) -> Image:
@@ -128,7 +126,7 @@ def bilinear(net: Network, operator: Operator, images: list[Image]) -> Image:
     v, u = v[:, None, None], u[None, :, None]
     upper = source[y0][:, x0] * (256 - u) + source[y0][:, x1] * u
     lower = source[y1][:, x0] * (256 - u) + source[y1][:, x1] * u
-    return ((upper * (256 - v) + lower * v + (1 << 15)) >> 16).astype(np.int8)
+    return as_image(np.right_shift(upper * (256 - v) + lower * v + (1 << 15), 16))
 
 
 def between(size: int, of: int) -> tuple[Wide, Wide, Wide]:

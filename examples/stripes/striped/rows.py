@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from striped.fixed_point import Image, Wide, average, requantised
+from striped.fixed_point import Image, Wide, as_image, average, requantised
 from striped.layers import between
 from striped.network import Network, Operator, Window
 
@@ -28,7 +28,7 @@ def add_row(net: Network, operator: Operator, rows: Rows, row: int, first: int, 
     image = operator.inputs[0]
     raw = rows.row(image, row, first, end).astype(np.int64)
     if operator.type == "max_pool_2d":
-        return np.maximum(sums, raw.max(0))
+        return np.asarray(np.maximum(sums, raw.max(0)))
     if operator.type == "average_pool_2d":
         return np.asarray(sums + raw.sum(0))
     elements = raw - net.zero(image)
@@ -48,10 +48,10 @@ def start(operator: Operator) -> int:
 def finished(net: Network, operator: Operator, sums: Wide) -> Image:
     """What the sums become when all rows were added."""
     if operator.type == "max_pool_2d":
-        return sums.astype(np.int8)
+        return as_image(sums)
     if operator.type == "average_pool_2d":
         height, width, _ = net.image(operator.inputs[0])
-        return average(sums, np.asarray(height * width)).astype(np.int8)
+        return as_image(average(sums, np.asarray(height * width)))
     if operator.type == "fully_connected":
         sums = sums + net.arrays[operator.inputs[2]]
     return _rescaled(net, operator, sums)
@@ -106,7 +106,7 @@ def _max_pool(net: Network, operator: Operator, rows: Rows, row: int, columns: W
     most = np.full((columns.size, taps.channels), -128, np.int64)
     for _, _, inside, elements in taps.each():
         most[inside] = np.maximum(most[inside], elements)
-    return most.astype(np.int8)
+    return as_image(most)
 
 
 def _average_pool(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
@@ -116,7 +116,7 @@ def _average_pool(net: Network, operator: Operator, rows: Rows, row: int, column
     for _, _, inside, elements in taps.each():
         sums[inside] += elements
         count[inside] += 1
-    return average(sums, count).astype(np.int8)
+    return as_image(average(sums, count))
 
 
 def _pad(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
@@ -148,19 +148,20 @@ def _mul(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) 
 
 
 def _relu(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
-    return np.maximum(_here(operator, rows, row, columns, 0), net.zero(operator.inputs[0])).astype(np.int8)
+    return as_image(np.maximum(_here(operator, rows, row, columns, 0), net.zero(operator.inputs[0])))
 
 
 def _concatenation(_net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
     parts = [_here(operator, rows, row, columns, index) for index in range(len(operator.inputs))]
-    return np.concatenate(parts, axis=1).astype(np.int8)
+    return as_image(np.concatenate(parts, axis=1))
 
 
 def _nearest(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
     height, width, _ = net.image(operator.inputs[0])
     high, wide, _ = net.image(operator.output)
     x = columns * width // wide
-    return rows.row(operator.inputs[0], row * height // high, int(x[0]), int(x[-1]) + 1)[x - x[0]]
+    elements = rows.row(operator.inputs[0], row * height // high, int(x[0]), int(x[-1]) + 1)
+    return np.asarray(elements[x - x[0]], np.int8)
 
 
 def _bilinear(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
@@ -174,7 +175,7 @@ def _bilinear(net: Network, operator: Operator, rows: Rows, row: int, columns: W
         elements = rows.row(operator.inputs[0], y, int(x0[0]), int(x1[-1]) + 1).astype(np.int64)
         return np.asarray(elements[x0 - x0[0]] * (256 - u) + elements[x1 - x0[0]] * u)
 
-    return np.asarray((across(y0) * (256 - v) + across(y1) * v + (1 << 15)) >> 16).astype(np.int8)
+    return as_image(np.right_shift(across(y0) * (256 - v) + across(y1) * v + (1 << 15), 16))
 
 
 _ROWS: Final[Mapping[str, Callable[[Network, Operator, Rows, int, Wide], Image]]] = {

@@ -7,6 +7,7 @@ found once and hold for all costs. docs/recompute.md proves them.
 from collections.abc import Sequence
 from typing import Final
 
+from memstow.solvers.core import Budget
 from memstow.solvers.recompute import RecomputeArrays
 
 _BYTE_PRICE: Final = 1 << 10
@@ -17,8 +18,11 @@ _HALVINGS: Final = 14
 class Moments:
     """Bounds of one program; `free`: of all orders of first runs, else of the one given."""
 
-    def __init__(self, arrays: RecomputeArrays, successors: "Sequence[Sequence[int]] | None") -> None:
+    def __init__(
+        self, arrays: RecomputeArrays, successors: "Sequence[Sequence[int]] | None", budget: Budget
+    ) -> None:
         self.arrays = arrays
+        self.budget = budget
         self.free = successors is not None
         count = len(arrays.cost)
         self._after: Sequence[Sequence[int]] = successors or []
@@ -57,12 +61,12 @@ class Moments:
         for _ in range(_HALVINGS):
             # Prices go over many orders of magnitude: the exponent is halved first.
             middle = (low + high) // 2 if high < 4 * low else _between(low, high)
-            moment = self.arrays.native.cheapest(op, *around, self._byte_price, middle)
+            moment = self.arrays.native.cheapest(op, *around, self._byte_price, middle, self.budget)
             line = self._byte_price, middle, moment.price + self._byte_price * self._own[op]
             if best is None or line[2] - middle * cost > best[2] - best[1] * cost:
                 best = line
                 self._lines[line] = moment.kept
-            if moment.cost == cost or high - low <= 1:
+            if moment.cost == cost or high - low <= 1 or self.budget.spent:
                 break
             low, high = (middle, high) if moment.cost > cost else (low, middle)
 

@@ -24,6 +24,7 @@ _MOST_STATES: Final = 60_000
 _MOST_MISSED: Final = 12
 _FINEST: Final = 100
 """While the search goes on, only what is better by this part of the peak is told."""
+_SECONDS: Final = 5.0
 _SHARE: Final = 0.8
 """Of the time, for the search; the rest is for bounds."""
 _MOST_BYTES: Final = 1 << 61
@@ -113,11 +114,16 @@ class _Run:
         )
         self.archive = Archive()
         seconds = patience.seconds
-        self.late = Effort(seconds, -1 if seconds is None else None, patience.cancel)
+        if seconds is None and patience.work is None:
+            seconds = _SECONDS
+        # The clock of the search ends first, so that there is time for the bounds of the last points.
+        self.late = Effort(seconds, None, patience.cancel)
         self.effort = Effort(None if seconds is None else seconds * _SHARE, patience.work, patience.cancel)
         self.told: list[tuple[int, int]] = []
         successors = _successors(graph, order) if choice.free else None
-        self.moments = Moments(self.certain.arrays, successors)
+        self.moments = Moments(self.certain.arrays, successors, self.late.budget)
+        needs = needs_of(self.certain.arrays)
+        self.needs = sorted(((need, op) for op, need in enumerate(needs)), key=lambda it: -it[0])
 
     def points(self) -> Iterator[ChosenPoint]:
         arrays = self.program.arrays
@@ -164,7 +170,7 @@ class _Run:
             if told is not None and (found.bytes >= told or found.bytes > told - step):
                 continue
             self.told.append((found.bytes, found.cost))
-            self._tighten([found.cost])
+            self._tighten(found.cost)
             try:
                 yield self._point(found, None)
             except InputError:
@@ -193,24 +199,20 @@ class _Run:
 
     def _held(self, cost: int) -> Sequence[int]:
         """The items of the search that are best held at the tightest moment, for this cost."""
-        self._tighten([cost])
+        self._tighten(cost)
         index = {tensor: item for item, tensor in enumerate(self.program.tensors)}
         tensors = (self.certain.tensors[item] for item in self.moments.held(cost))
         return [index[tensor] for tensor in tensors if tensor in index]
 
-    def _tighten(self, costs: Sequence[int]) -> None:
-        """Better bounds for these costs, from the operators that need the most."""
-        needs = needs_of(self.certain.arrays)
-        order = sorted(range(len(needs)), key=lambda op: -needs[op])
-        for cost in costs:
-            missed = 0
-            for op in order:
-                bound = self.moments.bound(cost)
-                # However short the time: bounds of the most needy operator take some thousandths of a second.
-                if needs[op] <= bound or missed > _MOST_MISSED or self.late.out_of_time():
-                    break
-                self.moments.tighten(op, cost)
-                missed = missed + 1 if self.moments.bound(cost) == bound else 0
+    def _tighten(self, cost: int) -> None:
+        """A better bound for this cost, from the operators that need the most."""
+        missed = 0
+        for need, op in self.needs:
+            bound = self.moments.bound(cost)
+            if need <= bound or missed > _MOST_MISSED or self.late.spent():
+                return
+            self.moments.tighten(op, cost)
+            missed = missed + 1 if self.moments.bound(cost) == bound else 0
 
 
 def _checked(graph: Graph, choice: Choice) -> str:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from memstow.planner.graph.arrays import in_place_triples, phase_bytes
 from memstow.planner.graph.links import links_of
-from memstow.planner.graph.runs import runs_once
+from memstow.planner.graph.run_checks import runs_once
 from memstow.planner.graph.storages import Storage, storages
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
 from memstow.solvers.recompute import RecomputeArrays

@@ -6,7 +6,6 @@ again for its bytes. Here the limits are chosen, and the weights of items that s
 
 import math
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,13 +14,13 @@ from typing import Final
 from memstow.planner.generate.random_numbers import Chance
 from memstow.planner.graph.recompute.archive import Archive, Found
 from memstow.planner.graph.recompute.needs import needs_of
+from memstow.solvers.core import Budget
 from memstow.solvers.recompute import RecomputeArrays
 
 _LEVELS: Final = 16
 _TASTES: Final = ((0.0, 1.0), (0.0, 0.3), (0.5, 1.0), (0.5, 0.3), (1.0, 0.3), (1.0, 1.0))
 _SHARES: Final = (0.8, 1.0)
 _FACTORS: Final = (3.0, 20.0)
-_SECONDS: Final = 5.0
 _TRIES: Final = 12
 """Changed weights that are tried for a limit before the next has its turn."""
 _PATIENT_TURNS: Final = 30
@@ -32,27 +31,14 @@ class Effort:
     """When the search must stop: by the clock, by work, or when told."""
 
     def __init__(self, seconds: float | None, work: int | None, cancel: threading.Event | None) -> None:
-        if seconds is None and work is None:
-            seconds = _SECONDS
-        self._deadline = None if seconds is None else time.monotonic() + seconds
-        self._begin = time.monotonic()
-        self._work = work
+        self.budget = Budget(-1.0 if seconds is None else seconds, -1 if work is None else work)
         self._cancel = cancel
-
-    def count(self, work: int) -> None:
-        """So much work was done."""
-        if self._work is not None:
-            self._work -= work
 
     def spent(self) -> bool:
         """Whether nothing is left."""
-        return (self._work is not None and self._work <= 0) or self.out_of_time()
-
-    def out_of_time(self) -> bool:
-        """Whether the clock, or who cancels, says so."""
         if self._cancel is not None and self._cancel.is_set():
-            return True
-        return self._deadline is not None and time.monotonic() >= self._deadline
+            self.budget.cancel()
+        return self.budget.spent
 
 
 @dataclass
@@ -163,8 +149,9 @@ class Search:
         return better
 
     def _try(self, limit: int, weights: list[float], taste: tuple[float, float]) -> Level:
-        run = self.arrays.native.rehearse(limit, weights, *taste, True)
-        self.effort.count(run.steps + len(run.runs))
+        run = self.arrays.native.rehearse(limit, weights, *taste, True, self.effort.budget)
+        if not run.runs:
+            return Level(limit, limit, 0, weights, taste, [])
         if (self.most is None or run.cost <= self.most) and not self.archive.beats(run.peak, run.cost):
             self.archive.offer(Found(run.peak, run.cost, run.runs, run.copies))
         counts = Counter(run.runs)

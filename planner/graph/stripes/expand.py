@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.stripes.columns import Strips, strips_of
-from memstow.planner.graph.stripes.costs import operator_costs
 from memstow.planner.graph.stripes.members import Members, members_of
 from memstow.planner.graph.stripes.rows import Rows, replay
 from memstow.planner.model.errors import InputError

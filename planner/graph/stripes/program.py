@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.graph.steps import steps
 from memstow.planner.graph.storages import resident_bytes, storages
-from memstow.planner.graph.stripes.costs import operator_costs
 from memstow.planner.graph.stripes.images import image_of
 from memstow.planner.graph.stripes.kinds import Axis, kinds
 from memstow.planner.model.errors import InputError

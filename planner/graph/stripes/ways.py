@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memstow.planner.graph.check.alternatives import with_alternative
+from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.steps import steps
-from memstow.planner.graph.stripes.costs import operator_costs
 from memstow.planner.graph.stripes.program import Way
 from memstow.planner.model.graph import Alternative, Graph, Operator
 

@@ -36,8 +36,7 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
             held[row % len(held)] = row
         keeping.done[place] += 1
     for place, it in enumerate(parts.rolling):
-        whole = it.reduces is not None or parts.is_sink(place)
-        if whole and keeping.done[place] != it.made.rows:
+        if parts.is_sink(place) and keeping.done[place] != it.made.rows:
             raise Refused(f"{it.operator.id!r} makes {keeping.done[place]:,} of {it.made.rows:,} rows")
 
 

@@ -19,7 +19,7 @@ class Rows:
 
 
 def rows_of(parts: Parts, effort: Effort) -> Rows:
-    """The rows of a strip, each made as late as it can be; the same in each strip, whatever its columns."""
+    """The rows of a strip: each is made when it is needed, as late as it can be."""
     return _Demand(parts, effort).rows()
 
 
@@ -33,9 +33,8 @@ class _Demand:
     def rows(self) -> Rows:
         rolling = self.parts.rolling
         last = len(rolling) - 1
-        sinks = [
-            place for place in range(last) if self.parts.is_sink(place) or rolling[place].reduces is not None
-        ]
+        # What a reduction makes leaves the stripe as well.
+        sinks = [place for place in range(last) if self.parts.is_sink(place)]
         height = self.parts.reference.rows
         for row in range(height):
             self.effort.spend(1 + len(sinks))
@@ -75,7 +74,7 @@ class Ring:
     """What is kept of the rows of one tensor."""
 
     rows: int
-    """The most that are needed at once."""
+    """The most that are needed at once: one at least, which is made, though nobody may read it."""
     phases: tuple[int, int]
     """The first operator that runs while they are needed, and the one after the last."""
 
@@ -109,18 +108,16 @@ class Keeping:
         while_running = [0] * len(self.parts.rolling)
         words = len(while_running) // 256
         for place in self.rows.steps:
-            row, reads = self.done[place], self.parts.rolling[place].reads
             self.effort.spend(1 + words + len(self.parts.sources[place]))
             seen = while_running[place] | self.kept
-            for name, maker in self.parts.sources[place]:
-                begin, end = reads[name][0].of(row, row + 1)
-                if maker in rings and begin < end:
+            for _, maker in self.parts.sources[place]:
+                if maker in rings:
                     seen |= 1 << maker
             self.done[place] += 1
             if place in rings:
                 seen |= 1 << place
                 kept = self.done[place] - self.first_needed(place)
-                rings[place].rows = max(rings[place].rows, kept)
+                rings[place].rows = max(rings[place].rows, kept, 1)
                 self.note(place)
             while_running[place] = seen
             for _, maker in self.parts.sources[place]:

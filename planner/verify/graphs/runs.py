@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, size_of
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import DEFAULT_POOL
 from memstow.planner.verify.effort import Effort
@@ -205,7 +205,10 @@ class _Running:
         """Run an operator that copies; the name of what it makes."""
         self.copies.add(len(self.operators))
         self.added.append(target)
-        made = Operator(id=self.operator_names.take(name), inputs=(source,), outputs=(target.id,))
+        # It costs the bytes that it copies.
+        made = Operator(
+            id=self.operator_names.take(name), inputs=(source,), outputs=(target.id,), cost=size_of(target)
+        )
         self.operators.append(made)
         return target.id
 

@@ -9,7 +9,6 @@ from memstow.planner.model.plan import Stripe
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.verify.effort import Effort
 from memstow.planner.verify.graphs.free_names import FreeNames
-from memstow.planner.verify.graphs.images import Part
 from memstow.planner.verify.graphs.kinds import Kinds
 from memstow.planner.verify.graphs.refused import Refused
 from memstow.planner.verify.graphs.ring_slots import check_slots
@@ -38,10 +37,12 @@ class _Followed:
 
     rings: dict[int, Ring]
     """By place."""
+    heights: Sequence[int]
+    """By place, the rows that are made in each strip."""
     columns: list[int]
     """By place, the most columns of a strip."""
-    area: list[int]
-    """By place, the elements of one channel that are made, over all strips."""
+    made: list[int]
+    """By place, the columns that are made, over all strips."""
     rows: int = 0
 
 
@@ -114,7 +115,9 @@ class _Striping:
         self.inside.update(name for name, _ in inside)
         self.rows += followed.rows
         # Of what no window reads, nothing is made.
-        temporaries = [self.ring(parts, followed, at) for _, at in inside if followed.area[at]]
+        temporaries = [
+            self.ring(parts, followed, at) for _, at in inside if followed.made[at] and followed.heights[at]
+        ]
         for at, operator in enumerate(operators):
             temporaries += (replace(it, phases=(at, at + 1)) for it in operator.temporaries)
         temporaries += (
@@ -132,23 +135,21 @@ class _Striping:
         )
 
     def follow(self, parts: Parts) -> _Followed:
-        """Go through all strips; their rows are the same."""
-        count = len(parts.rolling)
+        """Go through all strips, and the rows of one: those of all are made in the same order.
+
+        An operator that has no column in a strip makes its rows all the same, with nothing in them.
+        """
         rows = rows_of(parts, self.effort)
         rings = Keeping(parts, rows, self.effort).rings()
         check_slots(parts, rows, {at: ring.rows for at, ring in rings.items()}, self.effort)
-        found = _Followed(rings, [0] * count, [0] * count)
+        count = len(parts.rolling)
+        found = _Followed(rings, rows.made, [0] * count, [0] * count)
         for strip in strips_of(parts, self.effort):
-            found.rows += sum(rows.made)
-            self.add(found, strip, rows.made)
+            for at, (begin, end) in enumerate(strip):
+                found.columns[at] = max(found.columns[at], end - begin)
+                found.made[at] += end - begin
+                found.rows += rows.made[at] if begin < end else 0
         return found
-
-    @staticmethod
-    def add(found: _Followed, strip: Sequence[Part], made: Sequence[int]) -> None:
-        """Count the columns of a strip."""
-        for at, (begin, end) in enumerate(strip):
-            found.columns[at] = max(found.columns[at], end - begin)
-            found.area[at] += made[at] * (end - begin)
 
     def ring(self, parts: Parts, followed: _Followed, at: int) -> Temporary:
         """The temporary in which the rows of a tensor roll."""
@@ -183,7 +184,8 @@ class _Striping:
         for at, it in enumerate(parts.rolling):
             cost = cost_of(it.operator, self.tensors)
             if it.reduces is None:
-                cost = -(-cost * followed.area[at] // (it.made.rows * it.made.columns))
+                area = followed.heights[at] * followed.made[at]
+                cost = -(-cost * area // (it.made.rows * it.made.columns))
             total += cost
         return total
 

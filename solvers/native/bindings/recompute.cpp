@@ -52,18 +52,20 @@ void read(Program* self, nb::handle from) {
 }
 
 Rehearsed rehearse(const Program& self, Bytes limit, const std::vector<double>& weights, double far,
-                   double indirect, bool polished) {
+                   double indirect, bool polished, Budget& budget) {
     if (weights.size() != self.items.size()) throw nb::value_error("one weight for each item");
     nb::gil_scoped_release release;
-    Rehearsed found = recompute::rehearse(self, limit, weights, {far, indirect});
-    if (polished) recompute::polish(self, found, limit);
+    Rehearsed found = recompute::rehearse(self, limit, weights, {far, indirect}, budget);
+    if (polished && !found.runs.empty()) recompute::polish(self, found, limit, budget);
+    budget.count(found.steps + count_of(found.runs));
     return found;
 }
 
 recompute::Moment cheapest(const Program& self, Index op, const std::vector<bool>& before,
-                           const std::vector<bool>& after, std::int64_t byte_price, std::int64_t cost_price) {
+                           const std::vector<bool>& after, std::int64_t byte_price, std::int64_t cost_price,
+                           const Budget& budget) {
     nb::gil_scoped_release release;
-    return recompute::cheapest(self, op, {before, after}, {byte_price, cost_price});
+    return recompute::cheapest(self, op, {before, after}, {byte_price, cost_price}, budget);
 }
 
 std::vector<std::tuple<Index, Index, Index>> copies(const Rehearsed& found) {
@@ -89,9 +91,9 @@ void bind_recompute(nb::module_& m) {
     nb::class_<Program>(m, "RecomputeProgram", "A program whose operators may run again.")
         .def("__init__", &read, nb::arg("arrays"))
         .def("rehearse", &rehearse, nb::arg("limit"), nb::arg("weights"), nb::arg("far"), nb::arg("indirect"),
-             nb::arg("polished"))
+             nb::arg("polished"), nb::arg("budget"))
         .def("cheapest", &cheapest, nb::arg("op"), nb::arg("before"), nb::arg("after"), nb::arg("byte_price"),
-             nb::arg("cost_price"));
+             nb::arg("cost_price"), nb::arg("budget"));
 }
 
 }  // namespace memstow::bindings

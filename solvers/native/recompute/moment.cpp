@@ -42,9 +42,11 @@ class Network {
         }
     }
 
-    Moment solve() {
+    Moment solve(const Budget& budget) {
         Moment found{};
-        found.price = flow_.push();
+        found.price = flow_.push(MaxFlow::kEndless, &budget);
+        // A part of the flow is a bound as well, and shows no cut.
+        if (budget.out_of_time()) return found;
         for (const Index op : again_) {
             if (flow_.near_source(operator_node_[op])) found.cost += program_.operators[op].cost;
         }
@@ -124,8 +126,9 @@ class Network {
 
 }  // namespace
 
-Moment cheapest(const Program& program, Index op, const Around& around, const Prices& prices) {
-    return Network(program, op, around, prices).solve();
+Moment cheapest(const Program& program, Index op, const Around& around, const Prices& prices,
+                const Budget& budget) {
+    return Network(program, op, around, prices).solve(budget);
 }
 
 }  // namespace memstow::recompute

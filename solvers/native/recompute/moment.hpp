@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/budget.hpp"
 #include "recompute/program.hpp"
 
 namespace memstow::recompute {
@@ -25,6 +26,8 @@ struct Moment {
     std::vector<Index> kept;  // items that are held in it
 };
 
-Moment cheapest(const Program& program, Index op, const Around& around, const Prices& prices);
+// Where the time is over first, the price is less than the cheapest choice has, and the rest says nothing.
+Moment cheapest(const Program& program, Index op, const Around& around, const Prices& prices,
+                const Budget& budget);
 
 }  // namespace memstow::recompute

@@ -15,8 +15,10 @@ enum class Where : char { kNowhere, kHere, kAway };
 
 class Run {
   public:
-    Run(const Program& program, Bytes limit, const std::vector<double>& weights, const Taste& taste)
+    Run(const Program& program, Bytes limit, const std::vector<double>& weights, const Taste& taste,
+        const Budget& budget)
         : program_(program),
+          budget_(budget),
           limit_(limit),
           weights_(weights),
           taste_(taste),
@@ -35,6 +37,7 @@ class Run {
     Rehearsed result() {
         const Index count = count_of(program_.operators);
         for (now_ = 0; now_ < count; ++now_) {
+            if (budget_.out_of_time()) return {};
             const Operator& op = program_.operators[now_];
             fixed_ = op.gap;
             fetch(op.inputs);
@@ -184,6 +187,7 @@ class Run {
             if (pins_[item] > 0 || !can_leave(item)) continue;
             victims.push_back({score(item), item});
         }
+        found_.steps += count_of(here_);
         std::sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) {
             return a.score != b.score ? a.score < b.score : a.item < b.item;
         });
@@ -286,6 +290,7 @@ class Run {
     }
 
     const Program& program_;
+    const Budget& budget_;
     Bytes limit_;
     const std::vector<double>& weights_;
     const Taste& taste_;
@@ -303,8 +308,9 @@ class Run {
 }  // namespace
 
 Rehearsed rehearse(const Program& program, Bytes limit, const std::vector<double>& weights,
-                   const Taste& taste) {
-    Rehearsed found = Run(program, limit, weights, taste).result();
+                   const Taste& taste, const Budget& budget) {
+    Rehearsed found = Run(program, limit, weights, taste, budget).result();
+    if (found.runs.empty()) return found;
     settle(program, found);
     return found;
 }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/budget.hpp"
 #include "recompute/program.hpp"
 
 namespace memstow::recompute {
@@ -28,14 +29,15 @@ struct Rehearsed {
     std::int64_t steps = 0;
 };
 
-// Keeps live bytes within the limit where it can. Weights are by item.
+// Keeps live bytes within the limit where it can. Weights are by item. Has no runs where the time is over
+// first.
 Rehearsed rehearse(const Program& program, Bytes limit, const std::vector<double>& weights,
-                   const Taste& taste);
+                   const Taste& taste, const Budget& budget);
 
 // Leaves out runs and copies that nobody needs, and counts the peak and the cost anew.
 void settle(const Program& program, Rehearsed& rehearsed);
 
 // Leaves out every run and copy without which the peak stays within the limit, the most expensive first.
-void polish(const Program& program, Rehearsed& rehearsed, Bytes limit);
+void polish(const Program& program, Rehearsed& rehearsed, Bytes limit, const Budget& budget);
 
 }  // namespace memstow::recompute

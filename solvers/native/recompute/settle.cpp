@@ -183,9 +183,10 @@ bool is_valid(const Rehearsed& rehearsed) {
 
 }  // namespace
 
-void polish(const Program& program, Rehearsed& rehearsed, Bytes limit) {
+void polish(const Program& program, Rehearsed& rehearsed, Bytes limit, const Budget& budget) {
     limit = std::max(limit, rehearsed.peak);
     for (Index c = count_of(rehearsed.copies) - 1; c >= 0; --c) {
+        if (budget.out_of_time()) return;
         if (c >= count_of(rehearsed.copies)) continue;
         Rehearsed trial = rehearsed;
         trial.copies.erase(trial.copies.begin() + c);
@@ -204,6 +205,7 @@ void polish(const Program& program, Rehearsed& rehearsed, Bytes limit) {
     std::stable_sort(again.begin(), again.end(),
                      [](const Again& a, const Again& b) { return a.cost > b.cost; });
     for (const Again& it : again) {
+        if (budget.out_of_time()) return;
         Index left = it.back;
         for (Index at = count_of(rehearsed.runs) - 1; at > 0; --at) {
             if (rehearsed.runs[at] != it.op || left-- > 0) continue;

@@ -27,7 +27,7 @@ from memstow.api.http.routes import (
     reference,
     tools,
 )
-from memstow.api.http.samples import CSV, PLAN, PROBLEM
+from memstow.api.http.samples import CSV, LAYER, PLAN, PROBLEM, TILING
 from memstow.api.http.schemas import pretty
 from memstow.api.http.settings import Settings
 from memstow.api.operations import plan_forms
@@ -305,6 +305,46 @@ def test_every_operation_has_an_example_of_its_body_and_of_its_answer(app: FastA
 def _shown(content: JsonObject) -> bool:
     """Whether there is an example; of bytes, which JSON cannot hold, there is none."""
     return ("example" in content) != (content.get("schema") == schemas.BYTES)
+
+
+def test_operators_are_tiled(client: TestClient) -> None:
+    one = client.post("/v1/tile?operator=conv&front=true&im2col=2", json=LAYER)
+    assert one.status_code == 200
+    found = one.json()
+    assert (found["pool"], found["replayed"], found["bytes"] >= found["least"]) == ("l1", True, True)
+    assert found["bytes"] == found["bound"] == sum(it["bytes"] for it in found["moved"])
+    assert found["front"][-1]["bytes"] <= found["bytes"]
+    buffers = {it["buffer"]: it["offset"] for it in found["plan"]["placements"]}
+    assert buffers == {it["id"]: it["offset"] for it in found["buffers"]}
+    target = {"version": 1, "pools": [{"id": "tcm", "capacity": 1024}, {"id": "sram"}]}
+    query = "capacity=900&multiple=channels=4&objective=alignment,beyond&double_buffer=false&home=sram"
+    every = client.post(f"/v1/tile?{query}", json={"graph": LAYER, "target": target}).json()
+    assert (every["tiled"], every["tilings"][0]["home"]) == (1, "sram")
+    assert every["tilings"][0]["tile"]["channels"] % 4 == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("operator=none", "unknown_operator"),
+        ("objective=speed", "unknown_term"),
+        ("multiple=rows", "not_a_multiple"),
+        ("im2col=all", "not_pixels"),
+        ("pool=l3", "unknown_pool"),
+        ("home=l1", "same_pool"),
+        ("front=true", "no_operator"),
+        ("operators=conv", "unknown_parameter"),
+    ],
+)
+def test_what_tiles_cannot_be_is_told(client: TestClient, query: str, code: str) -> None:
+    problem_document(client.post(f"/v1/tile?{query}", json=LAYER), 422, code)
+
+
+def test_a_problem_has_no_operators_to_tile(client: TestClient) -> None:
+    problem_document(client.post("/v1/tile?capacity=64", json={"problem": PROBLEM}), 422, "not_a_graph")
+    sample = client.post("/v1/tile?capacity=16", json=LAYER).json()
+    assert sample.keys() == TILING.keys()
+    assert sample["tilings"][0].keys() == TILING["tilings"][0].keys()
 
 
 @pytest.mark.parametrize(("method", "path"), [("post", "/v1/plan"), ("get", "/v1/jobs/{job}/plan")])

@@ -106,7 +106,9 @@ def test_a_capacity_leaves_those_that_fit() -> None:
 
 def test_stripes_are_for_one_pool() -> None:
     graph = replace(random_net(3, 5), pools=(Pool(id="a"), Pool(id="b")))
-    with pytest.raises(InputError, match="one pool"):
+    with pytest.raises(InputError, match="name the one"):
         run(graph)
-    with pytest.raises(InputError, match="peak and cost"):
+    with pytest.raises(InputError, match="one pool"):
+        run(graph, FrontRequest(terms=("peak:a", "cost")))
+    with pytest.raises(InputError, match="peak and the cost"):
         run(graph, FrontRequest(terms=("peak", "moves")))

@@ -13,8 +13,8 @@ from memstow.planner.graph.reading import parse_graph
 from memstow.planner.graph.recompute import points as points_module
 from memstow.planner.graph.recompute.costs import run_costs
 from memstow.planner.graph.recompute.points import (
-    ChosenPoint,
     Choice,
+    ChosenPoint,
     Patience,
     peak_of,
     recompute_points,

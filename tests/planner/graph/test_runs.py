@@ -8,7 +8,8 @@ from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.lowering import listed_problem, lower
 from memstow.planner.graph.reading import parse_graph
-from memstow.planner.graph.runs import can_spill, runs_once, with_runs
+from memstow.planner.graph.run_checks import can_spill, runs_once
+from memstow.planner.graph.runs import with_runs
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
@@ -124,7 +125,7 @@ def test_who_writes_a_state_runs_once_and_who_reads_it_never_after() -> None:
 
 def test_random_schedules_make_valid_graphs_and_plain_ones_the_same_problem() -> None:
     random = Random(5)
-    refused: list[str] = []
+    refusals: list[str] = []
     for seed in range(300):
         document = random_graph(seed)
         document["pools"] = [{"id": "fast"}, {"id": "slow"}]
@@ -148,8 +149,9 @@ def test_random_schedules_make_valid_graphs_and_plain_ones_the_same_problem() ->
         try:
             expanded, schedule = with_runs(graph, Schedule(order=tuple(longer), spills=tuple(spills)))
         except InputError as error:
-            refused += [issue.message for issue in error.issues]
+            refusals.append(str(error))
             continue
         assert find_issues(expanded) == [], seed
         assert schedule.order == tuple(it.id for it in expanded.operators)
-    assert all("not there yet" in said or "comes later" in said for said in refused)
+    assert all("not there yet" in it or "comes later" in it or "makes or reads" in it for it in refusals)
+    assert len(refusals) < 250

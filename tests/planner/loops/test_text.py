@@ -24,7 +24,8 @@ def said(phrases: Sequence[Phrase]) -> Iterator[Step]:
 def test_phrases_stand_for_the_steps() -> None:
     """Strides, margins and rates of random kinds; what is said is shorter where there is much to say."""
     for seed in range(60):
-        steps = rolling(*(1 + (seed * 7 + at * 5) % 4 for at in range(3)), rows=4 + seed % 30)
+        kernel, stride, rate = (1 + (seed * 7 + at * 5) % 4 for at in range(3))
+        steps = rolling(kernel, stride, rate, 4 + seed % 30)
         phrases = list(phrases_of(steps, 2))
         assert list(said(phrases)) == steps
         if seed % 30 > 25:

@@ -1,6 +1,7 @@
 """The planner and the judge each make a graph of a schedule, by code of their own: both must agree."""
 
 from dataclasses import replace
+from itertools import combinations
 from random import Random
 
 import pytest
@@ -9,6 +10,7 @@ from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.reading import parse_graph
 from memstow.planner.graph.schedules import scheduled_graph
 from memstow.planner.graph.stripes.costs import operator_costs
+from memstow.planner.graph.stripes.expand import with_stripes
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
@@ -20,6 +22,7 @@ from memstow.planner.verify.graphs.refused import Refused
 from memstow.planner.verify.graphs.replay import replay
 from memstow.planner.verify.graphs.scheduled import scheduled
 from tests.graphs import Document, random_graph
+from tests.planner.graph.stripes.nets import random_net
 from tests.rolling import random_network
 
 POOLS = (Pool(id="fast"), Pool(id="slow", cost=1))
@@ -87,6 +90,29 @@ def test_random_schedules_are_the_same_problem_at_the_same_cost(chunk: int) -> N
         assert scheduled(graph, schedule).cost == cost, seed
         same += 1
     assert same > 50
+
+
+def test_every_interval_in_strips_of_some_widths_is_the_same_operator() -> None:
+    same = 0
+    for seed in range(80):
+        for graph in (random_network(seed, most=9, side=7), random_net(seed, 3 + seed % 9)):
+            order = tuple(operator.id for operator in graph.operators)
+            for begin, end in combinations(range(len(order) + 1), 2):
+                stripe = Stripe(begin=begin, end=end, columns=1 + (begin + end + seed) % 5)
+                try:
+                    theirs = with_stripes(graph, (stripe,)).operators[begin]
+                except InputError:
+                    continue
+                found = scheduled(graph, Schedule(order=order, stripes=(stripe,)))
+                ours = found.graph.operators[begin]
+                assert set(ours.temporaries) == set(theirs.temporaries), (seed, stripe)
+                assert (ours.id, ours.cost, set(ours.outputs)) == (
+                    theirs.id,
+                    theirs.cost,
+                    set(theirs.outputs),
+                )
+                same += 1
+    assert same > 500
 
 
 def random_alternatives(seed: int) -> Graph:

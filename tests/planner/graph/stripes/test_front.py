@@ -8,7 +8,7 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.schedules import scheduled_graph
 from memstow.planner.graph.steps import steps
-from memstow.planner.graph.stripes.costs import operator_costs
+from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.stripes.expand import cut_of
 from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.model.errors import InputError

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from memstow.planner.graph.stripes.images import image_of
 from memstow.planner.graph.stripes.kinds import word_of
-from memstow.planner.model.graph import Graph, Operator, Tensor, shape_bytes, size_of
+from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned, shape_bytes, size_of
 
 CostUnit = Literal["given", "bytes"]
 UNITS: Final[tuple[CostUnit, ...]] = ("given", "bytes")
@@ -34,9 +34,9 @@ def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
 
 def _moved(operator: Operator, tensors: dict[str, Tensor]) -> int:
     return sum(
-        size_of(tensors[name])
+        size_of(tensor)
         for name in (*dict.fromkeys(operator.inputs), *dict.fromkeys(operator.outputs))
-        if name in tensors
+        if (tensor := tensors.get(name)) is not None and (is_planned(tensor) or tensor.kind == "constant")
     )
 
 

@@ -1,0 +1,55 @@
+"""Judged plans of the schedules of a graph, with the least peak in the pool that counts."""
+
+from dataclasses import replace
+
+from memstow.planner.front.candidates import Candidate
+from memstow.planner.front.plan_values import PlansFor
+from memstow.planner.graph.lowering import scheduled_problem
+from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import PLANNED, Plan
+from memstow.planner.solve import engine
+from memstow.planner.solve.graphs import Callbacks
+from memstow.planner.solve.schedules import judged, plan_schedule
+from memstow.planner.verify.graphs.schedule_cost import schedule_cost
+
+
+class GraphPlans:
+    """Makes plans for the schedules of one graph."""
+
+    def __init__(self, graph: Graph, pool: str | None, callbacks: Callbacks) -> None:
+        self._graph = graph
+        self._pool = pool
+        self._callbacks = callbacks
+
+    @property
+    def capacity(self) -> int | None:
+        """Of the pool that counts."""
+        counted = [it for it in self._graph.pools if self._pool in (None, it.id)]
+        return counted[0].capacity if len(counted) == 1 else None
+
+    def peak(self, plan: Plan) -> int:
+        """Of the pool that counts."""
+        return sum(use.peak for use in plan.pools if self._pool in (None, use.pool))
+
+    def plan(self, it: Candidate, options: Options) -> Plan:
+        """The plan of a schedule, judged as of the graph; its cost is counted again."""
+        options = replace(options, hint=None)
+        plan = self._in_pool(it, options, self._pool) if self._pool is not None else self._alone(it, options)
+        counted = schedule_cost(self._graph, it.schedule)
+        if counted != it.cost:
+            raise RefusedPlanError(f"a schedule costs {counted:,}, not {it.cost:,}; please report it")
+        return plan
+
+    def _alone(self, it: Candidate, options: Options) -> Plan:
+        return plan_schedule(self._graph, it.schedule, options, self._callbacks)
+
+    def _in_pool(self, it: Candidate, options: Options, pool: str) -> Plan:
+        """With the least peak of this pool; then it is a plan of the problem with its own objective."""
+        problem = scheduled_problem(self._graph, it.schedule)
+        aimed = replace(problem, objective=(f"peak:{pool}",))
+        plan = engine.plan(aimed, options, self._callbacks.on_event, self._callbacks.cancel)
+        if plan.status not in PLANNED:
+            return plan
+        return judged(self._graph, PlansFor(problem, None).plan(plan), it.schedule)

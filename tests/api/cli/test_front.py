@@ -1,0 +1,124 @@
+"""`memstow front`: what it prints and writes, and what it refuses."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memstow.api.cli.exit_codes import Exit
+from tests.api.cli.conftest import Cli
+
+TWO_POOLS: dict[str, Any] = {
+    "version": 1,
+    "name": "two <pools>",
+    "pools": [{"id": "fast", "capacity": 8}, {"id": "slow", "cost": 3}],
+    "buffers": [
+        {"id": "a", "size": 4, "lifetime": [0, 2]},
+        {"id": "b", "size": 2, "lifetime": [0, 2]},
+    ],
+}
+TERMS = ("--terms", "peak:fast,placement_cost")
+FEW = ("--deterministic", "--work-limit", "0")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps(TWO_POOLS))
+    return path
+
+
+def test_a_line_for_each_point_and_files_by_their_suffixes(cli: Cli, file: Path, tmp_path: Path) -> None:
+    outputs = [tmp_path / name for name in ("front.json", "front.csv", "front.svg")]
+    wanted = [word for path in outputs for word in ("--output", str(path))]
+    ran = cli("front", file, "--time-limit", "240", *wanted)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    lines = ran.out.splitlines()
+    assert [line.split() for line in lines[:5]] == [
+        ["peak:fast", "placement_cost"],
+        ["0", "18", "proven"],
+        ["2", "12", "proven"],
+        ["4", "6", "proven"],
+        ["6", "0", "proven"],
+    ]
+    assert lines[6].startswith("complete: 4 points, all proven")
+    document = json.loads(outputs[0].read_text())
+    assert (document["terms"], document["complete"]) == (["peak:fast", "placement_cost"], True)
+    assert document["points"][1]["peak:fast"] == 2
+    assert document["points"][1]["bounds"] == {"peak:fast": 2, "placement_cost": 12}
+    (tmp_path / "plan.json").write_text(json.dumps(document["points"][1]["plan"]))
+    assert cli("verify", file, tmp_path / "plan.json").code == Exit.DONE
+    assert outputs[1].read_text().splitlines()[2] == "2,12,2,12,yes"
+    picture = ElementTree.fromstring(outputs[2].read_text())
+    assert len(picture.findall(".//{*}circle[@class='proven']")) == 4
+    assert picture.findtext("{*}title") == "two <pools>"
+
+
+def test_open_points_show_their_bounds(cli: Cli, file: Path, tmp_path: Path) -> None:
+    ran = cli("front", file, "--terms", "peak:slow,peak:fast", *FEW, "--output", tmp_path / "front.svg")
+    assert ran.code == Exit.DONE
+    assert "complete" in ran.out or ("peak:fast bound" in ran.out and "there may be others" in ran.out)
+
+
+def test_json_alone(cli: Cli, file: Path) -> None:
+    ran = cli("front", file, *TERMS, "--within", "1", "--points", "2", *FEW, "--json")
+    document = json.loads(ran.out)
+    assert document["asked"] == {"terms": ["peak:fast", "placement_cost"], "within": 1.0, "points": 2}
+    assert [point["placement_cost"] for point in document["points"]] == [0]
+
+
+def test_the_smallest_target_that_will_do(cli: Cli, file: Path, tmp_path: Path) -> None:
+    for name, capacity in (("large", 64), ("small", 3), ("middle", 6)):
+        pools = [{"id": "fast", "capacity": capacity}]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"version": 1, "name": name, "pools": pools}))
+    problem = {**TWO_POOLS, "reuse_costs": [{"buffers": ["a", "b"], "cost": 1}]}
+    file.write_text(json.dumps(problem))
+    targets = ",".join(str(tmp_path / f"{name}.json") for name in ("large", "small", "middle"))
+    ran = cli("front", file, "--target", targets, "--terms", "peak,reuse_cost", "--time-limit", "240")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert [line.rpartition(": ")[2] for line in ran.out.splitlines() if "json (" in line] == [
+        "does not fit",
+        "fits",
+        "fits",
+    ]
+    assert ran.out.splitlines()[-1].startswith("the smallest that will do: ")
+    ran = cli("front", file, "--target", targets, "--terms", "peak,reuse_cost", "--json")
+    document = json.loads(ran.out)
+    assert document["smallest"] == str(tmp_path / "middle.json")
+    assert [it["bytes"] for it in document["targets"]] == [3, 6, 64]
+
+
+def test_what_fits_nowhere(cli: Cli, file: Path) -> None:
+    pools = [{"id": "fast", "capacity": 3}, {"id": "slow", "capacity": 1}]
+    file.write_text(json.dumps({**TWO_POOLS, "pools": pools}))
+    ran = cli("front", file, "--terms", "peak:fast,peak:slow")
+    assert ran.code == Exit.INFEASIBLE
+    assert ran.out.startswith("infeasible: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--terms", "peak"), "is not two terms"),
+        (("--terms", "peak,placement_cost"), "[no_limit]"),
+        (("--with", "magic"), "is none of stripes"),
+        (("--with", "stripes"), "[not_a_graph]"),
+        (("--cost", "bytes"), "[not_a_graph]"),
+        (("--points", "0"), "out of range"),
+        (("--within", "0.5"), "out of range"),
+        (("--output", "front.png"), "[unknown_suffix]"),
+        (("--output", "a.csv", "--output", "./a.csv"), "[one_file_twice]"),
+        (("--order", "free"), "[not_a_graph]"),
+        (("--target", "no-such"), "no target of that name"),
+        (("--target", "rp2040", "--server", "http://localhost:1"), "[no_targets]"),
+    ],
+)
+def test_mistakes_are_told(
+    cli: Cli, file: Path, arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    ran = cli("front", file, *arguments)
+    assert ran.code == Exit.BAD_INPUT
+    assert said in ran.err

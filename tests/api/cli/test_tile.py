@@ -1,0 +1,90 @@
+"""Tiles on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.http.samples import LAYER
+from tests.api.cli.conftest import Cli
+from tests.tflite_models import small_model
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Path:
+    path = tmp_path / "layer.json"
+    path.write_text(json.dumps(LAYER))
+    return path
+
+
+def test_one_operator_in_detail(cli: Cli, layer: Path) -> None:
+    ran = cli("tile", layer, "--operator", "conv", "--front")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert "no tile that fits moves fewer" in ran.out
+    assert "weights" in ran.out
+    assert "channels are" in ran.out
+
+
+def test_the_result_is_the_same_in_a_file_and_on_the_screen(cli: Cli, layer: Path) -> None:
+    made = layer.with_name("tiles.json")
+    ran = cli("tile", layer, "--operator", "conv", "--json", "--output", made)
+    found = json.loads(ran.out)
+    assert found == json.loads(made.read_text())
+    assert (found["complete"], found["replayed"], found["capacity"]) == (True, True, 2048)
+    for name, document in (("problem", found["problem"]), ("plan", found["plan"])):
+        layer.with_name(f"{name}.json").write_text(json.dumps(document))
+    assert cli("verify", layer.with_name("problem.json"), layer.with_name("plan.json")).code == Exit.DONE
+
+
+def test_all_operators_have_a_line_each(cli: Cli, layer: Path, tmp_path: Path) -> None:
+    ran = cli("tile", layer)
+    assert ran.code == Exit.DONE
+    assert "1 operator moves" in ran.out
+    model = tmp_path / "model.tflite"
+    model.write_bytes(small_model())
+    ran = cli("tile", model, "--capacity", "64KiB", "--json")
+    assert [it["operator"] for it in json.loads(ran.out)["tilings"]] == ["0", "1"]
+
+
+def test_what_fits_no_tile_ends_with_a_code_of_its_own(cli: Cli, layer: Path) -> None:
+    ran = cli("tile", layer, "--capacity", "8")
+    assert ran.code == Exit.INFEASIBLE
+    assert "needs" in ran.out
+    assert "smallest needs" in cli("tile", layer, "--capacity", "8", "--operator", "conv").out
+    assert cli("tile", layer, "--work", "1").code == Exit.UNKNOWN
+    assert "were looked at" in cli("tile", layer, "--operator", "conv", "--work", "1").out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--operator", "convv"], "--operator: "),
+        (["--objective", "speed"], "--objective: "),
+        (["--multiple", "rows=x"], "--multiple: "),
+        (["--im2col", "all"], "--im2col: "),
+        (["--pool", "l3"], "--pool: "),
+        (["--home", "l3"], "--home: "),
+        (["--front"], "--front: "),
+        (["--target", "rp2o40"], "did you mean rp2040"),
+    ],
+)
+def test_what_is_wrong_names_its_option(cli: Cli, layer: Path, words: list[str], told: str) -> None:
+    ran = cli("tile", layer, *words)
+    assert ran.code == Exit.USAGE
+    assert told in ran.err
+
+
+def test_a_problem_and_an_operator_without_tiles_are_refused(cli: Cli, three: Path, tmp_path: Path) -> None:
+    assert "not_a_graph" in cli("tile", three).err
+    graph = {
+        "version": 1,
+        "tensors": [{"id": "x", "size": 4}, {"id": "y", "size": 4}],
+        "operators": [{"id": "f", "inputs": ["x"], "outputs": ["y"]}],
+        "inputs": ["x"],
+    }
+    path = tmp_path / "plain.json"
+    path.write_text(json.dumps(graph))
+    ran = cli("tile", path, "--capacity", "64", "--operator", "f")
+    assert (ran.code, "no_tiles" in ran.err) == (Exit.USAGE, True)
+    assert "no tiles: f" in cli("tile", path, "--capacity", "64").out

@@ -1,0 +1,43 @@
+"""docs/front.md: its examples work as they stand, and no field of the schema is missing from it."""
+
+import dataclasses
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.main import main
+from memstow.planner.front.documents import read_front
+from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetFront
+
+PAGE = (Path(__file__).parents[1] / "docs" / "front.md").read_text(encoding="utf-8")
+
+
+def test_the_example_gives_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (problem,) = re.findall(r"```json problem\n(.*?)```", PAGE, flags=re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    (tmp_path / "two.json").write_text(problem)
+    lines = [line[2:] for line in PAGE.splitlines() if line.startswith("$ memstow ")]
+    for line in lines:
+        assert main([*shlex.split(line)[1:], "--time-limit", "240"]) == Exit.DONE, line
+    said = capsys.readouterr().out
+    assert said.startswith(shown.rstrip()), said
+    assert read_front((tmp_path / "front.json").read_bytes()).complete
+
+
+def test_the_example_of_the_library_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    exec(code, {})
+    assert "'peak:fast': 0" in capsys.readouterr().out
+
+
+def test_every_field_is_on_the_page() -> None:
+    own = {"values", "version", "name", "digest", "memstow"}
+    for holder in (Front, FrontPoint, FrontOptions, TargetFront):
+        for field in dataclasses.fields(holder):  # type: ignore[arg-type]
+            assert field.name in own or f"`{field.name}`" in PAGE, (holder, field.name)
