@@ -39,5 +39,5 @@ def test_the_example_of_the_library_runs(capsys: pytest.CaptureFixture[str]) -> 
 def test_every_field_is_on_the_page() -> None:
     own = {"values", "version", "name", "digest", "memstow"}
     for holder in (Front, FrontPoint, FrontOptions, TargetFront):
-        for field in dataclasses.fields(holder):  # type: ignore[arg-type]
+        for field in dataclasses.fields(holder):
             assert field.name in own or f"`{field.name}`" in PAGE, (holder, field.name)

@@ -78,7 +78,7 @@ def test_the_smallest_target_that_will_do(cli: Cli, file: Path, tmp_path: Path) 
     targets = ",".join(str(tmp_path / f"{name}.json") for name in ("large", "small", "middle"))
     ran = cli("front", file, "--target", targets, "--terms", "peak,reuse_cost", "--time-limit", "240")
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    assert [line.rpartition(": ")[2] for line in ran.out.splitlines() if "json (" in line] == [
+    assert [line.rpartition(": ")[2] for line in ran.out.splitlines() if " B): " in line] == [
         "does not fit",
         "fits",
         "fits",
@@ -120,5 +120,5 @@ def test_mistakes_are_told(
 ) -> None:
     monkeypatch.chdir(file.parent)
     ran = cli("front", file, *arguments)
-    assert ran.code == Exit.BAD_INPUT
+    assert ran.code == Exit.USAGE
     assert said in ran.err

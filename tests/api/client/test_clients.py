@@ -16,15 +16,16 @@ import pytest
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.client import AsyncClient, Client, ServerError
-from memstow.api.client.runs import solve
+from memstow.api.client.runs import find_front, solve
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.events import Event, Incumbent
+from memstow.planner.model.front import FrontOptions
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Status
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.verify import verify
 from tests.api.serving import ROOT, Server
 from tests.waiting import PATIENCE, wait_for
@@ -60,6 +61,26 @@ def test_a_run_by_a_server_tells_what_a_run_here_tells(running: Server) -> None:
         plan = solve(client, problem, Options(time_limit=1.0, seed=4), heard.append, lambda: False)
     assert verify(problem, plan) == []
     assert all(isinstance(event, Event) for event in heard)
+
+
+def test_a_front_comes_back_whole(running: Server) -> None:
+    problem = Problem(
+        version=1,
+        buffers=(Buffer(id="a", size=64, lifetime=(0, 2)), Buffer(id="b", size=32, lifetime=(2, 3))),
+        reuse_costs=(ReuseCost(buffers=("a", "b"), cost=1),),
+    )
+    asked = FrontOptions(terms=("peak", "reuse_cost"))
+    told: list[object] = []
+    with Client(running.url) as client:
+        front = client.front(problem, asked, Options(time_limit=60.0))
+        found = find_front(client, problem, asked, Options(time_limit=60.0), told.append, lambda: False)
+        with pytest.raises(InputError):
+            client.submit_front(problem, FrontOptions(terms=("reuse_cost", "preference")))
+    values = [tuple(point.values.values()) for point in front.points]
+    assert (values, front.complete) == ([(64, 1), (96, 0)], True)
+    assert found is not None
+    assert [point.values for point in found.points] == [point.values for point in front.points]
+    assert told
 
 
 def test_a_stopped_run_gives_its_best_plan(running: Server) -> None:

@@ -1,0 +1,84 @@
+"""A front as the service finds it: what it tells on the way, and how a run goes on from an earlier one."""
+
+import json
+import threading
+from dataclasses import replace
+
+from memstow.api.operations.body import parse_request
+from memstow.api.operations.front import solve_front
+from memstow.api.operations.messages import decode_update, encode_update
+from memstow.api.operations.requests import BodyForm, Limits, SolveFrontRequest
+from memstow.api.operations.results import PointUpdate, SolveResult, SolveUpdate
+from memstow.planner.front.documents import read_front
+
+PROBLEM = {
+    "version": 1,
+    "buffers": [
+        {"id": "a", "size": 4, "lifetime": [0, 1]},
+        {"id": "b", "size": 2, "lifetime": [1, 2]},
+        {"id": "c", "size": 2, "lifetime": [2, 3]},
+    ],
+    "reuse_costs": [{"buffers": ["a", "b"], "cost": 3}, {"buffers": ["b", "c"], "cost": 1}],
+}
+LIMITS = Limits(
+    max_buffers=1000,
+    max_values=10_000,
+    max_time_limit=600.0,
+    max_workers=2,
+    solve_memory=1 << 30,
+    max_batch=1,
+)
+
+
+def request(**options: object) -> SolveFrontRequest:
+    """What the store hands to the process of a job."""
+    body = {"problem": PROBLEM, "options": options, "front": {"terms": ["peak", "reuse_cost"]}}
+    form = BodyForm(front={}, members=("priority",))
+    validated = parse_request(json.dumps(body).encode(), form, LIMITS).validated()
+    return SolveFrontRequest(problem=validated.problem, options=validated.options)
+
+
+def run(wanted: SolveFrontRequest) -> tuple[SolveResult, list[SolveUpdate]]:
+    """The result, and what was told before it, over the pipe between processes."""
+    told: list[SolveUpdate] = []
+    result = solve_front(
+        wanted, lambda update: told.append(decode_update(encode_update(update))), threading.Event()
+    )
+    return result, told
+
+
+def test_each_point_is_told_and_the_front_so_far() -> None:
+    result, told = run(request(time_limit=240.0))
+    assert (result.status, result.value, result.bound, result.peak) == ("optimal", 4, 4, None)
+    front = read_front(result.plan)
+    values = [dict(point.values) for point in front.points]
+    assert values[0]["peak"] == 4
+    assert values[-1]["reuse_cost"] == 0
+    points = [it for it in told if isinstance(it, PointUpdate)]
+    assert all(value in [it.values for it in points] for value in values)
+    so_far = [read_front(it.plan) for it in told if isinstance(it, SolveResult)]
+    assert so_far
+    assert not any(it.complete for it in so_far)
+
+
+def test_a_run_goes_on_from_the_points_of_an_earlier_one() -> None:
+    first, _ = run(request(time_limit=240.0))
+    again, told = run(replace(request(time_limit=0.0), known_plan=first.plan))
+    assert read_front(again.plan).points == read_front(first.plan).points
+    assert isinstance(told[0], PointUpdate)
+
+
+def test_a_deterministic_run_begins_anew_and_ends_the_same() -> None:
+    wanted = request(deterministic=True, work_limit=100_000)
+    first, _ = run(wanted)
+    again, _ = run(replace(wanted, known_plan=first.plan))
+    assert again == first
+
+
+def test_points_of_another_problem_are_no_start() -> None:
+    first, _ = run(request(time_limit=240.0))
+    front = json.loads(first.plan)
+    front["digest"] = "0" * 64
+    again, _ = run(replace(request(time_limit=240.0), known_plan=json.dumps(front).encode()))
+    assert read_front(again.plan).digest != front["digest"]
+    assert again.status == "optimal"
