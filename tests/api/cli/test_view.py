@@ -240,7 +240,7 @@ def test_a_front_of_another_problem_is_refused(
     problem, found = front
     page = tmp_path / "page.html"
     ran = cli("view", three, found, "--output", page)
-    assert ran.code == Exit.ERROR
+    assert ran.code == Exit.USAGE
     assert "the front is of another problem or graph, as its digest says" in ran.err
     assert not page.exists()
     ran = cli("view", found, "--output", page)
