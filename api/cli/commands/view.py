@@ -74,9 +74,8 @@ memstow solve model.json --open
         "--point",
         type=whole(1, 1 << 31),
         metavar="N",
-        help="of a front: open it at this point, from 1, or write its loops; a page that cannot hold the "
-        "plans of all points holds those around it (default: those at the ends, and between them as many "
-        "as fit)",
+        help="of a front: begin with the plan of this point, from 1, or write its loops; a page that cannot "
+        "hold all plans holds those around it (default: the ends, and between them as many as fit)",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page, or the loops, to this file")
     parser.add_argument(

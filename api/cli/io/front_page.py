@@ -1,6 +1,6 @@
 """The page of a front: its points, and for each the problem that its plan is for, as far as there is room.
 
-The page cannot work out what stripes, runs again and copies make of a graph, so each such graph is in
+The page cannot work out what stripes, runs again and copies make of a graph: what each schedule makes is in
 the file.
 """
 
@@ -31,9 +31,9 @@ class FrontPage(NamedTuple):
 
 
 def front_page(document: "Problem | Graph", front: "Front", source: str, first: int | None) -> FrontPage:
-    """The page of a front of this document; with `first` it opens at that point, and holds those around it.
+    """The page of a front of this document. What the judge says against a point is told on the page.
 
-    What the judge says against a point is told on the page.
+    With `first` it opens with the plan of that point, and holds those around it.
     """
     from memstow.api.page.alone import front_alone
     from memstow.planner.front.documents import write_front

@@ -198,3 +198,52 @@ def test_a_plan_for_another_problem_is_told_of_and_not_compared(
     ran = cli("view", plan, forged, "--problem", three, "--output", tmp_path / "diff.html")
     assert ran.code == Exit.USAGE
     assert "for different problems" in ran.err
+
+
+TWO_WAYS = {
+    "version": 1,
+    "name": "two ways",
+    "buffers": [
+        {"id": "a", "size": 64, "lifetime": [0, 2]},
+        {"id": "b", "size": 32, "lifetime": [0, 2]},
+        {"id": "c", "size": 64, "lifetime": [2, 4]},
+    ],
+    "reuse_costs": [{"buffers": ["a", "c"], "cost": 5}],
+}
+
+
+@pytest.fixture
+def front(cli: Cli, tmp_path: Path) -> tuple[Path, Path]:
+    """A problem and its front."""
+    problem, found = tmp_path / "two.json", tmp_path / "front.json"
+    problem.write_text(json.dumps(TWO_WAYS))
+    assert cli("front", problem, "--output", found, "--quiet").code == Exit.DONE
+    return problem, found
+
+
+def test_a_front_is_held_with_its_problem(cli: Cli, front: tuple[Path, Path], tmp_path: Path) -> None:
+    problem, found = front
+    pages = [tmp_path / f"{name}.html" for name in ("first", "last", "point")]
+    assert cli("view", problem, found, "--output", pages[0]).code == Exit.DONE
+    assert cli("view", found, "--problem", problem, "--output", pages[1]).code == Exit.DONE
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+    held = _held(pages[0])
+    assert held["front"] == json.loads(found.read_text())
+    assert (held["problems"], held["of"], held["told"]) == ([TWO_WAYS], [0, 0], [None, None])
+    assert cli("view", found, "--problem", problem, "--point", 2, "--output", pages[2]).code == Exit.DONE
+    assert _held(pages[2])["first"] == 1
+
+
+def test_a_front_of_another_problem_is_refused(
+    cli: Cli, front: tuple[Path, Path], three: Path, tmp_path: Path
+) -> None:
+    problem, found = front
+    page = tmp_path / "page.html"
+    ran = cli("view", three, found, "--output", page)
+    assert ran.code == Exit.USAGE
+    assert "the front is of another problem or graph, as its digest says" in ran.err
+    assert not page.exists()
+    ran = cli("view", found, "--output", page)
+    assert "give what it is a front of" in ran.err
+    ran = cli("view", problem, found, "--point", 3, "--output", page)
+    assert "the front has points 1 to 2" in ran.err

@@ -6,7 +6,11 @@ from typing import Any
 
 from memstow.api.page.alone import SearchStep, page_alone
 from memstow.planner.formats import read_problem, write_plan, write_problem
+from memstow.planner.front.front import find_front
+from memstow.planner.front.request import FrontCallbacks
 from memstow.planner.generate.network import network as make_network
+from memstow.planner.model.front import Front, FrontOptions
+from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -121,3 +125,46 @@ def infeasible() -> JsonObject:
 def problem_of(document: JsonObject) -> Problem:
     """The document as a problem."""
     return read_problem(json.dumps(document).encode())
+
+
+def conv_net() -> Graph:
+    """A small MobileNet: pairs of depthwise and pointwise convolutions on an image of 48 x 48."""
+    shapes = [(48, 48, 3), (24, 24, 8)]
+    kinds = ["CONV_2D"]
+    for stride, channels in ((1, 16), (2, 32), (1, 32), (2, 64), (1, 64), (2, 128)):
+        rows, columns, before = shapes[-1]
+        shapes += [(rows // stride, columns // stride, before), (rows // stride, columns // stride, channels)]
+        kinds += ["DEPTHWISE_CONV_2D", "CONV_2D"]
+    tensors = [
+        Tensor(id="image" if place == 0 else f"t{place}", shape=shape, type="int8")
+        for place, shape in enumerate(shapes)
+    ]
+    operators = []
+    for place, kind in enumerate(kinds):
+        (rows, _, before), (after, _, channels) = shapes[place], shapes[place + 1]
+        side, stride = (1 if kind == "CONV_2D" and place else 3), rows // after
+        padding = (0, 0, 1, 1) if stride == 2 else (side // 2,) * 4
+        work = after * after * channels * side * side * (1 if kind.startswith("DEPTH") else before)
+        operators.append(
+            Operator(
+                id=f"{'dw' if kind.startswith('DEPTH') else 'conv'}{place}",
+                type=kind,
+                inputs=[tensors[place].id],
+                outputs=[tensors[place + 1].id],
+                window=Window(kernel=(side, side), stride=(stride, stride), padding=padding),
+                cost=work,
+            )
+        )
+    return Graph(
+        version=1,
+        name="a small MobileNet, 48 x 48",
+        tensors=tensors,
+        operators=operators,
+        inputs=["image"],
+        outputs=[tensors[-1].id],
+    )
+
+
+def front_of(document: Problem | Graph, seconds: float = 10.0, **asked: Any) -> Front:
+    """Its front."""
+    return find_front(document, FrontOptions(**asked), Options(time_limit=seconds), FrontCallbacks())

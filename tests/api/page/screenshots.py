@@ -1,6 +1,7 @@
 """Draws the pictures of docs/page.md, by the page itself: `python -m tests.api.page.screenshots`."""
 
 import io
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 from PIL import Image
 
+from memstow.api.cli.io.front_page import front_page
 from memstow.api.cli.io.page_file import page_of
 from memstow.api.page.alone import Comparison, page_alone
 from memstow.planner.generate.graph import graph as make_graph
@@ -39,7 +41,11 @@ def _pictures() -> dict[str, tuple[bytes, str, bool]]:
     ordered = page_of(
         replace(graph, order="free"), engine.plan(replace(graph, order="free"), deterministic), ""
     )
+    net = samples.conv_net()
+    front = front_page(net, samples.front_of(net), "", None).page
     return {
+        "front": (front, "#at=3", False),
+        "point": (front, "#point=3", True),
         "order": (ordered, "#operator=o3", False),
         "compare": (page_alone(problem, greedy, "sample", other=both), "#buffer=b70", False),
         "network": (samples.page_of(*samples.solved(samples.network(40, 0))), "#buffer=t16", False),
@@ -49,12 +55,16 @@ def _pictures() -> dict[str, tuple[bytes, str, bool]]:
     }
 
 
-def draw(folder: Path) -> None:
-    """Write them."""
+def draw(folder: Path, only: tuple[str, ...] = ()) -> None:
+    """Write them, or those with these names."""
     with browser() as running, tempfile.TemporaryDirectory() as scratch:
         for name, (page, fragment, dark) in _pictures().items():
+            if only and name not in only:
+                continue
             look = Look(running, dark=dark, wide=1280, tall=800).show(page, Path(scratch), fragment)
             _save(look, folder / f"{name}.png")
+        if only and not {"live", "new"} & {*only}:
+            return
         server = Server(Path(scratch) / "data").start()
         try:
             _draw_served(running, server, folder)
@@ -98,4 +108,4 @@ def _save(look: Look, path: Path) -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    draw(FOLDER)
+    draw(FOLDER, tuple(sys.argv[1:]))

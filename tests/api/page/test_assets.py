@@ -33,6 +33,7 @@ def test_other_files_are_not_part_of_the_page() -> None:
 def test_scripts_and_styles_are_small() -> None:
     names = assets.manifest()
     assert _packed(names["alone"]) <= 60 * 1024
+    assert _packed(names["alone_front"]) <= _packed(names["alone"]) + 9 * 1024
     assert _packed(names["served"], *assets.first_parts()) <= 60 * 1024
     assert _packed(names["editor"]) <= 150 * 1024
     assert _packed(names["style"]) <= 6 * 1024
@@ -40,9 +41,11 @@ def test_scripts_and_styles_are_small() -> None:
 
 
 def test_a_page_of_its_own_holds_nothing_that_talks_with_the_service() -> None:
-    alone = assets.asset(assets.manifest()["alone"]) or b""
-    assert b"/v1/" not in alone
-    assert b"Authorization" not in alone
+    for name in ("alone", "alone_front"):
+        alone = assets.asset(assets.manifest()[name]) or b""
+        assert alone
+        assert b"/v1/" not in alone
+        assert b"Authorization" not in alone
 
 
 def test_the_parts_name_only_parts_that_are_there() -> None:

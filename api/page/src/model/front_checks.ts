@@ -117,7 +117,7 @@ function countPlan(front: RawFront, draft: Draft, base: Base, plan: RawPlan, sho
     else if (isCounted(inPlan)) draft.counted[at as 0 | 1] = shown.validity.unchecked.length === 0;
     // What is live in one order of a graph says nothing about others; a problem has one order only.
     const bound = shown.scene.program === null ? boundOf(shown, inPlan) : null;
-    draft.known[at as 0 | 1] = bound !== null && bound.checked && BigInt(bound.value) >= BigInt(said);
+    draft.known[at as 0 | 1] = (value == 0 && isCounted(inPlan)) || bound !== null && bound.checked && BigInt(bound.value) >= BigInt(said);
   });
 }
 

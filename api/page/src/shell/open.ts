@@ -75,7 +75,7 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
     const found = await reading.found;
     if ("front" in found) {
       showFront(found.front);
-      if (how.restore === true) restorePoint();
+      if (how.restore === true) restorePoint(found.front);
       return null;
     }
     const { shown } = found;
@@ -94,17 +94,17 @@ function showFront(front: Front): void {
   state.forget();
   state.files.value = [];
   state.front.value = front;
-  state.point.value = front.first;
+  state.point.value = -1;
   state.stage.value = { kind: "front" };
 }
 
-/** The point that the fragment names, and its plan if that was open. */
-function restorePoint(): void {
+/** The point that the fragment names, and its plan if that was open; else the one that the file begins with. */
+function restorePoint(front: Front): void {
   const { at, point } = readPoint(location.hash);
-  const place = at ?? point;
-  if (place === null || place >= (state.front.peek()?.points.length ?? 0)) return;
+  const place = at ?? point ?? (front.first >= 0 ? front.first : null);
+  if (place === null || place >= front.points.length) return;
   state.point.value = place;
-  if (point !== null) void openPoint(place, true);
+  if (at === null) void openPoint(place, true);
 }
 
 /** Draws the plan of a point of the front. */
