@@ -132,10 +132,10 @@ def check_front(net: Network, seed: int, counted: Counter[str]) -> None:
 
 def check_runs_again(net: Network, seed: int, counted: Counter[str]) -> None:
     """Run the points with operators that run again, and with tensors that wait in another pool."""
-    for kinds_, pools in ((("recompute",), ()), (("recompute", "spill"), _POOLS)):
+    alone = Choice(kinds=frozenset({"recompute"}), unit="bytes")
+    both = Choice(kinds=frozenset({"recompute", "spill"}), pool=_POOLS[0].id, unit="bytes")
+    for choice, pools in ((alone, ()), (both, _POOLS)):
         graph = graph_of(net, pools)
-        pool = pools[0].id if pools else None
-        choice = Choice(kinds=frozenset(kinds_), pool=pool, unit="bytes")
         order = range(len(graph.operators))
         for point in recompute_points(graph, order, choice, Patience(work=20_000)):
             check(net, graph, planned(graph, point.schedule), seed)
