@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.arrays import start_bytes
+from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.graph.steps import steps
 from memstow.planner.graph.storages import resident_bytes, storages
