@@ -37,9 +37,11 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
     """
     from memstow.api.page.alone import front_alone
     from memstow.planner.front.documents import write_front
+    from memstow.planner.model.problem import Problem
 
     _refuse_other(document, front)
-    told = [_said_against(_costed(document, front), it) for it in front.points]
+    costed = document if isinstance(document, Problem) else _costed(document, front)
+    told = [_said_against(costed, it) for it in front.points]
     held = _held(document, front, first, told)
     points = tuple(
         it if at is not None else replace(it, plan=_without_places(it.plan))

@@ -6,6 +6,8 @@ from memstow.planner.verify.graphs.scheduled import does_more_than_order, schedu
 from memstow.planner.verify.graphs.work import cost_once
 
 
-def schedule_cost(graph: Graph, schedule: Schedule) -> int:
+def schedule_cost(graph: Graph, schedule: Schedule | None) -> int:
     """The cost of all that runs. Raises Refused where the graph does not allow the schedule."""
-    return scheduled(graph, schedule).cost if does_more_than_order(schedule) else cost_once(graph)
+    if schedule is None or not does_more_than_order(schedule):
+        return cost_once(graph)
+    return scheduled(graph, schedule).cost
