@@ -6,6 +6,7 @@ that operators read and write. `python -m benchmarks.recompute [GRAPH ...] [--se
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.order import SHARED
@@ -13,8 +14,8 @@ from benchmarks.page import table
 from memstow.planner.formats import read_graph
 from memstow.planner.generate.training import training_step
 from memstow.planner.graph.arrays import order_instance
+from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import NOBODY, Links, links_of
-from memstow.planner.graph.recompute.costs import run_costs
 from memstow.planner.graph.recompute.points import Choice, Patience, peak_of, recompute_points
 from memstow.planner.graph.runs import with_runs
 from memstow.planner.model.graph import Graph
@@ -64,7 +65,7 @@ def _row(graph: Graph, within: float, seconds: float) -> list[str]:
         OrderTask(order_instance(graph), workers=1), Budget(2.0, -1), _IGNORED
     )
     order = list(outcome.order)
-    base = sum(run_costs(graph, "bytes"))
+    base = sum(operator_costs(graph, "bytes"))
     simple = [(*_cost_and_peak(graph, every_kth(graph, order, k)), k) for k in _EVERY]
     cost, peak, k = min(simple, key=lambda it: it[1])
     cheap = min((it for it in simple if it[0] <= within * base), default=None, key=lambda it: it[1])
@@ -89,7 +90,7 @@ def _row(graph: Graph, within: float, seconds: float) -> list[str]:
 
 
 def _cost_and_peak(graph: Graph, schedule: Schedule) -> tuple[int, int]:
-    index, costs = links_of(graph).operator_index, run_costs(graph, "bytes")
+    index, costs = links_of(graph).operator_index, operator_costs(graph, "bytes")
     return sum(costs[index[name]] for name in schedule.order), peak_of(graph, schedule)
 
 
@@ -97,7 +98,8 @@ def _placed(graph: Graph, schedule: Schedule) -> int:
     """The peak of a plan of the schedule, accepted by the judge."""
     expanded, _ = with_runs(graph, schedule)
     plan = plan_graph(expanded, Options(time_limit=5.0), Callbacks())
-    violations = verify(expanded, plan)
+    # Judged as a plan of the graph, with the schedule: the judge expands it by itself.
+    violations = verify(graph, replace(plan, schedule=schedule))
     if violations:
         raise AssertionError(violations)
     return plan.pools[0].peak

@@ -6,8 +6,8 @@ from enum import Enum, IntEnum
 from typing import Final
 
 from memstow.solvers import instance as _instance
-from memstow.solvers import stripes as _stripes
 from memstow.solvers import recompute as _recompute
+from memstow.solvers import stripes as _stripes
 from memstow.solvers.order import instance as _order
 from memstow.solvers.solver import HintPlace, Term
 

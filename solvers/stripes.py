@@ -50,6 +50,7 @@ class StripeProgram:
     others: "array[int]" = field(default_factory=_ints)
 
     base: int = 0  # bytes that are always live
+    start: int = 0  # bytes that are live before the first operator
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def reruns(
     choice = Choice(
         kinds=kinds_of(request),
         pool=pool,
-        unit="bytes" if request.cost_unit == "bytes" else "cost",
+        unit=request.cost_unit,
         within=request.within,
         free=graph.order != GIVEN,
     )

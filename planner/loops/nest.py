@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstow.planner.graph.links import NOBODY
 from memstow.planner.graph.stripes.expand import Cut, cut_of
 from memstow.planner.graph.stripes.members import Members, members_of
 from memstow.planner.graph.stripes.rows import made_rows, steps
@@ -14,8 +13,8 @@ from memstow.planner.model.graph import Graph, Operator
 from memstow.planner.model.loops import RowRing, Scratch, StripeLoops, StripeMember
 from memstow.planner.model.plan import Placement, Stripe
 
-# Steps of a strip, and columns of all strips, that a table holds at most.
-_MOST_NUMBERS: Final = 2_000_000
+# Steps of strips, and columns of operators in strips, that a table holds at most.
+_MOST_NUMBERS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,6 @@ def nest_of(program: Program, stripe: Stripe, one: Operator, places: Places) -> 
     """The loops of a stripe of what runs; `one` is the operator that it becomes."""
     graph = program.listed
     indices = range(stripe.begin, stripe.end)
-    _refuse_endless(graph, indices, stripe.columns)
     cut = cut_of(graph, indices, stripe.columns)
     if isinstance(cut, str):
         raise InputError.single("bad_stripe", "schedule", cut)
@@ -51,16 +49,20 @@ def nest_of(program: Program, stripe: Stripe, one: Operator, places: Places) -> 
     )
 
 
-def _refuse_endless(graph: Graph, indices: range, columns: int) -> None:
-    members = members_of(graph, indices)
-    if isinstance(members, str):
-        raise InputError.single("bad_stripe", "schedule", members)
-    strips = -(-members.kinds[-1].columns // columns)
-    numbers = max(sum(made_rows(members)), strips * members.count)
+def refuse_endless(program: Program) -> None:
+    """An InputError where the stripes have more steps, or columns of strips, than a table holds."""
+    numbers = 0
+    for stripe in program.stripes:
+        indices = range(stripe.begin, stripe.end)
+        members = members_of(program.listed, indices)
+        if isinstance(members, str):
+            raise InputError.single("bad_stripe", "schedule", members)
+        strips = -(-members.kinds[-1].columns // stripe.columns)
+        numbers += sum(made_rows(members)) + strips * members.count
     if numbers > _MOST_NUMBERS:
         message = (
-            f"the stripe that ends with {graph.operators[indices[-1]].id!r} has {numbers:,} steps or "
-            f"columns of strips, and a table at most {_MOST_NUMBERS:,}; take wider strips, or shorter stripes"
+            f"the stripes have {numbers:,} steps and columns of strips, and a table at most "
+            f"{_MOST_NUMBERS:,}; take wider strips, or fewer stripes"
         )
         raise InputError.single("too_large", "schedule", message)
 
@@ -91,15 +93,16 @@ def _columns(cut: Cut, place: int, span: tuple[int, int]) -> tuple[int, ...]:
 def _frees(cut: Cut, rows: Sequence[tuple[int, ...]], rings: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """By step, pairs of a ring and the first row that a later step reads, where that changes."""
     number_of = {place: number for number, place in enumerate(rings)}
-    # From the end: what comes later is known.
+    # From the end: what comes later is known. Only what a step makes or reads can be free after it.
     needed = [cut.rows.made[place] for place in rings]
-    after: list[list[int]] = []
+    after: list[dict[int, int]] = []
     for place, _, *read in reversed(rows):
-        after.append(list(needed))
-        for use, source in enumerate(cut.members.sources[place]):
+        sources = [number_of.get(source) for source in cut.members.sources[place]]
+        touched = {number for number in (number_of.get(place), *sources) if number is not None}
+        after.append({number: needed[number] for number in sorted(touched)})
+        for use, number in enumerate(sources):
             first, end = read[2 * use : 2 * use + 2]
-            if source != NOBODY and source in number_of and first < end:
-                number = number_of[source]
+            if number is not None and first < end:
                 needed[number] = min(needed[number], first)
     after.reverse()
     made = [0] * len(rings)
@@ -109,7 +112,7 @@ def _frees(cut: Cut, rows: Sequence[tuple[int, ...]], rings: Sequence[int]) -> t
         if place in number_of:
             made[number_of[place]] = row + 1
         pairs: list[int] = []
-        for number, keep in enumerate(keeps):
+        for number, keep in keeps.items():
             now = min(keep, made[number])
             if now > free[number]:
                 free[number] = now

@@ -6,7 +6,7 @@ from typing import Final
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
-from memstow.planner.loops.nest import Places, nest_of
+from memstow.planner.loops.nest import Places, nest_of, refuse_endless
 from memstow.planner.loops.program import Program, program_of
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
@@ -26,6 +26,7 @@ def table_of(graph: Graph, plan: Plan) -> Loops:
         )
     _refuse_wrong_plan(graph, plan)
     program = program_of(graph, plan.schedule)
+    refuse_endless(program)
     problem = lower(program.striped, listed_order(program.striped))
     if plan.digest not in (None, digest(problem)):
         message = "the plan is for another problem, as its digest says; give the options it was made with"

@@ -99,6 +99,8 @@ class FrontTile:
     tiles: int
     tile: Tile
     loops: tuple[Loop, ...]
+    replayed: bool = False
+    """Whether the judge has walked through its steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,8 +60,12 @@ def _recheck_graph(
     cancel: threading.Event | None,
 ) -> Verdict:
     """The verdict after planning the graph again: in its own order where that is given."""
-    from memstow.planner.graph.lowering import listed_problem
+    from memstow.planner.graph.lowering import listed_problem, scheduled_problem
+    from memstow.planner.graph.schedules import only_orders
 
+    if plan.schedule is not None and not only_orders(plan.schedule):
+        # Its claims are about the problem of its schedule.
+        return recheck(scheduled_problem(graph, plan.schedule), plan, verdict, time_limit, hint, cancel)
     if graph.order == "given":
         return recheck(listed_problem(graph), plan, verdict, time_limit, hint, cancel)
     if plan.status not in PLANNED:

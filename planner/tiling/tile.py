@@ -84,7 +84,7 @@ def _judged(graph: Graph, tiling: Tiling) -> Tiling:
     verdict = verify_tiling(graph, tiling)
     if verdict.wrong:
         raise RefusedPlanError(f"the tiles of {tiling.operator!r} are wrong: {verdict.wrong[0]}")
-    return replace(tiling, replayed=verdict.replayed)
+    return replace(tiling, replayed=verdict.replayed, front=verdict.front)
 
 
 def _tiling(

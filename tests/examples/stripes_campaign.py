@@ -18,7 +18,7 @@ from memstow.planner.front.request import FrontCallbacks, FrontRequest
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
 from memstow.planner.graph.recompute.points import Choice, Patience, recompute_points
-from memstow.planner.graph.runs import can_spill, runs_once
+from memstow.planner.graph.run_checks import can_spill, runs_once
 from memstow.planner.graph.stripes.expand import cut_of
 from memstow.planner.graph.stripes.kinds import kinds
 from memstow.planner.loops import write_loops
@@ -132,10 +132,10 @@ def check_front(net: Network, seed: int, counted: Counter[str]) -> None:
 
 def check_runs_again(net: Network, seed: int, counted: Counter[str]) -> None:
     """Run the points with operators that run again, and with tensors that wait in another pool."""
-    for kinds_, pools in ((("recompute",), ()), (("recompute", "spill"), _POOLS)):
+    alone = Choice(kinds=frozenset({"recompute"}), unit="bytes")
+    both = Choice(kinds=frozenset({"recompute", "spill"}), pool=_POOLS[0].id, unit="bytes")
+    for choice, pools in ((alone, ()), (both, _POOLS)):
         graph = graph_of(net, pools)
-        pool = pools[0].id if pools else None
-        choice = Choice(kinds=frozenset(kinds_), pool=pool, unit="bytes")
         order = range(len(graph.operators))
         for point in recompute_points(graph, order, choice, Patience(work=20_000)):
             check(net, graph, planned(graph, point.schedule), seed)

@@ -25,6 +25,7 @@ memstow generate planted --n 200 --slack 0.1 --drop 0.05 | memstow solve -
 memstow generate network --n 300 --output network.csv
 memstow generate random --n 50 --features pools,pins,alignments
 memstow generate graph --n 200 --family wiring --output wiring.json
+memstow generate training --batch 16 --output training.json
 """,
     )
     kinds = parser.add_subparsers(title="kinds", metavar="KIND", dest="kind", required=True)
@@ -32,6 +33,7 @@ memstow generate graph --n 200 --family wiring --output wiring.json
     _add_network(kinds)
     _add_random(kinds)
     _add_graph(kinds)
+    _add_training(kinds)
 
 
 def _add_kind(
@@ -170,6 +172,23 @@ memstow generate graph --n 64 --family wiring --seed 3 | memstow solve - --order
     parser.set_defaults(run=run_graph)
 
 
+def _add_training(kinds: "Commands[argparse.ArgumentParser]") -> None:
+    parser = add_command(
+        kinds,
+        "training",
+        "a training step of MobileNetV2 as a graph: forward, backward, updates",
+        examples="memstow generate training --batch 16 --side 96 --output training.json",
+    )
+    parser.add_argument(
+        "--batch", type=whole(1, 65_536), default=16, metavar="N", help="images of a step (default: 16)"
+    )
+    parser.add_argument(
+        "--side", type=whole(32, 65_536), default=224, metavar="N", help="rows of an image (default: 224)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
+    parser.set_defaults(run=run_training)
+
+
 def _features(text: str) -> tuple[str, ...]:
     if text == "all":
         return FEATURES
@@ -206,4 +225,14 @@ def run_graph(args: argparse.Namespace) -> int:
 
     refuse_unwritable(args.output)
     write_out(formats.write_graph(make_graph(arguments_of(args))), args.output)
+    return Exit.DONE
+
+
+def run_training(args: argparse.Namespace) -> int:
+    """Generate the training step and write it."""
+    from memstow.planner import formats
+    from memstow.planner.generate.training import training_step
+
+    refuse_unwritable(args.output)
+    write_out(formats.write_graph(training_step(args.batch, args.side)), args.output)
     return Exit.DONE

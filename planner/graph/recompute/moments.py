@@ -31,7 +31,8 @@ class Moments:
             for other in them:
                 self._before[other].append(op)
         self._own = [self._own_bytes(op) for op in range(count)]
-        self._least = max([arrays.start, *self._own])
+        # Whatever the cost.
+        self.least = max([arrays.start, *self._own])
         self._lines: dict[tuple[int, int, int], Sequence[int]] = {}
         total = sum(arrays.size) + 1
         cost = sum(arrays.cost) + 2 * total
@@ -41,7 +42,7 @@ class Moments:
 
     def bound(self, cost: int) -> int:
         """No schedule whose runs again and copies cost at most this has a lower peak."""
-        best = self._least
+        best = self.least
         for byte_price, cost_price, total in self._lines:
             best = max(best, -((cost_price * cost - total) // byte_price))
         return best

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.graph.arrays import start_bytes
+from memstow.planner.graph.costs import CostUnit, operator_costs
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.recompute.archive import Archive, Found
-from memstow.planner.graph.recompute.costs import Unit, run_costs
 from memstow.planner.graph.recompute.exact import States, TooManyStatesError, cheapest_path, is_tiny
 from memstow.planner.graph.recompute.moments import Moments
 from memstow.planner.graph.recompute.needs import needs_of
@@ -51,7 +51,7 @@ class Choice:
     """The pool whose bytes count; None: all bytes, wherever they are."""
     waits_in: str | None = None
     """The pool that spilled tensors wait in; by default the last one that is not `pool`."""
-    unit: Unit = "cost"
+    unit: CostUnit = "given"
     within: float | None = None
     """What all runs may cost at most, as a multiple of the cost of one run of each operator."""
     free: bool = False
@@ -101,7 +101,7 @@ class _Run:
         self.graph = graph
         self.choice = choice
         self.waits_in = waits_in
-        costs = run_costs(graph, choice.unit)
+        costs = operator_costs(graph, choice.unit)
         self.base_cost = sum(costs)
         self.most: int | None = None
         if choice.within is not None:
@@ -141,6 +141,8 @@ class _Run:
                 return
         search = Search(arrays, self.archive, self.effort, self.most)
         yield from self._new(0)
+        if self.moments.least >= base.bytes:
+            return  # One operator alone needs as much.
         for _ in search.rounds(self._held):
             yield from self._new(base.bytes // _FINEST)
         yield from self._new(0)

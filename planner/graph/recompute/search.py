@@ -9,9 +9,9 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Final
 
-from memstow.planner.generate.random_numbers import Chance
 from memstow.planner.graph.recompute.archive import Archive, Found
 from memstow.planner.graph.recompute.needs import needs_of
 from memstow.solvers.core import Budget
@@ -66,7 +66,8 @@ class Search:
         self.archive = archive
         self.effort = effort
         self.most = most
-        self.chance = Chance(1)
+        # Only `random()` keeps its sequence in all versions of Python. Nothing here is a secret.
+        self.random = Random(1).random  # noqa: S311
         self.plain = [1.0] * len(arrays.size)
         self.levels: list[Level] = []
 
@@ -129,15 +130,17 @@ class Search:
                     weights = list(self.plain)
                     for item in kept:
                         weights[item] = factor
-                    self._take(level, self._try(level.limit, weights, self.chance.pick(_TASTES)))
+                    self._take(
+                        level, self._try(level.limit, weights, _TASTES[int(self.random() * len(_TASTES))])
+                    )
 
     def _improve(self, level: Level) -> bool:
         """Try other weights of some items."""
         weights = list(level.weights)
-        for _ in range(1 + int(self.chance.fraction() ** 2 * 8)):
-            some = level.again if level.again and self.chance.happens(0.5) else range(len(weights))
-            item = self.chance.pick(some)
-            weights[item] *= math.exp((self.chance.fraction() - 0.5) * 6)
+        for _ in range(1 + int(self.random() ** 2 * 8)):
+            some = level.again if level.again and self.random() < 0.5 else range(len(weights))
+            item = some[int(self.random() * len(some))]
+            weights[item] *= math.exp((self.random() - 0.5) * 6)
         return self._take(level, self._try(level.limit, weights, level.taste))
 
     def _take(self, level: Level, found: Level) -> bool:

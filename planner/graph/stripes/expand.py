@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 
 from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import links_of
@@ -97,7 +98,7 @@ def _as_one(graph: Graph, cut: Cut, costs: Sequence[int]) -> tuple[Operator, set
                     id=name,
                     size=kind.sums,
                     phases=everything,
-                    alignment=tensor.alignment,
+                    alignment=lcm(tensor.alignment, kind.sum_width),
                     pools=tensor.pools,
                 )
             )

@@ -139,6 +139,8 @@ class Kind:
     reduces: bool
     sums: int
     """The bytes in which a reduction adds up."""
+    sum_width: int
+    """Of each of them, and so their alignment."""
 
 
 _kinds: Final = Memo[Graph, tuple[Kind | None, ...]]()
@@ -203,7 +205,7 @@ def _reduction(operator: Operator, images: list[tuple[int, Image]], made: Tensor
     element = -(-element_bits(made.type) // 8)
     width = max(4, element) if "int" in made.type or made.type == "bool" else element
     uses = (Use(tensor, Axis(image.rows), Axis(image.columns)),)
-    return Kind(uses, to, image.rows, image.columns, True, elements * width)
+    return Kind(uses, to, image.rows, image.columns, True, elements * width, width)
 
 
 def _is_whole(window: Window, image: Image) -> bool:
@@ -220,7 +222,7 @@ def _by_rows(operator: Operator, images: list[tuple[int, Image]], made: Tensor, 
     uses = tuple(_uses(operator, images, image))
     if len(uses) != len(images):
         return None
-    return Kind(uses, to, image.rows, image.columns, False, 0)
+    return Kind(uses, to, image.rows, image.columns, False, 0, 1)
 
 
 def _uses(operator: Operator, images: list[tuple[int, Image]], made: Image) -> Iterator[Use]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memstow.planner.graph.arrays import start_bytes
 from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.graph.steps import steps
@@ -74,6 +75,7 @@ def stripe_program(graph: Graph, order: Sequence[int], ways: Sequence[Way] = ())
         wholes=array("q", (it for whole in _wholes(graph, place) for it in whole)),
         others=array("q", (it for way in ways for it in (way.begin, way.end, way.bytes, way.cost))),
         base=resident_bytes(graph),
+        start=start_bytes(graph),
     )
 
 

@@ -54,18 +54,20 @@ def _check_order(graph: Graph, schedule: Schedule) -> None:
         if last[one] >= first[other]:
             raise Refused(f"{other!r} runs before {one!r}, and must run after it each time")
     states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
-    for message in out_of_turn(graph, states, first):
+    # Who reads a state has to run for the last time before it is written; who writes it runs once.
+    for message in (*out_of_turn(graph, states, first), *out_of_turn(graph, states, last)):
         raise Refused(message)
     _check_again(graph, states, {name for name in first if last[name] != first[name]})
 
 
 def _check_again(graph: Graph, states: set[str], again: set[str]) -> None:
-    """States and views are made once."""
+    """States and views are made once; a state can be read again."""
     viewed = {name for view in graph.views for name in (view.tensor, view.of)}
     for operator in graph.operators:
         for name in (*operator.inputs, *operator.outputs) if operator.id in again else ():
-            if name in states or name in viewed:
-                what = "a state" if name in states else "a view or has one"
+            written = name in states and name in operator.outputs
+            if written or name in viewed:
+                what = "a state" if written else "a view or has one"
                 raise Refused(f"{operator.id!r} runs again, and {name!r} of it is {what}")
 
 

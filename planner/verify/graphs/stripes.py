@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 from typing import Final
 
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, element_bits
@@ -174,7 +175,7 @@ class _Striping:
             id=self.names.take(f"{tensor.id}.sums"),
             size=_within(elements * each),
             phases=(0, count),
-            alignment=tensor.alignment,
+            alignment=lcm(tensor.alignment, each),
             pools=tensor.pools,
         )
 

@@ -8,9 +8,10 @@ step with the tiles that are in the buffers.
 from dataclasses import dataclass
 
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.tiling import Chosen, Tiling
+from memstow.planner.model.tiling import Chosen, FrontTile, Tiling
 from memstow.planner.verify import judge
 from memstow.planner.verify.tilings.buffers import check_buffers
+from memstow.planner.verify.tilings.front import check_front
 from memstow.planner.verify.tilings.pieces import check_pieces
 from memstow.planner.verify.tilings.reading import Reading, read
 from memstow.planner.verify.tilings.walk import check_walk
@@ -21,27 +22,37 @@ class TilingVerdict:
     """What the judge found."""
 
     wrong: tuple[str, ...]
-    replayed: bool
+    replayed: bool = False
     """Whether it walked through every step: it does up to a number of them."""
+    front: tuple[FrontTile, ...] | None = None
+    """The points of the front, and of each whether it was walked through."""
 
 
 def verify_tiling(graph: "Graph", tiling: "Tiling") -> "TilingVerdict":
     """What is wrong with a tiling of an operator of the graph."""
-    chosen = tiling.chosen
-    if chosen is None:
-        return TilingVerdict((), False)
+    if tiling.chosen is None and tiling.front is None:
+        return TilingVerdict(())
     found = read(graph, tiling)
     if isinstance(found, str):
-        return TilingVerdict((found,), False)
+        return TilingVerdict((found,))
+    front, wrong = check_front(found, tiling)
+    if tiling.chosen is None:
+        return TilingVerdict(tuple(wrong), front=front)
+    replayed, mistakes = _chosen(found, tiling, tiling.chosen)
+    return TilingVerdict((*mistakes, *wrong), replayed, front)
+
+
+def _chosen(found: Reading, tiling: Tiling, chosen: Chosen) -> tuple[bool, list[str]]:
+    """Whether all steps of the best tile were walked through, and what is wrong with it."""
     wrong = [*check_pieces(found, chosen)]
     if wrong:
-        return TilingVerdict(tuple(wrong), False)
+        return False, wrong
     wrong += check_buffers(found, tiling, chosen)
     replayed, mistakes = check_walk(found, tiling, chosen)
     wrong += mistakes
     wrong += _claims(found, tiling, chosen)
     wrong += (str(it) for it in judge(chosen.problem, chosen.plan).violations)
-    return TilingVerdict(tuple(wrong), replayed)
+    return replayed, wrong
 
 
 def _claims(found: Reading, tiling: Tiling, chosen: Chosen) -> list[str]:

@@ -1,7 +1,6 @@
 """Whether the buffers of the tiles are as many and as large as they must be, and where the plan says."""
 
 from collections.abc import Iterator
-from math import prod
 
 from memstow.planner.model.tiling import Chosen, Role, Tiling
 from memstow.planner.verify.tilings.reading import Reading
@@ -30,35 +29,12 @@ def check_buffers(found: Reading, tiling: Tiling, chosen: Chosen) -> Iterator[st
             yield f"{it.tensor!r} has {len(there)} buffers, and needs {wanted}"
         if any(buffer.role != it.role for buffer in there) or len({buffer.size for buffer in there}) > 1:
             yield f"the buffers of {it.tensor!r} are not alike"
-    tile = chosen.tile
-    pixels = tile.rows * tile.columns
-    yield from _needs(chosen, "sums", found.sums * pixels * tile.channels if _adds_up(found, chosen) else 0)
-    yield from _needs(chosen, "im2col", _laid_out(found, tiling, chosen))
+    tile, pieces = chosen.tile, chosen.pieces
+    yield from _needs(chosen, "sums", found.sums_bytes(tile, pieces))
+    yield from _needs(chosen, "im2col", found.laid_out_bytes(tile, pieces, tiling.options.im2col))
 
 
 def _needs(chosen: Chosen, role: Role, size: int) -> Iterator[str]:
     there = sum(it.size for it in chosen.buffers if it.role == role)
     if there < size:
         yield f"the buffer of {role} has {there:,} bytes, and needs {size:,}"
-
-
-def _adds_up(found: Reading, chosen: Chosen) -> bool:
-    output = next(it for it in found.operands if it.role == "output")
-    return len(chosen.pieces.inputs) > 1 and found.sums > output.element
-
-
-def _laid_out(found: Reading, tiling: Tiling, chosen: Chosen) -> int:
-    """The bytes of the pixels that are laid out at once."""
-    if not found.has_weights or found.is_point:
-        return 0
-    pieces = chosen.pieces
-    channels = max(
-        min(end, it.input[1]) - max(begin, it.input[0])
-        for it in pieces.channels
-        for begin, end in pieces.inputs
-    )
-    image = next(it for it in found.operands if it.role == "image")
-    pixels = chosen.tile.rows * chosen.tile.columns
-    asked = tiling.options.im2col
-    pixels = pixels if asked == "tile" else min(pixels, int(asked))
-    return prod((pixels, found.kernel_area, channels, image.element))

@@ -3,86 +3,12 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Final
+from typing import Literal
 
 from memstow.planner.model.graph import Graph, Tensor, Window, element_bits
 from memstow.planner.model.graph_index import index_of
-from memstow.planner.model.tiling import Loop, Role, Tiling
-
-# Types of operators whose elements need those at the same place only.
-_BY_ELEMENT: Final = frozenset(
-    (
-        "abs",
-        "add",
-        "batchnormalization",
-        "biasadd",
-        "cast",
-        "ceil",
-        "clip",
-        "cos",
-        "dequantize",
-        "dequantizelinear",
-        "div",
-        "dropout",
-        "elu",
-        "equal",
-        "erf",
-        "exp",
-        "floor",
-        "floordiv",
-        "floormod",
-        "gelu",
-        "greater",
-        "greaterequal",
-        "hardsigmoid",
-        "hardswish",
-        "identity",
-        "leakyrelu",
-        "less",
-        "lessequal",
-        "log",
-        "logicaland",
-        "logicalnot",
-        "logicalor",
-        "logistic",
-        "max",
-        "maximum",
-        "min",
-        "minimum",
-        "mish",
-        "mod",
-        "mul",
-        "neg",
-        "not",
-        "notequal",
-        "pow",
-        "prelu",
-        "quantize",
-        "quantizelinear",
-        "reciprocal",
-        "relu",
-        "relu0to1",
-        "relu6",
-        "relun1to1",
-        "round",
-        "rsqrt",
-        "selu",
-        "sigmoid",
-        "sign",
-        "silu",
-        "sin",
-        "softplus",
-        "softsign",
-        "sqrt",
-        "square",
-        "squareddifference",
-        "sub",
-        "swish",
-        "tanh",
-        "where",
-    )
-)
-_PRODUCTS: Final = ("fullyconnected", "dense", "gemm", "matmul")
+from memstow.planner.model.tiling import Loop, Pieces, Role, Tile, Tiling
+from memstow.planner.verify.tilings.types import BY_ELEMENT, PRODUCTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +83,27 @@ class Reading:
         group = channel // (self.channels // self.groups)
         return group * size, (group + 1) * size
 
+    def sums_bytes(self, tile: Tile, pieces: Pieces) -> int:
+        """The bytes in which a tile is added up beside the output."""
+        output = next(it for it in self.operands if it.role == "output")
+        if len(pieces.inputs) < 2 or self.sums <= output.element:
+            return 0
+        return self.sums * tile.rows * tile.columns * tile.channels
+
+    def laid_out_bytes(self, tile: Tile, pieces: Pieces, asked: int | Literal["tile"]) -> int:
+        """The bytes of the pixels that are laid out at once."""
+        if not self.has_weights or self.is_point:
+            return 0
+        image = next(it for it in self.operands if it.role == "image")
+        channels = max(
+            min(end, it.input[1]) - max(begin, it.input[0])
+            for it in pieces.channels
+            for begin, end in pieces.inputs
+        )
+        pixels = tile.rows * tile.columns
+        pixels = pixels if asked == "tile" else min(pixels, int(asked))
+        return pixels * self.kernel_area * channels * image.element
+
     def least(self) -> dict[str, int]:
         """By tensor, the bytes of the elements that are needed."""
         found = {}
@@ -194,9 +141,9 @@ def read(graph: Graph, tiling: Tiling) -> Reading | str:
     word = "".join(letter for letter in (operator.type or "").lower() if letter not in "_- ")
     if operator.window is not None:
         return _with_window(operator.window, word, inputs, outputs[0])
-    if word in _PRODUCTS:
+    if word in PRODUCTS:
         return _product(inputs, outputs[0])
-    if word in _BY_ELEMENT:
+    if word in BY_ELEMENT:
         return _by_element(inputs, outputs[0])
     return "the operator is none of those that have tiles"
 

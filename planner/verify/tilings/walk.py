@@ -1,5 +1,6 @@
 """A walk through all steps in the order of the loops, with the tile of each tensor that is in its buffer."""
 
+from collections.abc import Iterator
 from itertools import product
 from math import prod
 from typing import Final
@@ -26,18 +27,24 @@ def check_walk(found: Reading, tiling: Tiling, chosen: Chosen) -> tuple[bool, li
         wrong.append("the distance from multiples is wrong")
     if chosen.tiles > MOST_STEPS:
         return False, wrong
-    return True, wrong + _walk(found, chosen, counts)
+    return True, wrong + _walk(found, chosen)
 
 
-def _walk(found: Reading, chosen: Chosen, counts: dict[Loop, int]) -> list[str]:
+def steps_of(pieces: Pieces, loops: tuple[Loop, ...]) -> Iterator[dict[Loop, int]]:
+    """The steps in order: of each, the number of its piece in each direction."""
+    counts = dict(zip(LOOPS, _counts(pieces), strict=True))
+    for step in product(*(range(counts[loop]) for loop in loops)):
+        yield dict(zip(loops, step, strict=True))
+
+
+def _walk(found: Reading, chosen: Chosen) -> list[str]:
     wrong: list[str] = []
     room = {it.tensor: it.size for it in chosen.buffers if it.tensor is not None}
     here: dict[str, tuple[int, ...]] = {}
     moved = {it.tensor: 0 for it in found.operands}
     times = dict(moved)
     made: set[tuple[int, ...]] = set()
-    for step in product(*(range(counts[loop]) for loop in chosen.loops)):
-        at = dict(zip(chosen.loops, step, strict=True))
+    for at in steps_of(chosen.pieces, chosen.loops):
         for it in found.operands:
             place = tuple(at[loop] for loop in it.loops)
             if here.get(it.tensor) == place:

@@ -48,6 +48,7 @@ stripes::Program program_of(nb::handle from) {
     if (start.size() != count + 1) throw nb::value_error("use_start has one more than there are operators");
     stripes::Program program;
     program.base = nb::cast<std::int64_t>(from.attr("base"));
+    program.start = nb::cast<std::int64_t>(from.attr("start"));
     program.operators.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
         stripes::Operator& it = program.operators[i];

@@ -53,7 +53,7 @@ class Search {
         : program_(program), limits_(limits), budget_(budget), states_(at(program.count()) + 1) {}
 
     Front run() {
-        states_[0].push_back({program_.base, 0, kNobody, 0, 0, kNobody});
+        states_[0].push_back({program_.start, 0, kNobody, 0, 0, kNobody});
         for (Index begin = 0; begin < program_.count(); ++begin) from(begin);
         keep_best(states_.back());
         Front found;

@@ -75,6 +75,7 @@ struct Program {
     std::vector<Whole> wholes;
     std::vector<Other> others;
     Bytes base = 0;
+    Bytes start = 0;  // live before the first operator
 
     Index count() const { return static_cast<Index>(operators.size()); }
 };

@@ -68,7 +68,7 @@ def test_what_cannot_be_is_told(cli: Cli, net: Path, front: Path, three: Path, t
         (("solve", three, "--output", out), "give the graph or the model"),
         (("solve", net, "--output", out, "--prefix", "a"), "[unused_option]"),
         (("view", front, "--point", "9", "--problem", net, "--output", out), "take one from 1 on"),
-        (("view", front, "--point", "1"), "give its problem"),
+        (("view", front, "--point", "1"), "give what it is a front of"),
         (("view", front, "--output", out), "give the graph"),
         (("view", front, front, "--problem", net, "--output", out), "leave the other out"),
         (("view", front, "--problem", net, "--output-format", "loops"), "name the file for the loops"),

@@ -50,7 +50,7 @@ def tense_problem(rng: Random, pool_count: int | None = None) -> Problem:
     """A tiny problem whose terms pull in different directions: dear pools, costs of overlaps."""
     names = [f"b{i}" for i in range(rng.randint(3, 4))]
     several = rng.random() < 0.7 if pool_count is None else pool_count > 1
-    pools = (
+    pools: tuple[Pool, ...] = (
         Pool(id="fast", cost=rng.randint(0, 1), reserved=_reserved(rng), capacity=rng.choice((None, 9))),
     )
     if several:

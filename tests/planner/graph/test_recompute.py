@@ -1,17 +1,19 @@
 """What is made again or copied out: bounds and points against all schedules of tiny graphs."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 from random import Random
 
 import pytest
 
 from memstow.planner.generate.graph import graph as generated
+from memstow.planner.generate.training import training_step
+from memstow.planner.graph.costs import operator_costs, with_cost_unit
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.graph.reading import parse_graph
 from memstow.planner.graph.recompute import points as points_module
-from memstow.planner.graph.recompute.costs import run_costs
 from memstow.planner.graph.recompute.points import (
     Choice,
     ChosenPoint,
@@ -22,7 +24,12 @@ from memstow.planner.graph.recompute.points import (
 from memstow.planner.graph.runs import with_runs
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
+from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule, Spill
+from memstow.planner.model.problem import Pool
+from memstow.planner.solve.graphs import Callbacks, plan_graph
+from memstow.planner.verify import verify
+from memstow.planner.verify.graphs.schedule_cost import schedule_cost
 from tests.graphs import Document, live_bytes_of, orders, random_graph
 
 MOST_AGAIN = 2
@@ -79,7 +86,7 @@ def longer_orders(order: Sequence[str], most: int) -> Iterator[tuple[str, ...]]:
 def all_points(graph: Graph, first_orders: Sequence[Sequence[str]], most: int) -> set[tuple[int, int]]:
     """Peak and cost of each schedule that runs at most so many operators again."""
     index = links_of(graph).operator_index
-    costs = run_costs(graph, "cost")
+    costs = operator_costs(graph)
     found = set()
     for order in first_orders:
         for longer in longer_orders(order, most):
@@ -133,10 +140,6 @@ def test_no_schedule_is_below_the_bound_and_what_the_search_finds_is_true(
 
 
 def two_pools(graph: Graph) -> Graph:
-    from dataclasses import replace
-
-    from memstow.planner.model.problem import Pool
-
     return replace(
         graph,
         pools=(Pool(id="fast"), Pool(id="slow")),
@@ -162,7 +165,7 @@ def test_spills_are_as_good_as_any_and_never_below_the_bound(
                 2 * next(it.size or 0 for it in graph.tensors if it.id == spill.tensor)
                 for spill in point.schedule.spills
             )
-            index, costs = links_of(graph).operator_index, run_costs(graph, "bytes")
+            index, costs = links_of(graph).operator_index, operator_costs(graph, "bytes")
             ran = sum(costs[index[name]] for name in point.schedule.order) - sum(costs)
             assert point.cost == copied + ran, seed
         for tensor in graph.tensors:
@@ -183,7 +186,7 @@ def test_spills_are_as_good_as_any_and_never_below_the_bound(
 def test_points_come_in_an_order_that_pays_and_keep_to_the_cost() -> None:
     graph = generated(80, 3, family="training")
     points = points_of(graph, Choice(unit="bytes", within=1.2), Patience(work=2_000_000))
-    most = 0.2 * sum(run_costs(graph, "bytes"))
+    most = 0.2 * sum(operator_costs(graph, "bytes"))
     assert points[0].cost == 0
     assert max(it.cost for it in points) <= most
     assert min(it.bytes for it in points) < points[0].bytes
@@ -191,6 +194,22 @@ def test_points_come_in_an_order_that_pays_and_keep_to_the_cost() -> None:
         assert all(it.bytes > point.bytes or it.cost > point.cost for it in points[:i])
         assert point.bound_bytes <= point.bytes == peak_of(graph, point.schedule)
     assert points == points_of(graph, Choice(unit="bytes", within=1.2), Patience(work=2_000_000))
+
+
+def test_the_judge_accepts_plans_of_points() -> None:
+    spilled = two_pools(generated(40, 2, family="training"))
+    both = Choice(kinds=frozenset({"recompute", "spill"}), pool="fast", unit="bytes")
+    step = training_step(1, side=32, width=0.25)
+    for graph, choice in ((spilled, both), (step, Choice(within=1.3))):
+        points = points_of(graph, choice, Patience(work=300_000))
+        point = min(points, key=lambda it: it.bytes)
+        assert point.cost > 0
+        expanded, _ = with_runs(graph, point.schedule)
+        plan = plan_graph(expanded, Options(deterministic=True, work_limit=100_000), Callbacks())
+        assert plan.pools[0].peak >= point.bytes
+        assert verify(graph, replace(plan, schedule=point.schedule)) == []
+        counted = with_cost_unit(graph, choice.unit)
+        assert schedule_cost(counted, point.schedule) == sum(operator_costs(counted)) + point.cost
 
 
 def test_a_choice_that_does_not_fit_is_refused() -> None:

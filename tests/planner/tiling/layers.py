@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from itertools import permutations, product
 from math import prod
+from typing import NamedTuple
 
 from memstow.planner.model.graph import ElementType, Graph, Operator, Tensor, Window
 from memstow.planner.model.tiling import TilingOptions
@@ -93,6 +94,16 @@ def graph_of(
     return Graph(tensors=tensors, operators=[operator], inputs=given, outputs=["y"])
 
 
+class Walked(NamedTuple):
+    """What a naive walk through all steps counts."""
+
+    bytes: int
+    l1: int
+    tiles: int
+    sizes: tuple[int, ...]
+    by_tensor: dict[str, int]
+
+
 class Naive:
     """What tiles of the operator need and move, element by element."""
 
@@ -174,8 +185,8 @@ class Naive:
         w = self.window
         return w is not None and (w.kernel != (1, 1) or w.stride != (1, 1) or any(w.padding))
 
-    def all(self) -> Iterator[tuple[int, int, int]]:
-        """(bytes moved, bytes of buffers, steps) of all sizes of tiles and orders of loops."""
+    def all(self) -> Iterator[Walked]:
+        """Of all sizes of tiles and orders of loops."""
         for sizes in product(*(range(1, extent + 1) for extent in self.extents)):
             if sizes[3] < self.deep and not self.adds_up:
                 continue
@@ -188,7 +199,7 @@ class Naive:
                 if walked is not None:
                     yield walked
 
-    def walk(self, cut: list[list[range]], order: tuple[int, ...]) -> tuple[int, int, int] | None:
+    def walk(self, cut: list[list[range]], order: tuple[int, ...]) -> Walked | None:
         """None where a tile of the output goes away before it is done."""
         grouped = self.reads < self.deep or (not self.has_matrix and self.deep > 1)
         keys: dict[str, tuple[int, ...]] = dict.fromkeys(self.tensors, (0,))
@@ -199,7 +210,7 @@ class Naive:
         here: dict[str, tuple[int, ...]] = {}
         times: dict[str, int] = dict.fromkeys(self.tensors, 0)
         most: dict[str, int] = {}
-        moved, steps, done = 0, 0, set()
+        moved, steps, done = dict.fromkeys(self.tensors, 0), 0, set()
         for turn in product(*(range(len(cut[loop])) for loop in order)):
             at = dict(zip(order, turn, strict=True))
             sizes = self.tile_sizes([cut[loop][at[loop]] for loop in range(4)])
@@ -212,7 +223,7 @@ class Naive:
                 if here.get(name) != key:
                     here[name] = key
                     times[name] += 1
-                    moved += size
+                    moved[name] += size
                     if name == "y":
                         if key in done:
                             return None
@@ -223,4 +234,5 @@ class Naive:
         )
         if len(cut[3]) > 1 and self.element("y") < 4:
             needed += 4 * most["y"] // self.element("y")
-        return moved, needed, steps
+        tile = tuple(len(pieces[0]) for pieces in cut)
+        return Walked(sum(moved.values()), needed, steps, tile, moved)

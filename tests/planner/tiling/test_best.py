@@ -3,26 +3,34 @@
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from typing import Final
 
 import pytest
 
-from memstow.planner.model.tiling import TilingOptions, TilingTerm
+from memstow.planner.model.graph import Graph, size_of
+from memstow.planner.model.problem import Pool
+from memstow.planner.model.tiling import Loop, Tiling, TilingOptions, TilingTerm
 from memstow.planner.tiling.tile import tile
 from memstow.planner.verify.tilings import verify_tiling
-from tests.planner.tiling.layers import Naive, random_graph
+from tests.planner.tiling.layers import Naive, Walked, random_graph
 
-Walked = tuple[int, int, int]
-
-# What is best first, and the same of (bytes moved, bytes of buffers, steps).
-OBJECTIVES: Final[list[tuple[tuple[TilingTerm, ...], Callable[[Walked], Walked]]]] = [
-    (("bytes", "tiles"), lambda it: (it[0], it[2], it[1])),
-    (("tiles", "bytes"), lambda it: (it[2], it[0], it[1])),
-    (("l1",), lambda it: (it[1], it[0], it[2])),
+Key = tuple[int, ...]
+# What is best first, and the same of a naive walk.
+OBJECTIVES: Final[list[tuple[tuple[TilingTerm, ...], Callable[[Walked], Key]]]] = [
+    (("bytes", "tiles"), lambda it: (it.bytes, it.tiles, it.l1)),
+    (("tiles", "bytes"), lambda it: (it.tiles, it.bytes, it.l1)),
+    (("l1",), lambda it: (it.l1, it.bytes, it.tiles)),
 ]
 
 
-@pytest.mark.parametrize("seed", range(160))
+def best_key(found: Tiling, terms: tuple[str, ...]) -> Key:
+    assert found.chosen is not None
+    assert (found.complete, found.replayed) == (True, True)
+    return tuple(getattr(found.chosen, term) for term in terms)
+
+
+@pytest.mark.parametrize("seed", range(100))
 def test_the_best_tile_and_the_front_are_those_of_all_tiles(seed: int) -> None:
     rng = random.Random(seed)
     graph = random_graph(rng)
@@ -32,20 +40,59 @@ def test_the_best_tile_and_the_front_are_those_of_all_tiles(seed: int) -> None:
     every = list(Naive(graph, options).all())
     front = tile(graph, "op", options).front
     assert front is not None
-    assert [(it.l1, it.bytes) for it in front] == front_of_points([(l1, moved) for moved, l1, _ in every])
-    needed = sorted({l1 for _, l1, _ in every})
+    assert all(it.replayed for it in front)
+    assert [(it.l1, it.bytes) for it in front] == front_of_points([(it.l1, it.bytes) for it in every])
+    needed = sorted({it.l1 for it in every})
     for capacity in {needed[0], *rng.sample(needed, min(4, len(needed)))}:
         limited = replace(options, capacity=capacity, front=False)
-        fitting = [it for it in every if it[1] <= capacity]
-        for objective, chosen in OBJECTIVES:
+        fitting = [it for it in every if it.l1 <= capacity]
+        for objective, key in OBJECTIVES:
             found = tile(graph, "op", replace(limited, objective=objective))
-            assert found.chosen is not None
-            assert (found.complete, found.replayed) == (True, True)
-            best = found.chosen.bytes, found.chosen.l1, found.chosen.tiles
-            assert best == min(fitting, key=chosen)
-            assert found.bound == min(moved for moved, _, _ in fitting)
+            terms = (*objective, *(it for it in ("bytes", "tiles", "l1") if it not in objective))
+            assert best_key(found, terms) == min(map(key, fitting))
+            assert found.bound == min(it.bytes for it in fitting)
             assert verify_tiling(graph, found).wrong == ()
     assert needed[0] == tile(graph, "op", replace(options, capacity=needed[0] - 1)).needs
+
+
+@pytest.mark.parametrize("seed", range(1000, 1060))
+def test_the_closest_to_multiples_and_the_least_from_beyond_are_found(seed: int) -> None:
+    rng = random.Random(seed)
+    graph = random_graph(rng)
+    multiples: dict[Loop, int] = {
+        "channels": rng.randint(1, 3),
+        "rows": rng.randint(1, 3),
+        "columns": 2,
+        "inputs": rng.randint(1, 2),
+    }
+    home = Pool(id="home", capacity=rng.randint(0, 100))
+    every = list(Naive(graph, TilingOptions()).all())
+    capacity = rng.choice([it.l1 for it in every])
+    fitting = [it for it in every if it.l1 <= capacity]
+    options = TilingOptions(capacity=capacity, multiples=tuple(multiples.items()))
+
+    found = tile(graph, "op", replace(options, objective=("alignment", "bytes")))
+    far = [
+        (sum(-size % by for size, by in zip(it.sizes, multiples.values(), strict=True)), it.bytes)
+        for it in fitting
+    ]
+    assert best_key(found, ("alignment", "bytes")) == min(far)
+
+    two = replace(graph, pools=(Pool(id="near", capacity=capacity), home))
+    found = tile(two, "op", replace(options, objective=("beyond", "bytes")))
+    beyond = [(it.bytes - max(at_home(two, home, it)), it.bytes) for it in fitting]
+    assert best_key(found, ("beyond", "bytes")) == min(beyond)
+
+
+def at_home(graph: Graph, home: Pool, walked: Walked) -> list[int]:
+    """The bytes moved of each choice of tensors that fit there; constants lie elsewhere."""
+    tensors = [it for it in graph.tensors if it.kind == "data"]
+    return [
+        sum(walked.by_tensor[it.id] for it in some)
+        for number in range(len(tensors) + 1)
+        for some in combinations(tensors, number)
+        if sum(map(size_of, some)) <= (home.capacity or 0)
+    ]
 
 
 def front_of_points(points: list[tuple[int, int]]) -> list[tuple[int, int]]:

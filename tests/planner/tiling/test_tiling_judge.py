@@ -111,6 +111,23 @@ def test_what_is_wrong_is_refused(name: str) -> None:
     assert verify_tiling(GRAPH, WRONG[name]()).wrong != ()
 
 
+def test_points_of_a_front_are_counted_again() -> None:
+    found = tile(GRAPH, "conv", TilingOptions(capacity=2048, front=True))
+    assert found.front is not None
+    assert len(found.front) > 10
+    assert any(it.replayed for it in found.front)
+    assert verify_tiling(GRAPH, found).wrong == ()
+    last = found.front[-1]
+    for wrong in (
+        replace(last, bytes=last.bytes - 1),
+        replace(last, l1=last.l1 + 1),
+        replace(last, loops=("rows", "rows", "columns", "inputs")),
+        found.front[-2],
+    ):
+        changed = replace(found, front=(*found.front[:-1], wrong))
+        assert "point of the front" in verify_tiling(GRAPH, changed).wrong[0]
+
+
 def test_an_operator_of_an_unknown_kind_is_refused() -> None:
     (operator,) = GRAPH.operators
     other = replace(GRAPH, operators=(replace(operator, window=None, type="softmax"),))

@@ -302,9 +302,21 @@ def test_states_views_and_what_is_ordered_do_not_run_again() -> None:
     state = replace(
         graph,
         tensors=(*graph.tensors, Tensor(id="s", size=1, kind="state")),
-        operators=(replace(graph.operators[0], inputs=("x", "s")), *graph.operators[1:]),
+        operators=(
+            replace(graph.operators[0], outputs=(*graph.operators[0].outputs, "s")),
+            *graph.operators[1:],
+        ),
     )
     refused(state, AGAIN, "'make' runs again, and 's' of it is a state")
+    read_then_written = replace(
+        state,
+        operators=(
+            replace(graph.operators[0], inputs=("x", "s")),
+            replace(graph.operators[1], outputs=(*graph.operators[1].outputs, "s")),
+            *graph.operators[2:],
+        ),
+    )
+    refused(read_then_written, AGAIN, "uses the state 's' before one that is listed earlier")
     refused(replace(graph, views=(View(tensor="y", of="h"),)), AGAIN, "is a view or has one")
     refused(replace(graph, before=(("make", "middle"),)), AGAIN, "must run after it each time")
     viewed = replace(graph, views=(View(tensor="y", of="h"),))

@@ -95,6 +95,8 @@ def random_net(seed: int, operators: int) -> Graph:
     random = Random(seed)
     net = Net(random)
     net.image((random.randint(2, 9), random.randint(2, 9), random.randint(1, 3)))
+    # There before the first operator, and read by none.
+    unread = Tensor(id="unread", size=random.choice((0, 0, 0, 40, 400)))
     while len(net.operators) < operators:
         net.grow()
     read = {name for operator in net.operators for name in operator.inputs}
@@ -115,4 +117,9 @@ def random_net(seed: int, operators: int) -> Graph:
         )
         for it in net.operators
     ]
-    return Graph(tensors=[*net.tensors, weights], operators=operators_, inputs=["t0"], outputs=outputs)
+    return Graph(
+        tensors=[*net.tensors, unread, weights],
+        operators=operators_,
+        inputs=["t0", "unread"],
+        outputs=outputs,
+    )

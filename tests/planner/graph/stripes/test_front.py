@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from memstow.planner.graph.arrays import start_bytes
 from memstow.planner.graph.check import require_valid
+from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.schedules import scheduled_graph
 from memstow.planner.graph.steps import steps
-from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.stripes.expand import cut_of
 from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.model.errors import InputError
@@ -41,7 +42,7 @@ def value(graph: Graph, schedule: Schedule) -> Value:
     """The bytes and the cost of the graph that a schedule makes."""
     made = scheduled_graph(graph, schedule)
     need = [step.bytes for step in steps(made, range(len(made.operators)))]
-    return max(need, default=0), sum(operator_costs(made))
+    return max([start_bytes(made), *need]), sum(operator_costs(made))
 
 
 def best(values: Iterator[Value]) -> list[Value]:
