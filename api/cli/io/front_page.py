@@ -90,7 +90,11 @@ def _said_against(document: "Problem | Graph", point: "FrontPoint") -> str | Non
     return None
 
 
-def _costed(document: "Graph", front: "Front") -> "Graph":
+def _costed(document: "Problem | Graph", front: "Front") -> "Problem | Graph":
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem):
+        return document
     from memstow.planner.graph.costs import with_cost_unit
 
     return with_cost_unit(document, front.asked.cost)
