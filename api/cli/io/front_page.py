@@ -81,7 +81,10 @@ def _said_against(document: "Problem | Graph", point: "FrontPoint") -> str | Non
             return None
         from memstow.planner.verify.graphs.schedule_cost import schedule_cost
 
-        cost = schedule_cost(document, point.plan.schedule)
+        schedule = point.plan.schedule
+        if schedule is None:
+            return "its plan has no schedule"
+        cost = schedule_cost(document, schedule)
     except (InputError, ValueError) as error:
         return plain(f"the judge says: {error}", most=400)
     if "cost" in point.values and cost != point.values["cost"]:
@@ -89,7 +92,11 @@ def _said_against(document: "Problem | Graph", point: "FrontPoint") -> str | Non
     return None
 
 
-def _costed(document: "Graph", front: "Front") -> "Graph":
+def _costed(document: "Problem | Graph", front: "Front") -> "Problem | Graph":
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem):
+        return document
     from memstow.planner.graph.costs import with_cost_unit
 
     return with_cost_unit(document, front.asked.cost)
@@ -109,8 +116,9 @@ def _held(
         of = {it: 0 for it in _nearest(len(front.points), first) if room.takes(_bytes(front.points[it]))}
         return PointPlans("problems", (whole,), tuple(of.get(it) for it in range(len(front.points))))
     from memstow.planner.formats.graph.native import to_bytes
+    from memstow.planner.graph.costs import with_cost_unit
 
-    graph = _costed(document, front)
+    graph = with_cost_unit(document, front.asked.cost)
     room = _Room(0)
     documents: list[bytes] = []
     place_of: dict[Schedule | None, int] = {}

@@ -22,6 +22,7 @@ from memstow.planner.model.problem import Problem
 from tests.api.page import samples
 from tests.api.page.browser import Look
 from tests.api.page.samples import JsonObject
+from tests.api.serving import Server
 
 DROP = """(files) => {
   const data = new DataTransfer();
@@ -314,6 +315,26 @@ def test_the_service_draws_a_front_that_is_dropped(running: Any, address: str) -
     look.wait(ON_PLAN)
     look.page.keyboard.press("Escape")
     look.wait(ON_FRONT)
+    look.close()
+
+
+def test_a_job_for_a_front_is_drawn_and_its_points_open(running: Any, server: Server, address: str) -> None:
+    with server.client() as client:
+        body = {"problem": PROBLEM, "front": {"terms": ["peak", "reuse_cost"]}}
+        answer = client.post("/v1/fronts", json=body)
+        assert answer.status_code == 202, answer.text
+        job = answer.json()["id"]
+    look = Look(running).open(f"{address}/jobs/{job}")
+    look.wait("document.querySelectorAll('.points tbody tr').length === 2")
+    look.wait("document.querySelector('.strip a.button')?.textContent === 'Edit'")
+    assert standings(look) == ["claimed", "claimed"]
+    look.page.keyboard.press("End")
+    look.page.keyboard.press("Enter")
+    look.wait(ON_PLAN).wait("location.hash === '#point=2'")
+    look.page.reload()
+    look.wait(ON_PLAN)
+    assert "2 of 2" in look.text("nav.point")
+    assert look.violations() == []
     look.close()
 
 

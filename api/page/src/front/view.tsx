@@ -6,6 +6,7 @@ import { plain } from "../draw/format.ts";
 import { CanvasPen } from "../draw/pen.ts";
 import type { Front, FrontPoint } from "../model/front.ts";
 import { openPoint } from "../shell/open.ts";
+import { parts } from "../shell/parts.ts";
 import * as state from "../shell/state.ts";
 import { accent, type Chart, chartOf, drawChart, grounds, pointAt } from "./chart.ts";
 import { saveFront } from "./picture.ts";
@@ -18,6 +19,7 @@ export function FrontView(): JSX.Element | null {
   const verdict = verdictOfFront(front);
   return (
     <main class="plan front">
+      <parts.status />
       <div class="head">
         <div>
           <p class="title">{plain(front.name, 120)}</p>

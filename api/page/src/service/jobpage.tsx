@@ -126,8 +126,9 @@ function Doing(props: { job: Job }): JSX.Element {
   if (now.state === "running") {
     if (phase.value !== "") parts.push(plain(phase.value, 80));
     const [value, least] = [best.value, bound.value];
-    parts.push(value === null ? "no plan yet" : `best ${say(value)}`);
-    if (least !== null && least > 0) parts.push(`at least ${say(least)}`);
+    if (state.front.value !== null) parts.push(`${state.front.value.points.length} points so far`);
+    else parts.push(value === null ? "no plan yet" : `best ${say(value)}`);
+    if (state.front.value === null && least !== null && least > 0) parts.push(`at least ${say(least)}`);
   }
   if (now.solver !== null && isOver(now) && now.status !== null) parts.push(plain(now.solver, 60));
   return (

@@ -44,6 +44,8 @@ export function watch(id: string): () => void {
 }
 
 class Watch {
+  /** Whether the job is for a front: its points are drawn, and no plan. */
+  #isFront = false;
   #problem: Uint8Array | null = null;
   #tag = "";
   #restored = false;
@@ -106,6 +108,7 @@ class Watch {
     const found = await get<Job>(`/v1/jobs/${this.id}`, this.stop);
     if (this.stop.aborted) return;
     job.value = found;
+    this.#isFront = found.options["front"] !== undefined;
     state.heading.value = nameOf(found);
     best.value ??= found.value;
     bound.value ??= found.bound;
@@ -123,9 +126,12 @@ class Watch {
     if (plan !== null) files.push({ name: "plan", bytes: plan, held: false });
     // Reading takes the bytes along; a plan that is dropped on this one needs them again.
     const kept = files.map((file) => ({ ...file, bytes: file.bytes.slice() }));
+    const again = (): void => setLooked(() => Promise.resolve(kept.map((file) => ({ ...file, bytes: file.bytes.slice() }))));
+    // The address may name a point, which is read from the same.
+    if (this.#isFront) again();
     const failure = await open(files, { restore: !this.#restored, update: this.#restored, source: "service" });
     if (this.stop.aborted) return;
-    if (failure === null) setLooked(() => Promise.resolve(kept.map((file) => ({ ...file, bytes: file.bytes.slice() }))));
+    if (failure === null) again();
     if (failure === null && this.#restored && state.shown.peek()?.scene.program != null) {
       // Another plan may have another order, and so other moments.
       state.moment.value = null;
@@ -141,7 +147,7 @@ class Watch {
     if (job.peek()?.status === null) return null;
     try {
       const headers = this.#tag === "" ? {} : { "If-None-Match": this.#tag };
-      const response = await send(`/v1/jobs/${this.id}/plan`, { headers, signal: this.stop });
+      const response = await send(`/v1/jobs/${this.id}/${this.#isFront ? "front" : "plan"}`, { headers, signal: this.stop });
       if (response.status === 304) return null;
       this.#tag = response.headers.get("etag") ?? "";
       return new Uint8Array(await response.arrayBuffer());
@@ -164,7 +170,10 @@ class Watch {
     if (last !== undefined && this.#base + seconds < last.seconds) this.#base = last.seconds;
     const at = this.#base + seconds;
     if (event.kind === "phase") phase.value = name;
-    if (event.kind === "incumbent" && value !== null) {
+    if (event.kind === "point") this.#refresh();
+    // What a front is made of has values of many problems.
+    else if (this.#isFront) return;
+    else if (event.kind === "incumbent" && value !== null) {
       best.value = value;
       this.#steps.push({ seconds: at, value: Number(value), bound: null, solver });
       this.#refresh();
@@ -207,7 +216,7 @@ class Watch {
     const now = job.peek();
     const shown = state.shown.peek();
     const told = best.peek();
-    if (now === null || isOver(now) || told === null || shown === null || unseen.peek() !== "") return false;
+    if (this.#isFront || now === null || isOver(now) || told === null || shown === null || unseen.peek() !== "") return false;
     if (hasNoPlan(shown.scene)) return true;
     const value = valueOf(shown, now.objective ?? "");
     return value !== null && value > told;

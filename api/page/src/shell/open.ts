@@ -63,9 +63,9 @@ export async function openFiles(files: File[], both = false): Promise<void> {
 
 /** Reads and shows; returns what was wrong. */
 export async function open(files: File0[], how: Opening = {}): Promise<string | null> {
-  const update = how.update === true && state.shown.peek() !== null;
+  const update = how.update === true && (state.shown.peek() !== null || state.front.peek() !== null);
   current?.stop();
-  if (how.point === undefined) state.front.value = null;
+  if (how.point === undefined && !update) state.front.value = null;
   if (!update) state.stage.value = { kind: "reading", doing: "reading", part: 0 };
   const reading = ask({ files, both: how.both ?? false, point: how.point ?? null }, (doing, part) => {
     if (current === reading && !update) state.stage.value = { kind: "reading", doing, part };
@@ -74,7 +74,8 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
   try {
     const found = await reading.found;
     if ("front" in found) {
-      showFront(found.front);
+      if (update) updateFront(found.front);
+      else showFront(found.front);
       if (how.restore === true) restorePoint(found.front);
       return null;
     }
@@ -96,6 +97,18 @@ function showFront(front: Front): void {
   state.front.value = front;
   state.point.value = -1;
   state.stage.value = { kind: "front" };
+}
+
+/** A front that has more points by now: what is looked at stays. */
+function updateFront(front: Front): void {
+  const before = state.front.peek()?.points[state.point.peek()];
+  state.front.value = front;
+  if (before !== undefined) state.point.value = front.points.findIndex((point) => point.values.every((value, axis) => value === before.values[axis as 0 | 1]));
+  // Before its first point, the problem was seen.
+  if (before === undefined || state.stage.peek().kind !== "shown") {
+    state.forget();
+    state.stage.value = { kind: "front" };
+  }
 }
 
 /** The point that the fragment names, and its plan if that was open; else the one that the file begins with. */
