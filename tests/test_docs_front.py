@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import memstow
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
 from memstow.planner.front.documents import read_front
 from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetFront
+from memstow.planner.model.plan import Stripe
 
 PAGE = (Path(__file__).parents[1] / "docs" / "front.md").read_text(encoding="utf-8")
 
@@ -21,13 +23,39 @@ def test_the_example_gives_what_is_shown(
     monkeypatch.chdir(tmp_path)
     (problem,) = re.findall(r"```json problem\n(.*?)```", PAGE, flags=re.DOTALL)
     (shown,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    (graph,) = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
     (tmp_path / "two.json").write_text(problem)
+    (tmp_path / "edges.json").write_text(graph)
     lines = [line[2:] for line in PAGE.splitlines() if line.startswith("$ memstow ")]
     for line in lines:
         assert main([*shlex.split(line)[1:], "--time-limit", "240"]) == Exit.DONE, line
     said = capsys.readouterr().out
     assert said.startswith(shown.rstrip()), said
     assert read_front((tmp_path / "front.json").read_bytes()).complete
+    edges = read_front((tmp_path / "edges-front.json").read_bytes())
+    assert edges.complete
+    assert edges.points[-1].values == {"peak": 51_456, "cost": 442368 + 331776 + 294912}
+
+
+def test_stripes_need_what_their_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "stripes.md").read_text(encoding="utf-8")
+    (graph,) = re.findall(r"```json graph\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "edges.json").write_text(graph)
+    for line in re.findall(r"^\$ memstow (.*)$", page, flags=re.MULTILINE):
+        assert main([*shlex.split(line), "--time-limit", "240"]) == Exit.DONE, line
+    problem = memstow.lower_graph(memstow.read_graph(graph.encode()))
+    whole = memstow.read_plan((tmp_path / "whole.json").read_bytes(), problem)
+    front = read_front((tmp_path / "front.json").read_bytes())
+    peaks = {f"{whole.pools[0].peak:,} bytes", f"{front.points[-1].values['peak']:,} bytes"}
+    assert peaks <= set(re.findall(r"[\d,]+ bytes", page)), peaks
+    schedule = front.points[-1].plan.schedule
+    assert schedule is not None
+    assert schedule.stripes == (Stripe(begin=0, end=3, columns=48),)
+    assert '`{"begin": 0, "end": 3, "columns": 48}`' in page
+    capsys.readouterr()
 
 
 def test_the_example_of_the_library_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ def counted_pool(graph: Graph, request: FrontRequest) -> str | None:
     if name is None:
         message = f"the graph has several pools; name the one that is too small, such as peak:{pools[0]},cost"
         raise InputError.single("front_terms", "terms", message)
-    if request.generators & {"stripes", "channels"}:
+    if "stripes" in request.generators:
         message = "stripes are chosen for one pool; use `--with recompute` or `--with spill`, or one pool"
         raise InputError.single("several_pools", "$.pools", message)
     if graph.alternatives:

@@ -14,10 +14,10 @@ from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.model.problem import Count
 
 Value = Annotated[int, Field(strict=True, ge=0)]
-Generator = Literal["stripes", "recompute", "spill", "channels"]
+Generator = Literal["stripes", "recompute", "spill"]
 CostUnit = Literal["given", "bytes"]
 
-GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute", "spill", "channels")
+GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute", "spill")
 """What may be done with a graph to need less memory, in the order of the documentation."""
 FORMATS: Final = ("json", "csv", "svg")
 """What a front can be written as."""
