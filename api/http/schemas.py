@@ -153,6 +153,7 @@ def answers(
         content["image/svg+xml"] = {"schema": {"type": "string"}, "example": SVG}
         for name, plan in PLANS_FOR_OTHERS.items():
             content[media_type_of_plan(name)] = {"schema": {}, "example": plan}
+        content[media_type_of_plan("loops")] = {"schema": {}, "example": {"version": 1, "segments": []}}
     if as_picture:
         content["image/svg+xml"] = {"schema": {"type": "string"}, "example": SVG}
     if as_model:

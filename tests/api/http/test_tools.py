@@ -17,6 +17,7 @@ from memstow.api.http.responses import JsonObject, media_type_of_plan
 from memstow.api.http.routes import (
     admin,
     batches,
+    fronts,
     health,
     home,
     job_documents,
@@ -362,6 +363,7 @@ def test_every_route_is_in_the_openapi_document(app: FastAPI) -> None:
         for group in (
             admin,
             batches,
+            fronts,
             health,
             home,
             job_documents,
