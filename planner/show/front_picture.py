@@ -20,6 +20,7 @@ _MOST_LABELS: Final = 24
 _TICKS: Final = 5
 _IN_BYTES: Final = ("peak", "max_peak", "capacity")
 _NAME: Final = 40
+_LABEL_WIDTH, _LABEL_TALL = 110, 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,14 @@ class _Axis:
         span = max(self.high - self.low, 1)
         return self.begin + (self.end - self.begin) * (value - self.low) / span
 
+    @property
+    def in_bytes(self) -> bool:
+        """Whether its values are bytes."""
+        return self.term.partition(":")[0] in _IN_BYTES
+
     def text(self, value: int) -> str:
         """How a value is written."""
-        in_bytes = self.term.partition(":")[0] in _IN_BYTES
-        return human(value) if in_bytes else count(value)
+        return human(value) if self.in_bytes else count(value)
 
 
 def front_svg(front: Front) -> str:
@@ -131,8 +136,14 @@ def _frame(across: _Axis, up: _Axis) -> Iterator[str]:
 
 
 def _ticks(axis: _Axis) -> list[int]:
-    span = axis.high - axis.low
-    return sorted({axis.low + span * i // _TICKS for i in range(_TICKS + 1)})
+    """Round values: bytes in powers of two, others in 1, 2 or 5 of a power of ten."""
+    least = max(-(-(axis.high - axis.low) // _TICKS), 1)
+    if axis.in_bytes:
+        step = 1 << (least - 1).bit_length()
+    else:
+        power = 10 ** (len(str(least)) - 1)
+        step = next(it * power for it in (1, 2, 5, 10) if it * power >= least)
+    return list(range(-(-axis.low // step) * step, axis.high + 1, step))
 
 
 def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: int) -> Iterator[str]:
@@ -146,8 +157,25 @@ def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: int) -> Iterator[st
         f'<path class="front" d="{"".join(path)}H{_RIGHT}" stroke="{curve.colour}" stroke-width="1.5" '
         'fill="none"/>'
     )
+    labelled = _apart(curve, across, up)
     for place, point in enumerate(curve.points):
-        yield from _point(curve, point, across, up, place % labels == 0)
+        yield from _point(curve, point, across, up, place % labels == 0 and place in labelled)
+
+
+def _apart(curve: _Curve, across: _Axis, up: _Axis) -> set[int]:
+    """The points whose labels do not lie on each other: the ends, and of the others the first ones."""
+    number = len(curve.points)
+    if not number:
+        return set()
+    kept: dict[int, tuple[float, float]] = {}
+    for place in (0, number - 1, *range(1, number - 1)):
+        values = curve.points[place].values
+        x, y = across.at(values[across.term]), up.at(values[up.term])
+        # The last one is to the left of its point.
+        x -= _LABEL_WIDTH if x > _RIGHT - 120 else 0
+        if all(abs(x - a) > _LABEL_WIDTH or abs(y - b) > _LABEL_TALL for a, b in kept.values()):
+            kept[place] = x, y
+    return set(kept)
 
 
 def _point(curve: _Curve, point: FrontPoint, across: _Axis, up: _Axis, labelled: bool) -> Iterator[str]:
