@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         write_problem as write_problem,
     )
     from memstow.planner.formats.tflite.reordering import reorder_model as reorder_model
+    from memstow.planner.graph.channels import with_channels as with_channels
     from memstow.planner.graph.program import lower_graph as lower_graph
     from memstow.planner.loops import loops as loops, write_loops as write_loops
     from memstow.planner.model.digest import digest as digest
@@ -120,6 +121,7 @@ _HOMES: Final = {
     "memstow.planner.formats.tflite.reordering": ("reorder_model",),
     "memstow.planner.front.documents": ("read_front", "write_front"),
     "memstow.planner.front.front": ("front",),
+    "memstow.planner.graph.channels": ("with_channels",),
     "memstow.planner.graph.program": ("lower_graph",),
     "memstow.planner.loops": ("loops", "write_loops"),
     "memstow.planner.model.graph": (

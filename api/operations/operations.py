@@ -176,16 +176,22 @@ def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
 
 
 def _convert(request: ConvertRequest, most_choices: int | None) -> Document:
+    from memstow.planner.graph.channels import ONLY_GRAPHS, with_channels
+
     _require_no_model(request.form, most_choices)
     document = parse_document_body(request.body, request.form, request.limits)
     problem = problem_of(document)
     _require_few(problem, most_choices)
     if request.to != "graph":
+        if request.channels:
+            raise InputError.single("unused_option", "query.channels", ONLY_GRAPHS)
         return Document(formats.write_problem(problem, request.to), request.to)
     if isinstance(document, Problem):
         message = "the format 'graph' is for graphs, and this is a problem: its operators are not known"
         raise InputError.single("not_a_graph", "query.to", message)
-    return Document(formats.write_graph(document), request.to)
+    return Document(
+        formats.write_graph(with_channels(document) if request.channels else document), request.to
+    )
 
 
 def _tile(request: TileRequest, most_choices: int | None) -> Document:

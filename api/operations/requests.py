@@ -104,6 +104,7 @@ class ConvertRequest:
     form: BodyForm
     limits: Limits
     to: str
+    channels: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 memstow convert model.csv model.json
 memstow convert model.json - --output-format csv
 memstow convert net.graph.json problem.json
+memstow convert model.tflite parts.json --output-format graph --channels
 memstow convert - model.json --format executorch < exported.json
 """,
     )
@@ -43,6 +44,12 @@ memstow convert - model.json --format executorch < exported.json
         choices=(*READABLE, "graph"),
         help="format to write (default: as the file's name ends, .json or .csv)",
     )
+    parser.add_argument(
+        "--channels",
+        action="store_true",
+        help="with --output-format graph: add alternatives in which wide tensors are there in parts of their "
+        "channels",
+    )
     add_changes(parser)
     add_graph_changes(parser)
     parser.set_defaults(run=run)
@@ -51,6 +58,8 @@ memstow convert - model.json --format executorch < exported.json
 def run(args: argparse.Namespace) -> int:
     """Read the problem and write it in the other format."""
     from memstow.planner import formats
+    from memstow.planner.graph.channels import ONLY_GRAPHS
+    from memstow.planner.model.errors import InputError
 
     source = getattr(args, "in")
     refuse_two_stdins(source, args.target)
@@ -60,19 +69,22 @@ def run(args: argparse.Namespace) -> int:
     document = read_document(source, args)
     with naming_file(source):
         if form == "graph":
-            data = _graph_bytes(document)
+            data = _graph_bytes(document, args.channels)
+        elif args.channels:
+            raise InputError.single("unused_option", "--channels", ONLY_GRAPHS)
         else:
             data = formats.write_problem(problem_of(document), form)
     write_out(data, args.out)
     return Exit.DONE
 
 
-def _graph_bytes(document: "Problem | Graph") -> bytes:
+def _graph_bytes(document: "Problem | Graph", channels: bool) -> bytes:
     from memstow.planner import formats
+    from memstow.planner.graph.channels import with_channels
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.problem import Problem
 
     if isinstance(document, Problem):
         message = "the format 'graph' is for graphs, and this is a problem: its operators are not known"
         raise InputError.single("not_a_graph", "--output-format", message)
-    return formats.write_graph(document)
+    return formats.write_graph(with_channels(document) if channels else document)

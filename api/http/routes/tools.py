@@ -181,15 +181,22 @@ async def convert(
         str, Query(description="Format of the result.", json_schema_extra={"enum": list(_WRITTEN)})
     ] = "csv",
     format: FormatOfBody = None,  # noqa: A002
+    channels: Annotated[
+        bool,
+        Query(
+            description="With `to=graph`: add alternatives in which wide tensors are there in parts of their "
+            "channels."
+        ),
+    ] = False,
 ) -> Response:
     """Convert."""
-    require_known(request, "to", "format", "dim", *CHANGES)
+    require_known(request, "to", "format", "dim", "channels", *CHANGES)
     caller = await service.caller(request)
     if to not in _WRITTEN:
         raise ApiError(422, "unknown_format", f"use one of {', '.join(_WRITTEN)}")
     form = form_of_document(request, format)
     body = await read_body(request, service.settings)
-    convert = ConvertRequest(body=body, form=form, limits=service.limits, to=to)
+    convert = ConvertRequest(body=body, form=form, limits=service.limits, to=to, channels=channels)
     return document_response(await service.perform(CONVERT, convert, len(body), share_of(caller, request)))
 
 

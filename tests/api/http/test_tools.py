@@ -357,6 +357,22 @@ def test_each_format_of_a_plan_has_its_media_type_in_the_openapi_document(
     assert named == content.keys()
 
 
+def test_parts_of_channels_are_added_to_a_graph(client: TestClient) -> None:
+    tensors = [{"id": it, "shape": [4, 4, n], "type": "int8"} for it, n in (("x", 4), ("a", 32), ("y", 4))]
+    window = {"kernel": [1, 1]}
+    operators = [
+        {"id": "wide", "type": "conv2d", "inputs": ["x"], "outputs": ["a"], "window": window},
+        {"id": "narrow", "type": "conv2d", "inputs": ["a"], "outputs": ["y"], "window": window},
+    ]
+    graph = {"version": 1, "tensors": tensors, "operators": operators, "inputs": ["x"], "outputs": ["y"]}
+    answer = client.post("/v1/convert?to=graph&channels=true", json=graph)
+    assert answer.status_code == 200
+    assert [it["replaces"] for it in answer.json()["alternatives"]] == [["wide", "narrow"]] * 4
+    plan = client.post("/v1/plan", json=answer.json()).json()
+    assert plan["pools"][0]["peak"] < 16 * (4 + 32)
+    problem_document(client.post("/v1/convert?to=csv&channels=true", json=graph), 422, "invalid_problem")
+
+
 def test_every_route_is_in_the_openapi_document(app: FastAPI) -> None:
     routes = {
         f"{method} {route.path}"

@@ -1,0 +1,180 @@
+"""Partial execution along channels: alternatives in which a wide tensor is there in parts, one by one.
+
+A convolution makes some channels of a tensor, what follows works on each channel alone, and the next
+convolution adds what these channels give to its sums. The wide tensor is never there as a whole, and nothing
+is computed twice.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import lcm
+from typing import Final
+
+from memstow.planner.graph.check import require_valid
+from memstow.planner.graph.costs import operator_costs
+from memstow.planner.graph.links import links_of
+from memstow.planner.graph.stripes.images import Image, image_of
+from memstow.planner.graph.stripes.kinds import Kind, kinds, word_of
+from memstow.planner.model.graph import Alternative, ElementType, Graph, Operator, Tensor
+
+ONLY_GRAPHS: Final = "parts of channels are alternatives of a graph; write the format `graph`"
+"""What is said where they are asked for in another format."""
+_PARTS: Final = (2, 4, 8, 16)
+# More operators than this in all alternatives together would take long to choose from.
+_MOST_OPERATORS: Final = 20_000
+
+
+def with_channels(graph: "Graph") -> "Graph":
+    """The graph with alternatives in which a wide tensor is there in parts of its channels.
+
+    One for each such chain of operators and number of parts, behind those that the graph has. Raises
+    InputError for a graph that contradicts itself.
+    """
+    require_valid(graph)
+    made = _Names(graph)
+    found: list[Alternative] = []
+    operators = 0
+    for chain in _chains(graph):
+        for parts in _PARTS:
+            if parts <= chain.channels and operators < _MOST_OPERATORS:
+                found.append(_alternative(graph, chain, parts, made))
+                operators += len(found[-1].operators)
+    return replace(graph, alternatives=(*graph.alternatives, *found)) if found else graph
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Operators from one that makes channels to one that adds them up; none else reads what is between."""
+
+    operators: tuple[int, ...]
+    channels: int
+
+
+class _Names:
+    """Ids that nobody has."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._taken = {it.id for it in graph.tensors} | {it.id for it in graph.operators}
+        self._taken |= {it.id for operator in graph.operators for it in operator.temporaries}
+        for alternative in graph.alternatives:
+            self._taken.add(alternative.id)
+            self._taken.update(it.id for it in alternative.tensors)
+            self._taken.update(it.id for it in alternative.operators)
+
+    def free(self, name: str) -> str:
+        while name in self._taken:
+            name += "#"
+        self._taken.add(name)
+        return name
+
+
+def _chains(graph: Graph) -> Iterator[_Chain]:
+    links, known = links_of(graph), kinds(graph)
+    kept = {links.tensor_index[name] for name in graph.outputs}
+    for first, kind in enumerate(known):
+        if kind is None or not _is_convolution(graph.operators[first]) or graph.operators[first].temporaries:
+            continue
+        channels = _image(graph, kind.made).channels
+        chain = [first]
+        made = kind.made
+        while True:
+            readers = links.readers[made]
+            if len(readers) != 1 or made in kept or graph.tensors[made].kind != "data":
+                break
+            then, reading = graph.operators[readers[0]], known[readers[0]]
+            if reading is None or reading.reduces or len(reading.uses) != 1 or then.temporaries:
+                break
+            chain.append(readers[0])
+            if _is_convolution(then):
+                yield _Chain(tuple(chain), channels)
+                break
+            if not _is_by_channel(graph, then, reading):
+                break
+            made = reading.made
+
+
+def _image(graph: Graph, tensor: int) -> Image:
+    found = image_of(graph.tensors[tensor])
+    return found if found is not None else Image(1, 1, 1, 1)
+
+
+def _is_convolution(operator: Operator) -> bool:
+    """Whether each channel that it makes is a sum over all channels that it reads."""
+    word = word_of(operator)
+    return operator.window is not None and word in ("conv", "conv2d", "convolution")
+
+
+def _is_by_channel(graph: Graph, operator: Operator, kind: Kind) -> bool:
+    """Whether each channel is made of the same channel of its only image."""
+    before, after = _image(graph, kind.uses[0].tensor), _image(graph, kind.made)
+    if before.channels != after.channels:
+        return False
+    word = word_of(operator)
+    return operator.window is None or "depthwise" in word or "pool" in word
+
+
+def _alternative(graph: Graph, chain: _Chain, parts: int, names: _Names) -> Alternative:
+    operators = [graph.operators[it] for it in chain.operators]
+    costs = operator_costs(graph)
+    last = operators[-1]
+    target = next(it for it in graph.tensors if it.id == last.outputs[0])
+    tensors: list[Tensor] = []
+    run: list[Operator] = []
+    sums: str | None = None
+    for number in range(parts):
+        begin, end = (chain.channels * it // parts for it in (number, number + 1))
+        source: dict[str, str] = {}
+        for operator in operators[:-1]:
+            slice_ = _slice(graph, operator.outputs[0], end - begin, names, f"{parts}.{number + 1}")
+            tensors.append(slice_)
+            run.append(_part(operator, names, f"{parts}.{number + 1}", source, (slice_.id,)))
+            source[operator.outputs[0]] = slice_.id
+        added = _sums(target, names, f"{parts}.{number + 1}")
+        tensors.append(added)
+        step = _part(last, names, f"{parts}.{number + 1}", source, (added.id,))
+        if sums is not None:
+            step = replace(step, inputs=(*step.inputs, sums), in_place=((sums, added.id),))
+        run.append(step)
+        sums = added.id
+    ending = Operator(
+        id=names.free(f"{last.id}.{parts}.end"),
+        type="requantize",
+        inputs=[sums or ""],
+        outputs=last.outputs,
+        in_place=[(sums or "", last.outputs[0])],
+        cost=0,
+    )
+    return Alternative(
+        id=names.free(f"{operators[0].id} to {last.id} in {parts} parts of channels"),
+        replaces=[operator.id for operator in operators],
+        operators=[*run, ending],
+        tensors=tensors,
+        cost=sum(costs[it] for it in chain.operators),
+    )
+
+
+def _slice(graph: Graph, name: str, channels: int, names: _Names, part: str) -> Tensor:
+    tensor = next(it for it in graph.tensors if it.id == name)
+    shape = (*(tensor.shape or ())[:-1], channels)
+    return replace(tensor, id=names.free(f"{name}.{part}"), shape=shape, size=None)
+
+
+def _sums(target: Tensor, names: _Names, part: str) -> Tensor:
+    whole = target.type is None or "int" in target.type
+    kind: ElementType | None = "int32" if whole else target.type
+    alignment = lcm(target.alignment, 4) if whole else target.alignment
+    name = names.free(f"{target.id}.sums.{part}")
+    return replace(target, id=name, type=kind, size=None, alignment=alignment, kind="data")
+
+
+def _part(
+    operator: Operator, names: _Names, part: str, source: dict[str, str], outputs: Sequence[str]
+) -> Operator:
+    return Operator(
+        id=names.free(f"{operator.id}.{part}"),
+        type=operator.type,
+        inputs=[source.get(name, name) for name in operator.inputs],
+        outputs=list(outputs),
+        window=operator.window,
+        cost=0,
+    )

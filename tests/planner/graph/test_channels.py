@@ -1,0 +1,86 @@
+"""Parts of channels: what the alternatives compute is what the operators did, in less memory."""
+
+from itertools import pairwise
+
+import pytest
+
+import memstow
+from memstow import Graph, InputError, Operator, Options, Tensor, Window
+from memstow.planner.graph.channels import with_channels
+from memstow.planner.graph.check import find_issues
+from memstow.planner.verify import verify
+
+THREE = Window(kernel=(3, 3), padding=(1, 1, 1, 1))
+ONE = Window(kernel=(1, 1))
+
+
+def block(wide: int = 48, element: str = "int8", outputs: tuple[str, ...] = ("y",), **types: str) -> Graph:
+    """A block of MobileNet: wider, each channel alone, narrower."""
+    extents = {"x": 8, "a": wide, "b": wide, "c": wide, "y": 8}
+    tensors = [Tensor(id=it, shape=(8, 8, n), type=element) for it, n in extents.items()]  # type: ignore[arg-type]
+    weights = Tensor(id="w", shape=(wide, 1, 1, 8), type="int8", kind="constant")
+    return Graph(
+        tensors=[*tensors, weights],
+        operators=[
+            Operator(id="expand", type="CONV_2D", inputs=["x", "w"], outputs=["a"], window=ONE, cost=100),
+            Operator(
+                id="each",
+                type=types.get("each", "DEPTHWISE_CONV_2D"),
+                inputs=["a"],
+                outputs=["b"],
+                window=THREE,
+            ),
+            Operator(id="relu", type="relu6", inputs=["b"], outputs=["c"]),
+            Operator(id="project", type="conv2d", inputs=["c"], outputs=["y"], window=ONE, cost=70),
+        ],
+        inputs=["x"],
+        outputs=list(outputs),
+    )
+
+
+def test_the_wide_tensors_are_never_there_as_a_whole() -> None:
+    graph = with_channels(block())
+    assert find_issues(graph) == []
+    assert [len(it.operators) for it in graph.alternatives] == [4 * n + 1 for n in (2, 4, 8, 16)]
+    plan = memstow.plan(graph, Options(time_limit=5))
+    assert verify(graph, plan) == []
+    # What comes in, 3 channels twice, and the sums.
+    assert plan.pools[0].peak == 64 * (8 + 3 + 3 + 4 * 8)
+    assert memstow.plan(block()).pools[0].peak == 64 * 96
+
+
+@pytest.mark.parametrize("parts", range(4))
+def test_every_channel_is_made_and_added_once(parts: int) -> None:
+    graph = with_channels(block(wide=21))
+    alternative = graph.alternatives[parts]
+    shape = {it.id: it.shape for it in alternative.tensors}
+    made = [it.outputs[0] for it in alternative.operators if it.id.startswith("expand")]
+    assert len(made) == 2 ** (parts + 1)
+    assert sum((shape[it] or (0,))[-1] for it in made) == 21
+    added = [it for it in alternative.operators if it.id.startswith("project")][:-1]
+    for step, then in pairwise(added):
+        assert then.in_place == ((step.outputs[0], then.outputs[0]),)
+    assert alternative.cost == 100 + 70 + sum((64 * 21 * 9, 64 * 21))
+    assert alternative.operators[-1].outputs == ("y",)
+
+
+def test_sums_are_as_wide_as_they_must_be() -> None:
+    graph = with_channels(block(element="float32"))
+    sums = [it for it in graph.alternatives[0].tensors if ".sums." in it.id]
+    assert {it.type for it in sums} == {"float32"}
+    sums = [it for it in with_channels(block(element="int16")).alternatives[0].tensors if ".sums." in it.id]
+    assert {(it.type, it.alignment) for it in sums} == {("int32", 4)}
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [block(outputs=("y", "b")), block(each="conv_2d_transpose"), block(wide=1), block(each="softmax")],
+    ids=["kept between", "not by channel", "one channel", "barrier"],
+)
+def test_others_have_none(graph: Graph) -> None:
+    assert [it for it in with_channels(graph).alternatives if "expand" in it.replaces] == []
+
+
+def test_a_graph_that_contradicts_itself_is_refused() -> None:
+    with pytest.raises(InputError):
+        with_channels(Graph(tensors=[], operators=[Operator(id="a", inputs=["x"])]))
