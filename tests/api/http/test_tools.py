@@ -370,7 +370,7 @@ def test_parts_of_channels_are_added_to_a_graph(client: TestClient) -> None:
     assert [it["replaces"] for it in answer.json()["alternatives"]] == [["wide", "narrow"]] * 4
     plan = client.post("/v1/plan", json=answer.json()).json()
     assert plan["pools"][0]["peak"] < 16 * (4 + 32)
-    problem_document(client.post("/v1/convert?to=csv&channels=true", json=graph), 422, "invalid_problem")
+    problem_document(client.post("/v1/convert?to=csv&channels=true", json=graph), 422, "unused_option")
 
 
 def test_every_route_is_in_the_openapi_document(app: FastAPI) -> None:
