@@ -36,6 +36,8 @@ class GraphBounds:
             least = self.found.least_bytes(cost), self.found.least_cost(peak)
             return {self._terms[0]: least[0] or 0, COST: least[1] or 0}
         if self._again and not self._mixed:
+            if not self._learned:
+                return {}
             sizes = [size for most, size in self._learned if most >= cost]
             costs = [most + 1 for most, size in self._learned if size > peak]
             return {self._terms[0]: max(sizes, default=0), COST: max([self._base, *costs])}

@@ -5,13 +5,15 @@ from dataclasses import replace
 from memstow.planner.front.candidates import Candidate
 from memstow.planner.front.plan_values import PlansFor
 from memstow.planner.graph.lowering import scheduled_problem
+from memstow.planner.graph.schedules import only_orders
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Plan
 from memstow.planner.solve import engine
 from memstow.planner.solve.graphs import Callbacks
-from memstow.planner.solve.schedules import judged, plan_schedule
+from memstow.planner.solve.order_bounds import NOTHING, with_order_bound
+from memstow.planner.solve.schedules import is_only_order, judged, plan_schedule
 from memstow.planner.verify.graphs.schedule_cost import schedule_cost
 
 
@@ -25,9 +27,8 @@ class GraphPlans:
 
     @property
     def capacity(self) -> int | None:
-        """Of the pool that counts."""
-        counted = [it for it in self._graph.pools if self._pool in (None, it.id)]
-        return counted[0].capacity if len(counted) == 1 else None
+        """Of the only pool; what may go to several need not be in the one that counts."""
+        return self._graph.pools[0].capacity if len(self._graph.pools) == 1 else None
 
     def peak(self, plan: Plan) -> int:
         """Of the pool that counts."""
@@ -52,4 +53,7 @@ class GraphPlans:
         plan = engine.plan(aimed, options, self._callbacks.on_event, self._callbacks.cancel)
         if plan.status not in PLANNED:
             return plan
-        return judged(self._graph, PlansFor(problem, None).plan(plan), it.schedule)
+        plan = PlansFor(problem, None).plan(plan)
+        if only_orders(it.schedule) and not is_only_order(self._graph, it.schedule):
+            plan = with_order_bound(self._graph, plan, NOTHING)
+        return judged(self._graph, plan, it.schedule)

@@ -26,7 +26,7 @@ def counted_pool(graph: Graph, request: FrontRequest) -> str | None:
             raise InputError.single("spill_without_pool", "$.pools", message)
         return None
     if name is None:
-        message = f"the graph has several pools; name the one that is too small, such as peak:{pools[0]},cost"
+        message = f"the graph has several pools; name the one whose peak counts, such as peak:{pools[0]},cost"
         raise InputError.single("front_terms", "terms", message)
     if "stripes" in request.generators:
         message = "stripes are chosen for one pool; use `--with recompute` or `--with spill`, or one pool"

@@ -18,10 +18,12 @@ from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest, 
 from memstow.planner.front.reruns import kinds_of, reruns, striped
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.costs import operator_costs, with_cost_unit
+from memstow.planner.graph.recompute.points import peak_of
+from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
-from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.plan import PLANNED, Plan, Schedule, Status
 from memstow.planner.solve.graphs import Callbacks
 
 # Of what is left: to look for orders, for schedules in them, for other orders, for what runs again.
@@ -47,30 +49,36 @@ class _Run:
         self._pool = pool
         self._callbacks = callbacks
         self._allowance = Allowance(request.options)
-        self._bounds = GraphBounds(request, graph.order == GIVEN, sum(operator_costs(graph)))
+        self._bounds = GraphBounds(request, graph.order == GIVEN and pool is None, sum(operator_costs(graph)))
+        self._plain: list[Candidate] = []
         self._plans = GraphPlans(graph, pool, Callbacks(callbacks.on_event, callbacks.cancel))
 
     def points(self) -> Points:
         """Each point when it is placed."""
-        found = Candidates(self._fitting(self._near(self._candidates())))
+        candidates = self._candidates()
+        fitting = self._fitting(self._near(candidates))
+        found = Candidates(fitting)
         self._bounds.found = found
-        wanted = ends_first(len(found))[: self._request.points]
-        complete = len(wanted) == len(found)
+        wanted = [found.items[at] for at in ends_first(len(found))]
+        # Alignments may make a plan larger than its live bytes, and so another order of the candidates.
+        wanted += [it for it in self._plain if it in fitting and it not in wanted]
+        complete = len(wanted) <= self._request.points and bool(candidates)
+        wanted = wanted[: self._request.points]
         known = {it.plan.schedule: it for it in self._request.start}
-        for number, at in enumerate(wanted):
+        told: list[FrontPoint] = []
+        for number, it in enumerate(wanted):
             if self._callbacks.cancelled or (number and self._allowance.over):
                 complete = False
                 break
-            it = found.items[at]
             before = known.get(it.schedule)
             plan = before.plan if before is not None else self._plan(it, len(wanted) - number)
             if plan.status in PLANNED:
-                point = self._point(plan, it)
-                complete = complete and point.proven
-                yield point
+                told.append(self._point(plan, it))
+                yield told[-1]
             else:
                 complete = complete and plan.status is Status.INFEASIBLE
-        return Ending(complete=complete and self._bounds.exact, work=self._allowance.work)
+        complete = complete and self._bounds.exact and all(it.proven or is_beaten(it, told) for it in told)
+        return Ending(complete=complete, work=self._allowance.work)
 
     def _candidates(self) -> list[Candidate]:
         orders = orders_of(
@@ -82,11 +90,20 @@ class _Run:
         found: list[Candidate] = []
         for number, order in enumerate(orders.orders):
             share = 1 / (len(orders.orders) - number)
+            self._plain.append(self._as_it_is(order))
+            found.append(self._plain[-1])
             if self._pool is None:
                 found += self._in_order(order, share, first=number == 0)
             if kinds_of(self._request):
                 found += self._run_again(order, share)
         return found
+
+    def _as_it_is(self, order: Sequence[int]) -> Candidate:
+        """Each operator once, by itself."""
+        operators = self._graph.operators
+        schedule = Schedule(order=tuple(operators[it].id for it in order))
+        plain = with_chosen(self._graph, ())
+        return Candidate(peak_of(plain, schedule, self._pool), sum(operator_costs(self._graph)), schedule)
 
     def _in_order(self, order: Sequence[int], share: float, first: bool) -> Iterable[Candidate]:
         """Ways to run one order, and orders next to it."""
@@ -113,7 +130,9 @@ class _Run:
             )
         )
         found = [it.candidate for it in again]
-        self._bounds.learn((it.candidate.cost, it.bound) for it in again)
+        if not self._graph.alternatives:
+            # With these, a program may need less than all that were looked at.
+            self._bounds.learn((it.candidate.cost, it.bound) for it in again)
         if "stripes" in self._request.generators:
             best = Candidates(self._near(found)).items
             found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share)
@@ -138,3 +157,11 @@ class _Run:
         values = {self._request.terms[0]: self._plans.peak(plan), COST: it.cost}
         bounds = self._bounds.of(values)
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
+
+
+def is_beaten(point: FrontPoint, points: Sequence[FrontPoint]) -> bool:
+    """Whether another is as good in both terms and better in one."""
+    return any(
+        it.values != point.values and all(it.values[term] <= value for term, value in point.values.items())
+        for it in points
+    )

@@ -6,9 +6,11 @@ from typing import Final, Literal
 
 from memstow.planner.graph.stripes.images import image_of
 from memstow.planner.graph.stripes.kinds import word_of
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned, shape_bytes, size_of
 
 CostUnit = Literal["given", "bytes"]
+_MOST: Final = 1 << 62
 UNITS: Final[tuple[CostUnit, ...]] = ("given", "bytes")
 
 
@@ -26,6 +28,9 @@ def operator_costs(graph: Graph, unit: CostUnit = "given") -> list[int]:
 def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
     """The graph in which each operator says what it costs, in this unit."""
     costs = operator_costs(graph, unit)
+    if max(costs, default=0) > _MOST:
+        message = "the cost of an operator is larger than 2^62; give operators a `cost` of their own"
+        raise InputError.single("too_large", "$.operators", message)
     if all(operator.cost == cost for operator, cost in zip(graph.operators, costs, strict=True)):
         return graph
     operators = (replace(operator, cost=cost) for operator, cost in zip(graph.operators, costs, strict=True))

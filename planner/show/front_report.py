@@ -35,7 +35,7 @@ def _points(front: Front, points: Sequence[FrontPoint]) -> list[str]:
     for point in points:
         row = [count(point.values[term]) for term in front.terms]
         if open_:
-            row += [count(point.bounds.get(term, 0)) for term in front.terms]
+            row += [count(point.bounds[term]) if term in point.bounds else "-" for term in front.terms]
             row.append(percent(_gap(front, point)))
         rows.append((*row, "proven" if point.proven else "open"))
     return table((*head, ""), rows, left=0)

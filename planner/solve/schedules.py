@@ -20,8 +20,8 @@ def plan_schedule(graph: Graph, schedule: Schedule, options: Options, callbacks:
     """The plan of the problem that a valid graph becomes with this schedule, judged as of the graph."""
     if only_orders(schedule):
         order = allowed_order(graph, schedule.order)
-        alone = graph.order == GIVEN and not graph.alternatives and order == listed_order(graph)
-        return plan_in_order(graph, order, options, callbacks, None if alone else NOTHING)
+        bound = None if is_only_order(graph, schedule) else NOTHING
+        return plan_in_order(graph, order, options, callbacks, bound)
     # The judge of the graph judges the plan of the problem with it; once is enough.
     plan = engine.plan_for_judge(
         listed_problem(scheduled_graph(graph, schedule)),
@@ -32,6 +32,12 @@ def plan_schedule(graph: Graph, schedule: Schedule, options: Options, callbacks:
         None,
     )
     return judged(graph, plan, schedule)
+
+
+def is_only_order(graph: Graph, schedule: Schedule) -> bool:
+    """Whether the graph allows no other schedule than this, so that what is proven of it is of the graph."""
+    names = tuple(graph.operators[it].id for it in listed_order(graph))
+    return graph.order == GIVEN and not graph.alternatives and schedule.order == names
 
 
 def judged(graph: Graph, plan: Plan, schedule: Schedule) -> Plan:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
-from memstow.api.cli.io.front_point import add_point, read_chosen_plan
+from memstow.api.cli.io.front_point import add_point, read_chosen_plan, with_point_errors
 from memstow.api.cli.io.model_plan import read_carried_plan
 from memstow.api.cli.io.problem_input import (
     READ_ONLY,
@@ -106,6 +106,8 @@ def run(args: argparse.Namespace) -> int:
     from memstow.planner.verify import judge
 
     verdict, interrupted = judge(document, plan, hint), False
+    if args.point is not None:
+        verdict = with_point_errors(verdict, document, args.plan, args.point)
     if args.recheck:
         verdict, interrupted = _rechecked(args, document, plan, verdict, hint)
     if hint is None and any(parse_term(term.term) == MOVES for term in plan.objective):

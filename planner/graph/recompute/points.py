@@ -226,7 +226,9 @@ def _checked(graph: Graph, choice: Choice) -> str:
     if "spill" not in choice.kinds:
         return ""
     if choice.unit != "bytes":
-        raise InputError.single("spill_cost", "unit", 'copies cost bytes; with spill, give the unit "bytes"')
+        raise InputError.single(
+            "spill_cost", "unit", "copies cost bytes: with spill, take the cost in bytes (`--cost bytes`)"
+        )
     others = [name for name in pools if name != choice.pool]
     if choice.pool is None or not others:
         raise InputError.single(

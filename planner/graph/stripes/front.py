@@ -41,7 +41,7 @@ def order_front(
     stripes: bool = True,
 ) -> OrderFront:
     """The front of a valid graph whose operators run in this order, up to a cost."""
-    known = tuple(ways_of(graph, order))
+    known = tuple(ways_of(graph, order, budget))
     program = stripe_program(graph, order, [it.way for it in known])
     longest = 1 if not stripes else len(order) if len(order) <= _ANY_LENGTH else _LONGEST
     found = stripe_front(program, min(most_cost, MOST), longest, budget)

@@ -9,6 +9,7 @@ from memstow.planner.graph.links import links_of
 from memstow.planner.graph.steps import steps
 from memstow.planner.graph.stripes.program import Way
 from memstow.planner.model.graph import Alternative, Graph, Operator
+from memstow.solvers.core import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,16 @@ class KnownWay:
     """Whether it reads all that the others have read, so that nothing else lives shorter."""
 
 
-def ways_of(graph: Graph, order: Sequence[int]) -> Iterator[KnownWay]:
-    """The alternatives of operators next to each other that read nothing else than these have read."""
+def ways_of(graph: Graph, order: Sequence[int], budget: Budget) -> Iterator[KnownWay]:
+    """The alternatives of operators next to each other that read nothing else than these have read.
+
+    As many as the budget allows: each goes through all operators.
+    """
     place = {graph.operators[operator].id: at for at, operator in enumerate(order)}
     for alternative in graph.alternatives:
+        if budget.spent:
+            return
+        budget.count(len(graph.operators))
         places = sorted(place[name] for name in alternative.replaces)
         begin, end = places[0], places[-1] + 1
         if end - begin != len(places) or not _can_run(alternative):

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.front.graphs import graph_points
+from memstow.planner.front.graphs import graph_points, is_beaten
 from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool
 from memstow.planner.verify import verify
@@ -30,7 +30,8 @@ def run(
             points.append(next(found))
         except StopIteration as end:
             ending: Ending = end.value
-            return sorted(points, key=lambda it: it.values["peak"]), ending
+            kept = [it for it in points if not is_beaten(it, points)]
+            return sorted(kept, key=lambda it: next(iter(it.values.values()))), ending
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -112,3 +113,75 @@ def test_stripes_are_for_one_pool() -> None:
         run(graph, FrontRequest(terms=("peak:a", "cost")))
     with pytest.raises(InputError, match="peak and the cost"):
         run(graph, FrontRequest(terms=("peak", "moves")))
+
+
+def two_pools(order: str = "given") -> Graph:
+    """What must be in one of two pools, and what may be in both."""
+    return Graph(
+        pools=[Pool(id="fast"), Pool(id="slow")],
+        tensors=[
+            Tensor(id="x", size=100, pools=["fast"]),
+            Tensor(id="a", size=70),
+            Tensor(id="b", size=30),
+            Tensor(id="y", size=50, pools=["fast"]),
+        ],
+        operators=[
+            Operator(id="one", inputs=["x"], outputs=["a"], cost=5),
+            Operator(id="two", inputs=["x"], outputs=["b"], cost=5),
+            Operator(id="join", inputs=["a", "b"], outputs=["y"], cost=5),
+        ],
+        inputs=["x"],
+        outputs=["y"],
+        order=order,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("order", ["given", "free", "lpmf"])
+@pytest.mark.parametrize("kinds", [(), ("recompute",), ("spill",), ("recompute", "spill")])
+def test_the_peak_of_one_of_several_pools(order: str, kinds: tuple[str, ...]) -> None:
+    graph = two_pools(order)
+    asked = FrontRequest(
+        terms=("peak:fast", "cost"), generators=frozenset(kinds), cost_unit="bytes", options=STEADY
+    )
+    points, _ = run(graph, asked)
+    assert points
+    for point in points:
+        assert verify(graph, point.plan) == []
+        assert all(point.bounds.get(term, 0) <= value for term, value in point.values.items())
+        # x alone is enough, if what may be elsewhere is.
+        assert point.bounds.get("peak:fast", 0) <= 100
+
+
+@pytest.mark.parametrize("kinds", [("recompute",), ("stripes", "recompute")])
+def test_alternatives_may_need_less_than_any_bound_of_the_operators(kinds: tuple[str, ...]) -> None:
+    from tests.planner.solve.test_alternatives import program
+
+    points, ending = run(program(), FrontRequest(generators=frozenset(kinds), options=STEADY))
+    assert points[0].values == {"peak": 130, "cost": 22}
+    assert not ending.complete
+    assert all(point.bounds.get(term, 0) <= value for point in points for term, value in point.values.items())
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_stripes_are_never_worse_than_without(seed: int) -> None:
+    graph = random_net(3000 + seed, 7)
+    graph = replace(
+        graph, tensors=tuple(replace(it, alignment=(1, 16, 64)[seed % 3]) for it in graph.tensors)
+    )
+    without, _ = run(graph, FrontRequest(generators=frozenset(), options=STEADY))
+    points, _ = run(graph)
+    for plain in without:
+        assert any(all(it.values[term] <= value for term, value in plain.values.items()) for it in points)
+
+
+def test_costs_beyond_all_are_refused_by_name() -> None:
+    shape = (1 << 31, 1 << 31, 1)
+    window = Window(kernel=(3, 3), padding=(1, 1, 1, 1))
+    graph = Graph(
+        tensors=[Tensor(id=it, shape=shape, type="int8") for it in ("x", "y")],
+        operators=[Operator(id="conv", type="conv2d", inputs=["x"], outputs=["y"], window=window)],
+        inputs=["x"],
+        outputs=["y"],
+    )
+    with pytest.raises(InputError, match=r"larger than 2\^62"):
+        run(graph)
