@@ -122,3 +122,37 @@ def test_mistakes_are_told(
     ran = cli("front", file, *arguments)
     assert ran.code == Exit.USAGE
     assert said in ran.err
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("peak", 1, "it says that peak is 1"),
+        ("cost", 1, "it says that cost is 1"),
+        ("bounds", {"peak": 10**9}, "its bound of peak is above its value"),
+        ("bounds", {}, "it is called proven"),
+        (None, "0" * 64, "of another problem or graph"),
+    ],
+)
+def test_what_a_front_says_of_a_point_is_verified(
+    cli: Cli, tmp_path: Path, field: str | None, value: object, said: str
+) -> None:
+    graph, front = tmp_path / "graph.json", tmp_path / "front.json"
+    operators = [
+        {"id": "a", "inputs": ["x"], "outputs": ["y"], "cost": 7},
+        {"id": "b", "inputs": ["y"], "outputs": ["z"], "cost": 7},
+    ]
+    tensors = [{"id": it, "size": 8} for it in "xyz"]
+    document = {"version": 1, "tensors": tensors, "operators": operators, "inputs": ["x"], "outputs": ["z"]}
+    graph.write_text(json.dumps(document))
+    assert cli("front", graph, "--output", front).code == Exit.DONE
+    assert cli("verify", graph, front, "--point", "1").code == Exit.DONE
+    forged = json.loads(front.read_text())
+    if field is None:
+        forged["digest"] = value
+    else:
+        forged["points"][0][field] = value
+    front.write_text(json.dumps(forged))
+    ran = cli("verify", graph, front, "--point", "1")
+    assert ran.code == Exit.INVALID
+    assert said in ran.out + ran.err
