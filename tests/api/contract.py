@@ -24,7 +24,14 @@ LEFT_OUT = "positive_data_acceptance"
 # However busy the machine is: what takes long is not wrong, and only what never ends is.
 LONGEST = ("--request-timeout", str(PATIENCE), "--max-response-time", str(PATIENCE))
 # No request waits long, so that there may be many; and nobody is refused for asking often.
-SETTINGS = {"sync_seconds": 0.1, "max_time_limit": 0.2, "key_rate": 1e6, "key_burst": 10**6}
+SETTINGS = {
+    "sync_seconds": 0.1,
+    "max_time_limit": 0.2,
+    "key_rate": 1e6,
+    "key_burst": 10**6,
+    # Each operation is tried with keys that open nothing.
+    "failed_keys": 10**6,
+}
 
 
 def is_here() -> bool:
