@@ -33,8 +33,10 @@ def test_every_point_of_the_front_of_a_network_for_images_runs() -> None:
     graph = graph_of(net)
     plans = points_of(graph)
     peaks = [sum(pool.peak for pool in plan.pools) for plan in plans]
-    assert len(plans) > 3
-    assert max(peaks) < sum(pool.peak for pool in memstow.plan(graph).pools)
+    plain = sum(pool.peak for pool in memstow.plan(graph).pools)
+    # Layer by layer may be told too, before something at its cost needs less.
+    assert sum(peak < plain for peak in peaks) > 3
+    assert max(peaks) <= plain
     for plan in plans:
         check(net, graph, plan, 5)
 
