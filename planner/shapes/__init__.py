@@ -1,0 +1,1 @@
+"""Sizes that are formulas of symbols: what they are at a value, and plans that lay out every value."""
