@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import memstow
-from memstow.planner.front.allowance import Allowance
+from memstow.planner.solve.allowance import Allowance
 from memstow.planner.front.collected import Collected
 from memstow.planner.front.problems import problem_points
 from memstow.planner.front.request import (

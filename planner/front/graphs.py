@@ -7,7 +7,7 @@ the front first.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from memstow.planner.front.allowance import Allowance
+from memstow.planner.solve.allowance import Allowance
 from memstow.planner.front.candidates import Candidate, Candidates, ends_first
 from memstow.planner.front.graph_bounds import GraphBounds
 from memstow.planner.front.graph_orders import orders_of

@@ -8,7 +8,7 @@ from math import log
 from random import Random
 from typing import Final
 
-from memstow.planner.front.allowance import Allowance
+from memstow.planner.solve.allowance import Allowance
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.stripes.front import OrderFront, order_front
 from memstow.planner.model.graph import Graph

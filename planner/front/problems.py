@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from memstow.planner.check import require_hint, require_valid
-from memstow.planner.front.allowance import Allowance
+from memstow.planner.solve.allowance import Allowance
 from memstow.planner.front.facts import ANY
 from memstow.planner.front.grid import below, on_grid, step_of
 from memstow.planner.front.known import Found, Known

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstow.planner.front.allowance import Allowance
+from memstow.planner.solve.allowance import Allowance
 from memstow.planner.front.candidates import Candidate
 from memstow.planner.front.request import FrontCallbacks, FrontRequest
 from memstow.planner.graph.costs import operator_costs

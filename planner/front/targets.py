@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 import memstow
-from memstow.planner.front.allowance import Allowance
+from memstow.planner.solve.allowance import Allowance
 from memstow.planner.front.front import Outcome, collect, digest_of, request_of
 from memstow.planner.front.request import FrontCallbacks
 from memstow.planner.model.errors import InputError

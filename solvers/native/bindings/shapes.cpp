@@ -1,8 +1,12 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
+
+#include <utility>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "shapes/arcs.hpp"
 #include "shapes/exact.hpp"
 #include "shapes/search.hpp"
 #include "shapes/shaped.hpp"
@@ -55,6 +59,15 @@ Exact below(const Shaped& self, const std::vector<Bytes>& limits, Budget& budget
     return shapes::below(self, limits, budget);
 }
 
+std::vector<std::pair<Index, Index>> arcs(const Shaped& self, const std::vector<Index>& sequence,
+                                          const std::vector<Index>& choices) {
+    if (count_of(sequence) != self.items() || count_of(choices) != self.items())
+        throw nb::value_error("a place and a choice for each item");
+    std::vector<std::pair<Index, Index>> result;
+    for (const auto& [upper, lower] : shapes::arcs(self, sequence, choices)) result.emplace_back(upper, lower);
+    return result;
+}
+
 }  // namespace
 
 void bind_shapes(nb::module_& m) {
@@ -80,7 +93,8 @@ void bind_shapes(nb::module_& m) {
              nb::arg("weight"))
         .def("search", &search, nb::arg("aim"), nb::arg("sequences"), nb::arg("choices"), nb::arg("seed"),
              nb::arg("budget"))
-        .def("below", &below, nb::arg("limits"), nb::arg("budget"));
+        .def("below", &below, nb::arg("limits"), nb::arg("budget"))
+        .def("arcs", &arcs, nb::arg("sequence"), nb::arg("choices"));
     m.def("shape", &make, nb::arg("instance"), nb::arg("sizes"), nb::arg("points"),
           "The instance with sizes by part and column, or None where too many pairs conflict.");
 }

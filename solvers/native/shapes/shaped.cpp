@@ -7,7 +7,7 @@
 namespace memstow::shapes {
 namespace {
 
-using PartPair = std::pair<Index, Index>;  // ascending
+PartPair pair_of(Index a, Index b) { return a < b ? PartPair{a, b} : PartPair{b, a}; }
 
 struct Span {
     RowRange rows;
@@ -31,7 +31,7 @@ bool list_pairs(const Instance& instance, std::vector<PartPair>& pairs) {
         std::erase_if(live, [&](const Span& it) { return it.rows.end <= span.rows.begin; });
         for (const Span& it : live) {
             if (instance.parts[it.part].item == instance.parts[span.part].item) continue;
-            pairs.push_back(std::minmax(it.part, span.part));
+            pairs.push_back(pair_of(it.part, span.part));
         }
         if (pairs.size() > kMostPairs) return false;
         live.push_back(span);
@@ -40,7 +40,7 @@ bool list_pairs(const Instance& instance, std::vector<PartPair>& pairs) {
     pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
     std::vector<PartPair> free;
     for (const ExemptPair& pair : instance.exempt) {
-        if (!pair.in_place) free.push_back(std::minmax(pair.first, pair.second));
+        if (!pair.in_place) free.push_back(pair_of(pair.first, pair.second));
     }
     std::sort(free.begin(), free.end());
     std::erase_if(pairs,
@@ -71,11 +71,11 @@ struct Arc {
 
 // Links of both directions. The gap above an item of one part is the size of the part; gaps of others are
 // rows of their own, the largest over their pairs of parts.
-void set_links(const Instance& instance, const std::vector<PartPair>& pairs, Shaped& shaped) {
+void set_links(const Instance& instance, Shaped& shaped) {
     const auto columns = static_cast<std::size_t>(shaped.columns());
     std::vector<Arc> arcs;
-    arcs.reserve(2 * pairs.size());
-    for (const auto& [a, b] : pairs) {
+    arcs.reserve(2 * shaped.pairs.size());
+    for (const auto& [a, b] : shaped.pairs) {
         const Index one = instance.parts[a].item, two = instance.parts[b].item;
         arcs.push_back({one, two, a, b});
         arcs.push_back({two, one, b, a});
@@ -133,9 +133,10 @@ void set_cliques(const Instance& instance, Shaped& shaped) {
 }  // namespace
 
 std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points) {
-    std::vector<PartPair> pairs;
-    if (!list_pairs(instance, pairs)) return std::nullopt;
+    if (count_of(instance.parts) > kMostParts) return std::nullopt;
     Shaped shaped;
+    if (!list_pairs(instance, shaped.pairs)) return std::nullopt;
+    shaped.parts = instance.parts;
     shaped.points = points;
     shaped.choices = instance.choices;
     shaped.pools = count_of(instance.pools);
@@ -146,7 +147,7 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     }
     shaped.gaps.assign(sizes.begin(), sizes.end());
     set_tops(instance, sizes, shaped);
-    set_links(instance, pairs, shaped);
+    set_links(instance, shaped);
     // Pairs that are exempt make a row no clique.
     constexpr std::size_t kFewItems = 256;
     if (instance.exempt.empty() && instance.parts.size() <= kFewItems) set_cliques(instance, shaped);

@@ -3,6 +3,7 @@
 // and what fits there fits at every value.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -21,7 +22,16 @@ struct Link {
 // What is counted as the peak: of one pool, or of all.
 enum class Measure { kSum, kLargest, kOnePool };
 
+// Two parts that conflict.
+struct PartPair {
+    Index first;
+    Index second;
+    auto operator<=>(const PartPair&) const = default;
+};
+
 struct Shaped {
+    std::vector<Part> parts;
+    std::vector<PartPair> pairs;  // ascending, without those of one item
     Index points = 0;  // columns are points + 1
     Lists<Choice> choices;
     std::vector<Index> single;   // by item: its only part, or -1
@@ -48,7 +58,10 @@ struct Shaped {
 // More pairs than this are not listed.
 inline constexpr std::size_t kMostPairs = std::size_t{1} << 24;
 
-// `sizes`: by part, a row of columns. Empty where too many pairs of parts conflict. Pairs in place that are no
+// Nor are there more parts than this.
+inline constexpr Index kMostParts = 20'000;
+
+// `sizes`: by part, a row of columns. Empty where there are too many parts or pairs. Pairs in place that are no
 // item of their own conflict here.
 std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points);
 
