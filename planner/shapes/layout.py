@@ -13,8 +13,8 @@ from memstow.planner.model.objective import Kind, parse_term
 from memstow.planner.model.plan import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.reading.printable import printable
+from memstow.planner.shapes.at_point import sizes_at, values_text
 from memstow.planner.shapes.offsets import ConstantOffsets, Placed, Placer, StackedOffsets
-from memstow.planner.shapes.sizes import Sizes, at_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,6 @@ class Layout:
         """An InputError if the plan does not say for every buffer of the problem where it is."""
         self.problem = problem
         self.plan = plan
-        self.sizes = Sizes(problem)
         self.placers = placers_of(problem, plan)
         self._objective = _Objective(problem)
 
@@ -50,7 +49,7 @@ class Layout:
 
     def lay_out(self, values: Mapping[str, int]) -> LayoutAt:
         """Where everything is at these values; an InputError if one is outside of its range."""
-        sizes = self.sizes.at(values)
+        sizes = sizes_at(self.problem, values)
         best: LayoutAt | None = None
         reasons = []
         for order, placer in enumerate(self.placers):
@@ -62,7 +61,7 @@ class Layout:
             if best is None or value < best.objective:
                 best = LayoutAt(sizes, placed.offsets, placer.pool_of, placed.peaks, value, order)
         if best is None:
-            message = f"the plan does not fit at {at_text(values)}: {reasons[0]}"
+            message = f"the plan does not fit at {values_text(values)}: {reasons[0]}"
             raise InputError.single("does_not_fit", "at", message)
         return best
 

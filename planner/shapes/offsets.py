@@ -7,7 +7,7 @@ from typing import Protocol
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement
-from memstow.planner.model.problem import end_of
+from memstow.planner.model.problem import LIMIT, end_of
 from memstow.planner.model.symbolic import Order, SymbolicProblem
 from memstow.planner.reading.printable import printable
 from memstow.planner.shapes.units import Unit, room_of, units_of
@@ -96,6 +96,8 @@ class StackedOffsets:
                 begin += (residue - begin) % modulus
             offsets[buffer] = begin
             ends[buffer] = begin + sizes[buffer]
+        if max(ends, default=0) > LIMIT:
+            return "an offset is above 2^62"
         return self._heights.placed(offsets, ends, sizes)
 
 

@@ -17,7 +17,7 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.sizes import Sizes
+from memstow.planner.shapes.at_point import problem_at
 
 FAR = 1 << 20
 """A pinned buffer up there is above everything else."""
@@ -184,4 +184,4 @@ def random_point(problem: SymbolicProblem, rng: Random) -> dict[str, int]:
 
 def sizes_at(problem: SymbolicProblem, at: dict[str, int]) -> dict[str, int]:
     """The sizes by id."""
-    return {buffer.id: size for buffer, size in zip(problem.buffers, Sizes(problem).at(at), strict=True)}
+    return {buffer.id: buffer.size for buffer in problem_at(problem, at).buffers}
