@@ -49,5 +49,3 @@ def _divisor(value: int) -> int:
     if value > 0:
         return value
     raise FormulaValueError("formula_divisor", f"a divisor of {value} is not positive")
-
-

@@ -1,9 +1,9 @@
 """From the text of a formula to its nodes.
 
-    sum      = product (("+" | "-") product)*
-    product  = factor (("*" | "//" | "%") factor)*
-    factor   = "-" factor | number | symbol | function "(" sum ("," sum)* ")" | "(" sum ")"
-    function = "ceil_div" | "align" | "min" | "max"
+sum      = product (("+" | "-") product)*
+product  = factor (("*" | "//" | "%") factor)*
+factor   = "-" factor | number | symbol | function "(" sum ("," sum)* ")" | "(" sum ")"
+function = "ceil_div" | "align" | "min" | "max"
 """
 
 from collections.abc import Callable, Collection
