@@ -17,7 +17,7 @@ from memstow.planner.shapes import c_text
 from memstow.planner.shapes.c_formulas import function_body
 from memstow.planner.shapes.c_names import field_names
 from memstow.planner.shapes.c_orders import OrderTables
-from memstow.planner.shapes.formula import Node, evaluate, names_in, text_of
+from memstow.planner.shapes.formula import FormulaValueError, Node, evaluate, names_in, text_of
 from memstow.planner.shapes.layout import placers_of
 from memstow.planner.shapes.offsets import ConstantOffsets, StackedOffsets
 from memstow.planner.shapes.sizes import sizes_of
@@ -175,11 +175,18 @@ class _DifferentSizes:
 
 
 def _value(node: Node) -> int:
-    """The value of a formula without symbols."""
-    value = evaluate(node, {})
-    if 0 <= value <= LIMIT:
-        return value
-    raise InputError.single("bad_size", "buffers", f"{text_of(node)[:80]} is {value}, and no size is that")
+    """The value of a formula without symbols; an InputError where it is no size."""
+    try:
+        value = evaluate(node, {})
+    except FormulaValueError as error:
+        raise _bad_size(node, str(error)) from None
+    if not 0 <= value <= LIMIT:
+        raise _bad_size(node, f"it is {value:,}")
+    return value
+
+
+def _bad_size(node: Node, reason: str) -> InputError:
+    return InputError.single("bad_size", "buffers", f"{_formula_text(node)} is no size: {reason}")
 
 
 def _numbered(says: str, what: str, ids: list[str]) -> str:

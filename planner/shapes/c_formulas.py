@@ -57,8 +57,8 @@ class _Writer:
                 text = self._assigned(free, self.value(first, free))
                 for other in others:
                     of = self.value(other, free + 1)
-                    sign = "<" if function == "min" else ">"
-                    text = self._assigned(free, f"{of} {sign} {text} ? {of} : {text}")
+                    compared = "<" if function == "min" else ">"
+                    text = self._assigned(free, f"{of} {compared} {text} ? {of} : {text}")
                 return text
             case Call(function, (one, other)):
                 return self._operation(_OPERATIONS[function], self.value(one, free), other, free)
@@ -84,6 +84,6 @@ class _Writer:
 def constant(value: int) -> str:
     """A whole number as C; an InputError where it is too large to be a value of a formula."""
     if abs(value) > LIMIT:
-        message = "a number in a formula is above 2^62, and so the size is never valid"
+        message = "a number in a formula is above 2^62, so the formula never has a value"
         raise InputError.single("bad_size", "buffers", message)
     return f"INT64_C({value})"
