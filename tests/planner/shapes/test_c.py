@@ -168,7 +168,8 @@ def test_whatever_the_values_are_nothing_overflows(tmp_path: Path) -> None:
         except InputError:
             continue
         values = [*ends, *(-it for it in ends)]
-        some = [{"s": rng.choice(values), "int": -most + 3 * (rng.choice(ends) * 2 // 3)} for _ in range(60)]
+        steps = [-most + 3 * (end * 2 // 3) for end in ends]
+        some = [{"s": rng.choice(values), "int": rng.choice((*steps, 1))} for _ in range(60)]
         cases.append((problem, plan))
         points.append(some)
     assert len(cases) > 60
