@@ -89,7 +89,7 @@ def _buffer(rng: Random, name: str, pools: Sequence[Pool]) -> SymbolicBuffer:
     return SymbolicBuffer(
         id=name,
         size=size,
-        lifetime=rng.choice(("always", *(((begin, begin + rng.randint(0, 5)),) * 6))),
+        lifetime=rng.choice(("always", *(((begin, begin + rng.randint(1, 5)),) * 6))),
         alignment=alignment,
         pool=pin,
         offset=offset,
