@@ -6,7 +6,17 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
 from memstow.api.cli.io.output import to_stdout
 
-KINDS = ("problem", "options", "plan", "target", "graph", "front", "loops")
+KINDS = (
+    "problem",
+    "options",
+    "plan",
+    "target",
+    "graph",
+    "front",
+    "loops",
+    "symbolic",
+    "symbolic-plan",
+)
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
