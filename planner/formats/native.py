@@ -28,6 +28,8 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, Enum):
         return value.value
+    if kind is dict:
+        return {name: plain(member) for name, member in value.items()}
     return {
         name: member if type(member) in _SCALARS else plain(member)
         for name, default in _defaults(kind)

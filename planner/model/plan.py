@@ -1,7 +1,7 @@
 """The answer as it travels: where every buffer is, what that costs, and how good it is known to be."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final, Literal, SupportsIndex
+from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
@@ -246,7 +246,12 @@ class Plan:
 REPEATED: Final = "repeated_placement"
 
 
-def repeated_placements(placements: Iterable[Placement]) -> Iterator[tuple[int, str]]:
+class _Placed(Protocol):
+    @property
+    def buffer(self) -> str: ...
+
+
+def repeated_placements(placements: Iterable[_Placed]) -> Iterator[tuple[int, str]]:
     """Placements of a buffer that has one already: the index in the list, and a message."""
     first: dict[str, int] = {}
     for index, place in enumerate(placements):

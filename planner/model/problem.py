@@ -145,14 +145,14 @@ class ReuseCost:
 _ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
 
 
-class _Referable:
+class Referable:
     """Slots leave no room for weak references, by which is known whether a problem still lives (`Memo`)."""
 
     __slots__ = ("__weakref__",)
 
 
 @model_class
-class Problem(_Referable):
+class Problem(Referable):
     """Buffers, pools, what must hold between them, and what to minimise."""
 
     version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")

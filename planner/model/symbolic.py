@@ -22,6 +22,7 @@ from memstow.planner.model.problem import (
     Interval,
     Pair,
     Pool,
+    Referable,
     Relative,
 )
 
@@ -123,7 +124,7 @@ _ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
 
 
 @model_class
-class SymbolicProblem:
+class SymbolicProblem(Referable):
     """Buffers whose sizes are formulas, pools, what must hold between them, and where a plan must be good."""
 
     version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(

@@ -24,10 +24,12 @@ _T = TypeVar("_T")
 _STAND_INS: Final[dict[str, Any]] = {"version": 1, "buffers": (), "pools": (Pool(id=DEFAULT_POOL),)}
 # A string as `repr` writes it.
 _QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"")
-_REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools"}
+_REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools", "unknown_symbol": "symbols"}
 # Issues that further elements of these lists could resolve. Every other issue stays whatever is added.
 _UNLESS_MORE: Final = {
     "group_pools": ("pools",),
+    "missing_symbol": ("symbols",),
+    "too_many_points": ("points",),
     "group_alignment": ("pools",),
     "pin_misaligned": ("pools",),
     "pins_clash": ("exclusive", "in_place", "relative"),
@@ -98,7 +100,7 @@ def _problem(raw: object) -> Problem:
     if section.sound:
         add_issues(findings, find_issues(problem))
     else:
-        _add_issues_of_the_rest(findings, find_issues(problem), raw, section)
+        add_issues_of_the_rest(findings, find_issues(problem), raw, section)
     if findings:
         raise findings.error()
     return problem
@@ -119,9 +121,10 @@ def _whole(holder: type[_T], raw: object, findings: Findings) -> _T:
     return value
 
 
-def _add_issues_of_the_rest(
+def add_issues_of_the_rest(
     findings: Findings, issues: list[Issue], raw: dict[str, Any], section: Section
 ) -> None:
+    """Take over the issues of what could be read, but those that only what is missing may cause."""
     names = {field: names_left_out(field, raw, section) for field in _REFERENCES.values()}
     for issue in issues:
         if _may_end_with_more(issue.code, section):
