@@ -23,9 +23,7 @@ _ALONE: Final = (0,)
 """The distances of a buffer that is no member of a group."""
 
 
-def reduce(
-    problem: Problem, hint: Plan | None = None, *, in_bytes: bool = False
-) -> Reduction | Explanation:
+def reduce(problem: Problem, hint: Plan | None = None, *, in_bytes: bool = False) -> Reduction | Explanation:
     """The arrays of a valid problem, or the explanation that some buffer has no place even alone.
 
     Every place of the hint can be used, whatever its offset: for objectives that count moves. With `in_bytes`

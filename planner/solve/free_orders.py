@@ -5,7 +5,6 @@ The order of a rule is taken as it is.
 """
 
 import math
-import threading
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -25,6 +24,7 @@ from memstow.planner.model.order_proofs import Cut
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.processes import machine
 from memstow.planner.solve.better_plan import better
+from memstow.planner.solve.cancelling import cancelling
 from memstow.planner.solve.early_plans import EarlyPlans
 from memstow.planner.solve.graphs import Callbacks, plan_in_order, with_bound
 from memstow.planner.solve.order_bounds import NOTHING, OrderBound, claimed

@@ -44,7 +44,7 @@ class ShapedArrays:
         return self.reduction.instance
 
     def shaped(self, points: Sequence[int]) -> "_native.Shaped":
-        """The same with sizes at these points, for the native search; DeclinedError where there is too much."""
+        """The same with sizes at these points, for the native search; DeclinedError for too much."""
         flat = array("q")
         rows = [*points, len(self._sizes) - 1]
         for buffer in self.reduction.part_buffer:
@@ -113,9 +113,7 @@ class ShapedArrays:
         shaped.set_measure(kind, pool, list(least), [float(it) for it in weights])
 
 
-def make_arrays(
-    largest: Problem, ties: Ties, sizes: Sequence[Sequence[int]]
-) -> "ShapedArrays | Explanation":
+def make_arrays(largest: Problem, ties: Ties, sizes: Sequence[Sequence[int]]) -> "ShapedArrays | Explanation":
     """The arrays, or why some buffer has no place even alone."""
     reduction = reduce(tied(largest, ties), in_bytes=True)
     if isinstance(reduction, Explanation):

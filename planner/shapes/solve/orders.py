@@ -76,15 +76,20 @@ class OrderSearch:
             if number > 0 and (self._done() or self._allowance.over):
                 break
             self._improve(arrays, self._starts(arrays), share * _FIRST_SHARE)
-        best = self.best
-        assert best is not None
         if prove and every_set is not None and not self._done():
             self._prove(every_set, share * _PROOF_SHARE)
         if not self._done():
-            best = self.best or best
+            best = self._best()
             self._improve(best.arrays, [best.found, *self._starts(best.arrays)], share)
-        self.proven = self.proven or self._done()
-        return self.best or best
+        best = self._best()
+        self.proven = self.proven or (best.fits and self._scale.is_least(best.peaks))
+        return best
+
+    def _best(self) -> Best:
+        """The best so far: the first search has found one."""
+        if self.best is None:
+            raise AssertionError("the search has not begun")
+        return self.best
 
     def _done(self) -> bool:
         best = self.best

@@ -1,7 +1,7 @@
 """Several orders, of which each value uses the one with the least peak."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memstow.planner.model.symbolic import Order
@@ -30,6 +30,7 @@ class PieceSearch:
         self,
         arrays: Sequence[ShapedArrays],
         points: Sequence[PointPlan],
+        peaks_of: Callable[[Order], Sequence[int]],
         scale: Scale,
         allowance: Allowance,
         seed: int,
@@ -37,6 +38,7 @@ class PieceSearch:
     ) -> None:
         self._arrays = arrays
         self._points = points
+        self._peaks_of = peaks_of
         self._scale = scale
         self._allowance = allowance
         self._seed = seed
@@ -55,6 +57,11 @@ class PieceSearch:
             better = [self._piece(numbers, share) for numbers in self._dealt(pieces) if numbers]
             pieces = self._best(pieces, better, count)
         return self._used(pieces)
+
+    def piece_of(self, search: OrderSearch, best: Best) -> Piece:
+        """What was found, with what it needs at all points."""
+        order = best.arrays.order(search.native_of(best), best.found)
+        return Piece(order, tuple(self._peaks_of(order)), best.fits)
 
     def _over(self, pieces: Sequence[Piece]) -> bool:
         stopped = self._cancel is not None and self._cancel.is_set()
@@ -77,14 +84,16 @@ class PieceSearch:
             self._arrays, self._points, numbers, self._scale, self._allowance, self._seed, self._cancel
         )
         best = search.run(share, prove=False, every_set=None)
-        return piece_of(search, best, self._scale, len(self._points))
+        return self.piece_of(search, best)
 
     def _best(self, old: Sequence[Piece], new: Sequence[Piece], count: int) -> list[Piece]:
         """Of all of these, so many that are good together: always the one that helps most."""
         chosen: list[Piece] = []
         rest = [*old, *new]
         while rest and len(chosen) < count:
-            best = min(range(len(rest)), key=lambda it: (not rest[it].fits, self._score([*chosen, rest[it]]), it))
+            best = min(
+                range(len(rest)), key=lambda it: (not rest[it].fits, self._score([*chosen, rest[it]]), it)
+            )
             chosen.append(rest.pop(best))
         return min((chosen, list(old)), key=self._score)
 
@@ -99,8 +108,3 @@ class PieceSearch:
 def least_of(pieces: Sequence[Piece]) -> list[int]:
     """At each point, the peak of the best."""
     return [min(peaks) for peaks in zip(*(it.peaks for it in pieces), strict=True)]
-
-
-def piece_of(search: OrderSearch, best: Best, peaks: Sequence[int]) -> Piece:
-    """What was found, with what it needs at all points."""
-    return Piece(best.arrays.order(search.native_of(best), best.found), tuple(peaks), best.fits)

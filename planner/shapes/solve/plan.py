@@ -1,8 +1,9 @@
 """The way from a symbolic problem to an accepted plan."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import memstow
@@ -13,20 +14,22 @@ from memstow.planner.model.plan import PLANNED, Explanation, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import (
     MOST_ORDERS,
+    Order,
     PointPeak,
     Shapes,
     SymbolicPlan,
     SymbolicProblem,
 )
 from memstow.planner.model.symbolic_digest import digest_symbolic
-from memstow.planner.shapes.at_point import largest_problem, problem_at, values_text
+from memstow.planner.shapes.at_point import largest_problem
 from memstow.planner.shapes.check import require_valid_symbolic
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.sizes import sizes_of
 from memstow.planner.shapes.solve.arrays import ShapedArrays, make_arrays, require_room
-from memstow.planner.shapes.solve.orders import Best, OrderSearch
-from memstow.planner.shapes.solve.pieces import find_pieces
-from memstow.planner.shapes.solve.points import PointPlan, plans_at_points
+from memstow.planner.shapes.solve.misfit import why_not
+from memstow.planner.shapes.solve.orders import OrderSearch
+from memstow.planner.shapes.solve.pieces import PieceSearch
+from memstow.planner.shapes.solve.points import PointPlan, plans_at_points, without_capacities
 from memstow.planner.shapes.solve.quality import Scale
 from memstow.planner.shapes.solve.ties import NONE, all_ties, likely_ties
 from memstow.planner.solve.allowance import Allowance
@@ -35,6 +38,7 @@ from memstow.planner.verify.shapes import judge_symbolic
 
 SOLVER: Final = "orders"
 _WHOLE: Final = 0.9
+_FIRST_PIECE: Final = 0.4
 
 
 def plan_symbolic(
@@ -51,7 +55,7 @@ def plan_symbolic(
     `shapes` says what the plan consists of: offsets for every value (fixed), an order from which they follow
     (order), or several orders, at most `pieces`. When `cancel` is set, the best plan so far is returned. The
     judge has accepted every plan.
-    Raises InputError for a problem that contradicts itself, and DeclinedError for what an order cannot honour.
+    Raises InputError for a problem that contradicts itself, DeclinedError for what an order cannot honour.
     """
     require_valid_symbolic(problem)
     if not 1 <= pieces <= MOST_ORDERS:
@@ -93,13 +97,7 @@ class _Run:
             require_room(largest)
         self._phase("points")
         points = plans_at_points(self._problem, self._allowance, self._cancel)
-        nothing = _nothing_at(points)
-        if nothing is not None:
-            return self._judged(self._stamped(SymbolicPlan(
-                status=Status.INFEASIBLE, shapes=self._shapes, explanation=nothing)))
-        scale = Scale(
-            tuple(it.least for it in points), tuple(it.weight for it in points), self._problem.aim
-        )
+        scale = Scale(tuple(it.least for it in points), tuple(it.weight for it in points), self._problem.aim)
         self._phase("search")
         if self._shapes == "fixed":
             made = self._fixed(largest, exact=all(it != "interval" for it in how.values()))
@@ -133,23 +131,41 @@ class _Run:
             sets, points, range(len(points)), scale, self._allowance, self._options.seed, self._cancel
         )
         several = self._shapes == "pieces" and self._pieces > 1
+        prove = self._problem.aim == "worst" and not several
         best = whole.run(
-            _WHOLE * (0.4 if several else 1.0),
-            prove=self._problem.aim == "worst" and not several,
-            every_set=self._every_set(largest, sets, sizes),
+            _WHOLE * (_FIRST_PIECE if several else 1.0),
+            prove=prove,
+            every_set=self._every_set(largest, sets, sizes) if prove else None,
         )
-        orders = [best.arrays.order(whole.native_of(best), best.found)]
-        proven = whole.proven
-        if several and not proven:
-            orders = find_pieces(
-                self._pieces, sets, points, scale, self._allowance, self._options.seed, self._cancel,
-                (best, orders[0]),
-            )
-        made = SymbolicPlan(status=Status.FEASIBLE, shapes=self._shapes, orders=orders, solver=SOLVER)
-        misfit = None if best.fits else self._misfit(made)
-        if misfit is not None:
-            return _Made(SymbolicPlan(status=Status.UNKNOWN, shapes=self._shapes, explanation=misfit))
-        return _Made(made, proven)
+        dealer = PieceSearch(
+            sets,
+            points,
+            partial(self._peaks, points),
+            scale,
+            self._allowance,
+            self._options.seed,
+            self._cancel,
+        )
+        pieces = [dealer.piece_of(whole, best)]
+        if several:
+            pieces = dealer.run(pieces[0], self._pieces)
+        made = SymbolicPlan(
+            status=Status.FEASIBLE,
+            shapes=self._shapes,
+            orders=tuple(it.order for it in pieces),
+            solver=SOLVER,
+        )
+        misfit = None if all(it.fits for it in pieces) else why_not(self._problem, made, points)
+        if misfit is None:
+            return _Made(made, prove and whole.proven)
+        status = Status.INFEASIBLE if any(it.nothing for it in points) else Status.UNKNOWN
+        return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
+
+    def _peaks(self, points: Sequence[PointPlan], order: Order) -> list[int]:
+        """What an order needs at each point, whatever the capacities."""
+        plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=(order,))
+        layout = Layout(without_capacities(self._problem), plan)
+        return [layout.lay_out(it.at).objective for it in points]
 
     def _sets(
         self, largest: Problem, points: Sequence[PointPlan], sizes: Sequence[Sequence[int]]
@@ -163,10 +179,7 @@ class _Run:
                 found.append(made)
             elif ties == NONE:
                 reason = made
-        if found:
-            return found
-        assert reason is not None
-        return reason
+        return found if found or reason is None else reason
 
     def _every_set(
         self, largest: Problem, sets: Sequence[ShapedArrays], sizes: Sequence[Sequence[int]]
@@ -178,9 +191,6 @@ class _Run:
         known = {it.ties: it for it in sets}
         made = [known.get(it) or make_arrays(largest, it, sizes) for it in ties]
         return [it for it in made if isinstance(it, ShapedArrays)]
-
-    def _misfit(self, plan: SymbolicPlan) -> Explanation | None:
-        ...
 
     def _with_values(self, made: _Made, points: Sequence[PointPlan], scale: Scale) -> SymbolicPlan:
         """The plan with what it needs at the points."""
@@ -213,7 +223,8 @@ class _Run:
     def _judged(self, plan: SymbolicPlan) -> SymbolicPlan:
         violations = judge_symbolic(self._problem, plan).violations
         if violations:
-            raise RefusedPlanError(violations)
+            message = "; ".join(it.message for it in violations[:3])
+            raise RefusedPlanError(f"the plan was refused; please report it: {message}")
         return plan
 
     def _phase(self, name: str) -> None:

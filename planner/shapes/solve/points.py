@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from memstow.planner.model.plan import PLANNED, Explanation, Plan, Status
 from memstow.planner.model.problem import Problem
@@ -41,7 +42,9 @@ def plans_at_points(
         bounded = solved
         if solved.status not in PLANNED:
             # Whatever the capacities, no layout needs less.
-            bounded = plan(without_capacities(concrete), allowance.share(_SHARE / len(points) / 4), cancel=cancel)
+            bounded = plan(
+                without_capacities(concrete), allowance.share(_SHARE / len(points) / 4), cancel=cancel
+            )
             allowance.spend(bounded.work)
         least = bounded.objective[0].bound if bounded.objective else 0
         nothing = solved.explanation if solved.status is Status.INFEASIBLE else None
@@ -49,6 +52,9 @@ def plans_at_points(
     return tuple(found)
 
 
-def without_capacities(problem: Problem) -> Problem:
+_P = TypeVar("_P", Problem, SymbolicProblem)
+
+
+def without_capacities(problem: _P) -> _P:
     """The problem with pools that are as large as needed."""
     return replace(problem, pools=tuple(replace(pool, capacity=None) for pool in problem.pools))

@@ -28,7 +28,9 @@ def likely_ties(problem: Problem, points: Iterable[PointPlan]) -> list[Ties]:
     votes: Counter[Ties] = Counter()
     for point in points:
         place = {it.buffer: (it.pool, it.offset) for it in point.plan.placements}
-        shared = [it for it in problem.in_place if it.input in place and place[it.input] == place.get(it.output)]
+        shared = [
+            it for it in problem.in_place if it.input in place and place[it.input] == place.get(it.output)
+        ]
         votes[possible(problem, shared)] += 1
     votes[possible(problem, problem.in_place)] += 0
     ranked = [ties for ties, _ in votes.most_common(_MOST_SETS)]
@@ -40,9 +42,7 @@ def all_ties(problem: Problem) -> list[Ties] | None:
     pairs = problem.in_place
     if len(pairs) > _FEW_PAIRS:
         return None
-    sets = {
-        possible(problem, some) for count in range(len(pairs) + 1) for some in combinations(pairs, count)
-    }
+    sets = {possible(problem, some) for count in range(len(pairs) + 1) for some in combinations(pairs, count)}
     return sorted(sets, key=sorted)
 
 
@@ -107,7 +107,9 @@ class _Tying:
         if one.pools != two.pools or any(self.buffers[it].pool is not None for it in everybody):
             return False
         return not any(
-            self._on(first, self.distances.find(first)[1] - at, second, self.distances.find(second)[1] - there)
+            self._on(
+                first, self.distances.find(first)[1] - at, second, self.distances.find(second)[1] - there
+            )
             for first in self.members[ours]
             for second in self.members[theirs]
         )

@@ -4,7 +4,7 @@ In: a symbolic problem and its plan. Out: a verdict. Formulas are read and count
 nothing is shared with `planner.shapes`, which made the plan.
 """
 
-from memstow.planner.model.digest import digest_symbolic
+from memstow.planner.model.symbolic_digest import digest_symbolic
 from memstow.planner.model.objective import Kind, Term, parse_term
 from memstow.planner.model.plan import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
