@@ -1,4 +1,4 @@
-"""Symbolic problems at random: small sizes, any formulas, and the features asked for. They are always valid."""
+"""Symbolic problems at random: small sizes, any formulas, and the features asked for; always valid."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
