@@ -45,8 +45,8 @@ def test_sizes_are_those_of_the_formulas_and_the_rest_stays(seed: int) -> None:
             assert getattr(after, name) == getattr(before, name)
     largest, how = largest_problem(problem)
     if len(rows) <= 200:
-        for index, buffer in enumerate(largest.buffers):
-            assert buffer.size == max(sizes[index] for sizes in found)
+        for index, large in enumerate(largest.buffers):
+            assert large.size == max(sizes[index] for sizes in found)
     assert set(how) == {buffer.id for buffer in problem.buffers}
     assert set(how.values()) <= {"monotone", "every value"}
 
