@@ -1,7 +1,7 @@
-"""Problems whose sizes are formulas: blocks of attention like those of language models, or anything at random.
+"""Problems whose sizes are formulas: blocks of attention as in language models, or anything at random.
 
-`attention` has as many buffers as asked for and the sizes of transformers in the length of a sequence `s` and,
-with two symbols, in a batch `b`. `random` has small sizes and any features, for tests.
+`attention` has as many buffers as asked for and the sizes of transformers in the length of a sequence `s`
+and, with two symbols, in a batch `b`. `random` has small sizes and any features, for tests.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Names of the features of random symbolic problems: apart, so that the command line can list them cheaply."""
+"""Features of random symbolic problems: apart, so that the command line can list them cheaply."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Symbolic problems at random: small sizes, any formulas, and the features asked for. They are always valid."""
+"""Symbolic problems at random: small sizes, any formulas, and the features asked for; always valid."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -72,7 +72,8 @@ def _buffer(
 ) -> SymbolicBuffer:
     size: int | str = random_formula(chance, symbols) if chance.happens(0.8) else chance.between(1, 60)
     if "zero" in features and chance.happens(0.2):
-        size = chance.pick([0, f"max(0, {symbols[0].id}-{symbols[0].max - 1})", "0*" + symbols[0].id])
+        name_of = symbols[0].id
+        size = chance.pick(["0", f"max(0, {name_of}-{symbols[0].max - 1})", f"0*{name_of}"])
     begin = chance.below(max(2, n))
     end = begin + chance.between(1, max(1, n // 2))
     several = "lifetimes" in features and chance.happens(0.3)
@@ -106,7 +107,7 @@ def _with_places(
     if "pins" in features:
         problem = _if_valid(replace(problem, buffers=_pinned(chance, problem, sizes)), problem)
     if "relative" in features:
-        problem = _if_valid(replace(problem, relative=_tied(chance, problem, sizes)), problem)
+        problem = _if_valid(replace(problem, relative=tuple(_tied(chance, problem, sizes))), problem)
     if "capacities" in features:
         problem = _if_valid(replace(problem, pools=_bounded(chance, problem, sizes)), problem)
     return problem

@@ -68,7 +68,7 @@ def _with_values(problem: Problem, placements: tuple[Placement, ...], solver: st
 
 
 def _placements(problem: Problem, found: LayoutAt) -> tuple[Placement, ...]:
-    """Where the buffers are. One of size 0 that is behind the end of its pool may be anywhere: it is moved."""
+    """Where the buffers are. One of size 0 behind the end of its pool may be anywhere: it is moved."""
     made = []
     for buffer, pool_index, offset in zip(problem.buffers, found.pools, found.offsets, strict=True):
         pool = problem.pools[pool_index]

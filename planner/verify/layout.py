@@ -94,7 +94,7 @@ def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> Non
         if pool == NOWHERE:
             continue
         if buffer.pools is not None or buffer.pool is not None:
-            _check_pool(index, buffer, pool, findings)
+            check_pool(index, buffer, pool, findings)
         if buffer.offset is not None and buffer.offset != offset:
             _note_wrong_offset(index, buffer, pool, offset, findings)
         if (offset + (index.pools[pool].base or 0)) % lcm(buffer.alignment, index.pools[pool].alignment):
@@ -151,7 +151,8 @@ def _note_beyond_capacity(
     )
 
 
-def _check_pool(index: ProblemIndex, buffer: Buffer, pool: int, findings: Findings) -> None:
+def check_pool(index: ProblemIndex, buffer: Buffer, pool: int, findings: Findings) -> None:
+    """Note where the buffer may not be in this pool."""
     name = index.pools[pool].id
     if buffer.pool is not None and buffer.pool != name:
         findings.add(

@@ -3,8 +3,13 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from typing import TYPE_CHECKING
+
 from memstow.planner.model.plan import Plan
 from memstow.planner.verify.findings import Violation
+
+if TYPE_CHECKING:
+    from memstow.planner.model.symbolic import SymbolicPlan
 
 
 class Standing(StrEnum):
@@ -39,6 +44,16 @@ class Subject(StrEnum):
     """The value of a term of the objective."""
     BOUND = "bound"
     """No plan has a lower value of a term, those before as they are here."""
+    SIZES = "sizes"
+    """Every size has a value, and none is too small or too large, at every value of the symbols."""
+    EVERYWHERE = "everywhere"
+    """What must hold at every value of the symbols: capacities and pins."""
+    PEAK_AT = "peak_at"
+    """What a plan of a symbolic problem needs at one point."""
+    LEAST_AT = "least_at"
+    """No layout made for one point alone needs less there."""
+    WORST = "worst"
+    """The largest ratio of peak to least peak at a point."""
     NOTHING_FITS = "nothing_fits"
     """No plan exists, for the reason given."""
     CLOSEST = "closest"
@@ -95,7 +110,7 @@ class Verdict:
 class Claims:
     """Gathers the claims of one plan."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: "Plan | SymbolicPlan") -> None:
         self._author = "the plan" if plan.version is None else f"memstow {plan.version[:64]}"
         self._claims: list[Claim] = []
 

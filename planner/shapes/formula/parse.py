@@ -115,7 +115,10 @@ class _Parser:
             arguments.append(self._sum())
         self._close()
         if function in OF_TWO and len(arguments) != 2:
-            message = f"{function} takes two arguments, given {len(arguments):,}: {function}(a, b)"
+            message = (
+                f"at character {token.position + 1:,} {function} has {len(arguments):,} arguments; "
+                f"it takes two: {function}(a, b)"
+            )
             raise FormulaError("formula_syntax", message, token.position)
         return Call(function, tuple(arguments))
 

@@ -1,0 +1,77 @@
+"""A plan that says that nothing fits: whether its reason shows it, or a layout contradicts it."""
+
+from itertools import chain
+
+from memstow.planner.model.plan import Explanation, Plan, Status
+from memstow.planner.model.symbolic import SymbolicPlan
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.verify.proofs import COUNTED_AGAIN, check_explanation
+from memstow.planner.verify.refutation import refute_claims
+from memstow.planner.verify.shapes.sizes import Sizes
+from memstow.planner.verify.shapes.space import Space
+from memstow.planner.verify.verdict import Claim, Claims, Standing, Subject
+
+_MOST_POINTS = 72
+"""Where the reason is looked for."""
+
+
+def check_nothing(
+    plan: SymbolicPlan,
+    index: ProblemIndex,
+    sizes: Sizes,
+    space: Space,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    """Judge the explanation: at the points, at the corners, and with the largest sizes."""
+    explanation = plan.explanation
+    if plan.status is not Status.INFEASIBLE:
+        if explanation is not None and not explanation.message:
+            findings.add(Code.EXPLANATION, "the explanation says nothing")
+        return
+    if explanation is None:
+        findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
+        return
+    says = f"nothing fits at every value ({explanation.code[:64]})"
+    where = _shown_at(explanation, sizes, space)
+    if where is not None:
+        claims.proven(Subject.NOTHING_FITS, None, says, f"counting at {where}", holds=True)
+        return
+    contradicted = _fits(explanation, index)
+    claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, not contradicted)
+    if contradicted:
+        text = "the explanation does not show that nothing fits: the judge has found places for all buffers"
+        findings.add(Code.EXPLANATION, text)
+
+
+def _shown_at(explanation: Explanation, sizes: Sizes, space: Space) -> str | None:
+    """A point at which these buffers need more than there is."""
+    if explanation.code not in COUNTED_AGAIN:
+        return None
+    points = dict.fromkeys(chain(space.points, space.corners(), sizes.points_of_largest()))
+    for values in list(points)[:_MOST_POINTS]:
+        claims, findings = _judged(explanation, ProblemIndex(sizes.problem_with(sizes.at(values)), Findings()))
+        if not findings.total and claims[0].standing is Standing.CHECKED:
+            return space.say(values)
+    return None
+
+
+def _fits(explanation: Explanation, largest: ProblemIndex) -> bool:
+    """Whether a layout of the judge's own holds all buffers at their largest: then it does at every value."""
+    if any(begin > 0 for ranges in largest.reserved for begin, _ in ranges):
+        # A layout of the largest sizes need not be that of an order.
+        return False
+    everything = Explanation(code=explanation.code, message=explanation.message)
+    plan = Plan(status=Status.INFEASIBLE, explanation=everything)
+    claims, findings = Claims(plan), Findings()
+    claims.claimed(Subject.NOTHING_FITS, None, "", None, holds=True)
+    refute_claims(largest, plan, None, claims, findings)
+    return findings.total > 0
+
+
+def _judged(explanation: Explanation, index: ProblemIndex) -> tuple[tuple[Claim, ...], Findings]:
+    plan = Plan(status=Status.INFEASIBLE, explanation=explanation)
+    claims, findings = Claims(plan), Findings()
+    check_explanation(index, plan, findings, claims)
+    return claims.settled(), findings

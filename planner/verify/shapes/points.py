@@ -1,0 +1,147 @@
+"""What a plan says of the points: peaks, least peaks, and the largest ratio of the two."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from memstow.planner.model.plan import Status
+from memstow.planner.model.symbolic import MOST_POINTS, PointPeak, SymbolicPlan
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.shapes.live import LiveBound
+from memstow.planner.verify.shapes.sizes import Sizes
+from memstow.planner.verify.shapes.space import Space, Values
+from memstow.planner.verify.verdict import Claims, Subject
+
+LIVE_BYTES: Final = "live bytes"
+
+
+class Laid(Protocol):
+    """A plan that has an objective for any sizes."""
+
+    def value(self, sizes: Sequence[int]) -> int: ...
+
+
+def is_bare(plan: SymbolicPlan) -> bool:
+    """Whether the plan says where things are and nothing else: it claims nothing."""
+    return plan.status is Status.FEASIBLE and not plan.points and plan.worst is None and plan.bound is None
+
+
+def check_points(
+    plan: SymbolicPlan,
+    laid: Laid,
+    sizes: Sizes,
+    space: Space,
+    live: LiveBound,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    """Compare all that is said of the points with what the judge counts there."""
+    before = findings.total
+    points = _read(plan, space, findings)
+    counted: list[tuple[PointPeak, int]] = []
+    for point, values in points:
+        at = sizes.at(values)
+        where = space.say(values)
+        peak = laid.value(at)
+        claims.counted(Subject.PEAK_AT, where, f"the peak at {where} is {point.peak:,}", point.peak == peak)
+        if point.peak != peak:
+            findings.add(Code.PEAK, "the peak at {} is {}, not {}", where, peak, point.peak)
+        bound = live.at(at)
+        _check_least(plan, point, peak, bound, where, findings, claims)
+        counted.append((point, bound))
+    if findings.total == before:
+        _check_worst(plan, counted, findings, claims)
+
+
+def _read(plan: SymbolicPlan, space: Space, findings: Findings) -> list[tuple[PointPeak, Values]]:
+    """The points of the plan, which must be those of the problem."""
+    expected = dict.fromkeys(space.points)
+    found: dict[Values, PointPeak] = {}
+    for point in plan.points[: MOST_POINTS + 1]:
+        values = space.read(point.at)
+        if isinstance(values, str):
+            findings.add(Code.POINT, "a point {}", values)
+        elif values in found:
+            findings.add(Code.POINT, "{} is there twice", space.say(values))
+        elif expected and values not in expected:
+            findings.add(Code.POINT, "{} is not among the points of the problem", space.say(values))
+        else:
+            found[values] = point
+    if len(plan.points) > MOST_POINTS:
+        findings.add(Code.POINT, "there are {} points: more than {}", len(plan.points), MOST_POINTS)
+    for values in expected:
+        if values not in found:
+            findings.add(Code.POINT, "the plan does not say what it needs at {}", space.say(values))
+    return [(point, values) for values, point in found.items()]
+
+
+def _check_least(
+    plan: SymbolicPlan,
+    point: PointPeak,
+    peak: int,
+    bound: int,
+    where: str,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    holds = point.least <= peak
+    if not holds:
+        text = "the least peak at {} cannot be {}: the plan needs {}"
+        findings.add(Code.LEAST, text, where, point.least, peak)
+    says = f"no layout made for {where} alone has a peak below {point.least:,}"
+    if point.least <= bound:
+        claims.proven(Subject.LEAST_AT, where, says, LIVE_BYTES, holds)
+    else:
+        claims.claimed(Subject.LEAST_AT, where, says, plan.prover, holds)
+
+
+def _check_worst(
+    plan: SymbolicPlan, counted: Sequence[tuple[PointPeak, int]], findings: Findings, claims: Claims
+) -> None:
+    """`counted`: each point with what the judge can prove of its least peak. All peaks are right."""
+    if not counted and plan.worst is None and plan.bound is None:
+        _check_status(plan, findings)
+        return
+    worst = _largest_ratio([(point.peak, point.least) for point, _ in counted])
+    holds = plan.worst is not None and plan.worst == worst
+    if not holds:
+        if worst is None:
+            text = "there is no largest ratio: nothing is needed at the least where the plan needs something"
+            findings.add(Code.WORST, text if counted else "a largest ratio is said, and no points")
+        else:
+            text = "the largest ratio of a peak to the least is {}, not {}"
+            findings.add(Code.WORST, text, worst, "unsaid" if plan.worst is None else plan.worst)
+    if plan.worst is not None:
+        says = f"no peak is above {plan.worst} times the least at its point"
+        claims.counted(Subject.WORST, None, says, holds)
+    if plan.bound is not None and holds:
+        _check_bound(plan, counted, findings, claims)
+    _check_status(plan, findings)
+
+
+def _largest_ratio(pairs: Sequence[tuple[int, int]]) -> float | None:
+    """Division of whole numbers is rounded once, and so keeps their order; None where a ratio has no value."""
+    if not pairs or any(least == 0 < peak for peak, least in pairs):
+        return None
+    return max(peak / least if least else 1.0 for peak, least in pairs)
+
+
+def _check_bound(
+    plan: SymbolicPlan, counted: Sequence[tuple[PointPeak, int]], findings: Findings, claims: Claims
+) -> None:
+    assert plan.worst is not None and plan.bound is not None
+    holds = plan.bound <= plan.worst
+    if not holds:
+        text = "the bound {} of the largest ratio is above the ratio {}"
+        findings.add(Code.BOUND, text, plan.bound, plan.worst)
+    says = f"no plan of this kind has a largest ratio below {plan.bound} to these least peaks"
+    shown = max((bound / point.least for point, bound in counted if point.least), default=1.0)
+    if plan.bound <= max(shown, 1.0 if all(not point.least for point, _ in counted) else 0.0):
+        claims.proven(Subject.BOUND, Subject.WORST.value, says, LIVE_BYTES, holds)
+    else:
+        claims.claimed(Subject.BOUND, Subject.WORST.value, says, plan.prover, holds)
+
+
+def _check_status(plan: SymbolicPlan, findings: Findings) -> None:
+    if plan.status is Status.OPTIMAL and (plan.worst is None or plan.worst != plan.bound):
+        text = "the status is optimal, and the bound of the largest ratio is not the ratio"
+        findings.add(Code.STATUS, text)
