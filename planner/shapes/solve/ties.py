@@ -117,11 +117,10 @@ class _Tying:
         """Whether two buffers that must be apart would not be."""
         one, two = self.buffers[first], self.buffers[second]
         pair = frozenset((one.id, two.id))
-        if pair not in self.apart:
-            if pair in self.exclusive or (pair in self.in_place and at == there):
-                return False
-            if not live_together(one, two):
-                return False
+        if pair in self.in_place and at == there:
+            return False
+        if pair not in self.apart and (pair in self.exclusive or not live_together(one, two)):
+            return False
         low, high = (one, two) if at <= there else (two, one)
         return low.size > 0 and high.size > 0 and abs(at - there) < low.size
 
