@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-
 from typing import TYPE_CHECKING
 
 from memstow.planner.model.plan import Plan

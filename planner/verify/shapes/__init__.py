@@ -4,10 +4,10 @@ In: a symbolic problem and its plan. Out: a verdict. Formulas are read and count
 nothing is shared with `planner.shapes`, which made the plan.
 """
 
-from memstow.planner.model.symbolic_digest import digest_symbolic
 from memstow.planner.model.objective import Kind, Term, parse_term
 from memstow.planner.model.plan import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+from memstow.planner.model.symbolic_digest import digest_symbolic
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.shapes.apart import check_apart

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.problem_index import ALONE, ProblemIndex
+from memstow.planner.verify.problem_index import ALONE
 from memstow.planner.verify.shapes.stack import Stack
 
 MOST_BITS: Final = 1 << 30
@@ -36,7 +36,7 @@ def check_apart(stack: Stack, largest: Sequence[int], findings: Findings) -> Non
         return
     meetings = _Meetings(stack, largest)
     for begin in range(0, count, block):
-        _check_block(levels, meetings, range(begin, min(begin + block, count)), findings)
+        _Block(levels, meetings, range(begin, min(begin + block, count)), findings).check()
         if findings.full(Code.UNORDERED):
             findings.cut_short(Code.UNORDERED)
             return
@@ -95,15 +95,17 @@ class _Meetings:
         self._units = stack.units
         sized = [i for i, size in enumerate(largest) if size]
         lives = index.lives_of(sized)
-        self.events = sorted(
-            [(begin, 1, i) for i, begin, _ in lives] + [(end, 0, i) for i, _, end in lives]
-        )
+        self.events = sorted([(begin, 1, i) for i, begin, _ in lives] + [(end, 0, i) for i, _, end in lives])
         """(time, 1 for a begin and 0 for an end, buffer)."""
         self.listed = [
             pair
             for pair in sorted(index.conflicts)
-            if largest[pair[0]] and largest[pair[1]] and self.pool[pair[0]] == self.pool[pair[1]]
+            if largest[pair[0]]
+            and largest[pair[1]]
+            and self.pool[pair[0]] == self.pool[pair[1]]
+            and not (pair in index.in_place and self._units.same_offset(*pair))
         ]
+        """Pairs that may not overlap whenever they live; those in place that begin together may."""
         self._lifted: dict[int, list[int]] = {}
         for one, other in index.exclusive - index.conflicts:
             self._lift(one, other)
@@ -122,58 +124,66 @@ class _Meetings:
         if group != ALONE:
             yield from self.index.rigid.members[group]
 
-    def may_overlap(self, one: int, other: int) -> bool:
-        """Of a listed pair: whether it is in place and begins together."""
-        return (one, other) in self.index.in_place and self._units.same_offset(one, other)
 
+class _Block:
+    """Checks the pairs of which one is among some thousand buffers."""
 
-def _check_block(levels: _Levels, meetings: _Meetings, block: range, findings: Findings) -> None:
-    """Check the pairs of which one is in the block."""
-    first = block.start
-    inside = block.__contains__
-    ended = _ended(levels, block)
-    begun = _begun(levels, block)
+    def __init__(self, levels: _Levels, meetings: _Meetings, block: range, findings: Findings) -> None:
+        self._levels = levels
+        self._meetings = meetings
+        self._block = block
+        self._findings = findings
+        self._ended = _ended(levels, block)
+        self._begun = _begun(levels, block)
+        self._reported: set[tuple[int, int]] = set()
 
-    def joined(i: int) -> int:
+    def check(self) -> None:
+        """Note the pairs that are not joined."""
+        meetings, block, first = self._meetings, self._block, self._block.start
+        live = [0] * len(meetings.index.pools)
+        for time, begins, i in meetings.events:
+            pool = meetings.pool[i]
+            if begins and live[pool]:
+                loose = live[pool] & ~self._joined(i)
+                if loose:
+                    self._report_loose(i, loose, time)
+                    if self._findings.full(Code.UNORDERED):
+                        return
+            if i in block:
+                live[pool] ^= 1 << (i - first)
+        for one, other in meetings.listed:
+            if other in block and not self._joined(one) >> (other - first) & 1:
+                self._report(one, other, "listed as a conflict")
+
+    def _joined(self, i: int) -> int:
         """Those of the block that end before this one begins, or begin after it ends."""
-        found = ended[levels.level[i]]
+        levels = self._levels
+        found = self._ended[levels.level[i]]
         for other in levels.above[i]:
-            found |= begun[levels.level[other]]
+            found |= self._begun[levels.level[other]]
         past = levels.past[i]
-        return found if past is None else found | begun[past]
+        return found if past is None else found | self._begun[past]
 
-    index = meetings.index
-    live = [0] * len(index.pools)
-    reported: set[tuple[int, int]] = set()
+    def _report_loose(self, i: int, loose: int, time: int) -> None:
+        first = self._block.start
+        for other in self._meetings.lifted(i):
+            if other in self._block:
+                loose &= ~(1 << (other - first))
+        for other in _bits(loose):
+            self._report(i, other + first, f"live at {time:,}")
+            if self._findings.full(Code.UNORDERED):
+                return
 
-    def report(one: int, other: int, when: str) -> None:
+    def _report(self, one: int, other: int, when: str) -> None:
         pair = (min(one, other), max(one, other))
-        if pair not in reported:
-            reported.add(pair)
-            names = (index.id_of(pair[0]), index.id_of(pair[1]))
-            text = "neither of {!r} and {!r} is above the other in {!r}, and both are {}"
-            pool = index.pools[meetings.pool[one]].id
-            findings.add(Code.UNORDERED, text, *names, pool, when, buffers=names, pool=pool)
-
-    for time, begins, i in meetings.events:
-        pool = meetings.pool[i]
-        if begins:
-            loose = live[pool] and live[pool] & ~joined(i)
-            if loose:
-                for other in meetings.lifted(i):
-                    if inside(other):
-                        loose &= ~(1 << (other - first))
-            for other in _bits(loose):
-                report(i, other + first, f"live at {time:,}")
-                if findings.full(Code.UNORDERED):
-                    return
-            if inside(i):
-                live[pool] |= 1 << (i - first)
-        elif inside(i):
-            live[pool] &= ~(1 << (i - first))
-    for one, other in meetings.listed:
-        if inside(other) and not joined(one) >> (other - first) & 1 and not meetings.may_overlap(one, other):
-            report(one, other, "listed as a conflict")
+        if pair in self._reported:
+            return
+        self._reported.add(pair)
+        index = self._meetings.index
+        names = (index.id_of(pair[0]), index.id_of(pair[1]))
+        text = "neither of {!r} and {!r} is above the other in {!r}, and both are {}"
+        pool = index.pools[self._meetings.pool[one]].id
+        self._findings.add(Code.UNORDERED, text, *names, pool, when, buffers=names, pool=pool)
 
 
 def _ended(levels: _Levels, block: range) -> list[int]:

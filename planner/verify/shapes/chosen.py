@@ -1,18 +1,11 @@
 """What a plan is at one point: the order with the least objective, or the offsets that hold everywhere."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from memstow.planner.model.objective import Term
 from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.shapes.heights import Broken, Heights, value_of
 from memstow.planner.verify.shapes.stack import Stack
-
-
-class Laid(Protocol):
-    """A plan that can be laid out for any sizes."""
-
-    def value(self, sizes: Sequence[int]) -> int: ...
 
 
 class Orders:
@@ -38,12 +31,10 @@ class Orders:
         yield from heights.broken(sizes, offsets)
 
     def _best(self, sizes: Sequence[int]) -> tuple[int, list[int], list[int], Heights]:
-        best: tuple[int, list[int], list[int], Heights] | None = None
-        for heights in self.all:
-            offsets = heights.offsets(sizes)
-            peaks = heights.peaks(sizes, offsets)
-            value = value_of(self._index, self._term, peaks)
-            if best is None or value < best[0]:
-                best = value, peaks, offsets, heights
-        assert best is not None
-        return best
+        """The order with the least objective, the first of equals."""
+        return min((self._laid(heights, sizes) for heights in self.all), key=lambda it: it[0])
+
+    def _laid(self, heights: Heights, sizes: Sequence[int]) -> tuple[int, list[int], list[int], Heights]:
+        offsets = heights.offsets(sizes)
+        peaks = heights.peaks(sizes, offsets)
+        return value_of(self._index, self._term, peaks), peaks, offsets, heights

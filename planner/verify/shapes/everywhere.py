@@ -25,7 +25,7 @@ def check_everywhere(
     index: ProblemIndex, orders: Orders, sizes: Sizes, space: Space, findings: Findings, claims: Claims
 ) -> None:
     """Note what does not hold at some point, or could not be shown to hold at all."""
-    bound = _Bound(index, orders, sizes, space)
+    bound = _Bound(index, orders, sizes)
     if bound.fits:
         _say(index, bound.peaks, bound.how, claims)
         return
@@ -40,10 +40,8 @@ def check_everywhere(
         if broken:
             for it in broken[:_SHOWN]:
                 text = "at {}: {}"
-                findings.add(
-                    it.code, text, space.say(values), it.message, buffers=it.buffers, pool=it.pool
-                )
-            _refute(index, space.say(values), claims)
+                findings.add(it.code, text, space.say(values), it.message, buffers=it.buffers, pool=it.pool)
+            _refute(space.say(values), claims)
             return
         peaks = [max(pair) for pair in zip(peaks, orders.peaks(laid), strict=True)]
     if few:
@@ -52,7 +50,7 @@ def check_everywhere(
     for it in bound.doubts:
         text = "it could not be shown for every value: with upper bounds of all sizes {}"
         findings.add(Code.NOT_SHOWN, text, it.message, buffers=it.buffers, pool=it.pool)
-    _refute(index, "some values, perhaps", claims)
+    _refute("some values, perhaps", claims)
 
 
 def _some(sizes: Sizes, space: Space, room: int) -> Iterator[Values]:
@@ -64,7 +62,7 @@ def _some(sizes: Sizes, space: Space, room: int) -> Iterator[Values]:
 class _Bound:
     """The heights with sizes that are never exceeded."""
 
-    def __init__(self, index: ProblemIndex, orders: Orders, sizes: Sizes, space: Space) -> None:
+    def __init__(self, index: ProblemIndex, orders: Orders, sizes: Sizes) -> None:
         largest = sizes.largest()
         laid = [(heights, heights.offsets(largest)) for heights in orders.all]
         doubts = [list(heights.broken_below(largest, offsets)) for heights, offsets in laid]
@@ -99,7 +97,6 @@ def _say(index: ProblemIndex, peaks: list[int], how: str, claims: Claims) -> Non
         claims.proven(Subject.EVERYWHERE, pool.id, says, how, holds=True)
 
 
-def _refute(index: ProblemIndex, where: str, claims: Claims) -> None:
+def _refute(where: str, claims: Claims) -> None:
     says = f"capacities, reserved ranges and pins hold at {where}"
     claims.counted(Subject.EVERYWHERE, None, says, holds=False)
-    _ = index

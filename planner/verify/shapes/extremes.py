@@ -72,41 +72,59 @@ def largest(
 
     With `above` the search ends when it is known whether there is a value above that.
     """
-    whole = tuple((0, axis.count - 1 if s in used else 0) for s, axis in enumerate(axes))
-    heap: list[tuple[int, int, _Box]] = []
-    best: tuple[int, Values] | None = None
-    looked = 0
+    search = _Search(node, axes, used)
+    while search.bound > search.seen:
+        known = above is not None and (search.seen > above or search.bound <= above)
+        if (known and search.bound < _UNKNOWN) or search.looked >= MOST_BOXES or boxes.left <= 0:
+            if search.bound >= _UNKNOWN:
+                raise NotShown
+            return Largest(search.bound, search.seen, search.at, How.BOUND)
+        search.split()
+        boxes.left -= 2
+    return Largest(search.seen, search.seen, search.at, How.CORNER if search.looked == 1 else How.SPLIT)
 
-    def look(box: _Box) -> None:
-        nonlocal best, looked
-        looked += 1
-        boxes.left -= 1
-        low = tuple(axis.first + axis.step * first for axis, (first, _) in zip(axes, box, strict=True))
-        high = tuple(axis.first + axis.step * last for axis, (_, last) in zip(axes, box, strict=True))
+
+class _Search:
+    """`seen` is the largest value that was seen, at the point `at`; `looked` counts the boxes."""
+
+    def __init__(self, node: Node, axes: Sequence[Axis], used: Collection[int]) -> None:
+        self._node = node
+        self._axes = axes
+        self._heap: list[tuple[int, int, _Box]] = []
+        self.looked = 0
+        self.at = tuple(axis.first for axis in axes)
+        self.seen = _value(node, self.at)
+        self._look(tuple((0, axis.count - 1 if s in used else 0) for s, axis in enumerate(axes)))
+
+    @property
+    def bound(self) -> int:
+        """No value is above it, or above the largest seen."""
+        return -self._heap[0][0] if self._heap else self.seen
+
+    def split(self) -> None:
+        """Split the box with the highest bound where it has the most values."""
+        box = heappop(self._heap)[2]
+        widest = max(range(len(box)), key=lambda s: box[s][1] - box[s][0])
+        first, last = box[widest]
+        middle = (first + last) // 2
+        for half in ((first, middle), (middle + 1, last)):
+            self._look((*box[:widest], half, *box[widest + 1 :]))
+
+    def _look(self, box: _Box) -> None:
+        self.looked += 1
+        ends = list(zip(self._axes, box, strict=True))
+        low = tuple(axis.first + axis.step * first for axis, (first, _) in ends)
+        high = tuple(axis.first + axis.step * last for axis, (_, last) in ends)
         for at in (high, low):
-            value = _value(node, at)
-            if best is None or value > best[0]:
-                best = value, at
+            value = _value(self._node, at)
+            if value > self.seen:
+                self.seen, self.at = value, at
         try:
-            bound = node.bounds(low, high)[1]
+            bound = self._node.bounds(low, high)[1]
         except Unsure:
             bound = _UNKNOWN
-        if low != high and bound > best[0]:
-            heappush(heap, (-bound, looked, box))
-
-    look(whole)
-    while heap and best is not None and -heap[0][0] > best[0]:
-        bound = -heap[0][0]
-        known = above is not None and bound != _UNKNOWN and (best[0] > above or bound <= above)
-        if known or looked >= MOST_BOXES or boxes.left <= 0:
-            if bound == _UNKNOWN:
-                raise NotShown
-            return Largest(bound, *best, How.BOUND)
-        box = heappop(heap)[2]
-        for half in _halves(box):
-            look(half)
-    assert best is not None
-    return Largest(best[0], *best, How.CORNER if looked == 1 else How.SPLIT)
+        if low != high and bound > self.seen:
+            heappush(self._heap, (-bound, self.looked, box))
 
 
 def _value(node: Node, at: Values) -> int:
@@ -114,14 +132,3 @@ def _value(node: Node, at: Values) -> int:
         return node.value(at)
     except FormulaError as error:
         raise NoValue(at, str(error)) from None
-
-
-def _halves(box: _Box) -> tuple[_Box, _Box]:
-    """Split where the most values are."""
-    widest = max(range(len(box)), key=lambda s: box[s][1] - box[s][0])
-    first, last = box[widest]
-    middle = (first + last) // 2
-    return (
-        (*box[:widest], (first, middle), *box[widest + 1 :]),
-        (*box[:widest], (middle + 1, last), *box[widest + 1 :]),
-    )

@@ -57,7 +57,8 @@ def check_fixed(fixed: Fixed, sizes: Sizes, space: Space, findings: Findings, cl
     for violation in trial.violations():
         _note(violation, doubts, findings)
     says = "no two that conflict share a byte, and every buffer is where it may be, at every value"
-    claims.proven(Subject.PLACES, None, says, f"the largest sizes ({sizes.say_how()})", findings.total == before)
+    how = f"the largest sizes ({sizes.say_how()})"
+    claims.proven(Subject.PLACES, None, says, how, findings.total == before)
 
 
 def _note(violation: Violation, doubts: "_Doubts", findings: Findings) -> None:
@@ -73,9 +74,7 @@ def _note(violation: Violation, doubts: "_Doubts", findings: Findings) -> None:
         if isinstance(found, tuple):
             text = "at {}, with sizes of {}, this does not hold; with the largest sizes {}"
             said = ", ".join(f"{size:,} for {name!r}" for name, size in zip(names, found[1], strict=True))
-            findings.add(
-                violation.code, text, found[0], said, violation.message, buffers=names, pool=pool
-            )
+            findings.add(violation.code, text, found[0], said, violation.message, buffers=names, pool=pool)
         elif not found:
             text = "it could not be shown for every value: with upper bounds of all sizes {}"
             findings.add(Code.NOT_SHOWN, text, violation.message, buffers=names, pool=pool)

@@ -101,7 +101,9 @@ class Heights:
 
     def _on_reserved(self, i: int, size: int, offset: int, begin: int) -> Broken:
         name, pool = self._index.id_of(i), self._index.pools[self._stack.pool[i]].id
-        message = f"{name!r} is at [{offset}, {offset + size}) of {pool!r}, where bytes from {begin} are reserved"
+        message = (
+            f"{name!r} is at [{offset}, {offset + size}) of {pool!r}, where bytes from {begin} are reserved"
+        )
         return Broken(Code.RESERVED, message, (name,), pool)
 
     def _pushed(self, sizes: Sequence[int], offsets: Sequence[int]) -> Iterator[Broken]:

@@ -5,12 +5,13 @@ the chosen buffers and those tied to them are part of it: without the others not
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from heapq import nlargest
 from typing import Final
 
-from memstow.planner.model.objective import PEAK, Term, peak_of
+from memstow.planner.model.objective import PEAK, Term
 from memstow.planner.model.plan import LiveBytes, Sum
-from memstow.planner.model.problem import Buffer, InPlace, Problem, Relative
+from memstow.planner.model.problem import InPlace, Problem, Relative
 from memstow.planner.verify.findings import Findings
 from memstow.planner.verify.live_bytes import proven
 from memstow.planner.verify.problem_index import ProblemIndex
@@ -52,16 +53,14 @@ class LiveBound:
         if len(pools) == 1:
             return self._best_of(sizes, None, self._term, pools[0].id)
         best = self._best_of(sizes, None, self._term, None)
-        parts: list[tuple[frozenset[int], LiveBytes]] = []
+        parts: list[LiveBytes] = []
         for pool, must in zip(pools, self._must, strict=False):
-            for certificate in self._certificates(sizes, must, pool.id) if must else ():
-                found = self._proven(sizes, self._term, certificate)
-                if self._term == PEAK and self._proven(sizes, peak_of(pool.id), certificate):
-                    parts.append((must, certificate))
-                best = max(best, found)
-                break
+            certificate = next(self._certificates(sizes, must, pool.id), None) if must else None
+            if certificate is not None:
+                best = max(best, self._proven(sizes, self._term, certificate))
+                parts.append(certificate)
         if self._term == PEAK and len(parts) > 1:
-            best = max(best, self._proven(sizes, PEAK, Sum(parts=tuple(part for _, part in parts))))
+            best = max(best, self._proven(sizes, PEAK, Sum(parts=tuple(parts))))
         return best
 
     def _best_of(
@@ -88,7 +87,8 @@ class LiveBound:
         self, sizes: Sequence[int], among: frozenset[int] | None
     ) -> list[tuple[int | None, list[int]]]:
         """Moments with the most live bytes, and the buffers with bytes that live then."""
-        live, totals, rising = 0, [], False
+        live, before, rising = 0, 0, False
+        totals: list[tuple[int, int]] = []
         for time, begins, i in self._events:
             if among is not None and i not in among:
                 continue
@@ -147,7 +147,7 @@ class LiveBound:
 
         return Problem(
             pools=index.pools,
-            buffers=[_resized(index.buffers[i], sizes[i]) for i in part],
+            buffers=[replace(index.buffers[i], size=sizes[i]) for i in part],
             conflicts=pairs(index.conflicts),
             exclusive=pairs(index.exclusive),
             in_place=[InPlace(input=one, output=other) for one, other in pairs(index.in_place)],
@@ -158,16 +158,3 @@ class LiveBound:
             ],
             objective=index.problem.objective,
         )
-
-
-def _resized(buffer: Buffer, size: int) -> Buffer:
-    return Buffer(
-        id=buffer.id,
-        size=size,
-        lifetime=buffer.lifetime,
-        lifetimes=buffer.lifetimes,
-        alignment=buffer.alignment,
-        pools=buffer.pools,
-        pool=buffer.pool,
-        offset=buffer.offset,
-    )

@@ -38,10 +38,10 @@ class Number:
 
     number: int
 
-    def value(self, at: Values) -> int:
+    def value(self, at: Values) -> int:  # noqa: ARG002
         return self.number
 
-    def bounds(self, low: Values, high: Values) -> Bounds:
+    def bounds(self, low: Values, high: Values) -> Bounds:  # noqa: ARG002
         return self.number, self.number
 
 
@@ -180,7 +180,7 @@ def _divided_over(operator: str, left: Bounds, right: Bounds) -> Bounds:
 
 
 def _rest_over(left: Bounds, right: Bounds) -> Bounds:
-    if 0 <= left[0] and left[1] < right[0]:
+    if left[0] >= 0 and left[1] < right[0]:
         return left
     if right[0] == right[1] and left[0] // right[0] == left[1] // right[0]:
         return left[0] % right[0], left[1] % right[0]

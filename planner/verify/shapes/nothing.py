@@ -38,7 +38,7 @@ def check_nothing(
     if where is not None:
         claims.proven(Subject.NOTHING_FITS, None, says, f"counting at {where}", holds=True)
         return
-    contradicted = _fits(explanation, index)
+    contradicted = _fits(explanation, index, is_fixed=plan.shapes == "fixed")
     claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, not contradicted)
     if contradicted:
         text = "the explanation does not show that nothing fits: the judge has found places for all buffers"
@@ -51,16 +51,18 @@ def _shown_at(explanation: Explanation, sizes: Sizes, space: Space) -> str | Non
         return None
     points = dict.fromkeys(chain(space.points, space.corners(), sizes.points_of_largest()))
     for values in list(points)[:_MOST_POINTS]:
-        claims, findings = _judged(explanation, ProblemIndex(sizes.problem_with(sizes.at(values)), Findings()))
+        claims, findings = _judged(
+            explanation, ProblemIndex(sizes.problem_with(sizes.at(values)), Findings())
+        )
         if not findings.total and claims[0].standing is Standing.CHECKED:
             return space.say(values)
     return None
 
 
-def _fits(explanation: Explanation, largest: ProblemIndex) -> bool:
+def _fits(explanation: Explanation, largest: ProblemIndex, is_fixed: bool) -> bool:
     """Whether a layout of the judge's own holds all buffers at their largest: then it does at every value."""
-    if any(begin > 0 for ranges in largest.reserved for begin, _ in ranges):
-        # A layout of the largest sizes need not be that of an order.
+    if not is_fixed and any(largest.reserved):
+        # An order keeps free what is at the bottom alone, also of buffers of no bytes.
         return False
     everything = Explanation(code=explanation.code, message=explanation.message)
     plan = Plan(status=Status.INFEASIBLE, explanation=everything)

@@ -1,8 +1,8 @@
 """The judge's own reading of formulas.
 
-    sum     = product (("+" | "-") product)*
-    product = unary (("*" | "//" | "%") unary)*
-    unary   = "-" unary | number | symbol | "(" sum ")" | function "(" sum ("," sum)* ")"
+sum     = product (("+" | "-") product)*
+product = unary (("*" | "//" | "%") unary)*
+unary   = "-" unary | number | symbol | "(" sum ")" | function "(" sum ("," sum)* ")"
 """
 
 import re
@@ -27,6 +27,7 @@ DEEPEST: Final = 64
 _TOKEN: Final = re.compile(r"[ \t\r\n]*(?:([0-9]+)|([A-Za-z_][A-Za-z0-9_]*)|(//|[-+*%(),]))")
 _BLANK: Final = " \t\r\n"
 _END: Final = ""
+_OPEN: Final = "("
 _Part = Callable[[], Node]
 
 
@@ -90,12 +91,21 @@ class _Reader:
         return Chain(first, tuple(rest)) if rest else first
 
     def _unary(self) -> Node:
+        if not self._take("-"):
+            return self._primary()
+        self._deeper()
+        node = Negated(self._unary())
+        self._depth -= 1
+        return node
+
+    def _deeper(self) -> None:
         self._depth += 1
         if self._depth > DEEPEST:
             raise FormulaError(f"it is nested more than {DEEPEST} deep")
-        node = Negated(self._unary()) if self._take("-") else self._primary()
+
+    def _close(self) -> None:
+        self._expect(")")
         self._depth -= 1
-        return node
 
     def _primary(self) -> Node:
         token = self._here()
@@ -105,9 +115,10 @@ class _Reader:
             if number > LIMIT:
                 raise FormulaError("a number is beyond 2^62")
             return Number(number)
-        if token == "(":
+        if token == _OPEN:
+            self._deeper()
             node = self._sum()
-            self._expect(")")
+            self._close()
             return node
         if token in FUNCTIONS:
             return self._call(token)
@@ -119,10 +130,11 @@ class _Reader:
 
     def _call(self, function: str) -> Node:
         self._expect("(")
+        self._deeper()
         arguments = [self._sum()]
         while self._take(","):
             arguments.append(self._sum())
-        self._expect(")")
+        self._close()
         wanted = FUNCTIONS[function]
         if wanted is not None and len(arguments) != wanted:
             raise FormulaError(f"{function} takes {wanted} arguments, not {len(arguments)}")

@@ -102,7 +102,7 @@ def _check_worst(
         _check_status(plan, findings)
         return
     worst = _largest_ratio([(point.peak, point.least) for point, _ in counted])
-    holds = plan.worst is not None and plan.worst == worst
+    holds = plan.worst == worst
     if not holds:
         if worst is None:
             text = "there is no largest ratio: nothing is needed at the least where the plan needs something"
@@ -113,29 +113,33 @@ def _check_worst(
     if plan.worst is not None:
         says = f"no peak is above {plan.worst} times the least at its point"
         claims.counted(Subject.WORST, None, says, holds)
-    if plan.bound is not None and holds:
-        _check_bound(plan, counted, findings, claims)
+    if plan.bound is not None and worst is not None and holds:
+        _check_bound(plan, plan.bound, worst, counted, findings, claims)
     _check_status(plan, findings)
 
 
 def _largest_ratio(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """Division of whole numbers is rounded once, and so keeps their order; None where a ratio has no value."""
+    """None where a ratio has no value. Division of whole numbers is rounded once, so it keeps their order."""
     if not pairs or any(least == 0 < peak for peak, least in pairs):
         return None
     return max(peak / least if least else 1.0 for peak, least in pairs)
 
 
 def _check_bound(
-    plan: SymbolicPlan, counted: Sequence[tuple[PointPeak, int]], findings: Findings, claims: Claims
+    plan: SymbolicPlan,
+    bound: float,
+    worst: float,
+    counted: Sequence[tuple[PointPeak, int]],
+    findings: Findings,
+    claims: Claims,
 ) -> None:
-    assert plan.worst is not None and plan.bound is not None
-    holds = plan.bound <= plan.worst
+    holds = bound <= worst
     if not holds:
         text = "the bound {} of the largest ratio is above the ratio {}"
-        findings.add(Code.BOUND, text, plan.bound, plan.worst)
-    says = f"no plan of this kind has a largest ratio below {plan.bound} to these least peaks"
-    shown = max((bound / point.least for point, bound in counted if point.least), default=1.0)
-    if plan.bound <= max(shown, 1.0 if all(not point.least for point, _ in counted) else 0.0):
+        findings.add(Code.BOUND, text, bound, worst)
+    says = f"no plan of this kind has a largest ratio below {bound} to these least peaks"
+    # What is proven of the least peak at any point is proven of each plan there.
+    if bound <= max(live / point.least if point.least else 1.0 for point, live in counted):
         claims.proven(Subject.BOUND, Subject.WORST.value, says, LIVE_BYTES, holds)
     else:
         claims.claimed(Subject.BOUND, Subject.WORST.value, says, plan.prover, holds)

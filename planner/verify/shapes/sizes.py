@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memstow.planner.model.problem import Buffer, Problem
+from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicProblem
+from memstow.planner.model.with_sizes import with_sizes
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.shapes.extremes import Boxes, How, Largest, NotShown, NoValue, largest
 from memstow.planner.verify.shapes.nodes import Call, Chain, FormulaError, Named, Negated, Node, Number
@@ -98,7 +99,9 @@ class Sizes:
 
     def say_how(self) -> str:
         """By which ways the largest sizes are known."""
-        count = Counter(it.how for it, formula in zip(self._largest, self._formulas, strict=True) if formula.used)
+        count = Counter(
+            it.how for it, formula in zip(self._largest, self._formulas, strict=True) if formula.used
+        )
         said = {
             How.CORNER: "at a corner of the range",
             How.SPLIT: "by splitting the range",
@@ -109,28 +112,7 @@ class Sizes:
 
     def problem_with(self, sizes: Sequence[int]) -> Problem:
         """The ordinary problem with these sizes."""
-        it = self._problem
-        return Problem(
-            pools=it.pools,
-            buffers=[
-                Buffer(
-                    id=buffer.id,
-                    size=size,
-                    lifetime=buffer.lifetime,
-                    lifetimes=buffer.lifetimes,
-                    alignment=buffer.alignment,
-                    pools=buffer.pools,
-                    pool=buffer.pool,
-                    offset=buffer.offset,
-                )
-                for buffer, size in zip(it.buffers, sizes, strict=True)
-            ],
-            conflicts=it.conflicts,
-            exclusive=it.exclusive,
-            relative=it.relative,
-            in_place=it.in_place,
-            objective=it.objective,
-        )
+        return with_sizes(self._problem, sizes)
 
 
 def _read(name: str, size: int | str, space: Space, findings: Findings) -> _Formula:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Final
 
-from memstow.planner.model.symbolic import MOST_POINTS, SymbolicProblem
+from memstow.planner.model.symbolic import MOST_POINTS, Symbol, SymbolicProblem
+from memstow.planner.model.symbolic_points import combination_count, points_of
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.shapes.nodes import FUNCTIONS
 
@@ -42,28 +42,37 @@ class Space:
         self.axes: list[Axis] = []
         self.position: dict[str, int] = {}
         for symbol in problem.symbols:
-            if symbol.id in self.position or symbol.id in FUNCTIONS:
-                why = "has the name of another" if symbol.id in self.position else "has the name of a function"
-                self._invalid(findings, "the symbol {!r} " + why, symbol.id)
-            if symbol.min > symbol.max:
-                self._invalid(
-                    findings, "{!r} takes no value from {:d} to {:d}", symbol.id, symbol.min, symbol.max
-                )
-            last = symbol.min + (symbol.max - symbol.min) // symbol.step * symbol.step
-            axis = Axis(symbol.id, symbol.min, last, symbol.step)
-            self.position[symbol.id] = len(self.axes)
-            self.axes.append(axis)
-            for value in symbol.values:
-                if not axis.takes(value):
-                    self._invalid(findings, "{!r} does not take {}", symbol.id, value)
-        self._chosen = [(symbol.values, axis) for symbol, axis in zip(problem.symbols, self.axes, strict=True)]
-        self._points: list[Values] = []
-        for point in problem.points:
+            self._add(symbol, findings)
+        self.points: list[Values] = []
+        """The points at which a plan must be good."""
+        if findings.total:
+            return
+        if not problem.points and combination_count(problem) > MOST_POINTS:
+            self._invalid(findings, "the values of the symbols have more than {} combinations", MOST_POINTS)
+            return
+        for point in points_of(problem):
             found = self.read(point.at)
             if isinstance(found, str):
                 self._invalid(findings, "a point {}", found)
+            elif found in self.points:
+                self._invalid(findings, "the point {} is there twice", self.say(found))
             else:
-                self._points.append(found)
+                self.points.append(found)
+
+    def _add(self, symbol: Symbol, findings: Findings) -> None:
+        if symbol.id in FUNCTIONS:
+            self._invalid(findings, "the symbol {!r} has the name of a function", symbol.id)
+        if symbol.id in self.position:
+            self._invalid(findings, "two symbols are called {!r}", symbol.id)
+        axis = Axis(symbol.id, symbol.min, symbol.max, symbol.step)
+        if not axis.takes(axis.last):
+            text = "{!r} does not go from {:d} to {:d} in steps of {}"
+            self._invalid(findings, text, symbol.id, symbol.min, symbol.max, symbol.step)
+        self.position[symbol.id] = len(self.axes)
+        self.axes.append(axis)
+        for value in symbol.values:
+            if not axis.takes(value):
+                self._invalid(findings, "{!r} does not take {}", symbol.id, value)
 
     @property
     def count(self) -> int:
@@ -87,16 +96,6 @@ class Space:
         """A point in words."""
         return ", ".join(f"{axis.id}={value}" for axis, value in zip(self.axes, values, strict=True))
 
-    @cached_property
-    def points(self) -> list[Values]:
-        """The points at which a plan must be good."""
-        if self._points:
-            return list(dict.fromkeys(self._points))
-        chosen = [dict.fromkeys(values) if values else _usual(axis) for values, axis in self._chosen]
-        if prod(map(len, chosen)) > MOST_POINTS:
-            return []
-        return list(product(*chosen))
-
     def corners(self) -> Iterator[Values]:
         """Points of which each symbol takes its first or last value: the two extremes, then some others."""
         first, last = (tuple(it) for it in zip(*((axis.first, axis.last) for axis in self.axes), strict=True))
@@ -114,9 +113,3 @@ class Space:
     @staticmethod
     def _invalid(findings: Findings, text: str, *values: object) -> None:
         findings.add(Code.INVALID_PROBLEM, "the problem is not valid: " + text, *values)
-
-
-def _usual(axis: Axis) -> list[int]:
-    """Without values that matter: the ends, and the powers of two between."""
-    powers = (1 << power for power in range(63))
-    return sorted({axis.first, axis.last, *(it for it in powers if axis.takes(it))})

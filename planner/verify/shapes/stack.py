@@ -54,9 +54,7 @@ class Stack:
             if i is None:
                 continue
             if i in seen:
-                findings.add(
-                    Code.REPEATED, "{!r} has several places", place.buffer, buffers=(place.buffer,)
-                )
+                findings.add(Code.REPEATED, "{!r} has several places", place.buffer, buffers=(place.buffer,))
                 continue
             seen.add(i)
             pool = index.pool_index.get(place.pool)
