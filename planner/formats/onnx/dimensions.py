@@ -46,7 +46,7 @@ def fix_dimensions(model: "onnx.ModelProto", values: Mapping[str, int]) -> None:
 
 
 def name_dimensions(model: "onnx.ModelProto", names: Mapping[str, str]) -> None:
-    """Give open dimensions, by their name or position, the name of a symbol; InputError where there is none."""
+    """Give open dimensions, by name or position, the name of a symbol; InputError where there is none."""
     axes = list(_axes(model))
     can_be_set = {name for axis in axes if axis.is_open for name in (axis.name, axis.position) if name}
     for name in names:

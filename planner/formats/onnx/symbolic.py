@@ -63,7 +63,7 @@ def read_symbolic_model(
         (at, read_graph(data, in_place, {**(dims or {}), **{name: at[names[name]] for name in ranges}}))
         for at in _values(ranges)
     ]
-    at, largest = graphs[0]
+    largest = graphs[0][1]
     known = {tensor.id: _extents(tensor, shapes.of(tensor.id)) for tensor in largest.tensors}
     _refuse_unknown(largest, known)
     extents = {name: found for name, found in known.items() if found is not None}
@@ -98,7 +98,8 @@ def _refuse_odd(ranges: Mapping[str, Symbol]) -> None:
             )
             raise InputError.single("out_of_range", "--symbol", message)
         if symbol.id in seen:
-            message = f"{shown(seen[symbol.id])} and {shown(name)} would both be {symbol.id!r}; rename one in the model"
+            both = f"{shown(seen[symbol.id])} and {shown(name)}"
+            message = f"{both} would both be {symbol.id!r}; rename one in the model"
             raise InputError.single("repeated", "--symbol", message)
         seen[symbol.id] = name
 
@@ -139,8 +140,8 @@ def _extents(tensor: Tensor, dimensions: tuple[Dimension, ...] | None) -> Extent
 
 def _refuse_unknown(graph: Graph, known: Mapping[str, Extents | None]) -> None:
     message = (
-        "its shape does not follow from the symbols by shape inference; give the dimensions that it depends on "
-        "a value: --dim NAME=N"
+        "its shape does not follow from the symbols by shape inference; give the dimensions that it "
+        "depends on a value: --dim NAME=N"
     )
     issues = [
         Issue("underivable_shape", path_of(tensor.id), message)
@@ -160,8 +161,8 @@ def _compare(graph: Graph, extents: Mapping[str, Extents], at: Mapping[str, int]
         if found is None or tuple(_value(it, at) for it in found) != tensor.shape:
             values = ", ".join(f"{name}={value}" for name, value in at.items())
             message = (
-                f"at {values} its shape is {list(tensor.shape)}, which {list(found or ())} is not: the names of "
-                "its dimensions do not mean what they say; correct the model, or use --dim"
+                f"at {values} its shape is {list(tensor.shape)}, which {list(found or ())} is not: the "
+                "names of its dimensions do not mean what they say; correct the model, or use --dim"
             )
             raise InputError.single("contradicting_shapes", path_of(tensor.id), message)
 
