@@ -33,7 +33,7 @@ def check_everywhere(
     room = MOST_STEPS // max(each, 1)
     few = space.count <= min(MOST_POINTS, room)
     peaks = [0] * len(index.pools)
-    tried = space.all() if few else _some(sizes, space, room)
+    tried = chain(_some(sizes, space, room), space.all() if few else ())
     for values in tried:
         laid = sizes.at(values)
         broken = list(orders.broken(laid))
