@@ -80,9 +80,27 @@ if TYPE_CHECKING:
         Reserved as Reserved,
         ReuseCost as ReuseCost,
     )
+    from memstow.planner.model.symbolic import (
+        Order as Order,
+        OrderedPlacement as OrderedPlacement,
+        Point as Point,
+        PointPeak as PointPeak,
+        Symbol as Symbol,
+        SymbolicBuffer as SymbolicBuffer,
+        SymbolicPlan as SymbolicPlan,
+        SymbolicProblem as SymbolicProblem,
+    )
+    from memstow.planner.model.symbolic_digest import digest_symbolic as digest_symbolic
     from memstow.planner.model.target import Target as Target
     from memstow.planner.model.tiling import Tiling as Tiling, TilingOptions as TilingOptions
     from memstow.planner.place.places import Places as Places, place as place
+    from memstow.planner.shapes.at_point import largest_problem as largest_problem, problem_at as problem_at
+    from memstow.planner.shapes.reading import (
+        read_symbolic as read_symbolic,
+        read_symbolic_plan as read_symbolic_plan,
+        write_symbolic as write_symbolic,
+        write_symbolic_plan as write_symbolic_plan,
+    )
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
     from memstow.planner.targets.by_name import shipped_target as shipped_target
@@ -168,6 +186,24 @@ _HOMES: Final = {
         "Relative",
         "Reserved",
         "ReuseCost",
+    ),
+    "memstow.planner.model.symbolic": (
+        "Order",
+        "OrderedPlacement",
+        "Point",
+        "PointPeak",
+        "Symbol",
+        "SymbolicBuffer",
+        "SymbolicPlan",
+        "SymbolicProblem",
+    ),
+    "memstow.planner.model.symbolic_digest": ("digest_symbolic",),
+    "memstow.planner.shapes.at_point": ("largest_problem", "problem_at"),
+    "memstow.planner.shapes.reading": (
+        "read_symbolic",
+        "read_symbolic_plan",
+        "write_symbolic",
+        "write_symbolic_plan",
     ),
     "memstow.planner.model.tiling": ("Tiling", "TilingOptions"),
     "memstow.planner.place.places": ("Places", "place"),

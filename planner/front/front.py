@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import memstow
-from memstow.planner.front.allowance import Allowance
 from memstow.planner.front.collected import Collected
 from memstow.planner.front.problems import problem_points
 from memstow.planner.front.request import (
@@ -34,6 +33,7 @@ from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.target import Target
+from memstow.planner.solve.allowance import Allowance
 
 # Each point has a plan: those of a front together place no more buffers than this.
 _MOST_PLACEMENTS: Final = 1_000_000

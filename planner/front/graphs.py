@@ -7,7 +7,6 @@ the front first.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from memstow.planner.front.allowance import Allowance
 from memstow.planner.front.candidates import Candidate, Candidates, ends_first
 from memstow.planner.front.graph_bounds import GraphBounds
 from memstow.planner.front.graph_orders import orders_of
@@ -24,6 +23,7 @@ from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import PLANNED, Plan, Schedule, Status
+from memstow.planner.solve.allowance import Allowance
 from memstow.planner.solve.graphs import Callbacks
 
 # Of what is left: to look for orders, for schedules in them, for other orders, for what runs again.

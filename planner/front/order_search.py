@@ -8,10 +8,10 @@ from math import log
 from random import Random
 from typing import Final
 
-from memstow.planner.front.allowance import Allowance
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.stripes.front import OrderFront, order_front
 from memstow.planner.model.graph import Graph
+from memstow.planner.solve.allowance import Allowance
 
 # Costs, as multiples of the least, at which orders are compared.
 _COMPARED: Final = (1.0, 1.1, 1.25, 1.5, 2.0)

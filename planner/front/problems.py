@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Final
 
 from memstow.planner.check import require_hint, require_valid
-from memstow.planner.front.allowance import Allowance
 from memstow.planner.front.facts import ANY
 from memstow.planner.front.grid import below, on_grid, step_of
 from memstow.planner.front.known import Found, Known
@@ -24,6 +23,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Explanation, Plan, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve import engine
+from memstow.planner.solve.allowance import Allowance
 
 _FIRST_SHARE: Final = 1 / 3
 _SECOND_SHARE: Final = 1 / 2

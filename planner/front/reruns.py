@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstow.planner.front.allowance import Allowance
 from memstow.planner.front.candidates import Candidate
 from memstow.planner.front.request import FrontCallbacks, FrontRequest
 from memstow.planner.graph.costs import operator_costs
@@ -15,6 +14,7 @@ from memstow.planner.graph.runs import with_runs
 from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Schedule, Stripe
+from memstow.planner.solve.allowance import Allowance
 
 _KINDS: Final[tuple[Kind, ...]] = ("recompute", "spill")
 # Schedules in which stripes are looked for as well, the best at each cost.

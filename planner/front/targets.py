@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Final, Literal
 
 import memstow
-from memstow.planner.front.allowance import Allowance
 from memstow.planner.front.front import Outcome, collect, digest_of, request_of
 from memstow.planner.front.request import FrontCallbacks
 from memstow.planner.model.errors import InputError
@@ -14,6 +13,7 @@ from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem, end_of
 from memstow.planner.model.target import Target
+from memstow.planner.solve.allowance import Allowance
 from memstow.planner.targets.target import retarget
 
 MOST_TARGETS: Final = 64

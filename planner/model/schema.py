@@ -15,6 +15,7 @@ from memstow.planner.model.loops import Loops
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.model.target import Target
 
 _MODELS: Final[dict[str, type[object]]] = {
@@ -25,6 +26,8 @@ _MODELS: Final[dict[str, type[object]]] = {
     "graph": Graph,
     "front": Front,
     "loops": Loops,
+    "symbolic": SymbolicProblem,
+    "symbolic-plan": SymbolicPlan,
 }
 KINDS: Final = tuple(_MODELS)
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "schema"

@@ -1,7 +1,7 @@
 """A problem whose sizes are formulas of symbols, and its plan, which lays out every value of them.
 
-The fields have the meaning of those of `Problem` and `Plan`; what is new is said here. docs/shapes.md explains
-how a plan of orders becomes offsets.
+The fields have the meaning of those of `Problem` and `Plan`; what is new is said here. docs/shapes.md
+explains how a plan of orders becomes offsets.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

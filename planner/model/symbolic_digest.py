@@ -5,8 +5,8 @@ The canonical form is made of lines like that of an ordinary problem (planner/mo
 1. `memstow-symbolic 1`
 2. For each symbol, in the order of the ids: `symbol`, id, min, max, step.
 3. `aim` and the aim.
-4. For each point, in order: `point`, the values in the order of the ids of the symbols, and the weight (1 unless
-   the aim is `sum`). Where the problem has no points, those that the values of its symbols make.
+4. For each point, in order: `point`, the values in the order of the ids of the symbols, and the weight (1
+   unless the aim is `sum`). Where the problem has no points, those that the values of its symbols make.
 5. For each buffer whose size is a formula, in the order of the ids: `size`, id, the formula without blanks.
 6. The canonical form of the ordinary problem in which each formula is 0.
 """

@@ -78,9 +78,7 @@ def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: 
         if inside.union is None:
             field_error: FieldError | None = _error_of(error, place)
         else:
-            field_error = _error_of_a_lifetime(
-                error, place, value_at(raw, inside.union), (*at, *inside.union)
-            )
+            field_error = _error_of_a_union(error, place, value_at(raw, inside.union), (*at, *inside.union))
         if field_error is not None and field_error.code == "wrong_length":
             # Each value that is missing is an error of its own: the last tells how many there must be.
             field_errors[field_error.code, field_error.path] = field_error
@@ -117,11 +115,22 @@ def wrong_type(expected: str, given: object) -> str:
     return f"expected {expected}, given {shown(given)}"
 
 
-def _error_of_a_lifetime(error: ErrorDetails, place: Place, given: object, at: Path) -> FieldError | None:
+def _error_of_a_union(error: ErrorDetails, place: Place, given: object, at: Path) -> FieldError | None:
+    """The error of one branch, if that is the one that was meant."""
+    if at and at[-1] == "size":
+        return _error_of_a_size(error, place, given, at)
     if isinstance(given, list):
         # It was meant as an interval: its own error helps more than that it is not "always".
         return None if error["type"] == "literal_error" else _error_of(error, place)
     return FieldError("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
+
+
+def _error_of_a_size(error: ErrorDetails, place: Place, given: object, at: Path) -> FieldError | None:
+    """Of a size that may be a formula."""
+    of_text = error["type"].startswith("string")
+    if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)):
+        return _error_of(error, place._replace(path=at)) if of_text == isinstance(given, str) else None
+    return FieldError("not_a_size", at, f"expected a number of bytes or a formula, given {shown(given)}")
 
 
 def _error_of(error: ErrorDetails, place: Place) -> FieldError:
@@ -181,6 +190,9 @@ def _error_of_a_choice(error: ErrorDetails, place: Place) -> FieldError | None:
     if code in ("literal_error", "enum"):
         expected = error["ctx"]["expected"].replace("'", '"')
         return FieldError("unknown_choice", path, f"expected {expected}, given {shown(given)}")
+    if code == "string_pattern_mismatch" and "A-Za-z_" in error["ctx"]["pattern"]:
+        expected = "expected letters, digits and _, and no digit first"
+        return FieldError("not_a_name", path, f"{expected}, given {shown(given)}")
     if code == "union_tag_invalid":
         expected = error["ctx"]["expected_tags"].replace("'", '"')
         tag = shown(error["ctx"]["tag"])
@@ -213,6 +225,8 @@ def _place_of(kind: object, location: tuple[str | int, ...]) -> Place:
     union: Path | None = None
     kinds = alternatives(kind)
     for step in location:
+        if step == "[key]" and holder is None and path:
+            continue  # It is about the name in an object, which the path has already.
         if len(kinds) > 1:
             if not all(map(dataclasses.is_dataclass, kinds)):
                 union = tuple(path)

@@ -9,9 +9,10 @@ element that could hold too many errors in itself is read as a section of its ow
 import dataclasses
 from dataclasses import dataclass, field
 from functools import cache
+from math import inf
 from typing import Annotated, Any, Final, get_args
 
-from annotated_types import MinLen
+from annotated_types import MaxLen, MinLen
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -119,6 +120,9 @@ def _read_field(section: Section, name: str, kind: object, raw: object, findings
     elif not raw and _must_hold_some(kind):
         findings.add("empty", at, "expected at least one element, given an empty list")
         section.broken.add(name)
+    elif len(raw) > (most := _most_of(kind)):
+        findings.add("too_long", at, f"expected at most {most:,} elements, given {len(raw):,}")
+        section.broken.add(name)
     else:
         elements, lost = read_elements(element, raw, findings, at)
         section.values[name] = tuple(elements)
@@ -168,6 +172,15 @@ def _must_hold_some(kind: object) -> bool:
         isinstance(mark, MinLen) or getattr(mark, "min_length", None)
         for mark in getattr(kind, "__metadata__", ())
     )
+
+
+def _most_of(kind: object) -> float:
+    """How many elements a list may have."""
+    limits = [
+        mark.max_length if isinstance(mark, MaxLen) else getattr(mark, "max_length", None)
+        for mark in getattr(kind, "__metadata__", ())
+    ]
+    return min((limit for limit in limits if limit is not None), default=inf)
 
 
 @cache

@@ -23,16 +23,17 @@ _ALONE: Final = (0,)
 """The distances of a buffer that is no member of a group."""
 
 
-def reduce(problem: Problem, hint: Plan | None = None) -> Reduction | Explanation:
+def reduce(problem: Problem, hint: Plan | None = None, *, in_bytes: bool = False) -> Reduction | Explanation:
     """The arrays of a valid problem, or the explanation that some buffer has no place even alone.
 
-    Every place of the hint can be used, whatever its offset: for objectives that count moves.
+    Every place of the hint can be used, whatever its offset: for objectives that count moves. With `in_bytes`
+    the unit is one byte: for those who add other sizes.
     """
     with collector_at_rest():
-        return _reduce(problem, hint)
+        return _reduce(problem, hint, in_bytes)
 
 
-def _reduce(problem: Problem, hint: Plan | None) -> Reduction | Explanation:
+def _reduce(problem: Problem, hint: Plan | None, in_bytes: bool) -> Reduction | Explanation:
     buffers = problem.buffers
     index_of = {buffer.id: index for index, buffer in enumerate(buffers)}
     bodies: list[Body] = []
@@ -45,7 +46,7 @@ def _reduce(problem: Problem, hint: Plan | None) -> Reduction | Explanation:
             bodies.append(body)
         else:
             alone.append((first, _first_place(problem, body)))
-    unit = gcd(_common_unit(problem, bodies), *_hint_offsets(problem, hint))
+    unit = 1 if in_bytes else gcd(_common_unit(problem, bodies), *_hint_offsets(problem, hint))
     return build(problem, index_of, bodies, tuple(alone), max(unit, 1))
 
 

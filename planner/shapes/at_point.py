@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicProblem
-from memstow.planner.model.symbolic_points import points_of as points_of, takes
+from memstow.planner.model.symbolic_points import points_of as points_of
+from memstow.planner.model.symbolic_points import takes
 from memstow.planner.model.with_sizes import with_sizes
 from memstow.planner.shapes.extremes import Effort, How, extremes
 from memstow.planner.shapes.formula.errors import FormulaValueError
@@ -13,7 +14,7 @@ from memstow.planner.shapes.sizes import sizes_of
 
 
 def problem_at(problem: SymbolicProblem, at: Mapping[str, int]) -> Problem:
-    """The problem where each symbol has this value; InputError if it has not one for each, within its range."""
+    """The problem where each symbol has this value; InputError unless each has one, within its range."""
     return with_sizes(problem, sizes_at(problem, at))
 
 

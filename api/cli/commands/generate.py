@@ -7,6 +7,7 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, amount_from, real, whole
 from memstow.api.cli.io.output import WRITABLE, format_of, refuse_unwritable, write_out
 from memstow.planner.generate.features import FEATURES
+from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
 
 # Arguments that are not parameters of the generator.
 _OURS = {"command", "version", "kind", "output", "output_format", "run", "words"}
@@ -26,6 +27,7 @@ memstow generate network --n 300 --output network.csv
 memstow generate random --n 50 --features pools,pins,alignments
 memstow generate graph --n 200 --family wiring --output wiring.json
 memstow generate training --batch 16 --output training.json
+memstow generate symbolic --n 50 --output symbolic.json
 """,
     )
     kinds = parser.add_subparsers(title="kinds", metavar="KIND", dest="kind", required=True)
@@ -34,6 +36,7 @@ memstow generate training --batch 16 --output training.json
     _add_random(kinds)
     _add_graph(kinds)
     _add_training(kinds)
+    _add_symbolic(kinds)
 
 
 def _add_kind(
@@ -189,14 +192,61 @@ def _add_training(kinds: "Commands[argparse.ArgumentParser]") -> None:
     parser.set_defaults(run=run_training)
 
 
+def _add_symbolic(kinds: "Commands[argparse.ArgumentParser]") -> None:
+    parser = add_command(
+        kinds,
+        "symbolic",
+        "a problem whose sizes are formulas of symbols",
+        examples="""
+memstow generate symbolic --n 55
+memstow generate symbolic --n 300 --symbols 2 --output decode.json
+memstow generate symbolic --n 8 --family random --features pins,alignments --seed 3
+""",
+    )
+    parser.add_argument(
+        "--n", type=whole(1, 1_000_000), default=100, metavar="N", help="number of buffers (default: 100)"
+    )
+    parser.add_argument("--seed", type=whole(0), default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument(
+        "--family",
+        choices=("attention", "random"),
+        default="attention",
+        help="what the sizes are like: blocks of transformers (the default), or anything that is small",
+    )
+    parser.add_argument(
+        "--symbols",
+        type=whole(1, 4),
+        default=1,
+        metavar="K",
+        help="number of symbols: up to 2 for attention, 4 for random (default: 1)",
+    )
+    parser.add_argument(
+        "--features",
+        type=_symbolic_features,
+        default=(),
+        metavar="LIST",
+        help=f"of random: comma-separated list, or all: {', '.join(SYMBOLIC_FEATURES)}",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
+    parser.set_defaults(run=run_symbolic)
+
+
 def _features(text: str) -> tuple[str, ...]:
+    return _features_among(FEATURES, text)
+
+
+def _symbolic_features(text: str) -> tuple[str, ...]:
+    return _features_among(SYMBOLIC_FEATURES, text)
+
+
+def _features_among(features: tuple[str, ...], text: str) -> tuple[str, ...]:
     if text == "all":
-        return FEATURES
+        return features
     names = tuple(name for name in text.split(",") if name)
     for name in names:
-        if name not in FEATURES:
+        if name not in features:
             raise argparse.ArgumentTypeError(
-                f"{name!r} is not a feature; there are: all, {', '.join(FEATURES)}"
+                f"{name!r} is not a feature; there are: all, {', '.join(features)}"
             )
     return names
 
@@ -235,4 +285,14 @@ def run_training(args: argparse.Namespace) -> int:
 
     refuse_unwritable(args.output)
     write_out(formats.write_graph(training_step(args.batch, args.side)), args.output)
+    return Exit.DONE
+
+
+def run_symbolic(args: argparse.Namespace) -> int:
+    """Generate the symbolic problem and write it."""
+    from memstow.planner.generate.symbolic import symbolic
+    from memstow.planner.shapes.reading import write_symbolic
+
+    refuse_unwritable(args.output)
+    write_out(write_symbolic(symbolic(**arguments_of(args))), args.output)
     return Exit.DONE

@@ -6,7 +6,17 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
 from memstow.api.cli.io.output import to_stdout
 
-KINDS = ("problem", "options", "plan", "target", "graph", "front", "loops")
+KINDS = (
+    "problem",
+    "options",
+    "plan",
+    "target",
+    "graph",
+    "front",
+    "loops",
+    "symbolic",
+    "symbolic-plan",
+)
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -14,7 +24,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "schema",
-        "print the JSON Schema of the problem, the options, the plan, a target, a graph or a front",
+        "print the JSON Schema of a problem, of options, of a plan, of a target, of a graph and others",
         examples="memstow schema\nmemstow schema plan > plan.schema.json",
     )
     parser.add_argument(

@@ -1,7 +1,5 @@
 """The operations on exact integers, with everything that can go wrong."""
 
-from typing import Final
-
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.reading.printable import shown
 from memstow.planner.shapes.formula.errors import FormulaValueError

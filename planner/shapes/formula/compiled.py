@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.shapes.formula.arithmetic import call, operate, within
-from memstow.planner.shapes.formula.evaluate import evaluate
 from memstow.planner.shapes.formula.errors import FormulaValueError
+from memstow.planner.shapes.formula.evaluate import evaluate
 from memstow.planner.shapes.formula.nodes import Call, Chain, Name, Negation, Node, Number, Sign, names_in
 
 Formula = Callable[[Mapping[str, int]], int]

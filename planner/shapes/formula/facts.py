@@ -74,8 +74,11 @@ def facts_of(node: Node, ranges: Ranges) -> Facts:
             return _negated(facts_of(operand, ranges))
         case Chain(first, rest):
             facts = facts_of(first, ranges)
-            for sign, operand in rest:
-                facts = _joined(sign, facts, facts_of(operand, ranges))
+            for index, (sign, operand) in enumerate(rest):
+                if index == 0 and sign == "*" and operand == first:
+                    facts = _square(facts)
+                else:
+                    facts = _joined(sign, facts, facts_of(operand, ranges))
             return facts
         case Call(function, arguments):
             return _called(function, [facts_of(argument, ranges) for argument in arguments])
@@ -130,6 +133,12 @@ def _product(left: Facts, right: Facts) -> Facts:
     return _facts(min(corners), max(corners), left.sure and right.sure, moves)
 
 
+def _square(root: Facts) -> Facts:
+    """The product of something and itself: never negative."""
+    facts = _product(root, root)
+    return _facts(max(facts.low, 0), facts.high, facts.sure, facts.moves)
+
+
 def _quotient(left: Facts, right: Facts) -> Facts:
     if right.high < 1:
         return _nowhere()
@@ -145,7 +154,7 @@ def _remainder(left: Facts, right: Facts) -> Facts:
         return _nowhere()
     least = max(right.low, 1)
     sure = left.sure and right.sure and right.low >= 1
-    if 0 <= left.low and left.high < least:
+    if left.low >= 0 and left.high < least:
         return _facts(left.low, left.high, sure, left.moves)
     quotient = left.low // least
     if right.low == right.high and left.high // least == quotient:

@@ -33,7 +33,7 @@ _PRODUCTS: Final[tuple[Sign, ...]] = ("*", "//", "%")
 
 
 def parse_formula(text: str, symbols: Collection[str]) -> Node:
-    """The formula of a text in which these symbols are known; FormulaError at the first thing that is wrong."""
+    """The formula of a text in which these symbols are known; FormulaError at the first mistake."""
     if len(text) > LONGEST_FORMULA:
         message = f"a formula of {len(text):,} characters, of which {LONGEST_FORMULA:,} are allowed"
         raise FormulaError("formula_too_long", message, LONGEST_FORMULA)
@@ -115,7 +115,10 @@ class _Parser:
             arguments.append(self._sum())
         self._close()
         if function in OF_TWO and len(arguments) != 2:
-            message = f"{function} takes two arguments, given {len(arguments):,}: {function}(a, b)"
+            message = (
+                f"at character {token.position + 1:,} {function} has {len(arguments):,} arguments; "
+                f"it takes two: {function}(a, b)"
+            )
             raise FormulaError("formula_syntax", message, token.position)
         return Call(function, tuple(arguments))
 
@@ -136,8 +139,8 @@ class _Parser:
         self._depth += 1
         if self._depth > DEEPEST:
             message = (
-                f"at character {token.position + 1:,} the formula is more than {DEEPEST} parentheses, functions "
-                "and minus signs deep; write it flatter"
+                f"at character {token.position + 1:,} the formula is more than {DEEPEST} parentheses, "
+                "functions and minus signs deep; write it flatter"
             )
             raise FormulaError("formula_too_deep", message, token.position)
 

@@ -20,5 +20,6 @@ void bind_order(nb::module_& m);
 void bind_stripes(nb::module_& m);
 void bind_columns(nb::module_& m);
 void bind_recompute(nb::module_& m);
+void bind_shapes(nb::module_& m);
 
 }  // namespace memstow::bindings

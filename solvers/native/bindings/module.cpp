@@ -21,4 +21,5 @@ NB_MODULE(_native, m) {
     bind_stripes(m);
     bind_columns(m);
     bind_recompute(m);
+    bind_shapes(m);
 }

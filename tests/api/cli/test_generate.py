@@ -75,3 +75,30 @@ def test_a_folder_that_is_not_there_is_told_before_anything_is_made(cli: Cli, tm
         ran.err
         == f"memstow: {path}: there is no such folder; name a file that can be written [not_writable]\n"
     )
+
+
+@pytest.mark.parametrize("family", ["attention", "random"])
+def test_symbolic_problems_are_the_same_every_time_and_readable(cli: Cli, family: str) -> None:
+    from memstow.planner.shapes.reading import read_symbolic, write_symbolic
+
+    arguments = ("generate", "symbolic", "--n", "37", "--family", family, "--symbols", "2")
+    ran = cli(*arguments, "--seed", "5")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    problem = read_symbolic(ran.out.encode())
+    assert write_symbolic(problem).decode() == ran.out
+    assert (len(problem.buffers), len(problem.symbols)) == (37, 2)
+    assert ran.out == cli(*arguments, "--seed", "5").out
+    assert ran.out != cli(*arguments, "--seed", "6").out
+
+
+def test_features_of_symbolic_problems_are_of_the_random_family(cli: Cli) -> None:
+    from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
+
+    random = ("generate", "symbolic", "--n", "12", "--family", "random")
+    for features in (*SYMBOLIC_FEATURES, "all", "pools,pins"):
+        assert cli(*random, "--features", features).code == Exit.DONE
+    assert "there are: all, alignments" in cli(*random, "--features", "pols").err
+    for arguments in (("--features", "pins"), ("--symbols", "3")):
+        ran = cli("generate", "symbolic", *arguments)
+        assert ran.code == Exit.USAGE
+        assert "family random" in ran.err

@@ -1,4 +1,4 @@
-"""The time and the work that all solves of a front may take together."""
+"""The time and the work that all solves of one call may take together."""
 
 import time
 from dataclasses import replace

@@ -1,0 +1,231 @@
+"""A symbolic plan as C: one header that computes offsets and peaks from the values of the symbols.
+
+C11 and later, C++11 and later; no memory from the heap, no compiler's own functions, no undefined behaviour
+whatever the values are. The rule is that of `planner.shapes.layout`, which tests compare it with.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from memstow.planner.exports.identifiers import identifiers, in_comment
+from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.objective import Kind, parse_term
+from memstow.planner.model.problem import LIMIT, end_of
+from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem
+from memstow.planner.shapes import c_text
+from memstow.planner.shapes.c_formulas import function_body
+from memstow.planner.shapes.c_names import field_names
+from memstow.planner.shapes.c_orders import OrderTables
+from memstow.planner.shapes.formula import FormulaValueError, Node, evaluate, names_in, text_of
+from memstow.planner.shapes.layout import placers_of
+from memstow.planner.shapes.offsets import ConstantOffsets, StackedOffsets
+from memstow.planner.shapes.sizes import sizes_of
+from memstow.planner.shapes.units import room_of
+
+_A_LINE: Final = 100
+_NO_PIN: Final = "UINT64_MAX"
+
+
+def write_symbolic_c(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str = DEFAULT_PREFIX) -> bytes:
+    """The header; its names begin with the prefix. An InputError for a plan that places not every buffer."""
+    naming = Naming(prefix)
+    check_words(naming)
+    if not problem.buffers:
+        raise InputError.single("no_buffers", "buffers", "the problem has no buffers, so there is no layout")
+    text = "\n".join(_Header(problem, plan).parts())
+    return text.replace("@N", naming.macro).replace("@n", naming.symbol).encode("ascii")
+
+
+class _Header:
+    """The parts of the text, with `@N` and `@n` for the prefix."""
+
+    def __init__(self, problem: SymbolicProblem, plan: SymbolicPlan) -> None:
+        self._problem = problem
+        self._plan = plan
+        self._placers = placers_of(problem, plan)
+        self._sizes = _DifferentSizes(problem)
+        self._fields = field_names(it.id for it in problem.symbols)
+
+    def parts(self) -> Iterator[str]:
+        """The text, part by part."""
+        name = self._problem.name
+        of = "" if name is None else f" of {_comment(name)}"
+        digest = "" if self._plan.digest is None else f"\n * Problem {_comment(self._plan.digest)[1:-1]}\n"
+        yield f"/* The layout{of}, as memstow wrote it: not to be edited.{digest} */"
+        yield "#ifndef @N_LAYOUT_H\n#define @N_LAYOUT_H\n\n#include <stdint.h>\n"
+        yield self._symbols()
+        yield _numbered("Indices of buffers.", "BUFFER", [it.id for it in self._problem.buffers])
+        yield _numbered("Indices of pools.", "POOL", [it.id for it in self._problem.pools])
+        yield self._counts()
+        yield self._out_of_range()
+        yield from self._functions()
+        yield from self._tables()
+        yield self._offsets()
+        yield "#endif /* @N_LAYOUT_H */\n"
+
+    def _symbols(self) -> str:
+        lines = [
+            f"  int64_t {self._fields[it.id]}; /* {_comment(it.id)}: {_range_text(it)} */"
+            for it in self._problem.symbols
+        ]
+        return "\n".join(["/* A value of each symbol. */", "typedef struct {", *lines, "} @n_symbols;\n"])
+
+    def _counts(self) -> str:
+        counts = {
+            "BUFFERS": len(self._problem.buffers),
+            "POOLS": len(self._problem.pools),
+            "ORDERS": len(self._placers),
+            "FORMULAS": len(self._sizes.formulas),
+            "DIFFERENT_SIZES": len(self._sizes.formulas) + len(self._sizes.constants),
+        }
+        lines = [f"  @N_{name} = {count}," for name, count in counts.items()]
+        return "\n".join(["enum {", *lines, "};\n", c_text.ERRORS])
+
+    def _out_of_range(self) -> str:
+        lines = []
+        for it in self._problem.symbols:
+            value, least, most = f"at->{self._fields[it.id]}", _signed(it.min), _signed(it.max)
+            lines.append(f"  if ({value} < {least} || {value} > {most}) return 1;")
+            if it.step > 1:
+                above = f"((uint64_t){value} - (uint64_t){least})"
+                lines.append(f"  if ({above} % {_unsigned(it.step)} != 0) return 1;")
+        head = "static inline int @n_out_of_range(const @n_symbols *at) {"
+        return "\n".join([head, *lines, "  return 0;\n}\n"])
+
+    def _functions(self) -> Iterator[str]:
+        """What computes the sizes."""
+        sizes = self._sizes
+        # No number in the tables is larger than that of the buffers.
+        bits = 16 if len(self._problem.buffers) < 1 << 16 else 32
+        yield f"typedef uint{bits}_t @n_word;\n"
+        loops = ""
+        if sizes.formulas:
+            yield c_text.CHECKED
+            for number, node in enumerate(sizes.formulas):
+                head = f"static inline int @n_size_{number}(const @n_symbols *at, int64_t *to) {{"
+                yield f"/* {_formula_text(node)} */\n{head}\n{function_body(node, self._fields)}}}\n"
+            names = (f"@n_size_{number}" for number in range(len(sizes.formulas)))
+            yield _array("int (*const @n_formulas[])(const @n_symbols *at, int64_t *to)", names)
+            loops += c_text.OF_FORMULAS
+        if sizes.constants:
+            yield _array("const uint64_t @n_constants[]", map(_unsigned, sizes.constants))
+            loops += c_text.OF_CONSTANTS
+        yield _array("const @n_word @n_size_of[]", map(str, sizes.of_buffer))
+        yield c_text.SIZES.replace("@LOOPS", loops)
+
+    def _tables(self) -> Iterator[str]:
+        """What computes the offsets from the sizes: `@n_place`."""
+        first = self._placers[0]
+        pools = self._problem.pools
+        if isinstance(first, ConstantOffsets):
+            yield _array("const uint64_t @n_ends[]", (_unsigned(end_of(pool)) for pool in pools))
+            yield _array("const uint64_t @n_fixed[]", map(_unsigned, first.offsets))
+            yield _array("const @n_word @n_pool_of[]", map(str, first.pool_of))
+            yield c_text.FIXED
+            return
+        yield _array("const uint64_t @n_ends[]", (_unsigned(room_of(pool).end) for pool in pools))
+        tables = OrderTables([it.units for it in self._placers if isinstance(it, StackedOffsets)])
+        kinds = (
+            f"{{{floor}u, {modulus}u, {residue}u, {_NO_PIN if pin is None else f'{pin}u'}, {pool}}}"
+            for floor, modulus, residue, pin, pool in tables.kinds
+        )
+        yield c_text.KINDS
+        yield _array("const @n_kind @n_kinds[]", kinds)
+        distances = (f"{{{max(it, 0)}u, {max(-it, 0)}u}}" for it in tables.distances)
+        yield _array("const @n_distance @n_distances[]", distances)
+        for number, row in enumerate(tables.rows):
+            yield _array(f"const @n_word @n_order_{number}[]", map(str, row))
+        orders = (f"@n_order_{number}" for number in range(len(tables.rows)))
+        yield _array("const @n_word *const @n_orders[]", orders)
+        yield _array("const @n_word @n_units[]", map(str, tables.units))
+        yield c_text.STACKED
+
+    def _offsets(self) -> str:
+        if len(self._placers) == 1:
+            return c_text.OFFSETS_OF_ONE
+        term = parse_term(self._problem.objective[0])
+        pools = [pool.id for pool in self._problem.pools]
+        if term is not None and term.pool is not None:
+            objective = c_text.PEAK_OF_ONE.replace("@POOL", str(pools.index(term.pool)))
+        else:
+            is_largest = term is not None and term.kind is Kind.MAX_PEAK
+            objective = c_text.LARGEST_PEAK if is_largest else c_text.SUM_OF_PEAKS
+        return f"{objective}\n{c_text.OFFSETS_OF_SEVERAL}"
+
+
+class _DifferentSizes:
+    """The sizes that differ: first the formulas with symbols, then constants."""
+
+    def __init__(self, problem: SymbolicProblem) -> None:
+        sizes = sizes_of(problem)
+        open_ = [number for number, node in enumerate(sizes.nodes) if names_in(node)]
+        self.formulas = [sizes.nodes[number] for number in open_]
+        place = {number: i for i, number in enumerate(open_)}
+        constants: dict[int, int] = {}
+        self.of_buffer: list[int] = []
+        """By buffer: the number of its size."""
+        for size, formula in zip(sizes.numbers, sizes.formulas, strict=True):
+            if formula in place:
+                self.of_buffer.append(place[formula])
+                continue
+            value = size if formula is None else _value(sizes.nodes[formula])
+            self.of_buffer.append(len(open_) + constants.setdefault(value, len(constants)))
+        self.constants = list(constants)
+
+
+def _value(node: Node) -> int:
+    """The value of a formula without symbols; an InputError where it is no size."""
+    try:
+        value = evaluate(node, {})
+    except FormulaValueError as error:
+        raise _bad_size(node, str(error)) from None
+    if not 0 <= value <= LIMIT:
+        raise _bad_size(node, f"it is {value:,}")
+    return value
+
+
+def _bad_size(node: Node, reason: str) -> InputError:
+    return InputError.single("bad_size", "buffers", f"{_formula_text(node)} is no size: {reason}")
+
+
+def _numbered(says: str, what: str, ids: list[str]) -> str:
+    """An enumeration of the indices of ids."""
+    names = identifiers(ids)
+    lines = [f"  @N_{what}_{names[it]} = {number}," for number, it in enumerate(ids)]
+    return "\n".join([f"/* {says} */", "enum {", *lines, "};\n"])
+
+
+def _array(declared: str, cells: Iterable[str]) -> str:
+    """An array that is declared like this."""
+    lines, line = [], " "
+    for cell in cells:
+        if len(line) + len(cell) > _A_LINE and line.strip():
+            lines.append(line)
+            line = " "
+        line += f" {cell},"
+    return "\n".join([f"static {declared} = {{", *lines, line, "};\n"])
+
+
+def _range_text(symbol: Symbol) -> str:
+    steps = "" if symbol.step == 1 else f" in steps of {symbol.step}"
+    return f"{symbol.min} to {symbol.max}{steps}"
+
+
+def _comment(text: str) -> str:
+    # What stands for the prefix must not come from outside.
+    return in_comment(text).replace("@", "\\u{40}")
+
+
+def _formula_text(node: Node) -> str:
+    """The formula, or its beginning. Nothing in a formula begins or ends a comment."""
+    text = text_of(node)
+    return text if len(text) <= _A_LINE else f"{text[:_A_LINE]}..."
+
+
+def _signed(value: int) -> str:
+    return f"INT64_C({value})"
+
+
+def _unsigned(value: int) -> str:
+    return f"{value}u"

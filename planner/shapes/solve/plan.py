@@ -1,0 +1,232 @@
+"""The way from a symbolic problem to an accepted plan."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import memstow
+from memstow.planner.model.errors import InputError, RefusedPlanError
+from memstow.planner.model.events import Listener, Phase
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import PLANNED, Explanation, Status
+from memstow.planner.model.problem import Problem
+from memstow.planner.model.symbolic import (
+    MOST_ORDERS,
+    Order,
+    PointPeak,
+    Shapes,
+    SymbolicPlan,
+    SymbolicProblem,
+)
+from memstow.planner.model.symbolic_digest import digest_symbolic
+from memstow.planner.shapes.at_point import largest_problem
+from memstow.planner.shapes.check import require_valid_symbolic
+from memstow.planner.shapes.layout import Layout
+from memstow.planner.shapes.sizes import sizes_of
+from memstow.planner.shapes.solve.arrays import ShapedArrays, make_arrays, require_room
+from memstow.planner.shapes.solve.misfit import why_not
+from memstow.planner.shapes.solve.orders import OrderSearch
+from memstow.planner.shapes.solve.pieces import PieceSearch
+from memstow.planner.shapes.solve.points import PointPlan, plans_at_points, without_capacities
+from memstow.planner.shapes.solve.quality import Scale
+from memstow.planner.shapes.solve.ties import NONE, all_ties, likely_ties
+from memstow.planner.solve.allowance import Allowance
+from memstow.planner.solve.engine import plan as plan_problem
+from memstow.planner.verify.shapes import judge_symbolic
+
+SOLVER: Final = "orders"
+_WHOLE: Final = 0.9
+_FIRST_PIECE: Final = 0.4
+
+
+def plan_symbolic(
+    problem: SymbolicProblem,
+    options: Options | None = None,
+    *,
+    shapes: Shapes = "order",
+    pieces: int = 2,
+    on_event: Listener | None = None,
+    cancel: threading.Event | None = None,
+) -> SymbolicPlan:
+    """Lay out every value of the symbols, within the limits of the options.
+
+    `shapes` says what the plan consists of: offsets for every value (fixed), an order from which they follow
+    (order), or several orders, at most `pieces`. When `cancel` is set, the best plan so far is returned. The
+    judge has accepted every plan.
+    Raises InputError for a problem that contradicts itself, DeclinedError for what an order cannot honour.
+    """
+    require_valid_symbolic(problem)
+    if not 1 <= pieces <= MOST_ORDERS:
+        raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
+    return _Run(problem, options or Options(), shapes, pieces, on_event, cancel).plan()
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A plan without its values."""
+
+    plan: SymbolicPlan
+    proven: bool = False
+
+
+class _Run:
+    """One call."""
+
+    def __init__(
+        self,
+        problem: SymbolicProblem,
+        options: Options,
+        shapes: Shapes,
+        pieces: int,
+        on_event: Listener | None,
+        cancel: threading.Event | None,
+    ) -> None:
+        self._problem = problem
+        self._options = options
+        self._shapes = shapes
+        self._pieces = pieces
+        self._on_event = on_event
+        self._cancel = cancel
+        self._allowance = Allowance(options)
+
+    def plan(self) -> SymbolicPlan:
+        largest, how = largest_problem(self._problem)
+        if self._shapes != "fixed":
+            require_room(largest)
+        self._phase("points")
+        points = plans_at_points(self._problem, self._allowance, self._cancel)
+        scale = Scale(tuple(it.least for it in points), tuple(it.weight for it in points), self._problem.aim)
+        self._phase("search")
+        if self._shapes == "fixed":
+            made = self._fixed(largest, exact=all(it != "interval" for it in how.values()))
+        else:
+            made = self._ordered(largest, points, scale)
+        if made.plan.status not in PLANNED:
+            return self._judged(self._stamped(made.plan))
+        self._phase("judge")
+        return self._judged(self._stamped(self._with_values(made, points, scale)))
+
+    def _fixed(self, largest: Problem, *, exact: bool) -> _Made:
+        """Offsets at which every buffer has room for its largest size."""
+        solved = plan_problem(largest, self._allowance.share(_WHOLE), cancel=self._cancel)
+        self._allowance.spend(solved.work)
+        if solved.status in PLANNED:
+            return _Made(
+                SymbolicPlan(
+                    status=Status.FEASIBLE, shapes="fixed", placements=solved.placements, solver=solved.solver
+                )
+            )
+        status = solved.status if exact else Status.UNKNOWN
+        return _Made(SymbolicPlan(status=status, shapes="fixed", explanation=solved.explanation))
+
+    def _ordered(self, largest: Problem, points: Sequence[PointPlan], scale: Scale) -> _Made:
+        sizes = [sizes_of(self._problem).at(it.at) for it in points]
+        sizes.append(tuple(buffer.size for buffer in largest.buffers))
+        sets = self._sets(largest, points, sizes)
+        if isinstance(sets, Explanation):
+            return _Made(SymbolicPlan(status=Status.UNKNOWN, shapes=self._shapes, explanation=sets))
+        whole = OrderSearch(
+            sets, points, range(len(points)), scale, self._allowance, self._options.seed, self._cancel
+        )
+        several = self._shapes == "pieces" and self._pieces > 1
+        prove = self._problem.aim == "worst" and not several
+        best = whole.run(
+            _WHOLE * (_FIRST_PIECE if several else 1.0),
+            prove=prove,
+            every_set=self._every_set(largest, sets, sizes) if prove else None,
+        )
+        dealer = PieceSearch(
+            sets,
+            points,
+            partial(self._peaks, points),
+            scale,
+            self._allowance,
+            self._options.seed,
+            self._cancel,
+        )
+        pieces = [dealer.piece_of(whole, best)]
+        if several:
+            pieces = dealer.run(pieces[0], self._pieces)
+        made = SymbolicPlan(
+            status=Status.FEASIBLE,
+            shapes=self._shapes,
+            orders=tuple(it.order for it in pieces),
+            solver=SOLVER,
+        )
+        misfit = None if all(it.fits for it in pieces) else why_not(self._problem, made, points)
+        if misfit is None:
+            return _Made(made, prove and whole.proven)
+        status = Status.INFEASIBLE if any(it.nothing for it in points) else Status.UNKNOWN
+        return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
+
+    def _peaks(self, points: Sequence[PointPlan], order: Order) -> list[int]:
+        """What an order needs at each point, whatever the capacities."""
+        plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=(order,))
+        layout = Layout(without_capacities(self._problem), plan)
+        return [layout.lay_out(it.at).objective for it in points]
+
+    def _sets(
+        self, largest: Problem, points: Sequence[PointPlan], sizes: Sequence[Sequence[int]]
+    ) -> list[ShapedArrays] | Explanation:
+        """Arrays of the sets of tied pairs that are worth a try, the most promising first."""
+        found: list[ShapedArrays] = []
+        reason: Explanation | None = None
+        for ties in likely_ties(largest, points):
+            made = make_arrays(largest, ties, sizes)
+            if isinstance(made, ShapedArrays):
+                found.append(made)
+            elif ties == NONE:
+                reason = made
+        return found if found or reason is None else reason
+
+    def _every_set(
+        self, largest: Problem, sets: Sequence[ShapedArrays], sizes: Sequence[Sequence[int]]
+    ) -> list[ShapedArrays] | None:
+        """All sets there are, for a proof; None where there are many."""
+        ties = all_ties(largest)
+        if ties is None:
+            return None
+        known = {it.ties: it for it in sets}
+        made = [known.get(it) or make_arrays(largest, it, sizes) for it in ties]
+        return [it for it in made if isinstance(it, ShapedArrays)]
+
+    def _with_values(self, made: _Made, points: Sequence[PointPlan], scale: Scale) -> SymbolicPlan:
+        """The plan with what it needs at the points."""
+        layout = Layout(self._problem, made.plan)
+        peaks = [layout.lay_out(it.at).objective for it in points]
+        # Nothing is below what was found, whatever a bound says.
+        worst = scale.worst(peaks)
+        proven = made.proven or (worst is not None and scale.is_least(peaks))
+        bound = None if worst is None else worst if proven else 1.0
+        return replace(
+            made.plan,
+            status=Status.OPTIMAL if proven and worst is not None else Status.FEASIBLE,
+            points=tuple(
+                PointPeak(at=it.at, peak=peak, least=it.least) for it, peak in zip(points, peaks, strict=True)
+            ),
+            worst=worst,
+            bound=bound,
+            prover=SOLVER if proven else None,
+        )
+
+    def _stamped(self, plan: SymbolicPlan) -> SymbolicPlan:
+        return replace(
+            plan,
+            seconds=self._allowance.seconds,
+            work=self._allowance.work,
+            digest=digest_symbolic(self._problem),
+            version=memstow.__version__,
+        )
+
+    def _judged(self, plan: SymbolicPlan) -> SymbolicPlan:
+        violations = judge_symbolic(self._problem, plan).violations
+        if violations:
+            message = "; ".join(it.message for it in violations[:3])
+            raise RefusedPlanError(f"the plan was refused; please report it: {message}")
+        return plan
+
+    def _phase(self, name: str) -> None:
+        if self._on_event is not None:
+            self._on_event(Phase(name, self._allowance.seconds))

@@ -1,0 +1,233 @@
+#include "shapes/layout.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/arithmetic.hpp"
+
+namespace memstow::shapes {
+
+namespace {
+
+// Points count a little beside the worst one, so that the search has a slope to follow.
+constexpr double kMeanShare = 0.05;
+constexpr double kFirstShare = 16;
+
+}  // namespace
+
+SequenceLayout::SequenceLayout(const Shaped& shaped, Aim aim, std::vector<Index> sequence,
+                               std::vector<Index> choices)
+    : shaped_(shaped),
+      aim_(aim),
+      columns_(shaped.columns()),
+      sequence_(std::move(sequence)),
+      place_(sequence_.size()),
+      choice_(std::move(choices)),
+      offsets_(sequence_.size() * static_cast<std::size_t>(shaped.columns())),
+      over_(sequence_.size()),
+      pool_peaks_(static_cast<std::size_t>(shaped.points) * static_cast<std::size_t>(shaped.pools)),
+      peaks_(static_cast<std::size_t>(shaped.points)),
+      dirty_(sequence_.size(), 1),
+      fresh_(static_cast<std::size_t>(shaped.columns())) {
+    for (Index place = 0; place < count_of(sequence_); ++place) place_[sequence_[place]] = place;
+    settle(0);
+    measure();
+}
+
+double SequenceLayout::ratio(Index point) const {
+    const Bytes least = shaped_.least[point];
+    if (least == 0) return peaks_[point] == 0 ? 1 : 1 + static_cast<double>(peaks_[point]);
+    return static_cast<double>(peaks_[point]) / static_cast<double>(least);
+}
+
+void SequenceLayout::move(Index item, Index place) {
+    last_ = Step::kMove;
+    last_item_ = item;
+    last_from_ = place_[item];
+    saved_quality_ = quality_;
+    undo_.clear();
+    saved_.clear();
+    saved_over_.clear();
+    const Index low = std::min(last_from_, place), high = std::max(last_from_, place);
+    // The pairs whose sides change.
+    for (const Link& link : shaped_.links[item]) {
+        const Index other = place_[link.other];
+        if (other >= low && other <= high) dirty_[link.other] = 1;
+    }
+    dirty_[item] = 1;
+    shift(last_from_, place);
+    settle(low);
+    measure();
+}
+
+void SequenceLayout::choose(Index item, Index choice) {
+    last_ = Step::kChoose;
+    last_item_ = item;
+    last_from_ = choice_[item];
+    saved_quality_ = quality_;
+    undo_.clear();
+    saved_.clear();
+    saved_over_.clear();
+    choice_[item] = choice;
+    dirty_[item] = 1;
+    mark_links(item);
+    settle(place_[item]);
+    measure();
+}
+
+void SequenceLayout::take_back() {
+    if (last_ == Step::kMove) shift(place_[last_item_], last_from_);
+    if (last_ == Step::kChoose) choice_[last_item_] = last_from_;
+    last_ = Step::kNone;
+    const auto columns = static_cast<std::size_t>(columns_);
+    for (std::size_t i = 0; i < undo_.size(); ++i) {
+        std::copy_n(saved_.data() + undo_[i].from, columns, offsets(undo_[i].item));
+        over_[undo_[i].item] = saved_over_[i];
+    }
+    pool_peaks_ = saved_pool_peaks_;
+    peaks_ = saved_peaks_;
+    quality_ = saved_quality_;
+}
+
+void SequenceLayout::shift(Index from, Index to) {
+    const Index item = sequence_[from];
+    const Index step = from < to ? 1 : -1;
+    for (Index place = from; place != to; place += step) {
+        sequence_[place] = sequence_[place + step];
+        place_[sequence_[place]] = place;
+    }
+    sequence_[to] = item;
+    place_[item] = to;
+}
+
+void SequenceLayout::mark_links(Index item) {
+    const Index place = place_[item];
+    for (const Link& link : shaped_.links[item]) {
+        if (place_[link.other] > place) dirty_[link.other] = 1;
+    }
+}
+
+// Places again what has changed, from a place of the sequence on.
+void SequenceLayout::settle(Index first) {
+    for (Index place = first; place < count_of(sequence_); ++place) {
+        const Index item = sequence_[place];
+        if (!dirty_[item]) continue;
+        dirty_[item] = 0;
+        if (this->place(item)) mark_links(item);
+    }
+}
+
+// Whether the item's offsets have changed.
+bool SequenceLayout::place(Index item) {
+    const Choice& choice = chosen(item);
+    const auto columns = static_cast<std::size_t>(columns_);
+    Bytes* fresh = fresh_.data();
+    std::fill_n(fresh, columns, choice.low);
+    const Index place = place_[item];
+    const std::span<const Link> links = shaped_.links[item];
+    steps_ += 1 + count_of(links);
+    for (const Link& link : links) {
+        if (place_[link.other] > place || chosen(link.other).pool != choice.pool) continue;
+        const Bytes* from = offsets(link.other);
+        const Bytes* gap = shaped_.gap(link);
+        for (std::size_t k = 0; k < columns; ++k) fresh[k] = std::max(fresh[k], from[k] + gap[k]);
+    }
+    if (choice.modulus > 1) {
+        for (std::size_t k = 0; k < columns; ++k)
+            fresh[k] = align_up(fresh[k], choice.modulus, choice.residue);
+    }
+    const double over = std::max(0.0, static_cast<double>(fresh[columns - 1] - choice.high));
+    // A pin: the item is there whatever is below it.
+    if (choice.low == choice.high) std::fill_n(fresh, columns, choice.low);
+    Bytes* own = offsets(item);
+    if (over == over_[item] && std::equal(fresh, fresh + columns, own)) return false;
+    undo_.push_back({item, saved_.size()});
+    saved_.insert(saved_.end(), own, own + columns);
+    saved_over_.push_back(over_[item]);
+    std::copy_n(fresh, columns, own);
+    over_[item] = over;
+    return true;
+}
+
+void SequenceLayout::measure() {
+    saved_pool_peaks_ = pool_peaks_;
+    saved_peaks_ = peaks_;
+    std::fill(pool_peaks_.begin(), pool_peaks_.end(), 0);
+    quality_.excess = 0;
+    const auto points = static_cast<std::size_t>(shaped_.points);
+    for (Index item = 0; item < count_of(sequence_); ++item) {
+        Bytes* peaks = pool_peaks_.data() + static_cast<std::size_t>(chosen(item).pool) * points;
+        const Bytes* from = offsets(item);
+        const Bytes* top = shaped_.top(item);
+        for (std::size_t k = 0; k < points; ++k) {
+            peaks[k] = std::max(peaks[k], top[k] == 0 ? 0 : from[k] + top[k]);
+        }
+        quality_.excess += over_[item];
+    }
+    for (std::size_t k = 0; k < points; ++k) {
+        Bytes sum = 0, most = 0;
+        for (Index pool = 0; pool < shaped_.pools; ++pool) {
+            const Bytes peak = pool_peaks_[static_cast<std::size_t>(pool) * points + k];
+            sum += peak;
+            most = std::max(most, peak);
+        }
+        if (shaped_.measure == Measure::kSum) peaks_[k] = sum;
+        if (shaped_.measure == Measure::kLargest) peaks_[k] = most;
+        if (shaped_.measure == Measure::kOnePool)
+            peaks_[k] = pool_peaks_[static_cast<std::size_t>(shaped_.pool) * points + k];
+    }
+    quality_.value = value();
+}
+
+double SequenceLayout::value() const {
+    double worst = 1, mean = 0, weighted = 0, weights = 0;
+    for (Index point = 0; point < shaped_.points; ++point) {
+        const double now = ratio(point);
+        if (aim_ != Aim::kFirst || point > 0) worst = std::max(worst, now);
+        mean += now;
+        weighted += shaped_.weight[point] * static_cast<double>(peaks_[point]);
+        weights += shaped_.weight[point] * static_cast<double>(shaped_.least[point]);
+    }
+    mean /= std::max<double>(1, shaped_.points);
+    if (aim_ == Aim::kSum) return weights > 0 ? weighted / weights : 1;
+    const double first = aim_ == Aim::kFirst && shaped_.points > 0 ? kFirstShare * ratio(0) : 0;
+    return first + worst + kMeanShare * mean;
+}
+
+Index SequenceLayout::highest_pool(Index point) const {
+    if (shaped_.measure == Measure::kOnePool) return shaped_.pool;
+    Index highest = 0;
+    const auto points = static_cast<std::size_t>(shaped_.points);
+    const auto peak = [&](Index pool) {
+        return pool_peaks_[static_cast<std::size_t>(pool) * points + static_cast<std::size_t>(point)];
+    };
+    for (Index pool = 1; pool < shaped_.pools; ++pool) {
+        if (peak(pool) > peak(highest)) highest = pool;
+    }
+    return highest;
+}
+
+void SequenceLayout::tower(Index point, Index pool, std::vector<Index>& items) const {
+    items.clear();
+    const auto end_of = [&](Index item) { return offsets(item)[point] + shaped_.top(item)[point]; };
+    Index now = -1;
+    for (const Index item : sequence_) {
+        if (chosen(item).pool == pool && (now < 0 || end_of(item) > end_of(now))) now = item;
+    }
+    while (now >= 0) {
+        items.push_back(now);
+        Index next = -1;
+        Bytes most = chosen(now).low;
+        for (const Link& link : shaped_.links[now]) {
+            if (place_[link.other] > place_[now] || chosen(link.other).pool != pool) continue;
+            const Bytes end = offsets(link.other)[point] + shaped_.gap(link)[point];
+            if (end > most) {
+                most = end;
+                next = link.other;
+            }
+        }
+        now = next;
+    }
+}
+
+}  // namespace memstow::shapes

@@ -1,0 +1,187 @@
+"""Random symbolic problems, and plans for them that are valid but not good: all is above what came before.
+
+Each unit of buffers is above all earlier units with which one of its buffers conflicts.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from random import Random
+
+from memstow.planner.model.plan import Placement, Status
+from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
+from memstow.planner.model.symbolic import (
+    Order,
+    OrderedPlacement,
+    Symbol,
+    SymbolicBuffer,
+    SymbolicPlan,
+    SymbolicProblem,
+)
+from memstow.planner.shapes.at_point import problem_at
+
+FAR = 1 << 20
+"""A pinned buffer up there is above everything else."""
+_ALIGNMENTS = (1, 1, 1, 2, 3, 4, 8, 12, 64)
+_ATOMS = ("s", "s", "b", "s*b", "3", "7", "16", "(s + 5)", "(s - b)")
+
+
+def random_formula(rng: Random) -> str:
+    """A formula of `s` (1 to 40) and `b` (0 to 6 in steps of 2) that is never negative."""
+    one, other = rng.choice(_ATOMS), rng.choice(_ATOMS)
+    text = rng.choice(
+        (
+            one,
+            f"{one} * {other}",
+            f"{one} + {other}",
+            f"{one} - {other}",
+            f"({one} * {rng.randint(0, 9)}) // {rng.randint(1, 9)}",
+            f"{one} % {rng.randint(1, 9)}",
+            f"align({one}, {rng.choice((1, 4, 16, 'b + 1'))})",
+            f"ceil_div(-{one} + {other}, {rng.randint(1, 5)})",
+            f"min({one}, {other}, 20)",
+            f"{one} - -{other} // 2 % 5",
+        )
+    )
+    return f"max(0, {text})"
+
+
+def random_problem(rng: Random, most: int = 9) -> SymbolicProblem:
+    """Symbols, alignments, pins, reserved ranges, several pools, distances, pairs in place: all mixed."""
+    pools = tuple(_pool(rng, name) for name in ("fast", "slow")[: rng.choice((1, 1, 2))])
+    buffers = [_buffer(rng, f"b{number}", pools) for number in range(rng.randint(1, most))]
+    names = [it.id for it in buffers if it.pool is None]
+    rng.shuffle(names)
+    relative, in_place = [], []
+    if len(names) >= 4 and rng.random() < 0.5:
+        relative.append(Relative(buffer=names[0], base=names[1], offset=rng.randint(-3, 8) * 192))
+        if rng.random() < 0.3:
+            relative.append(Relative(buffer=names[2], base=names[0], offset=rng.randint(-3, 3) * 192))
+    if len(names) >= 4 and rng.random() < 0.5:
+        in_place.append(InPlace(input=names[3], output=names[rng.randint(0, 2)]))
+    pairs = list(combinations([it.id for it in buffers], 2))
+    return SymbolicProblem(
+        symbols=(Symbol(id="s", min=1, max=40), Symbol(id="b", min=0, max=6, step=2)),
+        pools=pools,
+        buffers=buffers,
+        conflicts=[] if relative else rng.sample(pairs, min(len(pairs), rng.choice((0, 0, 1)))),
+        exclusive=rng.sample(pairs, min(len(pairs), rng.choice((0, 0, 1)))),
+        relative=relative,
+        in_place=in_place,
+        objective=rng.choice((["peak"], ["max_peak"], [f"peak:{pools[-1].id}"])),
+    )
+
+
+def _pool(rng: Random, name: str) -> Pool:
+    base = rng.choice((None, None, 100, 4096))
+    reserved = [Reserved(offset=0, size=10), Reserved(offset=10, size=21)] if rng.random() < 0.3 else []
+    return Pool(id=name, alignment=rng.choice((1, 1, 4, 6)), base=base, reserved=reserved)
+
+
+def _buffer(rng: Random, name: str, pools: Sequence[Pool]) -> SymbolicBuffer:
+    begin = rng.randint(0, 8)
+    size: int | str = rng.choice((0, rng.randint(1, 99))) if rng.random() < 0.3 else random_formula(rng)
+    alignment = rng.choice(_ALIGNMENTS)
+    pin, offset = None, None
+    if rng.random() < 0.15:
+        pool = rng.choice(pools)
+        pin, step = pool.id, alignment * pool.alignment
+        offset = FAR - (FAR + (pool.base or 0)) % step
+    return SymbolicBuffer(
+        id=name,
+        size=size,
+        lifetime=rng.choice(("always", *(((begin, begin + rng.randint(1, 5)),) * 6))),
+        alignment=alignment,
+        pool=pin,
+        offset=offset,
+    )
+
+
+def stacked_plan(problem: SymbolicProblem, rng: Random, orders: int = 1) -> SymbolicPlan | None:
+    """A plan of so many random orders; None where two pins clash."""
+    made = [_order(problem, rng) for _ in range(orders)]
+    valid = [it for it in made if it is not None]
+    if len(valid) < orders:
+        return None
+    return SymbolicPlan(
+        status=Status.FEASIBLE, shapes="order" if orders == 1 else "pieces", orders=valid, solver="stack"
+    )
+
+
+def _order(problem: SymbolicProblem, rng: Random) -> Order | None:
+    ids = [it.id for it in problem.buffers]
+    sharing = [it for it in problem.in_place if rng.random() < 0.7 and not problem.relative]
+    unit = _units(problem, sharing)
+    pinned = {unit[it.id] for it in problem.buffers if it.offset is not None}
+    if len(pinned) > 1:
+        return None
+    pool_of = {root: rng.choice(problem.pools).id for root in set(unit.values())}
+    pool_of |= {unit[it.id]: it.pool for it in problem.buffers if it.pool is not None}
+    roots = list(dict.fromkeys(unit.values()))
+    rng.shuffle(roots)
+    roots.sort(key=lambda root: root in pinned)
+    rank = {root: number for number, root in enumerate(roots)}
+    shares = {it.output: it.input for it in sharing}
+    placements = []
+    for one in ids:
+        above = [
+            other
+            for other in ids
+            if rank[unit[other]] < rank[unit[one]]
+            and pool_of[unit[other]] == pool_of[unit[one]]
+            and conflict(problem, one, other)
+        ]
+        rng.shuffle(above)
+        placements.append(
+            OrderedPlacement(buffer=one, pool=pool_of[unit[one]], above=above, shares=shares.get(one))
+        )
+    rng.shuffle(placements)
+    return Order(placements=placements)
+
+
+def _units(problem: SymbolicProblem, sharing: Sequence[InPlace]) -> dict[str, str]:
+    """By buffer: a buffer that stands for all that are at fixed distances from it."""
+    unit = {it.id: it.id for it in problem.buffers}
+    ties = [(it.buffer, it.base) for it in problem.relative] + [(it.input, it.output) for it in sharing]
+    for one, other in ties:
+        old, new = unit[one], unit[other]
+        unit = {name: new if root == old else root for name, root in unit.items()}
+    return unit
+
+
+def conflict(problem: SymbolicProblem, one: str, other: str) -> bool:
+    """Whether the two may share no byte."""
+    pair = {one, other}
+    if any(set(it) == pair for it in problem.conflicts):
+        return True
+    if any(set(it) == pair for it in problem.exclusive):
+        return False
+    lives = [_life(problem, name) for name in (one, other)]
+    return max(begin for begin, _ in lives) < min(end for _, end in lives)
+
+
+def _life(problem: SymbolicProblem, name: str) -> tuple[int, int]:
+    buffer = next(it for it in problem.buffers if it.id == name)
+    return buffer.lifetime if isinstance(buffer.lifetime, tuple) else (-100, 100)
+
+
+def fixed_plan(problem: SymbolicProblem) -> SymbolicPlan:
+    """A plan of constant offsets, far from each other; without distances and pins."""
+    step = 1 << 16
+    pool = problem.pools[0]
+    placements = []
+    for number, buffer in enumerate(problem.buffers):
+        every = buffer.alignment * pool.alignment
+        start = step * (number + 1)
+        offset = start + (-(start + (pool.base or 0))) % every
+        placements.append(Placement(buffer=buffer.id, pool=pool.id, offset=offset))
+    return SymbolicPlan(status=Status.FEASIBLE, shapes="fixed", placements=placements)
+
+
+def random_point(problem: SymbolicProblem, rng: Random) -> dict[str, int]:
+    """A value of every symbol."""
+    return {it.id: rng.randrange(it.min, it.max + 1, it.step) for it in problem.symbols}
+
+
+def sizes_at(problem: SymbolicProblem, at: dict[str, int]) -> dict[str, int]:
+    """The sizes by id."""
+    return {buffer.id: buffer.size for buffer in problem_at(problem, at).buffers}

@@ -1,0 +1,124 @@
+"""The plan at a value is an ordinary plan, which the judge of ordinary plans accepts in all it says."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+import memstow
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Pool
+from memstow.planner.model.symbolic import (
+    Order,
+    OrderedPlacement,
+    Symbol,
+    SymbolicBuffer,
+    SymbolicPlan,
+    SymbolicProblem,
+)
+from memstow.planner.shapes.at_point import problem_at
+from memstow.planner.shapes.layout import Layout
+from memstow.planner.shapes.plan_at import plan_at
+from tests.planner.shapes.stacks import fixed_plan, random_point, random_problem, stacked_plan
+
+S = (Symbol(id="s", min=0, max=100),)
+
+
+@pytest.mark.parametrize("seed", range(250))
+def test_the_judge_accepts_all_that_it_says(seed: int) -> None:
+    rng = Random(seed)
+    problem = random_problem(rng)
+    plan = stacked_plan(problem, rng, rng.choice((1, 2)))
+    try:
+        layout = None if plan is None else Layout(problem, plan)
+    except InputError:
+        return
+    if plan is None or layout is None:
+        return
+    for _ in range(4):
+        at = random_point(problem, rng)
+        found = plan_at(problem, plan, at)
+        verdict = memstow.judge(problem_at(problem, at), found)
+        assert verdict.violations == ()
+        assert not verdict.unchecked
+        assert found.digest == memstow.digest(problem_at(problem, at))
+        assert {it.buffer: it.offset for it in found.placements} == layout.offsets(at)
+        assert {use.pool: use.peak for use in found.pools} == layout.peaks(at)
+        assert found.objective[0].value == layout.lay_out(at).objective
+        assert found.solver == "stack"
+
+
+def test_fixed_offsets_are_a_plan_at_every_value() -> None:
+    problem = SymbolicProblem(
+        symbols=S,
+        buffers=[SymbolicBuffer(id="x", size="s*s"), SymbolicBuffer(id="y", size="3*s", lifetime="always")],
+    )
+    for value in (0, 1, 50, 100):
+        found = plan_at(problem, fixed_plan(problem), {"s": value})
+        assert memstow.verify(problem_at(problem, {"s": value}), found) == []
+
+
+def test_it_says_that_it_is_optimal_where_the_live_bytes_say_so() -> None:
+    problem = SymbolicProblem(
+        symbols=S,
+        buffers=[
+            SymbolicBuffer(id="x", size="s", lifetime=(0, 2)),
+            SymbolicBuffer(id="y", size="2*s", lifetime=(1, 3)),
+        ],
+    )
+    found = plan_at(problem, stack("x", "y"), {"s": 7})
+    assert (found.status, found.prover) == (Status.OPTIMAL, "live bytes")
+    assert (found.objective[0].value, found.objective[0].bound) == (21, 21)
+    empty = plan_at(problem, stack("x", "y"), {"s": 0})
+    assert (empty.status, empty.prover, empty.objective[0].value) == (Status.OPTIMAL, None, 0)
+
+
+def stack(*names: str) -> SymbolicPlan:
+    """Each above the one before."""
+    placements = [
+        OrderedPlacement(buffer=it, pool="memory", above=names[max(i - 1, 0) : i])
+        for i, it in enumerate(names)
+    ]
+    return SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[Order(placements=placements)])
+
+
+def test_a_plan_that_is_not_valid_at_a_value_is_refused_there() -> None:
+    problem = SymbolicProblem(
+        symbols=S,
+        buffers=[
+            SymbolicBuffer(id="x", size="s", lifetime=(0, 2)),
+            SymbolicBuffer(id="y", size="s - s", lifetime=(1, 3)),
+            SymbolicBuffer(id="z", size="s", lifetime=(1, 3)),
+        ],
+    )
+    above = [("x", []), ("y", ["x"]), ("z", [])]
+    plan = SymbolicPlan(
+        status=Status.FEASIBLE,
+        shapes="order",
+        orders=[Order(placements=[OrderedPlacement(buffer=b, pool="memory", above=it) for b, it in above])],
+    )
+    assert plan_at(problem, plan, {"s": 0}).status is Status.OPTIMAL
+    with pytest.raises(InputError, match=r"not valid at s=1: .*'x'.*'z'"):
+        plan_at(problem, plan, {"s": 1})
+
+
+def test_a_buffer_of_size_0_is_in_its_pool_even_where_it_is_full() -> None:
+    problem = SymbolicProblem(
+        symbols=S,
+        pools=[Pool(id="memory", capacity=100, base=8)],
+        buffers=[
+            SymbolicBuffer(id="x", size="s", lifetime=(0, 2)),
+            SymbolicBuffer(id="y", size="100 - s", lifetime=(1, 3), alignment=64),
+        ],
+    )
+    found = plan_at(problem, stack("x", "y"), {"s": 100})
+    assert [it.offset for it in found.placements] == [0, 56]
+    assert memstow.verify(problem_at(problem, {"s": 100}), found) == []
+
+
+def test_there_is_no_plan_at_a_value_without_one_at_all() -> None:
+    problem = SymbolicProblem(symbols=S, buffers=[SymbolicBuffer(id="x", size="s")])
+    plan = replace(stack("x"), status=Status.INFEASIBLE, orders=())
+    with pytest.raises(InputError, match="the status is infeasible"):
+        plan_at(problem, plan, {"s": 1})

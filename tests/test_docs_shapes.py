@@ -1,0 +1,53 @@
+"""docs/shapes.md: its examples work as they stand, and no field of the schema is missing from it."""
+
+import contextlib
+import dataclasses
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+import memstow
+from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem
+from memstow.planner.shapes.formula.nodes import FUNCTIONS
+
+PAGE = (Path(__file__).parents[1] / "docs" / "shapes.md").read_text(encoding="utf-8")
+
+
+def _document(kind: str) -> bytes:
+    (found,) = re.findall(rf"```json {kind}\n(.*?)```", PAGE, flags=re.DOTALL)
+    text: str = found
+    return text.encode()
+
+
+def test_the_example_is_a_problem() -> None:
+    problem = memstow.read_symbolic(_document("symbolic"))
+    assert memstow.read_symbolic(memstow.write_symbolic(problem)) == problem
+    for point in problem.points:
+        assert memstow.plan(memstow.problem_at(problem, point.at)).status is memstow.Status.OPTIMAL
+
+
+def test_what_is_refused_is_refused_with_these_words() -> None:
+    with pytest.raises(memstow.InputError) as raised:
+        memstow.read_symbolic(_document("symbolic refused"))
+    assert f"```text\n{raised.value}\n```" in PAGE
+
+
+def test_the_example_of_the_library_prints_what_the_page_says() -> None:
+    ((code, printed),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(code, {})
+    assert said.getvalue() == printed
+
+
+@pytest.mark.parametrize("holder", [SymbolicProblem, Symbol, Point, SymbolicBuffer])
+def test_every_field_is_on_the_page(holder: type) -> None:
+    for field in dataclasses.fields(holder):
+        assert f"`{field.name}`" in PAGE, field.name
+
+
+def test_every_function_is_on_the_page() -> None:
+    for function in FUNCTIONS:
+        assert f"`{function}(a, " in PAGE, function
