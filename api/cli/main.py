@@ -27,6 +27,7 @@ COMMANDS: Final = (
     "inspect",
     "convert",
     "tile",
+    "evaluate",
     "generate",
     "bench",
     "solvers",

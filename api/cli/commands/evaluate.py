@@ -1,0 +1,277 @@
+"""`memstow evaluate`: a plan of formulas at values of their symbols."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command, whole
+from memstow.api.cli.io.output import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
+from memstow.api.cli.io.problem_input import (
+    naming_file,
+    naming_option,
+    read_bytes_of,
+    refuse_two_stdins,
+    warn_if_terminal,
+)
+from memstow.api.cli.io.terminal import columns, draws_unicode
+from memstow.planner.show.formatting import plain
+
+if TYPE_CHECKING:
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.shapes.layout import Layout
+    from memstow.planner.shapes.sweep import Sweep
+
+# Those of `planner.shapes.sweep`, which is slow to import.
+_MOST_POINTS: Final = 1_000
+_POINTS_OF_TABLE: Final = 17
+_POINTS_OF_PICTURE: Final = 64
+_C: Final = ".h"
+_OF_VALUES: Final = ("missing_symbol", "unknown_symbol", "value_out_of_range")
+_Writer = Callable[[], bytes]
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "evaluate",
+        "lay out a plan of formulas at values of their symbols, or write the C that does",
+        details="""
+With --at the ordinary plan at these values, judged as such; with --sweep a line for each of many values:
+the peak, the least possible, and their ratio. With neither, a line for each point of the problem. A file
+that ends with .h is C that computes the offsets of every value at run time. docs/shapes.md describes it.
+
+Exit code 0: done; 2: the values are wrong, or the plan is not valid at them.""",
+        examples="""
+memstow evaluate model.json plan.json --at s=128
+memstow evaluate model.json plan.json --at s=128 --at b=1 --json > plan_128.json
+memstow evaluate model.json plan.json --sweep s --at b=1 --output peaks.svg --output peaks.csv
+memstow evaluate model.json plan.json --output net.h --prefix net
+""",
+    )
+    parser.add_argument("problem", metavar="PROBLEM", help="the problem with symbols; - reads standard input")
+    parser.add_argument("plan", metavar="PLAN", help="its plan; - reads standard input")
+    parser.add_argument(
+        "--at",
+        action="append",
+        type=_value,
+        metavar="SYMBOL=N",
+        help="the value of a symbol; may be repeated",
+    )
+    parser.add_argument("--sweep", metavar="SYMBOL", help="go through the range of this symbol")
+    parser.add_argument(
+        "--points",
+        type=whole(2, _MOST_POINTS),
+        metavar="N",
+        help=f"of --sweep: at most this many values (default: {_POINTS_OF_TABLE}; of a picture "
+        f"{_POINTS_OF_PICTURE})",
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="print the plan, or the table, as JSON")
+    output.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        metavar="FILE",
+        help="write to this file: .json or .csv the plan or the table, .svg a picture of it, .h the C; may "
+        "be repeated",
+    )
+    output.add_argument("--prefix", metavar="NAME", help="of .h: how names begin (default: plan)")
+    parser.set_defaults(run=run)
+
+
+def _value(text: str) -> tuple[str, int]:
+    name, _, number = text.rpartition("=")
+    digits = number.removeprefix("-")
+    if not name or not (digits.isascii() and digits.isdecimal()) or len(digits) > 19:
+        message = f"{text!r} is not a symbol and its value: write for example s=128"
+        raise argparse.ArgumentTypeError(message)
+    return name, int(number)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the problem and the plan, and write what was asked for."""
+    refuse_two_stdins(args.problem, args.plan)
+    _check_outputs(args)
+    values = _values(args)
+    for path in (args.problem, args.plan):
+        warn_if_terminal(path)
+    problem, plan = _read(args)
+    from memstow.planner.shapes.layout import Layout
+
+    with naming_file(args.plan):
+        layout = Layout(problem, plan)
+    writers = _at_one(layout, values) if args.at and args.sweep is None else _at_many(args, layout, values)
+    made = [(writers[suffix_of(path)](), path) for path in args.output or () if suffix_of(path) != _C]
+    made += [(_c(args, problem, plan), path) for path in args.output or () if suffix_of(path) == _C]
+    only_c = args.output and all(suffix_of(path) == _C for path in args.output)
+    shown = None
+    if args.json or args.at or args.sweep is not None or not only_c:
+        shown = writers[".json" if args.json else ""]()
+    for content, path in made:
+        write_out(content, path)
+    if shown is not None:
+        to_stdout(shown)
+    return Exit.DONE
+
+
+def _at_one(layout: "Layout", values: Mapping[str, int]) -> dict[str, _Writer]:
+    """The outputs of the ordinary plan at these values, by suffix; without one what is printed."""
+    from memstow.planner import formats
+    from memstow.planner.shapes.plan_at import plan_of_layout
+
+    with _naming_values():
+        problem, plan = plan_of_layout(layout, values)
+
+    def text() -> bytes:
+        from memstow.planner.show.report import plan_report
+        from memstow.planner.show.text_picture import ASCII, UNICODE
+
+        glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
+        return _encoded(plan_report(problem, plan, columns(sys.stdout), glyphs))
+
+    def picture() -> bytes:
+        from memstow.planner.show.svg_picture import svg
+
+        return svg(problem, plan).encode()
+
+    return {
+        "": text,
+        ".json": lambda: formats.write_plan(problem, plan, "json"),
+        ".csv": lambda: formats.write_plan(problem, plan, "csv"),
+        ".svg": picture,
+    }
+
+
+def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, int]) -> dict[str, _Writer]:
+    """The outputs of a sweep, or of the points of the problem, by suffix."""
+    from memstow.planner.shapes.sweep import as_csv, as_data, sweep, sweep_points
+
+    def found(points: int) -> "Sweep":
+        if args.sweep is None:
+            return sweep_points(layout)
+        with naming_option("sweep", "--sweep"), _naming_values():
+            return sweep(layout, args.sweep, values, args.points or points)
+
+    def text() -> bytes:
+        from memstow.planner.show.sweep_table import sweep_table
+
+        return _encoded(sweep_table(found(_POINTS_OF_TABLE)))
+
+    def as_json() -> bytes:
+        import json
+
+        return (json.dumps(as_data(found(_POINTS_OF_TABLE)), indent=2) + "\n").encode()
+
+    def picture() -> bytes:
+        if args.sweep is None:
+            message = "a picture is of one plan or of a sweep; give --at for every symbol, or --sweep"
+            raise _error("no_picture", "--output", message)
+        from memstow.planner.show.sweep_picture import sweep_svg
+
+        return sweep_svg(found(_POINTS_OF_PICTURE)).encode()
+
+    return {
+        "": text,
+        ".json": as_json,
+        ".csv": lambda: as_csv(found(_POINTS_OF_TABLE)),
+        ".svg": picture,
+    }
+
+
+@contextmanager
+def _naming_values() -> Iterator[None]:
+    """Put the option in the place of the symbols that issues are about."""
+    from dataclasses import replace
+
+    from memstow.planner.model.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            replace(it, path="--at") if it.path == "at" or it.code in _OF_VALUES else it
+            for it in error.issues
+        ) from None
+
+
+def _c(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> bytes:
+    from memstow.planner.exports.naming import DEFAULT_PREFIX
+    from memstow.planner.shapes.as_c import write_symbolic_c
+
+    return write_symbolic_c(problem, plan, args.prefix or DEFAULT_PREFIX)
+
+
+def _encoded(text: str) -> bytes:
+    return f"{text}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace")
+
+
+def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
+    from memstow.planner.reading.json_text import parse_json
+    from memstow.planner.shapes.reading import (
+        is_symbolic,
+        is_symbolic_plan,
+        parse_symbolic,
+        parse_symbolic_plan,
+    )
+
+    raw = parse_json(read_bytes_of(args.problem))
+    with naming_file(args.problem):
+        if not is_symbolic(raw):
+            message = (
+                "this has no `symbols`: its sizes are numbers, and there is one plan, which is made already"
+            )
+            raise _error("not_symbolic", "$", message)
+        problem = parse_symbolic(raw)
+    raw = parse_json(read_bytes_of(args.plan))
+    with naming_file(args.plan):
+        if not is_symbolic_plan(raw):
+            message = "this is no plan of a problem with symbols, which says its `shapes`"
+            raise _error("not_symbolic", "$", message)
+        plan = parse_symbolic_plan(raw)
+        _require_same_problem(problem, plan)
+    return problem, plan
+
+
+def _require_same_problem(problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
+    from memstow.planner.model.symbolic_digest import digest_symbolic
+
+    if plan.digest is not None and plan.digest != digest_symbolic(problem):
+        message = "the plan is for another problem, which its digest says; solve this one"
+        raise _error("other_problem", "digest", message)
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Report outputs that are impossible before any work."""
+    suffixes = [suffix_of(path) for path in args.output or ()]
+    for path, suffix in zip(args.output or (), suffixes, strict=True):
+        if path == STDOUT or suffix not in (".json", ".csv", ".svg", _C):
+            message = "use a name that ends with .json, .csv, .svg or .h; --json prints"
+            raise _error("unknown_suffix", plain(path), message)
+    refuse_unwritable(*(args.output or ()))
+    real_paths = [os.path.realpath(it) for it in (*(args.output or ()), args.problem, args.plan)]
+    if len(set(real_paths)) < len(real_paths) and args.problem != args.plan:
+        message = "two outputs, or an output and an input, cannot be the same file; choose another name"
+        raise _error("one_file_twice", "--output", message)
+    if args.prefix is not None and _C not in suffixes:
+        raise _error("unused_option", "--prefix", "it is for C, and no output ends with .h; leave it out")
+    if args.points is not None and args.sweep is None:
+        raise _error("unused_option", "--points", "it is for --sweep; leave it out")
+
+
+def _values(args: argparse.Namespace) -> dict[str, int]:
+    given: list[tuple[str, int]] = args.at or []
+    if len(dict(given)) < len(given):
+        raise _error("repeated", "--at", "a symbol has two values; give each one")
+    return dict(given)
+
+
+def _error(code: str, path: str, message: str) -> "InputError":
+    from memstow.planner.model.errors import InputError
+
+    return InputError.single(code, path, message)

@@ -1,0 +1,161 @@
+"""The peak of a plan against the least possible, at many values."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.objective import terms_of
+from memstow.planner.model.plan import Explanation
+from memstow.planner.model.problem import Problem
+from memstow.planner.model.suggestion import closest_match
+from memstow.planner.model.symbolic import Symbol
+from memstow.planner.model.symbolic_points import count_of, points_of
+from memstow.planner.reading.printable import printable
+from memstow.planner.reduce import reduce
+from memstow.planner.shapes.at_point import problem_at
+from memstow.planner.shapes.layout import Layout
+from memstow.planner.solve.bounds import Bounds
+
+MOST_POINTS: Final = 1_000
+POINTS: Final = 17
+_WIDE: Final = 16
+"""A range whose ends are so many times apart is gone through by factors, not by steps."""
+_NO_FIT: Final = "does_not_fit"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """What the plan needs at one value."""
+
+    at: Mapping[str, int]
+    peak: int | None
+    """The objective; None: the plan does not fit here."""
+    least: int
+    """No layout for this value alone has less: by the live bytes, or as the plan says of a point."""
+    order: int | None
+    """The index of the order that is used, where the plan has several."""
+
+    @property
+    def ratio(self) -> float | None:
+        """The peak over the least; None where there is no such number."""
+        if self.peak is None or (self.peak and not self.least):
+            return None
+        return self.peak / self.least if self.peak else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The points, in order, and the symbol along which they are; None: the points of the problem."""
+
+    name: str | None
+    term: str
+    symbol: Symbol | None
+    fixed: Mapping[str, int]
+    """The values of the other symbols."""
+    points: Sequence[SweepPoint]
+
+    @property
+    def worst(self) -> SweepPoint | None:
+        """The first point with the largest ratio."""
+        known = [point for point in self.points if point.ratio is not None]
+        return max(known, key=lambda point: point.ratio or 0.0, default=None)
+
+
+def sweep(layout: Layout, symbol: str, others: Mapping[str, int], points: int = POINTS) -> Sweep:
+    """The points along one symbol, the others having these values; an InputError if one has none."""
+    swept = _symbol(layout, symbol)
+    if symbol in others:
+        message = f"{printable(symbol, 64)!r} has a value, and is to take all of its values; leave out one"
+        raise InputError.single("two_values", "at", message)
+    rows = [{**others, symbol: value} for value in spread(swept, points)]
+    return _sweep(layout, swept, dict(others), rows)
+
+
+def sweep_points(layout: Layout) -> Sweep:
+    """The points of the problem."""
+    return _sweep(layout, None, {}, [point.at for point in points_of(layout.problem)])
+
+
+def spread(symbol: Symbol, points: int) -> list[int]:
+    """At most so many values of the symbol from its least to its largest: evenly, or by equal factors."""
+    last = count_of(symbol) - 1
+    if last < points:
+        return [symbol.min + index * symbol.step for index in range(last + 1)]
+    inner = points - 2
+    low = max(symbol.min, 1)
+    if symbol.min >= 0 and symbol.max // low >= _WIDE:
+        begin = 0 if symbol.min == 0 else 1
+        factor = (symbol.max / low) ** (1 / max(inner + begin, 1))
+        wanted = [round(low * factor**power) for power in range(begin, begin + inner)]
+    else:
+        wanted = [symbol.min + last * index // (inner + 1) * symbol.step for index in range(1, inner + 1)]
+    indices = (min(max((value - symbol.min) // symbol.step, 0), last) for value in wanted)
+    return [symbol.min + index * symbol.step for index in sorted({0, last, *indices})]
+
+
+def as_data(found: Sweep) -> dict[str, object]:
+    """The sweep as JSON holds it."""
+    return {
+        "term": found.term,
+        "symbol": None if found.symbol is None else found.symbol.id,
+        "points": [
+            {"at": dict(it.at), "peak": it.peak, "least": it.least, "ratio": it.ratio, "order": it.order}
+            for it in found.points
+        ],
+    }
+
+
+def as_csv(found: Sweep) -> bytes:
+    """The sweep as a table: a column for each symbol, then peak, least, ratio and the order."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    names = list(found.points[0].at) if found.points else []
+    writer.writerow([*names, "peak", "least", "ratio", "order"])
+    for it in found.points:
+        cells = (it.peak, it.least, None if it.ratio is None else f"{it.ratio:.6f}", it.order)
+        writer.writerow([*it.at.values(), *("" if cell is None else cell for cell in cells)])
+    return file.getvalue().encode()
+
+
+def _symbol(layout: Layout, name: str) -> Symbol:
+    symbols = {symbol.id: symbol for symbol in layout.problem.symbols}
+    if name not in symbols:
+        close = closest_match(name, symbols)
+        meant = f"the symbols are {', '.join(symbols)}" if close is None else f"did you mean {close!r}?"
+        message = f"there is no symbol {printable(name, 64)!r}; {meant}"
+        raise InputError.single("no_symbol", "sweep", message)
+    return symbols[name]
+
+
+def _sweep(
+    layout: Layout, symbol: Symbol | None, fixed: Mapping[str, int], rows: Sequence[Mapping[str, int]]
+) -> Sweep:
+    said = {frozenset(it.at.items()): it.least for it in layout.plan.points}
+    points = tuple(_point(layout, at, said.get(frozenset(at.items()), 0)) for at in rows)
+    return Sweep(layout.problem.name, layout.problem.objective[0], symbol, fixed, points)
+
+
+def _point(layout: Layout, at: Mapping[str, int], said: int) -> SweepPoint:
+    least = _least(problem_at(layout.problem, at))
+    try:
+        found = layout.lay_out(at)
+    except InputError as error:
+        if error.issues[0].code != _NO_FIT:
+            raise
+        return SweepPoint(at, None, least, None)
+    order = found.order if len(layout.placers) > 1 else None
+    # What a plan says is at most its peak, or it is not so.
+    best = said if least < said <= found.objective else least
+    return SweepPoint(at, found.objective, best, order)
+
+
+def _least(problem: Problem) -> int:
+    """The bound of the live bytes; where nothing fits, that in pools without an end."""
+    for tried in (problem, replace(problem, pools=tuple(replace(it, capacity=None) for it in problem.pools))):
+        reduction = reduce(tried)
+        if not isinstance(reduction, Explanation):
+            return Bounds(reduction).of_term(terms_of(tried)[0]).value
+    return 0

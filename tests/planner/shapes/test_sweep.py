@@ -1,0 +1,162 @@
+"""The peak against the least possible at many values: which values, what rows say, and how it is shown."""
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import Pool
+from memstow.planner.model.symbolic import (
+    Order,
+    OrderedPlacement,
+    Point,
+    PointPeak,
+    Symbol,
+    SymbolicBuffer,
+    SymbolicPlan,
+    SymbolicProblem,
+)
+from memstow.planner.shapes.layout import Layout
+from memstow.planner.shapes.sweep import as_csv, as_data, spread, sweep, sweep_points
+from memstow.planner.show.sweep_picture import sweep_svg
+from memstow.planner.show.sweep_table import sweep_table
+
+
+def problem(capacity: int | None = None) -> SymbolicProblem:
+    """x and y live together, and y and z; x and z need not be apart."""
+    return SymbolicProblem(
+        name="three <of> them",
+        symbols=[Symbol(id="s", min=1, max=64), Symbol(id="b", min=1, max=4)],
+        points=[Point(at={"s": 8, "b": 1}), Point(at={"s": 2, "b": 4})],
+        pools=[Pool(id="memory", capacity=capacity)],
+        buffers=[
+            SymbolicBuffer(id="x", size="s*b", lifetime=(0, 2)),
+            SymbolicBuffer(id="y", size=16, lifetime=(1, 4)),
+            SymbolicBuffer(id="z", size="b", lifetime=(3, 5)),
+        ],
+    )
+
+
+def order(**above: list[str]) -> Order:
+    return Order(
+        placements=[
+            OrderedPlacement(buffer=it, pool="memory", above=above.get(it, [])) for it in ("x", "y", "z")
+        ]
+    )
+
+
+STACK = order(y=["x"], z=["y"])
+GOOD = order(x=["y"], z=["y"])
+
+
+def plan(*orders: Order, points: tuple[PointPeak, ...] = ()) -> SymbolicPlan:
+    made = SymbolicPlan(status=Status.FEASIBLE, shapes="pieces", orders=orders, points=points)
+    return made if len(orders) > 1 else replace(made, shapes="order")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "points", "values"),
+    [
+        (Symbol(id="s", min=3, max=9, step=2), 8, [3, 5, 7, 9]),
+        (Symbol(id="s", min=5, max=5), 8, [5]),
+        (Symbol(id="s", min=1, max=1024), 6, [1, 4, 16, 64, 256, 1024]),
+        (Symbol(id="s", min=0, max=1024), 6, [0, 1, 6, 32, 181, 1024]),
+        (Symbol(id="s", min=100, max=200), 5, [100, 125, 150, 175, 200]),
+        (Symbol(id="s", min=-100, max=100, step=10), 3, [-100, 0, 100]),
+        (Symbol(id="s", min=1, max=1024), 2, [1, 1024]),
+    ],
+)
+def test_values_are_spread_over_the_range(symbol: Symbol, points: int, values: list[int]) -> None:
+    assert spread(symbol, points) == values
+
+
+@pytest.mark.parametrize("most", [(1 << 62), (1 << 62) - 1, 1000])
+@pytest.mark.parametrize("step", [1, 3, 1 << 40])
+def test_all_values_are_such_that_the_symbol_takes(most: int, step: int) -> None:
+    for least in (-(1 << 62), -5, 0, 1, 900):
+        symbol = Symbol(id="s", min=least, max=most, step=step)
+        found = spread(symbol, 40)
+        assert found == sorted(set(found))
+        assert all(least <= it <= most and (it - least) % step == 0 for it in found)
+        assert found[0] == least
+        assert found[-1] > most - step
+        assert len(found) <= 40
+
+
+def test_rows_have_peak_least_and_ratio() -> None:
+    found = sweep(Layout(problem(), plan(STACK)), "s", {"b": 2}, 3)
+    assert [(it.at, it.peak, it.least) for it in found.points] == [
+        ({"b": 2, "s": 1}, 20, 18),
+        ({"b": 2, "s": 8}, 34, 32),
+        ({"b": 2, "s": 64}, 146, 144),
+    ]
+    worst = found.worst
+    assert worst is not None
+    assert (worst.at["s"], worst.ratio) == (1, 20 / 18)
+    text = sweep_table(found)
+    assert text.startswith("at b=2\n\n s  peak  least  ratio\n 1    20     18  1.111\n")
+    assert text.endswith("largest ratio 1.111 at b=2, s=1")
+    assert as_csv(found).decode().splitlines()[:2] == ["b,s,peak,least,ratio,order", "2,1,20,18,1.111111,"]
+
+
+def test_the_points_of_the_problem_and_which_order_is_used() -> None:
+    found = sweep_points(Layout(problem(), plan(STACK, GOOD)))
+    assert [(it.at, it.peak, it.least, it.order) for it in found.points] == [
+        ({"s": 8, "b": 1}, 24, 24, 1),
+        ({"s": 2, "b": 4}, 24, 24, 1),
+    ]
+    assert "order" in sweep_table(found)
+    assert as_data(found)["points"][0] == {  # type: ignore[index]
+        "at": {"s": 8, "b": 1},
+        "peak": 24,
+        "least": 24,
+        "ratio": 1.0,
+        "order": 1,
+    }
+
+
+def test_a_least_of_the_plan_counts_where_it_is_larger_and_can_be_so() -> None:
+    said = [
+        PointPeak(at={"s": 8, "b": 1}, peak=25, least=25),
+        PointPeak(at={"s": 2, "b": 4}, peak=99, least=98),
+    ]
+    found = sweep_points(Layout(problem(), plan(STACK, points=tuple(said))))
+    assert [(it.peak, it.least) for it in found.points] == [(25, 25), (28, 24)]
+
+
+def test_values_at_which_it_does_not_fit_are_told() -> None:
+    found = sweep(Layout(problem(capacity=50), plan(STACK)), "s", {"b": 1}, 7)
+    assert found.points[-1].peak is None
+    assert "64  does not fit" in sweep_table(found)
+    assert "does not fit at 1 of 7 values" in sweep_table(found)
+    assert as_csv(found).decode().splitlines()[-1] == "1,64,,80,,"
+    assert 'class="misfit"' in sweep_svg(found)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "others", "code"),
+    [("t", {}, "no_symbol"), ("s", {"s": 1}, "two_values"), ("s", {}, "missing_symbol")],
+)
+def test_what_cannot_be_swept_is_told(symbol: str, others: dict[str, int], code: str) -> None:
+    with pytest.raises(InputError) as caught:
+        sweep(Layout(problem(), plan(STACK)), symbol, others)
+    assert caught.value.issues[0].code == code
+
+
+@pytest.mark.parametrize("points", [2, 3, 64, 500])
+def test_the_picture_has_its_lines_and_says_its_figures(points: int) -> None:
+    found = sweep(Layout(problem(), plan(STACK, GOOD)), "s", {"b": 1}, points)
+    root = ElementTree.fromstring(sweep_svg(found))
+    kinds = [it.get("class") for it in root.iter()]
+    assert {"peak", "least", "ratio", "met"} <= set(kinds)
+    assert "s=64, 80" in "".join(root.itertext()).replace("b=1, s=64: ", "s=64, ")
+    assert "three <of> them" in "".join(root.itertext())
+
+
+def test_nothing_to_minimise_has_a_picture_all_the_same() -> None:
+    empty = SymbolicProblem(symbols=[Symbol(id="s", min=3, max=3)], buffers=[])
+    found = sweep(Layout(empty, plan(Order(placements=[]))), "s", {})
+    assert [(it.peak, it.least, it.ratio) for it in found.points] == [(0, 0, 1.0)]
+    ElementTree.fromstring(sweep_svg(found))
