@@ -105,10 +105,15 @@ def _dimensions(args: argparse.Namespace) -> dict[str, int]:
 
 def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     """Read the problem or the graph, and change it as the arguments say."""
+    return document_in(read_bytes_of(path), path, args)
+
+
+def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | Graph":
+    """The problem or the graph in the bytes of this file, changed as the arguments say."""
     from memstow.planner import formats
     from memstow.planner.model.problem import Problem
 
-    data = _with_live_ranges(path, read_bytes_of(path))
+    data = _with_live_ranges(path, data)
     with naming_file(path):
         document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))
     if not isinstance(document, Problem):
