@@ -21,7 +21,7 @@ from memstow.planner.shapes.formula import FormulaValueError, Node, evaluate, na
 from memstow.planner.shapes.layout import placers_of
 from memstow.planner.shapes.offsets import ConstantOffsets, StackedOffsets
 from memstow.planner.shapes.sizes import sizes_of
-from memstow.planner.shapes.units import room_of
+from memstow.planner.shapes.units import reserved_above
 
 _A_LINE: Final = 100
 _NO_PIN: Final = "UINT64_MAX"
@@ -118,13 +118,19 @@ class _Header:
         """What computes the offsets from the sizes: `@n_place`."""
         first = self._placers[0]
         pools = self._problem.pools
+        yield _array("const uint64_t @n_ends[]", (_unsigned(end_of(pool)) for pool in pools))
+        ranges = [(pool, *it) for pool, one in enumerate(pools) for it in reserved_above(one)]
+        if ranges:
+            yield c_text.RANGES
+            cells = (f"{{{_unsigned(begin)}, {_unsigned(end)}, {pool}}}" for pool, begin, end in ranges)
+            yield _array("const @n_range @n_reserved[]", cells)
+            yield c_text.ON_RESERVED.replace("@COUNT", str(len(ranges)))
+        refuses = c_text.IF_ON_RESERVED if ranges else ""
         if isinstance(first, ConstantOffsets):
-            yield _array("const uint64_t @n_ends[]", (_unsigned(end_of(pool)) for pool in pools))
             yield _array("const uint64_t @n_fixed[]", map(_unsigned, first.offsets))
             yield _array("const @n_word @n_pool_of[]", map(str, first.pool_of))
-            yield c_text.FIXED
+            yield c_text.FIXED.replace("@RESERVED", refuses.replace("@POOL", "@n_pool_of[i]"))
             return
-        yield _array("const uint64_t @n_ends[]", (_unsigned(room_of(pool).end) for pool in pools))
         tables = OrderTables([it.units for it in self._placers if isinstance(it, StackedOffsets)])
         kinds = (
             f"{{{floor}u, {modulus}u, {residue}u, {_NO_PIN if pin is None else f'{pin}u'}, {pool}}}"
@@ -139,7 +145,7 @@ class _Header:
         orders = (f"@n_order_{number}" for number in range(len(tables.rows)))
         yield _array("const @n_word *const @n_orders[]", orders)
         yield _array("const @n_word @n_units[]", map(str, tables.units))
-        yield c_text.STACKED
+        yield c_text.STACKED.replace("@RESERVED", refuses.replace("@POOL", "kind->pool"))
 
     def _offsets(self) -> str:
         if len(self._placers) == 1:
