@@ -9,8 +9,9 @@ from typing import Final
 
 from memstow.planner.exports.identifiers import identifiers, in_comment
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.objective import Kind, parse_term
+from memstow.planner.model.plan import PLANNED, Status
 from memstow.planner.model.problem import LIMIT, end_of
 from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem
 from memstow.planner.shapes import c_text
@@ -22,17 +23,32 @@ from memstow.planner.shapes.layout import placers_of
 from memstow.planner.shapes.offsets import ConstantOffsets, StackedOffsets
 from memstow.planner.shapes.sizes import sizes_of
 from memstow.planner.shapes.units import reserved_above
+from memstow.planner.verify.shapes import judge_symbolic
 
 _A_LINE: Final = 100
+_MOST_REPORTED: Final = 20
 _NO_PIN: Final = "UINT64_MAX"
 
 
 def write_symbolic_c(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str = DEFAULT_PREFIX) -> bytes:
-    """The header; its names begin with the prefix. An InputError for a plan that places not every buffer."""
-    naming = Naming(prefix)
-    check_words(naming)
+    """The header; its names begin with the prefix. An InputError if the plan is not valid at every value."""
+    check_words(Naming(prefix))
     if not problem.buffers:
         raise InputError.single("no_buffers", "buffers", "the problem has no buffers, so there is no layout")
+    if plan.status in PLANNED:
+        # What else it claims, of bounds for example, makes no difference to a program.
+        bare = SymbolicPlan(
+            status=Status.FEASIBLE, shapes=plan.shapes, placements=plan.placements, orders=plan.orders
+        )
+        found = judge_symbolic(problem, bare).violations
+        if found:
+            raise InputError(Issue(str(it.code), "plan", it.message) for it in found[:_MOST_REPORTED])
+    return header_of(problem, plan, prefix)
+
+
+def header_of(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str) -> bytes:
+    """The header of a plan that nobody has judged: where it does not fit, it says so at run time."""
+    naming = Naming(prefix)
     text = "\n".join(_Header(problem, plan).parts())
     return text.replace("@N", naming.macro).replace("@n", naming.symbol).encode("ascii")
 
