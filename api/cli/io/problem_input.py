@@ -35,6 +35,33 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
         choices=(*READABLE, *READ_ONLY, *OF_GRAPHS),
         help="format of the problem (default: detected from its content)",
     )
+    parser.add_argument(
+        "--at",
+        action="append",
+        type=symbol_value,
+        metavar="SYMBOL=N",
+        help="of a problem with symbols: the problem at this value; may be repeated",
+    )
+
+
+def symbol_value(text: str) -> tuple[str, int]:
+    """A symbol and its value, as in s=128."""
+    name, _, number = text.rpartition("=")
+    digits = number.removeprefix("-")
+    if not name or not (digits.isascii() and digits.isdecimal()) or len(digits) > 19:
+        message = f"{text!r} is not a symbol and its value: write for example s=128"
+        raise argparse.ArgumentTypeError(message)
+    return name, int(number)
+
+
+def values_of(args: argparse.Namespace) -> dict[str, int]:
+    """The values of symbols."""
+    given: list[tuple[str, int]] = args.at or []
+    if len(dict(given)) < len(given):
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("repeated", "--at", "a symbol has two values; give each one")
+    return dict(given)
 
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
@@ -105,14 +132,36 @@ def _dimensions(args: argparse.Namespace) -> dict[str, int]:
 
 def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     """Read the problem or the graph, and change it as the arguments say."""
+    return document_of(read_bytes_of(path), path, args)
+
+
+def document_of(data: bytes, path: str, args: argparse.Namespace) -> "Problem | Graph":
+    """The same of bytes that are read already."""
     from memstow.planner import formats
     from memstow.planner.model.problem import Problem
 
-    data = _with_live_ranges(path, read_bytes_of(path))
+    data = _with_live_ranges(path, data)
+    if args.at:
+        return _changed_problem(_at_values(data, path, args), args)
     with naming_file(path):
         document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))
     if not isinstance(document, Problem):
         return _changed_graph(document, path, args)
+    return _changed_problem(document, args)
+
+
+def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
+    """A problem with symbols as the ordinary one at these values."""
+    from memstow.planner.shapes.at_point import problem_at
+    from memstow.planner.shapes.reading import read_symbolic
+
+    with naming_file(path):
+        problem = read_symbolic(data)
+    with naming_option("at", "--at"):
+        return problem_at(problem, values_of(args))
+
+
+def _changed_problem(document: "Problem", args: argparse.Namespace) -> "Problem":
     for option, given in (
         ("--order", args.order is not None),
         ("--in-place", args.in_place),

@@ -11,7 +11,7 @@ from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.events import Listener, Phase
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Explanation, Status
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.symbolic import (
     MOST_ORDERS,
     Order,
@@ -157,7 +157,7 @@ class _Run:
         )
         misfit = None if all(it.fits for it in pieces) else why_not(self._problem, made, points)
         if misfit is None:
-            return _Made(made, prove and whole.proven)
+            return _Made(made, prove and whole.proven and pieces[0].peaks == best.peaks)
         status = Status.INFEASIBLE if any(it.nothing for it in points) else Status.UNKNOWN
         return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
 
@@ -165,7 +165,11 @@ class _Run:
         """What an order needs at each point, whatever the capacities."""
         plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=(order,))
         layout = Layout(without_capacities(self._problem), plan)
-        return [layout.lay_out(it.at).objective for it in points]
+        try:
+            return [layout.lay_out(it.at).objective for it in points]
+        except InputError:
+            # Something is above a pin: no order to use.
+            return [LIMIT] * len(points)
 
     def _sets(
         self, largest: Problem, points: Sequence[PointPlan], sizes: Sequence[Sequence[int]]
@@ -208,7 +212,7 @@ class _Run:
             ),
             worst=worst,
             bound=bound,
-            prover=SOLVER if proven else None,
+            prover=SOLVER if proven and worst is not None else None,
         )
 
     def _stamped(self, plan: SymbolicPlan) -> SymbolicPlan:

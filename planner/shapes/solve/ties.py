@@ -5,7 +5,7 @@ What shares becomes a rigid group, as if the problem had said so.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -97,32 +97,30 @@ class _Tying:
         return frozenset(found)
 
     def _may_meet(self, source: int, output: int) -> bool:
-        """Whether the groups of both can be one: the same pools, no two pins, and nobody on somebody else."""
+        """Whether the groups of both can be one, with nobody on somebody else."""
         ours, at = self.distances.find(source)
         theirs, there = self.distances.find(output)
         if ours == theirs:
             return at == there
-        one, two = self.buffers[source], self.buffers[output]
-        everybody = (*self.members[ours], *self.members[theirs])
-        if one.pools != two.pools or any(self.buffers[it].pool is not None for it in everybody):
+        first = {it: self.distances.find(it)[1] - at for it in self.members[ours]}
+        second = {it: self.distances.find(it)[1] - there for it in self.members[theirs]}
+        if len(self._pinned_starts(first | second)) > 1:
             return False
-        return not any(
-            self._on(
-                first, self.distances.find(first)[1] - at, second, self.distances.find(second)[1] - there
-            )
-            for first in self.members[ours]
-            for second in self.members[theirs]
-        )
+        return not any(self._on(a, first[a], b, second[b]) for a in first for b in second)
+
+    def _pinned_starts(self, members: Mapping[int, int]) -> set[int]:
+        """Where the group begins, as its pinned members say."""
+        pins = ((self.buffers[it].offset, at) for it, at in members.items())
+        return {pin - at for pin, at in pins if pin is not None}
 
     def _on(self, first: int, at: int, second: int, there: int) -> bool:
         """Whether two buffers that must be apart would not be."""
         one, two = self.buffers[first], self.buffers[second]
         pair = frozenset((one.id, two.id))
-        if pair not in self.apart:
-            if pair in self.exclusive or (pair in self.in_place and at == there):
-                return False
-            if not live_together(one, two):
-                return False
+        if pair in self.in_place and at == there:
+            return False
+        if pair not in self.apart and (pair in self.exclusive or not live_together(one, two)):
+            return False
         low, high = (one, two) if at <= there else (two, one)
         return low.size > 0 and high.size > 0 and abs(at - there) < low.size
 

@@ -102,7 +102,7 @@ def _check_worst(
         _check_status(plan, findings)
         return
     worst = _largest_ratio([(point.peak, point.least) for point, _ in counted])
-    holds = plan.worst is not None and plan.worst == worst
+    holds = plan.worst == worst
     if not holds:
         if worst is None:
             text = "there is no largest ratio: nothing is needed at the least where the plan needs something"
