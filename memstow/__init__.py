@@ -91,10 +91,21 @@ if TYPE_CHECKING:
         SymbolicProblem as SymbolicProblem,
     )
     from memstow.planner.model.symbolic_digest import digest_symbolic as digest_symbolic
+    from memstow.planner.model.symbolic_graph import (
+        SymbolicGraph as SymbolicGraph,
+        SymbolicOperator as SymbolicOperator,
+        SymbolicTemporary as SymbolicTemporary,
+        SymbolicTensor as SymbolicTensor,
+    )
     from memstow.planner.model.target import Target as Target
     from memstow.planner.model.tiling import Tiling as Tiling, TilingOptions as TilingOptions
     from memstow.planner.place.places import Places as Places, place as place
     from memstow.planner.shapes.at_point import largest_problem as largest_problem, problem_at as problem_at
+    from memstow.planner.shapes.graphs.lowering import lower_symbolic as lower_symbolic
+    from memstow.planner.shapes.graphs.reading import (
+        read_symbolic_graph as read_symbolic_graph,
+        write_symbolic_graph as write_symbolic_graph,
+    )
     from memstow.planner.shapes.reading import (
         read_symbolic as read_symbolic,
         read_symbolic_plan as read_symbolic_plan,
@@ -198,6 +209,14 @@ _HOMES: Final = {
         "SymbolicProblem",
     ),
     "memstow.planner.model.symbolic_digest": ("digest_symbolic",),
+    "memstow.planner.model.symbolic_graph": (
+        "SymbolicGraph",
+        "SymbolicOperator",
+        "SymbolicTemporary",
+        "SymbolicTensor",
+    ),
+    "memstow.planner.shapes.graphs.lowering": ("lower_symbolic",),
+    "memstow.planner.shapes.graphs.reading": ("read_symbolic_graph", "write_symbolic_graph"),
     "memstow.planner.shapes.at_point": ("largest_problem", "problem_at"),
     "memstow.planner.shapes.reading": (
         "read_symbolic",
