@@ -88,14 +88,14 @@ def run(args: argparse.Namespace) -> int:
     refuse_odd_locks(args)
     check_results(args)
     warn_if_terminal(args.file)
-    data = read_bytes_of(args.file)
-    if may_be_symbolic(data) and not args.at:
-        symbolic = symbolic_of(data, args.file)
+    given = read_bytes_of(args.file)
+    if may_be_symbolic(given) and not args.at:
+        symbolic = symbolic_of(given, args.file)
         if symbolic is not None:
             check_symbolic(args)
             return solve_symbolic(args, symbolic)
     refuse_shapes(args)
-    document = document_of(data, args.file, args)
+    document = document_of(given, args.file, args)
     listed = problem_of(document)
     check_names(args, document)
     model = read_model(args, document)

@@ -113,7 +113,8 @@ def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     from memstow.api.cli.io.interruptible import Interruptible
     from memstow.planner.shapes.solve.plan import plan_symbolic
 
-    kind, pieces = args.shapes or ("order", 1)
+    chosen: tuple[Shapes, int] | None = args.shapes
+    kind, pieces = chosen or ("order", 1)
     options = _options(args)
 
     def work(cancel: threading.Event) -> "SymbolicPlan":
