@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import memstow
+from memstow.api.cli.main import main
 from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem
 from memstow.planner.model.symbolic_graph import SymbolicGraph
 from memstow.planner.shapes.formula.nodes import FUNCTIONS
@@ -44,12 +45,24 @@ def test_what_is_refused_is_refused_with_these_words() -> None:
     assert f"```text\n{raised.value}\n```" in PAGE
 
 
-def test_the_example_of_the_library_prints_what_the_page_says() -> None:
-    ((code, printed),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        exec(code, {})
-    assert said.getvalue() == printed
+def test_the_examples_of_the_library_print_what_the_page_says() -> None:
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(examples) >= 2
+    for code, printed in examples:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(code, {})
+        assert said.getvalue() == printed
+
+
+def test_the_commands_about_plans_do_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("attention.json").write_bytes(_document("symbolic"))
+    (console,) = re.findall(r"## Plans\n\n```console\n(.*?)```", PAGE, flags=re.DOTALL)
+    for line in console.splitlines():
+        assert main(line.removeprefix("$ memstow ").split()) == 0, line
 
 
 @pytest.mark.parametrize("holder", [SymbolicProblem, SymbolicGraph, Symbol, Point, SymbolicBuffer])
