@@ -21,6 +21,7 @@ from memstow.planner.graph.costs import operator_costs, with_cost_unit
 from memstow.planner.graph.recompute.points import peak_of
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripes.front import order_front
+from memstow.planner.graph.units import unit_of
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import PLANNED, Plan, Schedule, Status
@@ -103,7 +104,8 @@ class _Run:
         operators = self._graph.operators
         schedule = Schedule(order=tuple(operators[it].id for it in order))
         plain = with_chosen(self._graph, ())
-        return Candidate(peak_of(plain, schedule, self._pool), sum(operator_costs(self._graph)), schedule)
+        size = peak_of(plain, schedule, self._pool, unit_of(plain))
+        return Candidate(size, sum(operator_costs(self._graph)), schedule)
 
     def _in_order(self, order: Sequence[int], share: float, first: bool) -> Iterable[Candidate]:
         """Ways to run one order, and orders next to it."""

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstow.planner.graph.arrays import in_place_triples, phase_bytes
-from memstow.planner.graph.storages import Storage, resident_bytes, storages
+from memstow.planner.graph.arrays import in_place_triples
+from memstow.planner.graph.storages import Storage, storages
+from memstow.planner.graph.units import Load, loads, resident_load, temporary_height, whole
 from memstow.planner.model.graph import Graph
 
 # With more pairs in one operator that share inputs or outputs, a good set of them counts, not the best.
@@ -25,28 +26,31 @@ class Step:
     """What it saves in place."""
 
 
-def steps(graph: Graph, order: Sequence[int]) -> list[Step]:
-    """The operators of an order and what each of them needs."""
+def steps(graph: Graph, order: Sequence[int], unit: int = 1) -> list[Step]:
+    """The operators of an order and what each of them needs.
+
+    With a unit: at least that, where all that is planned begins at multiples of it.
+    """
     stored = storages(graph)
     position = {operator: at for at, operator in enumerate(order)}
-    changes = [0] * (len(order) + 1)
     lives = [_life(storage, position, len(order)) for storage in stored]
-    for storage, (begin, end) in zip(stored, lives, strict=True):
-        if begin < end:
-            changes[begin] += storage.size
-            changes[end] -= storage.size
     pairs: dict[int, list[_Pair]] = {}
     for operator, source, target in in_place_triples(graph, stored):
         at = position[operator]
         if lives[source][1] == at + 1 and not stored[source].to_end and lives[target][0] == at:
             pairs.setdefault(operator, []).append((source, target))
-    sizes = [storage.size for storage in stored]
-    level = resident_bytes(graph)
+    sizes = [whole(storage.size, unit) for storage in stored]
+    spans = [
+        (begin, end, storage.size) for storage, (begin, end) in zip(stored, lives, strict=True) if begin < end
+    ]
+    always, changes = resident_load(graph, unit), dict(loads(spans, unit))
+    live = Load()
     found: list[Step] = []
     for at, operator in enumerate(order):
-        level += changes[at]
+        live = changes.get(at, live)
         saved = most_saved(sizes, pairs.get(operator, []))
-        found.append(Step(operator, level + phase_bytes(graph.operators[operator]) - saved, saved))
+        own = temporary_height(graph.operators[operator], unit, max(always.rest, live.rest))
+        found.append(Step(operator, always.bytes + live.bytes + own - saved, saved))
     return found
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstow.planner.graph.arrays import start_bytes
 from memstow.planner.graph.costs import CostUnit, operator_costs
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.recompute.archive import Archive, Found
@@ -16,6 +15,7 @@ from memstow.planner.graph.recompute.programs import Counting, Kind, program_of
 from memstow.planner.graph.recompute.search import Effort, Search
 from memstow.planner.graph.runs import with_runs
 from memstow.planner.graph.steps import steps
+from memstow.planner.graph.units import start_height
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Spill
@@ -81,13 +81,13 @@ def recompute_points(
     yield from run.points()
 
 
-def peak_of(graph: Graph, schedule: Schedule, pool: str | None = None) -> int:
-    """The live bytes of a schedule at its tightest moment, in this pool or in all."""
+def peak_of(graph: Graph, schedule: Schedule, pool: str | None = None, unit: int = 1) -> int:
+    """The live bytes of a schedule at its tightest moment, in this pool or in all (then in these units)."""
     expanded, moved = with_runs(graph, schedule)
     index = links_of(expanded).operator_index
     order = [index[name] for name in moved.order]
     if pool is None:
-        return max([start_bytes(expanded), *(step.bytes for step in steps(expanded, order))])
+        return max([start_height(expanded, unit), *(step.bytes for step in steps(expanded, order, unit))])
     counted = program_of(
         expanded, order, [0] * len(order), frozenset(), Counting(expanded, pool, certain=False)
     )
