@@ -1,7 +1,7 @@
 """What each operator of an order needs: live bytes, its temporaries, less what it writes over its inputs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from memstow.planner.graph.arrays import in_place_triples
@@ -51,7 +51,11 @@ def steps(graph: Graph, order: Sequence[int], unit: int = 1) -> list[Step]:
         saved = most_saved(sizes, pairs.get(operator, []))
         own = temporary_height(graph.operators[operator], unit, max(always.rest, live.rest))
         found.append(Step(operator, always.bytes + live.bytes + own - saved, saved))
-    return found
+    if unit == 1 or not pairs:
+        return found
+    # On top may be a pair in place, of which less is left than of the smaller one.
+    plain = steps(graph, order)
+    return [replace(it, bytes=max(it.bytes, one.bytes)) for it, one in zip(found, plain, strict=True)]
 
 
 def _life(storage: Storage, position: dict[int, int], count: int) -> tuple[int, int]:
