@@ -135,6 +135,7 @@ class _Run:
         if not self._graph.alternatives:
             # With these, a program may need less than all that were looked at.
             self._bounds.learn((it.candidate.cost, it.bound) for it in again)
+            self._bounds.learn((it.candidate.cost - 1, it.bound_if_cheaper) for it in again)
         if "stripes" in self._request.generators:
             best = Candidates(self._near(found)).items
             found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share)
