@@ -2,17 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from memstow.planner.graph.arrays import in_place_triples
+from memstow.planner.graph.savings import Pair, most_saved
 from memstow.planner.graph.storages import Storage, storages
 from memstow.planner.graph.units import Load, loads, resident_load, temporary_height, whole
 from memstow.planner.model.graph import Graph
-
-# With more pairs in one operator that share inputs or outputs, a good set of them counts, not the best.
-_MOST_CHOSEN_FROM: Final = 14
-
-_Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +29,7 @@ def steps(graph: Graph, order: Sequence[int], unit: int = 1) -> list[Step]:
     stored = storages(graph)
     position = {operator: at for at, operator in enumerate(order)}
     lives = [_life(storage, position, len(order)) for storage in stored]
-    pairs: dict[int, list[_Pair]] = {}
+    pairs: dict[int, list[Pair]] = {}
     for operator, source, target in in_place_triples(graph, stored):
         at = position[operator]
         if lives[source][1] == at + 1 and not stored[source].to_end and lives[target][0] == at:
@@ -63,44 +58,3 @@ def _life(storage: Storage, position: dict[int, int], count: int) -> tuple[int, 
     used = [position[it] for it in (*storage.writers, *storage.readers)]
     begin = 0 if storage.from_start else min((position[it] for it in storage.writers), default=0)
     return begin, count if storage.to_end else max(used, default=-1) + 1
-
-
-def most_saved(size: Sequence[int], pairs: Sequence[_Pair]) -> int:
-    """The most bytes that pairs save, each input and each output in one of them at most."""
-    return sum(
-        _best(size, part) if len(part) <= _MOST_CHOSEN_FROM else _good(size, part) for part in _parts(pairs)
-    )
-
-
-def _parts(pairs: Sequence[_Pair]) -> list[list[_Pair]]:
-    """The pairs that compete with each other, together."""
-    of_end: dict[tuple[str, int], list[_Pair]] = {}
-    for pair in pairs:
-        ends = ("in", pair[0]), ("out", pair[1])
-        lists = [it for it in (of_end.get(end) for end in ends) if it is not None]
-        part = lists[0] if lists else []
-        if len(lists) == 2 and lists[1] is not part:
-            part.extend(lists[1])
-            for source, target in lists[1]:
-                of_end["in", source] = of_end["out", target] = part
-        part.append(pair)
-        for end in ends:
-            of_end[end] = part
-    return list({id(part): part for part in of_end.values()}.values())
-
-
-def _best(size: Sequence[int], pairs: list[_Pair]) -> int:
-    if not pairs:
-        return 0
-    source, target = pairs[0]
-    apart = [pair for pair in pairs[1:] if pair[0] != source and pair[1] != target]
-    return max(min(size[source], size[target]) + _best(size, apart), _best(size, pairs[1:]))
-
-
-def _good(size: Sequence[int], pairs: list[_Pair]) -> int:
-    saved, used = 0, set[tuple[str, int]]()
-    for source, target in sorted(pairs, key=lambda it: -min(size[it[0]], size[it[1]])):
-        if ("in", source) not in used and ("out", target) not in used:
-            used |= {("in", source), ("out", target)}
-            saved += min(size[source], size[target])
-    return saved
