@@ -49,7 +49,11 @@ def stripe_program(
     last_reader = array("q", [NOBODY]) * len(order)
     use_start, uses = array("q", [0]), array("q")
     needs = [step.bytes for step in steps(graph, order, unit)]
-    _check_sums(graph, sum(costs), max(needs, default=0))
+    _check_sums(
+        graph,
+        max([sum(costs), *(way.cost for way in ways)]),
+        max([0, *needs, *(way.bytes for way in ways)]),
+    )
     for at, operator in enumerate(order):
         columns["alone"][at] = needs[at]
         columns["cost"][at] = costs[operator]
