@@ -115,6 +115,7 @@ if TYPE_CHECKING:
         write_symbolic as write_symbolic,
         write_symbolic_plan as write_symbolic_plan,
     )
+    from memstow.planner.shapes.solve.plan import plan_symbolic as plan_symbolic
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
     from memstow.planner.targets.by_name import shipped_target as shipped_target
@@ -232,6 +233,7 @@ _HOMES: Final = {
     ),
     "memstow.planner.model.tiling": ("Tiling", "TilingOptions"),
     "memstow.planner.place.places": ("Places", "place"),
+    "memstow.planner.shapes.solve.plan": ("plan_symbolic",),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
     "memstow.planner.targets.by_name": ("shipped_target",),
