@@ -44,9 +44,10 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
 which buffers moved. With a front and what it is a front of it shows the points to choose from, and the plan
-of each. With a problem with symbols and its plan it has a slider for each symbol. A plan in CSV says what its buffers are; other plans need their problem. With an --output that ends
-with .loops.json, .loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a graph instead: what
-runs step by step, and where in memory.
+of each. With a problem with symbols and its plan it has a slider for each symbol. A plan in CSV says what
+its buffers are; other plans need their problem. With an --output that ends with .loops.json, .loops.txt,
+.loops.h or .loops.svg it writes the loops of a plan of a graph instead: what runs step by step, and where
+in memory.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
         examples="""

@@ -1,4 +1,4 @@
-"""A plan of formulas drawn: a slider for each symbol, and what the page finds is what `memstow evaluate` finds."""
+"""A plan of formulas drawn: a slider for each symbol, and what the page finds is what `evaluate` finds."""
 
 import base64
 import gzip
@@ -15,6 +15,8 @@ from memstow.api.cli.io.symbolic_page import symbolic_page
 from memstow.api.cli.main import main
 from memstow.planner.model.plan import Explanation, Status
 from memstow.planner.model.symbolic import (
+    Order,
+    OrderedPlacement,
     Point,
     PointPeak,
     Symbol,
@@ -65,8 +67,8 @@ def page() -> bytes:
 def peak_of(look: Look) -> str:
     """The peak that is shown, in bytes."""
     script = (
-        "[...document.querySelectorAll('.facts div')].find((it) => it.firstChild.textContent === 'peak, bytes')"
-        "?.lastChild.textContent"
+        "[...document.querySelectorAll('.facts div')]"
+        ".find((it) => it.firstChild.textContent === 'peak, bytes')?.lastChild.textContent"
     )
     found: str = look.page.evaluate(script)
     return found
@@ -224,6 +226,7 @@ def test_large_plans_are_laid_out_in_the_worker(look: Look, tmp_path: Path) -> N
     look.page.keyboard.press("End")
     at(look, 64)
     assert peak_of(look) == f"{Layout(problem, plan).at(s=64).objective:,}"
+    assert "no valid plan" not in look.verdict
 
 
 def test_view_takes_the_files_in_any_order(tmp_path: Path) -> None:
@@ -264,14 +267,13 @@ def test_points_that_are_given_come_first(look: Look, tmp_path: Path) -> None:
     at(look.show(symbolic_page(problem, planned(problem), "", {}), tmp_path), 256, 2)
 
 
-def _chain(problem: SymbolicProblem) -> Any:
-    from memstow.planner.model.symbolic import Order, OrderedPlacement
-
+def _chain(problem: SymbolicProblem) -> Order:
+    """Those with odd numbers are above the two that they meet."""
     names = [it.id for it in problem.buffers]
     return Order(
         placements=[
             OrderedPlacement(
-                buffer=name, pool="memory", above=names[max(0, number - 1) : number] * (number % 2)
+                buffer=name, pool="memory", above=names[number - 1 : number + 2 : 2] if number % 2 else ()
             )
             for number, name in enumerate(names)
         ]

@@ -53,10 +53,10 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
   pen.line([x(curve.here), TOP, x(curve.here), tall - BOTTOM], theme.moment, 1);
   pen.outline(LEFT, TOP, wide - LEFT - RIGHT, tall - TOP - BOTTOM, theme.frame, 1);
   drawValues(pen, curve, x, wide, tall, theme);
-  pen.text(LEFT, 13, "peak", { fill: theme.ink, bold: true });
-  pen.line([LEFT + 34, 9, LEFT + 54, 9], theme.ink, 1.5);
-  pen.text(LEFT + 66, 13, "least that is known", { fill: theme.met, bold: true });
-  pen.line([LEFT + 180, 9, LEFT + 200, 9], theme.met, 1.5, [5, 3]);
+  pen.line([LEFT, 9, LEFT + 20, 9], theme.ink, 1.5);
+  pen.text(LEFT + 25, 13, "peak", { fill: theme.ink, bold: true });
+  pen.line([LEFT + 72, 9, LEFT + 92, 9], theme.met, 1.5, [5, 3]);
+  pen.text(LEFT + 97, 13, "least that is known", { fill: theme.met, bold: true });
 }
 
 /** Values below the axis, those that matter, as many as have room; the one that is looked at always. */

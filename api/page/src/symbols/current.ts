@@ -9,7 +9,7 @@ import * as state from "../shell/state.ts";
 import { inflated, reasonOf } from "../worker/reader.ts";
 
 /** Buffers of a plan that is laid out while a slider moves. */
-const MOST_HERE = 3_000;
+const MOST_HERE = 2_000;
 /** Milliseconds of work on the chart between two moments for what else happens. */
 const SLICE = 10;
 
