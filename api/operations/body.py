@@ -11,6 +11,7 @@ from memstow.api.operations.body_documents import (
     json_value,
     read_document,
 )
+from memstow.api.operations.body_front import front_asked, front_request
 from memstow.api.operations.body_issues import collect, over_limit
 from memstow.api.operations.documents import digest_of, document_bytes, problem_of
 from memstow.api.operations.encoding import FRONT, cache_key, cache_key_with_hint, options_to_text, with_front
@@ -28,6 +29,7 @@ from memstow.planner.reading.parse import parse_options
 from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
+    from memstow.planner.front.request import FrontRequest
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
@@ -57,17 +59,17 @@ class ParsedRequest:
     cache_key: str
     members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
     front: "FrontOptions | None" = None  # the front that is asked for, in the place of a plan
+    front_request: "FrontRequest | None" = None  # the same with its defaults
 
     def validated(self) -> ValidatedRequest:
         """In the form that the store keeps."""
         options = self.options
         text, key = options_to_text(options), self.cache_key
         problem = problem_of(self.problem)
-        terms = problem.terms()
+        terms = problem.terms() if self.front_request is None else self.front_request.terms
         if self.front is not None:
             text = with_front(text, self.front)
             key = cache_key_with_hint(key, text.encode())
-            terms = _terms_of_front(self.problem, self.front, options)
         return ValidatedRequest(
             problem=document_bytes(self.problem),
             options=text,
@@ -103,8 +105,8 @@ def _parse_problem_alone(
     issues: list[Issue] = []
     problem = document_alone(issues, read, form)
     options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
-    front = _front(issues, "query", form, {})
-    return _parsed(issues, problem, options, {}, front)
+    front = front_asked(issues, "query", form, {})
+    return _with_front(_parsed(issues, problem, options, {}), front, "query", "")
 
 
 def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRequest:
@@ -119,11 +121,11 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
         # The body comes before the query.
         given = {**form.options, **given}
     options = collect(issues, "options", lambda: options_within(given, limits))
-    front = _front(issues, FRONT, form, raw.get(FRONT, {}))
+    front = front_asked(issues, FRONT, form, raw.get(FRONT, {}))
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))
-    return _parsed(issues, problem, options, members, front)
+    return _with_front(_parsed(issues, problem, options, members), front, FRONT, subject)
 
 
 def _parsed(
@@ -131,7 +133,6 @@ def _parsed(
     problem: "Problem | Graph | None",
     options: Options | None,
     members: Mapping[str, object],
-    front: "FrontOptions | None" = None,
 ) -> ParsedRequest:
     if issues or problem is None or options is None:
         raise InputError(issues)
@@ -142,29 +143,16 @@ def _parsed(
         digest=key,
         cache_key=cache_key(problem, options, key),
         members=members,
-        front=front,
     )
 
 
-def _front(issues: list[Issue], path: str, form: BodyForm, given: object) -> "FrontOptions | None":
-    """The front that the body and the query ask for; None where it is a plan. The body comes first."""
-    if form.front is None:
-        return None
-    from memstow.planner.front.documents import parse_front_options
-
-    asked = {**form.front, **given} if isinstance(given, dict) else given
-    return collect(issues, path, lambda: parse_front_options(asked))
-
-
-def _terms_of_front(document: "Problem | Graph", asked: "FrontOptions", options: Options) -> tuple[str, str]:
-    """The two terms; InputError where they have no front."""
-    from memstow.planner.front.front import request_of
-
-    try:
-        return request_of(document, asked, options).terms
-    except InputError as error:
-        issues = [replace(issue, path=f"$.{FRONT}.{issue.path}") for issue in error.issues]
-        raise InputError(issues) from None
+def _with_front(
+    parsed: ParsedRequest, asked: "FrontOptions | None", place: str, subject: str
+) -> ParsedRequest:
+    if asked is None:
+        return parsed
+    request = front_request(parsed.problem, asked, parsed.options, place, subject)
+    return replace(parsed, front=asked, front_request=request)
 
 
 def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":

@@ -39,6 +39,7 @@ from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan
 
 if TYPE_CHECKING:
+    from memstow.planner.front.request import FrontRequest
     from memstow.planner.model.graph import Graph
 
 Q = TypeVar("Q")
@@ -103,7 +104,22 @@ def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Docum
 
 def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
     _require_no_model(request.form, most_choices)
-    return parse_request(request.body, request.form, request.limits).validated()
+    parsed = parse_request(request.body, request.form, request.limits)
+    if parsed.front_request is not None:
+        _require_willing(parsed.problem, parsed.front_request, most_choices)
+    return parsed.validated()
+
+
+def _require_willing(document: "Problem | Graph", front: "FrontRequest", most_choices: int | None) -> None:
+    """Refuse a solver that would refuse the front; to find out takes longer the more choices there are."""
+    from memstow.planner.solve.portfolio import AUTO
+
+    if front.options.solver == AUTO:
+        return
+    _require_few(problem_of(document), most_choices)
+    from memstow.planner.front.willing import require_willing_solver
+
+    require_willing_solver(document, front)
 
 
 def _read_batch(request: ReadBatchRequest, _most_choices: int | None) -> ValidatedBatch:

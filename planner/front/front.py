@@ -18,7 +18,7 @@ from memstow.planner.front.request import (
     OnPoint,
     Points,
 )
-from memstow.planner.front.two_terms import default_terms, two_terms
+from memstow.planner.front.two_terms import default_terms, require_front
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.events import Listener
@@ -124,7 +124,7 @@ def collect(
 def request_of(
     document: Problem | Graph, asked: FrontOptions, options: Options, start: Sequence[FrontPoint] = ()
 ) -> FrontRequest:
-    """The request, with defaults filled in."""
+    """The request, with defaults filled in; InputError for all that has no front."""
     if isinstance(document, Problem):
         _refuse_for_problem(asked)
     most = MOST_POINTS if asked.points is None else asked.points
@@ -132,10 +132,7 @@ def request_of(
     terms = asked.terms
     if terms is None:
         terms = default_terms(document, options.hint) if isinstance(document, Problem) else GRAPH_TERMS
-    if isinstance(document, Problem):
-        # Terms without a front are refused before the work begins.
-        two_terms(document, terms)
-    return FrontRequest(
+    request = FrontRequest(
         terms=terms,
         options=options,
         generators=DEFAULT_GENERATORS if asked.generators is None else frozenset(asked.generators),
@@ -144,6 +141,19 @@ def request_of(
         points=min(most, max(_MOST_PLACEMENTS // max(size, 1), 2)),
         start=tuple(start),
     )
+    _require_front(document, request)
+    return request
+
+
+def _require_front(document: Problem | Graph, request: FrontRequest) -> None:
+    """Raise InputError where there is no such front: those who accept a request do not begin the work."""
+    if isinstance(document, Problem):
+        require_front(document, request.terms, request.options.hint)
+        return
+    # Fronts of problems do not wait for this import.
+    from memstow.planner.front import graph_terms
+
+    graph_terms.require_front(document, request)
 
 
 def digest_of(document: Problem | Graph) -> str:

@@ -13,6 +13,7 @@ from memstow.planner.graph.recompute.points import Choice, Patience, recompute_p
 from memstow.planner.graph.recompute.programs import Kind
 from memstow.planner.graph.runs import with_runs
 from memstow.planner.graph.stripes.front import order_front
+from memstow.planner.graph.stripes.limits import is_countable
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Schedule, Stripe
 
@@ -69,6 +70,8 @@ def striped(
     best = found[:: max(1, -(-len(found) // _MOST_STRIPED))]
     for number, it in enumerate(best):
         plain, _ = with_runs(graph, it.schedule)
+        if not is_countable(plain, stripes=True):
+            continue
         budget = allowance.budget(share / (len(best) - number))
         front = order_front(plain, range(len(plain.operators)), budget)
         allowance.spend(budget.work)

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from memstow.planner.graph.arrays import start_bytes
 from memstow.planner.graph.costs import operator_costs
@@ -12,12 +11,8 @@ from memstow.planner.graph.steps import steps
 from memstow.planner.graph.storages import resident_bytes, storages
 from memstow.planner.graph.stripes.images import image_of
 from memstow.planner.graph.stripes.kinds import Axis, kinds
-from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
-from memstow.solvers.stripes import MOST, StripeProgram
-
-# Strips may make an element once for each column.
-_MOST_TIMES: Final = 1 << 20
+from memstow.solvers.stripes import StripeProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +27,7 @@ class Way:
 
 
 def stripe_program(graph: Graph, order: Sequence[int], ways: Sequence[Way] = ()) -> StripeProgram:
-    """The arrays of a valid graph; an InputError where its numbers are too large to add up."""
+    """The arrays of a valid graph whose numbers can be added up (`limits`)."""
     links, known = links_of(graph), kinds(graph)
     place = {operator: at for at, operator in enumerate(order)}
     costs = operator_costs(graph)
@@ -44,7 +39,6 @@ def stripe_program(graph: Graph, order: Sequence[int], ways: Sequence[Way] = ())
     last_reader = array("q", [NOBODY]) * len(order)
     use_start, uses = array("q", [0]), array("q")
     needs = [step.bytes for step in steps(graph, order)]
-    _check_sums(graph, sum(costs), max(needs, default=0))
     for at, operator in enumerate(order):
         columns["alone"][at] = needs[at]
         columns["cost"][at] = costs[operator]
@@ -95,10 +89,3 @@ def _wholes(graph: Graph, place: dict[int, int]) -> Iterator[tuple[int, int, int
         alone = storage.begin is None and maker != NOBODY
         if end >= 0:
             yield begin, end, storage.size, place[maker] if alone else NOBODY
-
-
-def _check_sums(graph: Graph, cost: int, most: int) -> None:
-    total = sum(storage.size for storage in storages(graph)) + most
-    if max(cost, total) >= MOST // _MOST_TIMES:
-        message = "sizes or costs are too large to choose stripes; scale them"
-        raise InputError.single("too_large", "$", message)
