@@ -227,7 +227,10 @@ async def tile(
         str | None, Query(description="Where tiles lie; default: the first pool with a capacity.")
     ] = None,
     capacity: Annotated[
-        int | None, Query(ge=0, le=1 << 62, description="Bytes of this pool; default: as the pool says.")
+        int | None,
+        Query(
+            ge=0, le=1 << 62, description="Bytes of this pool, in full (65536); default: as the pool says."
+        ),
     ] = None,
     home: Annotated[
         str | None, Query(description="The pool where whole tensors lie; default: the next one, if any.")
