@@ -12,7 +12,7 @@ from memstow.api.http.errors import ApiError
 from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
-from memstow.api.operations.encoding import OPTION_NAMES
+from memstow.api.operations.encoding import OPTION_NAMES, TARGETS
 from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.requests import BodyForm, FrontValue, QueryValue
 from memstow.api.store.job import Job
@@ -88,6 +88,11 @@ FRONT_PARAMETERS: Final = [
         ("cost", "Of a graph: given, or bytes.", {"enum": ["given", "bytes"]}),
         ("within", "At most this many times the least second term.", {"type": "number", "minimum": 1}),
         ("points", "At most this many points.", {"type": "integer", "minimum": 1, "maximum": 1000}),
+        (
+            TARGETS,
+            "Names of targets, with commas between: a front in the memories of each.",
+            {"type": "string"},
+        ),
     )
 ]
 
@@ -173,7 +178,7 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
     name = format_of(request, chosen)
-    of_front = FRONT_NAMES if front else ()
+    of_front = (*FRONT_NAMES, TARGETS) if front else ()
     require_known(
         request, *of_front, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
     )
@@ -192,6 +197,7 @@ async def read_problem_body(
         changes=changes_in(request),
         dims=dims_in(request, name),
         front=_front_in(request) if front else None,
+        targets=_listed(request, TARGETS) if front else None,
         members=members if name is None else (),
         rewrites_model=rewrites,
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
@@ -209,9 +215,15 @@ def _front_in(request: Request) -> dict[str, FrontValue]:
     """What the query asks of a front."""
     query = request.query_params
     found: dict[str, FrontValue] = {
-        name: query[name].split(",") for name in ("terms", "generators") if name in query
+        name: listed for name in ("terms", "generators") if (listed := _listed(request, name)) is not None
     }
     return found | {name: _query_value(query[name]) for name in ("cost", "within", "points") if name in query}
+
+
+def _listed(request: Request, name: str) -> list[str] | None:
+    """The parts of a parameter, which has commas between."""
+    given = request.query_params.get(name)
+    return None if given is None else given.split(",")
 
 
 def dims_in(request: Request, name: str | None) -> dict[str, int]:

@@ -11,10 +11,17 @@ from memstow.api.operations.body_documents import (
     json_value,
     read_document,
 )
-from memstow.api.operations.body_front import front_asked, front_request
+from memstow.api.operations.body_front import AskedFront, FrontMembers, front_of, read_front_members
 from memstow.api.operations.body_issues import collect, over_limit
 from memstow.api.operations.documents import digest_of, document_bytes, problem_of
-from memstow.api.operations.encoding import FRONT, cache_key, cache_key_with_hint, options_to_text, with_front
+from memstow.api.operations.encoding import (
+    FRONT,
+    TARGETS,
+    cache_key,
+    cache_key_with_hint,
+    options_to_text,
+    with_front,
+)
 from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
 from memstow.api.operations.models import require_writable
 from memstow.api.operations.requests import BodyForm, Limits
@@ -29,8 +36,6 @@ from memstow.planner.reading.parse import parse_options
 from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
-    from memstow.planner.front.request import FrontRequest
-    from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
 
@@ -58,17 +63,17 @@ class ParsedRequest:
     digest: str
     cache_key: str
     members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
-    front: "FrontOptions | None" = None  # the front that is asked for, in the place of a plan
-    front_request: "FrontRequest | None" = None  # the same with its defaults
+    front: AskedFront | None = None  # the front that is asked for, in the place of a plan
 
     def validated(self) -> ValidatedRequest:
         """In the form that the store keeps."""
         options = self.options
         text, key = options_to_text(options), self.cache_key
         problem = problem_of(self.problem)
-        terms = problem.terms() if self.front_request is None else self.front_request.terms
+        terms = problem.terms()
         if self.front is not None:
-            text = with_front(text, self.front)
+            terms = self.front.fronts[0][1].terms
+            text = with_front(text, self.front.asked, self.front.targets)
             key = cache_key_with_hint(key, text.encode())
         return ValidatedRequest(
             problem=document_bytes(self.problem),
@@ -105,14 +110,14 @@ def _parse_problem_alone(
     issues: list[Issue] = []
     problem = document_alone(issues, read, form)
     options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
-    front = front_asked(issues, "query", form, {})
+    front = read_front_members(issues, form, None)
     return _with_front(_parsed(issues, problem, options, {}), front, "query", "")
 
 
 def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRequest:
     issues: list[Issue] = []
     subject = subject_of(content)
-    of_front = () if form.front is None else (FRONT,)
+    of_front = () if form.front is None else (FRONT, TARGETS)
     allowed = (subject, "target", *GRAPH_MEMBERS, "options", *of_front, *form.members)
     raw = {**form.changes, **envelope(issues, content, allowed, (subject,))}
     problem = document_on_target(issues, raw, subject, limits)
@@ -121,7 +126,7 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
         # The body comes before the query.
         given = {**form.options, **given}
     options = collect(issues, "options", lambda: options_within(given, limits))
-    front = front_asked(issues, FRONT, form, raw.get(FRONT, {}))
+    front = read_front_members(issues, form, raw)
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))
@@ -147,12 +152,11 @@ def _parsed(
 
 
 def _with_front(
-    parsed: ParsedRequest, asked: "FrontOptions | None", place: str, subject: str
+    parsed: ParsedRequest, members: FrontMembers | None, place: str, subject: str
 ) -> ParsedRequest:
-    if asked is None:
+    if members is None:
         return parsed
-    request = front_request(parsed.problem, asked, parsed.options, place, subject)
-    return replace(parsed, front=asked, front_request=request)
+    return replace(parsed, front=front_of(parsed.problem, members, parsed.options, place, subject))
 
 
 def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":

@@ -73,7 +73,9 @@ def event_data(event: Event) -> dict[str, int | float | str | None]:
 
 def point_data(update: PointUpdate) -> dict[str, object]:
     """The data of a point as JSON: a field for each term, as in the front."""
+    of_target: dict[str, object] = {} if update.target is None else {"target": update.target}
     return {
+        **of_target,
         **update.values,
         "bounds": update.bounds,
         "proven": update.proven,

@@ -104,9 +104,14 @@ def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Docum
 
 def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
     _require_no_model(request.form, most_choices)
+    compares = request.form.front is not None and b'"targets"' in request.body
+    if most_choices is not None and (compares or request.form.targets is not None):
+        # The document is read once for each of them.
+        raise TooManyChoicesError
     parsed = parse_request(request.body, request.form, request.limits)
-    if parsed.front_request is not None:
-        _require_willing(parsed.problem, parsed.front_request, most_choices)
+    if parsed.front is not None:
+        for document, front in parsed.front.fronts:
+            _require_willing(document, front, most_choices)
     return parsed.validated()
 
 

@@ -25,6 +25,7 @@ class PointUpdate:
     bounds: dict[str, int]
     proven: bool
     seconds: float
+    target: str | None = None  # where the fronts of several are looked for
 
 
 SolveUpdate = SolveResult | PointUpdate | Event

@@ -1,7 +1,7 @@
 """The way to a front: the points of a problem or a graph, collected as they are found."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,7 +65,11 @@ def front(
     if targets:
         from memstow.planner.front.targets import front_of_targets
 
-        return front_of_targets(problem, asked, options or Options(), targets, callbacks)
+        def pass_on(_target: str, point: FrontPoint, _so_far: Callable[[], Front]) -> None:
+            if on_point is not None:
+                on_point(point)
+
+        return front_of_targets(problem, asked, options or Options(), targets, callbacks, on_point=pass_on)
     return find_front(problem, asked, options or Options(), callbacks, on_point)
 
 

@@ -78,7 +78,8 @@ class _Run:
             else:
                 complete = complete and plan.status is Status.INFEASIBLE
         complete = complete and self._bounds.exact and all(it.proven or is_beaten(it, told) for it in told)
-        return Ending(complete=complete, work=self._allowance.work)
+        infeasible = complete and not told and self._request.within is None
+        return Ending(complete=complete, infeasible=infeasible, work=self._allowance.work)
 
     def _candidates(self) -> list[Candidate]:
         orders = orders_of(

@@ -44,7 +44,8 @@ _JOB: Final = schemas.ref("Job")
     summary="Put a problem into the queue, to find the front of two terms",
     description="The answer is a job like any other: it has a state and events, `point` for each point that "
     "is found, and can be stopped. What is found so far is at `/v1/jobs/{job}/front`; a run that is "
-    "interrupted goes on from there. The time limit is for all points together.",
+    "interrupted goes on from there. The time limit is for all points together. With `targets`, there is a "
+    "front in the memories of each, and the answer tells which is the smallest that will do.",
     status_code=202,
     response_class=Response,
     responses=schemas.answers(202, "The job.", samples.JOB, _JOB, "application/json", 400, 410, 415, 507),
@@ -56,6 +57,7 @@ _JOB: Final = schemas.ref("Job")
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
                 "front": schemas.ref("FrontOptions"),
+                "targets": schemas.targets(),
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
             },
             ["problem"],

@@ -10,6 +10,7 @@ from memstow.api.operations.messages import decode_update, encode_update
 from memstow.api.operations.requests import BodyForm, Limits, SolveFrontRequest
 from memstow.api.operations.results import PointUpdate, SolveResult, SolveUpdate
 from memstow.planner.front.documents import read_front
+from memstow.planner.model.front import TargetFront
 
 PROBLEM = {
     "version": 1,
@@ -30,9 +31,16 @@ LIMITS = Limits(
 )
 
 
-def request(**options: object) -> SolveFrontRequest:
+TARGETS = [
+    {"version": 1, "name": name, "pools": [{"id": "ram", "capacity": capacity}]}
+    for name, capacity in (("large", 64), ("none", 3), ("tight", 6))
+]
+
+
+def request(targets: object = None, **options: object) -> SolveFrontRequest:
     """What the store hands to the process of a job."""
-    body = {"problem": PROBLEM, "options": options, "front": {"terms": ["peak", "reuse_cost"]}}
+    asked = {"terms": ["peak", "reuse_cost"]}
+    body = {"problem": PROBLEM, "options": options, "front": asked, "targets": targets}
     form = BodyForm(front={}, members=("priority",))
     validated = parse_request(json.dumps(body).encode(), form, LIMITS).validated()
     return SolveFrontRequest(problem=validated.problem, options=validated.options)
@@ -82,3 +90,39 @@ def test_points_of_another_problem_are_no_start() -> None:
     again, _ = run(replace(request(time_limit=240.0), known_plan=json.dumps(front).encode()))
     assert read_front(again.plan).digest != front["digest"]
     assert again.status == "optimal"
+
+
+def test_a_run_over_targets_goes_on_from_what_is_known_of_each() -> None:
+    first, told = run(request(TARGETS, time_limit=240.0))
+    front = read_front(first.plan)
+    assert [(it.target, it.fits) for it in front.targets] == [
+        ("none", "no"),
+        ("tight", "yes"),
+        ("large", "yes"),
+    ]
+    assert (front.smallest, front.complete, first.status, first.value) == ("tight", True, "optimal", 4)
+    points = [it for it in told if isinstance(it, PointUpdate)]
+    assert {it.target for it in points} == {"tight", "large"}
+    so_far = [read_front(it.plan) for it in told if isinstance(it, SolveResult)]
+    assert so_far
+    assert all([it.target for it in them.targets] == ["none", "tight", "large"] for them in so_far)
+    again, told = run(replace(request(TARGETS, time_limit=0.0), known_plan=first.plan))
+    assert read_front(again.plan).targets == front.targets
+    assert told == []
+    half, told = run(replace(request(TARGETS, time_limit=240.0), known_plan=_half(first.plan)))
+    ends = read_front(half.plan)
+    assert [_values(it) for it in ends.targets] == [_values(it) for it in front.targets]
+    assert ends.complete
+    assert {it.target for it in told if isinstance(it, PointUpdate)} == {"large"}
+
+
+def _values(front: TargetFront) -> list[dict[str, int]]:
+    return [dict(point.values) for point in front.points]
+
+
+def _half(front: bytes) -> bytes:
+    """The front of an earlier run that was stopped in its last target."""
+    document = json.loads(front)
+    last = document["targets"][-1]
+    last.update(points=last["points"][:1], complete=False)
+    return json.dumps({**document, "complete": False}).encode()
