@@ -5,10 +5,9 @@ The order of a rule is taken as it is.
 """
 
 import math
-import threading
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -25,6 +24,7 @@ from memstow.planner.model.order_proofs import Cut
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.processes import machine
 from memstow.planner.solve.better_plan import better
+from memstow.planner.solve.cancelling import cancelling
 from memstow.planner.solve.early_plans import EarlyPlans
 from memstow.planner.solve.graphs import Callbacks, plan_in_order, with_bound
 from memstow.planner.solve.order_bounds import NOTHING, OrderBound, claimed
@@ -49,7 +49,6 @@ _MOST_TRIES: Final = 64
 # peak of many times the live bytes.
 _MOST_TO_TRY_OTHERS: Final = 2_000
 _MOST_WORKERS: Final = 8
-_CHECK_SECONDS: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ class FreeRun:
             order=lambda _solver, _peak, order: self._early.offer(order),
             bound=self._tell_bound,
         )
-        with _cancelling(budget, self._callbacks.cancel):
+        with cancelling(budget, self._callbacks.cancel):
             outcome = self._solver.solve(task, budget, listeners)
         self._work += budget.work
         least = max(outcome.bound, start_bytes(self._graph))
@@ -158,7 +157,7 @@ class FreeRun:
             budget = self._budget(_FIRST_SHARE)
             if self._is_over(budget):
                 return
-            with _cancelling(budget, self._callbacks.cancel):
+            with cancelling(budget, self._callbacks.cancel):
                 order = order_within(instance, found.live, seed, budget)
             self._work += budget.work
             if order is not None and tuple(order) not in tried:
@@ -235,26 +234,3 @@ def _proven(graph: Graph, outcome: OrderOutcome, bound: int, nodes: int) -> Orde
 
 def _total(instance: OrderInstance) -> int:
     return sum(instance.size) + sum(instance.extra) + instance.base
-
-
-@contextmanager
-def _cancelling(budget: Budget, cancel: threading.Event | None) -> Iterator[None]:
-    """While native code runs, pass a request to stop on to it."""
-    if cancel is None:
-        yield
-        return
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(_CHECK_SECONDS):
-            if cancel.is_set():
-                budget.cancel()
-                return
-
-    watcher = threading.Thread(target=watch, name="memstow order", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watcher.join()

@@ -8,9 +8,9 @@ from memstow.api.operations.body import parse_request
 from memstow.api.operations.front import solve_front
 from memstow.api.operations.messages import decode_update, encode_update
 from memstow.api.operations.requests import BodyForm, Limits, SolveFrontRequest
-from memstow.api.operations.results import PointUpdate, SolveResult, SolveUpdate
+from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult, SolveUpdate
 from memstow.planner.front.documents import read_front
-from memstow.planner.model.front import TargetFront
+from memstow.planner.model.front import Front, TargetFront
 
 PROBLEM = {
     "version": 1,
@@ -55,6 +55,27 @@ def run(wanted: SolveFrontRequest) -> tuple[SolveResult, list[SolveUpdate]]:
     return result, told
 
 
+def points_of(told: list[SolveUpdate]) -> list[PointUpdate]:
+    """All points that were told."""
+    return [point for it in told if isinstance(it, FrontUpdate) for point in it.points]
+
+
+def fronts_of(told: list[SolveUpdate]) -> list[Front]:
+    """The fronts on the way."""
+    return [read_front(it.front.plan) for it in told if isinstance(it, FrontUpdate)]
+
+
+def test_a_point_is_told_once_and_is_in_the_front_that_comes_with_it() -> None:
+    _, told = run(request(time_limit=240.0))
+    points = [(it.values, it.bounds, it.proven) for it in points_of(told)]
+    assert all(points.count(it) == 1 for it in points)
+    for update in told:
+        if isinstance(update, FrontUpdate):
+            held = [dict(it.values) for it in read_front(update.front.plan).points]
+            # A better one may have come meanwhile.
+            assert any(it.values in held for it in update.points)
+
+
 def test_each_point_is_told_and_the_front_so_far() -> None:
     result, told = run(request(time_limit=240.0))
     assert (result.status, result.value, result.bound, result.peak) == ("optimal", 4, 4, None)
@@ -62,9 +83,9 @@ def test_each_point_is_told_and_the_front_so_far() -> None:
     values = [dict(point.values) for point in front.points]
     assert values[0]["peak"] == 4
     assert values[-1]["reuse_cost"] == 0
-    points = [it for it in told if isinstance(it, PointUpdate)]
+    points = points_of(told)
     assert all(value in [it.values for it in points] for value in values)
-    so_far = [read_front(it.plan) for it in told if isinstance(it, SolveResult)]
+    so_far = fronts_of(told)
     assert so_far
     assert not any(it.complete for it in so_far)
 
@@ -73,7 +94,7 @@ def test_a_run_goes_on_from_the_points_of_an_earlier_one() -> None:
     first, _ = run(request(time_limit=240.0))
     again, told = run(replace(request(time_limit=0.0), known_plan=first.plan))
     assert read_front(again.plan).points == read_front(first.plan).points
-    assert isinstance(told[0], PointUpdate)
+    assert points_of(told) == []
 
 
 def test_a_deterministic_run_begins_anew_and_ends_the_same() -> None:
@@ -101,9 +122,9 @@ def test_a_run_over_targets_goes_on_from_what_is_known_of_each() -> None:
         ("large", "yes"),
     ]
     assert (front.smallest, front.complete, first.status, first.value) == ("tight", True, "optimal", 4)
-    points = [it for it in told if isinstance(it, PointUpdate)]
+    points = points_of(told)
     assert {it.target for it in points} == {"tight", "large"}
-    so_far = [read_front(it.plan) for it in told if isinstance(it, SolveResult)]
+    so_far = fronts_of(told)
     assert so_far
     assert all([it.target for it in them.targets] == ["none", "tight", "large"] for them in so_far)
     again, told = run(replace(request(TARGETS, time_limit=0.0), known_plan=first.plan))
@@ -113,7 +134,7 @@ def test_a_run_over_targets_goes_on_from_what_is_known_of_each() -> None:
     ends = read_front(half.plan)
     assert [_values(it) for it in ends.targets] == [_values(it) for it in front.targets]
     assert ends.complete
-    assert {it.target for it in told if isinstance(it, PointUpdate)} == {"large"}
+    assert {it.target for it in points_of(told)} == {"large"}
 
 
 def _values(front: TargetFront) -> list[dict[str, int]]:
