@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult
+from memstow.planner.front.collected import with_proofs
 from memstow.planner.front.documents import write_front
 from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.plan import Status
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 # the time at most.
 _SECONDS: Final = 0.5
 _PART: Final = 10
-_Key = tuple[str | None, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], bool]
+_Key = tuple[str | None, tuple[tuple[str, int], ...]]
+"""The target, and the values."""
 
 
 class FrontTeller:
@@ -31,7 +33,7 @@ class FrontTeller:
         self._on_update = on_update
         self._timed = timed
         self._begin = self._next_at = time.monotonic()
-        self._told = set() if known is None else set(_keys(known))
+        self._told = {} if known is None else dict(_told(known))
         self._news: list[PointUpdate] = []
         self._so_far: Front | None = None
         self._change = threading.Condition()
@@ -54,10 +56,12 @@ class FrontTeller:
 
     def tell(self, target: str | None, point: FrontPoint, so_far: Callable[[], Front]) -> None:
         """Tell of a point that was found or proven, in the memories of this target."""
-        key = _key(target, point)
-        if key in self._told:
+        key = target, tuple(point.values.items())
+        earlier = self._told.get(key)
+        point = with_proofs(point, earlier)
+        if earlier is not None and (earlier.bounds, earlier.proven) == (point.bounds, point.proven):
             return
-        self._told.add(key)
+        self._told[key] = point
         update = PointUpdate(
             values=dict(point.values),
             bounds=dict(point.bounds),
@@ -116,12 +120,10 @@ def _status(front: Front) -> Status:
     return Status.INFEASIBLE if nowhere else Status.UNKNOWN
 
 
-def _keys(front: Front) -> Iterator[_Key]:
+def _told(front: Front) -> Iterator[tuple[_Key, FrontPoint]]:
     """What was told of the front."""
-    yield from (_key(None, point) for point in front.points)
+    for point in front.points:
+        yield (None, tuple(point.values.items())), point
     for it in front.targets:
-        yield from (_key(it.target, point) for point in it.points)
-
-
-def _key(target: str | None, point: FrontPoint) -> _Key:
-    return target, tuple(point.values.items()), tuple(point.bounds.items()), point.proven
+        for point in it.points:
+            yield (it.target, tuple(point.values.items())), point

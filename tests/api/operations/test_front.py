@@ -6,10 +6,13 @@ from dataclasses import replace
 
 from memstow.api.operations.body import parse_request
 from memstow.api.operations.front import solve_front
+from memstow.api.operations.front_teller import FrontTeller
 from memstow.api.operations.messages import decode_update, encode_update
 from memstow.api.operations.requests import BodyForm, Limits, SolveFrontRequest
 from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult, SolveUpdate
+from memstow.planner.front.collected import Collected
 from memstow.planner.front.documents import read_front
+from memstow.planner.front.request import FrontRequest
 from memstow.planner.model.front import Front, TargetFront
 
 PROBLEM = {
@@ -147,3 +150,22 @@ def _half(front: bytes) -> bytes:
     last = document["targets"][-1]
     last.update(points=last["points"][:1], complete=False)
     return json.dumps({**document, "complete": False}).encode()
+
+
+def test_what_was_proven_before_stays_so() -> None:
+    first, _ = run(request(time_limit=240.0))
+    front = read_front(first.plan)
+    weaker = json.loads(first.plan)
+    for point in weaker["points"]:
+        point.update(bounds={}, proven=False)
+    told: list[SolveUpdate] = []
+    with FrontTeller(told.append, front, timed=False) as teller:
+        for open_ in read_front(json.dumps(weaker).encode()).points:
+            teller.tell(None, open_, lambda: front)
+    assert told == []
+    collected = Collected(FrontRequest(terms=front.terms))
+    collected.add(front.points)
+    collected.add(read_front(json.dumps(weaker).encode()).points)
+    assert [(it.bounds, it.proven) for it in collected.points()] == [
+        (it.bounds, it.proven) for it in front.points
+    ]
