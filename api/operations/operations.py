@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from memstow.planner.front.request import FrontRequest
     from memstow.planner.model.graph import Graph
 
+PAGE: Final = "page"
+"""The format of a front for the page of the service: with what its plans are for."""
 Q = TypeVar("Q")
 R = TypeVar("R")
 
@@ -96,9 +98,16 @@ def _front_of(request: SolveFrontRequest, on_update: OnUpdate, cancel: threading
     return solve_front(request, on_update, cancel)
 
 
-def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Document:
+def _write_front(request: WriteFrontRequest, most_choices: int | None) -> Document:
     from memstow.planner.front.documents import read_front, write_front
 
+    if request.to == PAGE:
+        if most_choices is not None:
+            # It makes a graph of each plan.
+            raise TooManyChoicesError
+        from memstow.api.operations.front_pages import file_for_page
+
+        return Document(file_for_page(request), "json")
     return Document(write_front(read_front(request.front), request.to), request.to)
 
 

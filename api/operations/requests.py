@@ -110,10 +110,12 @@ class ConvertRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteFrontRequest:
-    """Write a front from the store in another format."""
+    """Write a front from the store in another format; for the page, with what its plans are for."""
 
     front: bytes
     to: str
+    problem: bytes | None = None
+    options: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-import{b as z}from"./part-Y7G2ZFFV.js";import{a as J,c as U,d as X,e as N}from"./part-EQ2E7I3S.js";import{b as F,c as C,d as I,e as j,i as T}from"./part-BM5BWQAP.js";import{C as S,E,H as A}from"./part-54H6CBA2.js";import{a as x,b as g,f as k,g as B,k as s}from"./part-HTZIZFT2.js";import"./part-6NVDTRXF.js";import{I as R,sa as q}from"./part-PD6QAAXL.js";import"./part-H43ALKYQ.js";import{a as w,c as v,d as b,e as m,h as p,i as e}from"./part-5C5P6RXM.js";import{g as c}from"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";var $=`{
+import{b as z}from"./part-2VVRFLRJ.js";import{a as J,c as U,d as X,e as N}from"./part-EQ2E7I3S.js";import{b as F,c as C,d as I,e as j,i as T}from"./part-BM5BWQAP.js";import{C as S,E,H as A}from"./part-2MWGWCCC.js";import{a as x,b as g,f as k,g as B,k as s}from"./part-HTZIZFT2.js";import"./part-6NVDTRXF.js";import{I as R,sa as q}from"./part-PD6QAAXL.js";import"./part-H43ALKYQ.js";import{a as w,c as v,d as b,e as m,h as p,i as e}from"./part-5C5P6RXM.js";import{g as c}from"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";var $=`{
   "version": 1,
   "name": "first",
   "buffers": [
