@@ -10,10 +10,8 @@ from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.errors import ApiError
 from memstow.api.http.job_plans import FINAL
+from memstow.api.http.parameters import CHANGE_PARAMETERS, FRONT_PARAMETERS, OPTION_PARAMETERS
 from memstow.api.http.requests import (
-    CHANGE_PARAMETERS,
-    FRONT_PARAMETERS,
-    OPTION_PARAMETERS,
     CurrentService,
     FormatOfBody,
     find_job,

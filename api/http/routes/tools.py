@@ -10,8 +10,8 @@ from memstow.api.http import samples, schemas
 from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
+from memstow.api.http.parameters import CHANGE_PARAMETERS
 from memstow.api.http.requests import (
-    CHANGE_PARAMETERS,
     CurrentService,
     FormatOfBody,
     form_of_document,
