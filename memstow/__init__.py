@@ -106,12 +106,16 @@ if TYPE_CHECKING:
         read_symbolic_graph as read_symbolic_graph,
         write_symbolic_graph as write_symbolic_graph,
     )
+    from memstow.planner.shapes.as_c import write_symbolic_c as write_symbolic_c
+    from memstow.planner.shapes.layout import Layout as Layout, LayoutAt as LayoutAt
+    from memstow.planner.shapes.plan_at import plan_at as plan_at
     from memstow.planner.shapes.reading import (
         read_symbolic as read_symbolic,
         read_symbolic_plan as read_symbolic_plan,
         write_symbolic as write_symbolic,
         write_symbolic_plan as write_symbolic_plan,
     )
+    from memstow.planner.shapes.solve.plan import plan_symbolic as plan_symbolic
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
     from memstow.planner.targets.by_name import shipped_target as shipped_target
@@ -218,6 +222,9 @@ _HOMES: Final = {
     "memstow.planner.shapes.graphs.lowering": ("lower_symbolic",),
     "memstow.planner.shapes.graphs.reading": ("read_symbolic_graph", "write_symbolic_graph"),
     "memstow.planner.shapes.at_point": ("largest_problem", "problem_at"),
+    "memstow.planner.shapes.as_c": ("write_symbolic_c",),
+    "memstow.planner.shapes.layout": ("Layout", "LayoutAt"),
+    "memstow.planner.shapes.plan_at": ("plan_at",),
     "memstow.planner.shapes.reading": (
         "read_symbolic",
         "read_symbolic_plan",
@@ -226,6 +233,7 @@ _HOMES: Final = {
     ),
     "memstow.planner.model.tiling": ("Tiling", "TilingOptions"),
     "memstow.planner.place.places": ("Places", "place"),
+    "memstow.planner.shapes.solve.plan": ("plan_symbolic",),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
     "memstow.planner.targets.by_name": ("shipped_target",),

@@ -15,6 +15,7 @@ from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.model.target import Target
 from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers.registry import names
@@ -41,6 +42,8 @@ _MODELS: Final[JsonObject] = {
     "Graph": Graph,
     "Front": Front,
     "FrontOptions": FrontOptions,
+    "SymbolicProblem": SymbolicProblem,
+    "SymbolicPlan": SymbolicPlan,
 }
 
 TITLES: Final = {
@@ -203,6 +206,15 @@ def of_graph(example: JsonObject) -> JsonObject:
     content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph"), "example": example}
     for name in MODEL_FORMATS:
         content[MEDIA_TYPES[name]] = {"schema": BYTES}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def of_symbols(problem: JsonObject, plan: JsonObject, at: JsonObject) -> JsonObject:
+    """The request body of an operation about a symbolic plan at values, with these examples."""
+    values = {"type": "object", "additionalProperties": {"type": "integer"}}
+    members = {"problem": ref("SymbolicProblem"), "plan": ref("SymbolicPlan"), "at": values}
+    example = {"problem": problem, "plan": plan, "at": at}
+    content = {"application/json": {"schema": _envelope(members, list(members)), "example": example}}
     return {"requestBody": {"required": True, "content": content}}
 
 

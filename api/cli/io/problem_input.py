@@ -138,9 +138,9 @@ def _range(text: str) -> tuple[str, int, int, int]:
 def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
     """Read an ONNX model whose dimensions become symbols, as `--symbol` says."""
     from memstow.planner import formats
-    from memstow.planner.formats.onnx.symbolic import read_symbolic_model, symbol_for
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.symbolic import Symbol
+    from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
 
     ranges: dict[str, Symbol] = {}
     for name, least, most, step in args.symbol:
@@ -179,11 +179,11 @@ def _dimensions(args: argparse.Namespace) -> dict[str, int]:
 
 def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     """Read the problem or the graph, and change it as the arguments say."""
-    return document_of(read_bytes_of(path), path, args)
+    return document_in(read_bytes_of(path), path, args)
 
 
-def document_of(data: bytes, path: str, args: argparse.Namespace) -> "Problem | Graph":
-    """The same of bytes that are read already."""
+def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | Graph":
+    """The problem or the graph in the bytes of this file, changed as the arguments say."""
     from memstow.planner import formats
     from memstow.planner.model.problem import Problem
 
