@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import memstow
-from memstow.planner.solve.allowance import Allowance
 from memstow.planner.front.collected import Collected
 from memstow.planner.front.front import Outcome, collect, digest_of, request_of
 from memstow.planner.front.request import FrontCallbacks, FrontRequest

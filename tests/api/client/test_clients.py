@@ -35,8 +35,8 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.plan_at import plan_at
 from memstow.planner.model.target import Target
+from memstow.planner.shapes.plan_at import plan_at
 from memstow.planner.verify import verify
 from tests.api.serving import ROOT, Server
 from tests.waiting import PATIENCE, wait_for
