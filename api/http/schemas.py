@@ -15,6 +15,7 @@ from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.model.target import Target
 from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers.registry import names
@@ -41,6 +42,8 @@ _MODELS: Final[JsonObject] = {
     "Graph": Graph,
     "Front": Front,
     "FrontOptions": FrontOptions,
+    "SymbolicProblem": SymbolicProblem,
+    "SymbolicPlan": SymbolicPlan,
 }
 
 TITLES: Final = {
@@ -107,6 +110,16 @@ def plan() -> JsonObject:
     """The schema of a member `plan` or `hint`."""
     text = {"type": "string", "description": "A plan in another format, as text."}
     return {"anyOf": [ref("Plan"), text]}
+
+
+def any_problem() -> JsonObject:
+    """The schema of a member `problem` whose sizes may be formulas."""
+    return {"anyOf": [*problem()["anyOf"], ref("SymbolicProblem")]}
+
+
+def any_plan() -> JsonObject:
+    """The schema of a member `plan` of such a problem."""
+    return {"anyOf": [*plan()["anyOf"], ref("SymbolicPlan")]}
 
 
 def errors(*statuses: int) -> Responses:
