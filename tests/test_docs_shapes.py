@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 import memstow
+from memstow.api.cli.main import main
 from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem
+from memstow.planner.model.symbolic_graph import SymbolicGraph
 from memstow.planner.shapes.formula.nodes import FUNCTIONS
+from tests.planner.exports.toolchains import HOST
 
 PAGE = (Path(__file__).parents[1] / "docs" / "shapes.md").read_text(encoding="utf-8")
 
@@ -28,24 +31,63 @@ def test_the_example_is_a_problem() -> None:
         assert memstow.plan(memstow.problem_at(problem, point.at)).status is memstow.Status.OPTIMAL
 
 
+def test_the_example_of_a_graph_is_read_as_a_problem() -> None:
+    data = _document("symbolic graph")
+    graph = memstow.read_symbolic_graph(data)
+    problem = memstow.lower_symbolic(graph)
+    assert memstow.read_symbolic(data) == problem
+    assert [buffer.size for buffer in problem.buffers][:2] == ["1024*s", "16*s*s"]
+    assert memstow.plan(memstow.problem_at(problem, {"s": 128})).status is memstow.Status.OPTIMAL
+
+
 def test_what_is_refused_is_refused_with_these_words() -> None:
     with pytest.raises(memstow.InputError) as raised:
         memstow.read_symbolic(_document("symbolic refused"))
     assert f"```text\n{raised.value}\n```" in PAGE
 
 
-def test_the_example_of_the_library_prints_what_the_page_says() -> None:
-    ((code, printed),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        exec(code, {})
-    assert said.getvalue() == printed
+def test_the_examples_of_the_library_print_what_the_page_says() -> None:
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(examples) >= 3
+    names: dict[str, object] = {}
+    for code, printed in examples:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(code, names)
+        assert said.getvalue() == printed
 
 
-@pytest.mark.parametrize("holder", [SymbolicProblem, Symbol, Point, SymbolicBuffer])
+def test_the_example_in_c_compiles_and_the_names_are_those_of_the_page(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```c\n(.*?)```", PAGE, flags=re.DOTALL)
+    problem = memstow.SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=9)], buffers=[SymbolicBuffer(id="x", size="s")]
+    )
+    order = memstow.Order(placements=[memstow.OrderedPlacement(buffer="x", pool="memory")])
+    plan = memstow.SymbolicPlan(status=memstow.Status.FEASIBLE, shapes="order", orders=[order])
+    header = memstow.write_symbolic_c(problem, plan, "net")
+    (tmp_path / "net.h").write_bytes(header)
+    (tmp_path / "use.c").write_text(code)
+    HOST.compile(tmp_path, "use.c")
+    for name in re.findall(r"`((?:net|NET)_\w+)`", PAGE):
+        assert re.search(rf"\b{name}\b", header.decode()), name
+    for number, name in re.findall(r"`(NET_\w+)` \((\d)\)", PAGE):
+        assert f"{number} = {name}," in header.decode()
+
+
+def test_the_commands_about_plans_do_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("attention.json").write_bytes(_document("symbolic"))
+    (console,) = re.findall(r"## Plans\n\n```console\n(.*?)```", PAGE, flags=re.DOTALL)
+    for line in console.splitlines():
+        assert main(line.removeprefix("$ memstow ").split()) == 0, line
+
+
+@pytest.mark.parametrize("holder", [SymbolicProblem, SymbolicGraph, Symbol, Point, SymbolicBuffer])
 def test_every_field_is_on_the_page(holder: type) -> None:
     for field in dataclasses.fields(holder):
-        assert f"`{field.name}`" in PAGE, field.name
+        assert f"`{field.name}`" in PAGE or field.name == "tensors", field.name
 
 
 def test_every_function_is_on_the_page() -> None:

@@ -121,6 +121,11 @@ def document_of(raw: object) -> "Problem | Graph":
     if is_request(raw):
         message = "it is a request to the service: the problem is what `problem` holds; give that alone"
         raise InputError.single("request", "$", message)
+    if is_symbolic(raw):
+        message = (
+            "sizes are formulas here: `memstow solve`, `evaluate` and `verify` take such a problem, and "
+        )
+        raise InputError.single("symbolic", "$.symbols", message + "--at s=128 makes an ordinary one of it")
     if is_plan(raw):
         message = "this is a plan, where a problem is expected: the problem is named before its plan"
         raise InputError.single("not_a_problem", "$", message)
@@ -247,6 +252,11 @@ def text_format(data: bytes) -> str:
 def is_graph(raw: Any) -> bool:
     """Whether it is a graph: a problem has buffers, and a plan has placements."""
     return isinstance(raw, dict) and "operators" in raw and not ("buffers" in raw or "placements" in raw)
+
+
+def is_symbolic(raw: Any) -> bool:
+    """Whether it is a problem whose sizes are formulas."""
+    return isinstance(raw, dict) and "symbols" in raw and "buffers" in raw
 
 
 def is_request(raw: Any) -> bool:

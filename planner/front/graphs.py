@@ -20,6 +20,7 @@ from memstow.planner.graph.costs import operator_costs, with_cost_unit
 from memstow.planner.graph.recompute.points import peak_of
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripes.front import order_front
+from memstow.planner.graph.units import unit_of
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import PLANNED, Plan, Schedule, Status
@@ -103,7 +104,8 @@ class _Run:
         operators = self._graph.operators
         schedule = Schedule(order=tuple(operators[it].id for it in order))
         plain = with_chosen(self._graph, ())
-        return Candidate(peak_of(plain, schedule, self._pool), sum(operator_costs(self._graph)), schedule)
+        size = peak_of(plain, schedule, self._pool, unit_of(plain))
+        return Candidate(size, sum(operator_costs(self._graph)), schedule)
 
     def _in_order(self, order: Sequence[int], share: float, first: bool) -> Iterable[Candidate]:
         """Ways to run one order, and orders next to it."""
@@ -133,6 +135,7 @@ class _Run:
         if not self._graph.alternatives:
             # With these, a program may need less than all that were looked at.
             self._bounds.learn((it.candidate.cost, it.bound) for it in again)
+            self._bounds.learn((it.candidate.cost - 1, it.bound_if_cheaper) for it in again)
         if "stripes" in self._request.generators:
             best = Candidates(self._near(found)).items
             found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share)

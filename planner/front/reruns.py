@@ -23,10 +23,11 @@ _MOST_STRIPED: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """A candidate, and what no other way of its kind that costs no more can do without."""
+    """A candidate, and what no other way of its kind does without: that costs no more, or that costs less."""
 
     candidate: Candidate
     bound: int
+    bound_if_cheaper: int
 
 
 def kinds_of(request: FrontRequest) -> frozenset[Kind]:
@@ -59,7 +60,8 @@ def reruns(
         cancel=callbacks.cancel,
     )
     for point in recompute_points(graph, order, choice, patience):
-        yield Rerun(Candidate(point.bytes, base + point.cost, point.schedule), point.bound_bytes)
+        candidate = Candidate(point.bytes, base + point.cost, point.schedule)
+        yield Rerun(candidate, point.bound_bytes, point.bound_if_cheaper)
 
 
 def striped(

@@ -22,7 +22,7 @@ def sweep_table(found: Sweep) -> str:
         lines += ["", f"the plan does not fit at {misfits:,} of {len(found.points):,} values"]
     worst = found.worst
     if worst is not None and worst.ratio is not None:
-        lines += ["", f"largest ratio {_ratio(worst.ratio)} at {values_text(worst.at)}"]
+        lines += ["", f"largest ratio {ratio_text(worst.ratio)} at {values_text(worst.at)}"]
     return "\n".join(lines)
 
 
@@ -32,12 +32,12 @@ def _row(point: SweepPoint, names: list[str], several: bool) -> list[str]:
         *(count(point.at[name]) for name in names),
         "does not fit" if point.peak is None else count(point.peak),
         count(point.least),
-        "-" if point.ratio is None else _ratio(point.ratio),
+        "-" if point.ratio is None else ratio_text(point.ratio),
         *([order] if several else []),
     ]
 
 
-def _ratio(ratio: float) -> str:
+def ratio_text(ratio: float) -> str:
     """Only what reaches the least is written 1.000."""
     rounded = f"{ratio:.3f}"
     return ">1.000" if rounded == "1.000" and ratio > 1 else rounded

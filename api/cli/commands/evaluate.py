@@ -15,6 +15,8 @@ from memstow.api.cli.io.problem_input import (
     naming_option,
     read_bytes_of,
     refuse_two_stdins,
+    symbol_value,
+    values_of,
     warn_if_terminal,
 )
 from memstow.api.cli.io.terminal import columns, draws_unicode
@@ -59,7 +61,7 @@ memstow evaluate model.json plan.json --output net.h --prefix net
     parser.add_argument(
         "--at",
         action="append",
-        type=_value,
+        type=symbol_value,
         metavar="SYMBOL=N",
         help="the value of a symbol; may be repeated",
     )
@@ -85,20 +87,11 @@ memstow evaluate model.json plan.json --output net.h --prefix net
     parser.set_defaults(run=run)
 
 
-def _value(text: str) -> tuple[str, int]:
-    name, _, number = text.rpartition("=")
-    digits = number.removeprefix("-")
-    if not name or not (digits.isascii() and digits.isdecimal()) or len(digits) > 19:
-        message = f"{text!r} is not a symbol and its value: write for example s=128"
-        raise argparse.ArgumentTypeError(message)
-    return name, int(number)
-
-
 def run(args: argparse.Namespace) -> int:
     """Read the problem and the plan, and write what was asked for."""
     refuse_two_stdins(args.problem, args.plan)
     _check_outputs(args)
-    values = _values(args)
+    values = values_of(args)
     for path in (args.problem, args.plan):
         warn_if_terminal(path)
     problem, plan = _read(args)
@@ -262,13 +255,6 @@ def _check_outputs(args: argparse.Namespace) -> None:
         raise _error("unused_option", "--prefix", "it is for C, and no output ends with .h; leave it out")
     if args.points is not None and args.sweep is None:
         raise _error("unused_option", "--points", "it is for --sweep; leave it out")
-
-
-def _values(args: argparse.Namespace) -> dict[str, int]:
-    given: list[tuple[str, int]] = args.at or []
-    if len(dict(given)) < len(given):
-        raise _error("repeated", "--at", "a symbol has two values; give each one")
-    return dict(given)
 
 
 def _error(code: str, path: str, message: str) -> "InputError":

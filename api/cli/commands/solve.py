@@ -15,13 +15,21 @@ from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
+    document_in,
     problem_of,
-    read_document,
+    read_bytes_of,
     refuse_two_stdins,
     warn_if_terminal,
 )
 from memstow.api.cli.io.results import add_results, check_names, check_results, wants_model, write_results
 from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
+from memstow.api.cli.io.symbolic_input import symbolic_in
+from memstow.api.cli.io.symbolic_solve import (
+    add_shapes,
+    check_symbolic,
+    refuse_shapes,
+    solve_symbolic,
+)
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
@@ -56,12 +64,14 @@ memstow solve model.tflite --output planned.tflite
 memstow solve model.tflite --order free --scratch measure --output planned.tflite
 memstow solve model.json --json | memstow verify model.json -
 memstow solve - --format csv --output-format csv < model.csv
+memstow solve attention.json --shapes pieces:2 --output plan.json --output offsets.h
 memstow solve model.json --server http://localhost:8080
 """,
     )
     add_problem(parser)
     add_changes(parser)
     add_graph_changes(parser)
+    add_shapes(parser)
     add_search(parser)
     add_limits(parser)
     add_lock(parser)
@@ -77,7 +87,13 @@ def run(args: argparse.Namespace) -> int:
     refuse_odd_locks(args)
     check_results(args)
     warn_if_terminal(args.file)
-    document = read_document(args.file, args)
+    given = read_bytes_of(args.file)
+    symbolic = None if args.at else symbolic_in(given, args.file)
+    if symbolic is not None:
+        check_symbolic(args)
+        return solve_symbolic(args, symbolic)
+    refuse_shapes(args)
+    document = document_in(given, args.file, args)
     listed = problem_of(document)
     check_names(args, document)
     model = read_model(args, document)

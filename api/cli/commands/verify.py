@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
     data = read_bytes_of(args.problem)
-    symbolic = symbolic_in(data, args.problem)
+    symbolic = None if args.at else symbolic_in(data, args.problem)
     return _run_ordinary(args, data) if symbolic is None else _run_symbolic(args, symbolic)
 
 

@@ -1,6 +1,7 @@
 """The arguments for a problem, reading it, and changing it as the arguments say."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.symbolic_graph import SymbolicGraph
     from memstow.planner.model.target import Target
 
 STDIN = "-"
@@ -35,6 +37,33 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
         choices=(*READABLE, *READ_ONLY, *OF_GRAPHS),
         help="format of the problem (default: detected from its content)",
     )
+    parser.add_argument(
+        "--at",
+        action="append",
+        type=symbol_value,
+        metavar="SYMBOL=N",
+        help="of a problem with symbols: the problem at this value; may be repeated",
+    )
+
+
+def symbol_value(text: str) -> tuple[str, int]:
+    """A symbol and its value, as in s=128."""
+    name, _, number = text.rpartition("=")
+    digits = number.removeprefix("-")
+    if not name or not (digits.isascii() and digits.isdecimal()) or len(digits) > 19:
+        message = f"{text!r} is not a symbol and its value: write for example s=128"
+        raise argparse.ArgumentTypeError(message)
+    return name, int(number)
+
+
+def values_of(args: argparse.Namespace) -> dict[str, int]:
+    """The values of symbols."""
+    given: list[tuple[str, int]] = args.at or []
+    if len(dict(given)) < len(given):
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("repeated", "--at", "a symbol has two values; give each one")
+    return dict(given)
 
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +115,51 @@ def add_dimensions(group: "argparse._ArgumentGroup") -> None:
     )
 
 
+def add_symbols(group: "argparse._ArgumentGroup") -> None:
+    """Add the argument for what an ONNX model leaves open until it runs."""
+    group.add_argument(
+        "--symbol",
+        action="append",
+        type=_range,
+        metavar="NAME=MIN..MAX[:STEP]",
+        help="of an ONNX model: a dimension that is known only at run time, and its range; may be repeated",
+    )
+
+
+def _range(text: str) -> tuple[str, int, int, int]:
+    name, _, rest = text.rpartition("=")
+    found = re.fullmatch(r"([0-9]{1,19})\.\.([0-9]{1,19})(?::([0-9]{1,19}))?", rest)
+    if not name or found is None:
+        message = f"{text!r} is not a dimension and its range: write for example tokens=1..1024 or N=8..64:8"
+        raise argparse.ArgumentTypeError(message)
+    return name, int(found[1]), int(found[2]), int(found[3] or 1)
+
+
+def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
+    """Read an ONNX model whose dimensions become symbols, as `--symbol` says."""
+    from memstow.planner import formats
+    from memstow.planner.formats.onnx.symbolic import read_symbolic_model, symbol_for
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.symbolic import Symbol
+
+    ranges: dict[str, Symbol] = {}
+    for name, least, most, step in args.symbol:
+        if name in ranges or not 1 <= least <= most <= 1 << 31 or not 1 <= step <= 1 << 31:
+            message = (
+                f"{name}: give each dimension one range, from 1 to 2^31 at most, and a step of at least 1"
+            )
+            raise InputError.single("out_of_range", "--symbol", message)
+        ranges[name] = symbol_for(name, Symbol(id="x", min=least, max=most, step=step))
+    data = read_bytes_of(path)
+    with naming_file(path):
+        if args.format not in (None, "onnx") or formats.looks_like_json(data):
+            message = (
+                "only ONNX models have dimensions that are open, and this is something else; leave it out"
+            )
+            raise InputError.single("no_open_dimensions", "--symbol", message)
+        return read_symbolic_model(data, ranges, in_place=args.in_place, dims=_dimensions(args))
+
+
 def _dimension(text: str) -> tuple[str, int]:
     name, _, number = text.rpartition("=")
     if not name or not number.isdecimal() or len(number) > 19:
@@ -114,10 +188,27 @@ def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | 
     from memstow.planner.model.problem import Problem
 
     data = _with_live_ranges(path, data)
+    if args.at:
+        return _changed_problem(_at_values(data, path, args), args)
     with naming_file(path):
         document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))
     if not isinstance(document, Problem):
         return _changed_graph(document, path, args)
+    return _changed_problem(document, args)
+
+
+def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
+    """A problem with symbols as the ordinary one at these values."""
+    from memstow.planner.shapes.at_point import problem_at
+    from memstow.planner.shapes.reading import read_symbolic
+
+    with naming_file(path):
+        problem = read_symbolic(data)
+    with naming_option("at", "--at"):
+        return problem_at(problem, values_of(args))
+
+
+def _changed_problem(document: "Problem", args: argparse.Namespace) -> "Problem":
     for option, given in (
         ("--order", args.order is not None),
         ("--in-place", args.in_place),

@@ -11,14 +11,9 @@ from memstow.planner.shapes.solve.quality import Scale, Score
 from memstow.planner.shapes.solve.ties import Ties
 from memstow.planner.solve.allowance import Allowance
 from memstow.planner.solve.cancelling import cancelling
-from memstow.solvers import _native
 from memstow.solvers.core import Budget
+from memstow.solvers.shapes import AIMS, FoundSequence, Shaped
 
-_AIMS: Final = {
-    "worst": _native.ShapesAim.WORST,
-    "sum": _native.ShapesAim.SUM,
-    "first": _native.ShapesAim.FIRST,
-}
 # Of what is left, for the first search of each set of ties; then for a proof; the rest is for the best set.
 _FIRST_SHARE: Final = 0.15
 _PROOF_SHARE: Final = 0.5
@@ -66,7 +61,8 @@ class OrderSearch:
         self._allowance = allowance
         self._seed = seed
         self._cancel = cancel
-        self._shaped: dict[Ties, _native.Shaped] = {}
+        self._shaped: dict[Ties, Shaped] = {}
+        self._known_starts: dict[Ties, list[Found]] = {}
         self.best: Best | None = None
         self.proven = False
 
@@ -98,6 +94,12 @@ class OrderSearch:
 
     def _starts(self, arrays: ShapedArrays) -> list[Found]:
         """Items by height in the plan at each point, and by their mean height."""
+        starts = self._known_starts.get(arrays.ties)
+        if starts is None:
+            starts = self._known_starts[arrays.ties] = self._new_starts(arrays)
+        return starts
+
+    def _new_starts(self, arrays: ShapedArrays) -> list[Found]:
         planned = [self._points[it].plan for it in self._numbers]
         placed = [plan.placements for plan in planned if plan.placements]
         starts = [arrays.start(placements) for placements in placed]
@@ -114,8 +116,8 @@ class OrderSearch:
     def _improve(self, arrays: ShapedArrays, starts: Sequence[Found], share: float) -> None:
         budget = self._allowance.budget(share)
         with cancelling(budget, self._cancel):
-            result = self._native(arrays).search(
-                _AIMS[self._scale.aim],
+            result = self._ready(arrays).search(
+                AIMS[self._scale.aim],
                 [it.sequence for it in starts],
                 [it.choices for it in starts],
                 self._seed,
@@ -137,25 +139,25 @@ class OrderSearch:
             best = self.best
             if best is None or not best.fits or arrays.instance.item_count > _FEW_ITEMS:
                 return False
-            result = self._native(arrays).below(self._scale.limits_below(best.peaks), budget)
+            result = self._ready(arrays).below(self._scale.limits_below(best.peaks), budget)
             if result.found is None:
                 return result.complete
             self._keep(arrays, result.found)
 
-    def _keep(self, arrays: ShapedArrays, result: "_native.FoundSequence") -> None:
+    def _keep(self, arrays: ShapedArrays, result: FoundSequence) -> None:
         found = Found(tuple(result.sequence), tuple(result.choices))
         peaks = tuple(result.peaks)
         best = Best(arrays, found, peaks, result.fits, self._scale.score(peaks))
         if best.better_than(self.best):
             self.best = best
 
-    def _native(self, arrays: ShapedArrays) -> "_native.Shaped":
+    def _ready(self, arrays: ShapedArrays) -> Shaped:
         shaped = self._shaped.get(arrays.ties)
         if shaped is None:
             shaped = self._shaped[arrays.ties] = arrays.shaped(self._numbers)
             arrays.measure(shaped, self._scale.least, self._scale.weights)
         return shaped
 
-    def native_of(self, best: Best) -> "_native.Shaped":
+    def native_of(self, best: Best) -> Shaped:
         """What knows the arcs of the best."""
-        return self._native(best.arrays)
+        return self._ready(best.arrays)

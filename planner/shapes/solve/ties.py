@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from memstow.planner.model.problem import ALWAYS, Buffer, InPlace, Problem, Relative
+from memstow.planner.model.problem import Buffer, InPlace, Problem, Relative
 from memstow.planner.model.rigid_groups import Distances
 from memstow.planner.shapes.solve.points import PointPlan
 
@@ -117,11 +117,10 @@ class _Tying:
         """Whether two buffers that must be apart would not be."""
         one, two = self.buffers[first], self.buffers[second]
         pair = frozenset((one.id, two.id))
-        if pair not in self.apart:
-            if pair in self.exclusive or (pair in self.in_place and at == there):
-                return False
-            if not live_together(one, two):
-                return False
+        if pair in self.in_place and at == there:
+            return False
+        if pair not in self.apart and (pair in self.exclusive or not live_together(one, two)):
+            return False
         low, high = (one, two) if at <= there else (two, one)
         return low.size > 0 and high.size > 0 and abs(at - there) < low.size
 
@@ -139,7 +138,7 @@ def _lives(buffer: Buffer) -> Sequence[tuple[int, int]]:
         return buffer.lifetimes
     if buffer.lifetime is None:
         return ()
-    return (_EVER,) if isinstance(buffer.lifetime, str) or buffer.lifetime == ALWAYS else (buffer.lifetime,)
+    return (_EVER,) if isinstance(buffer.lifetime, str) else (buffer.lifetime,)
 
 
 def shared_inputs(ties: Ties) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,160 @@
+"""`memstow solve` of a problem with symbols: its options, and what is written."""
+
+import argparse
+import sys
+import threading
+from typing import TYPE_CHECKING, Final
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.output import STDOUT, suffix_of, to_stdout, write_out
+from memstow.api.cli.io.terminal import print_error
+
+if TYPE_CHECKING:
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.options import Options
+    from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
+
+_MOST_ORDERS: Final = 16
+_DEFAULT_ORDERS: Final = 2
+# Arguments of `solve` that are not for problems with symbols: their names, and their values when not given.
+_NOT_FOR_SYMBOLS: Final = {
+    "--target": ("target", None),
+    "--capacity": ("capacity", None),
+    "--fit-only": ("fit_only", False),
+    "--order": ("order", None),
+    "--dim": ("dim", None),
+    "--in-place": ("in_place", False),
+    "--no-in-place": ("no_in_place", False),
+    "--hint": ("hint", None),
+    "--gap": ("gap", 0.0),
+    "--solver": ("solver", "auto"),
+    "--lock": ("lock", None),
+    "--server": ("server", None),
+    "--picture": ("picture", None),
+    "--section": ("section", None),
+    "--scratch": ("scratch", None),
+}
+
+
+def add_shapes(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for what a plan of a problem with symbols consists of."""
+    parser.add_argument_group("problems with symbols").add_argument(
+        "--shapes",
+        type=_shapes,
+        metavar="KIND",
+        help="order: which buffer is above which, at every value (default); pieces:K: at most K orders; "
+        "fixed: offsets for the largest sizes",
+    )
+
+
+def _shapes(text: str) -> "tuple[Shapes, int]":
+    kind, colon, number = text.partition(":")
+    if kind == "fixed" and not colon:
+        return "fixed", 1
+    if kind == "order" and not colon:
+        return "order", 1
+    if kind == "pieces" and not colon:
+        return "pieces", _DEFAULT_ORDERS
+    is_number = number.isascii() and number.isdecimal() and len(number) < 4
+    if kind == "pieces" and is_number and 1 <= int(number) <= _MOST_ORDERS:
+        return "pieces", int(number)
+    message = f"{text!r} is no kind of plan: use order, fixed, or pieces:2 up to pieces:{_MOST_ORDERS}"
+    raise argparse.ArgumentTypeError(message)
+
+
+def refuse_shapes(args: argparse.Namespace) -> None:
+    """Report --shapes for what has no symbols."""
+    if args.shapes is not None:
+        message = "it is for problems with symbols, and this has none; leave it out"
+        raise _error("not_symbolic", "--shapes", message)
+
+
+def check_symbolic(args: argparse.Namespace) -> None:
+    """Report what is impossible for a problem with symbols, before the search."""
+    for option, (name, unset) in _NOT_FOR_SYMBOLS.items():
+        if getattr(args, name) not in (unset, []):
+            message = "it is not for problems with symbols; leave it out, or write it into the problem"
+            raise _error("not_for_symbols", option, message)
+    for path in args.output or ():
+        if path != STDOUT and suffix_of(path) not in (".json", ".h"):
+            message = "a plan of a problem with symbols is written as .json, or as C with .h; see also "
+            raise _error("unknown_suffix", path, message + "`memstow evaluate`")
+    if args.output_format not in (None, "json"):
+        raise _error(
+            "unknown_format", "--output-format", "use json, or --output with a name that ends with .h"
+        )
+
+
+def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
+    """Plan the problem, and write what was asked for."""
+    from memstow.api.cli.io.interruptible import Interruptible
+    from memstow.planner.shapes.solve.plan import plan_symbolic
+
+    chosen: tuple[Shapes, int] | None = args.shapes
+    kind, pieces = chosen or ("order", 1)
+    options = _options(args)
+
+    def work(cancel: threading.Event) -> "SymbolicPlan":
+        return plan_symbolic(problem, options, shapes=kind, pieces=pieces, cancel=cancel)
+
+    call = Interruptible(work)
+    plan = call.run(None)
+    _write(args, problem, plan)
+    if args.open:
+        from memstow.api.cli.io.page_file import show_page
+        from memstow.api.cli.io.symbolic_page import symbolic_page
+
+        show_page(symbolic_page(problem, plan, args.file, {}), None)
+    if call.interrupted:
+        print_error("interrupted: this is the best plan found so far")
+        return Exit.INTERRUPTED
+    from memstow.planner.model.plan import Status
+
+    if plan.status is Status.INFEASIBLE:
+        return Exit.INFEASIBLE
+    return Exit.UNKNOWN if plan.status is Status.UNKNOWN else Exit.DONE
+
+
+def _options(args: argparse.Namespace) -> "Options":
+    from memstow.planner.model.options import Options
+
+    return Options(
+        time_limit=args.time_limit,
+        deterministic=args.deterministic,
+        seed=args.seed,
+        work_limit=args.work_limit,
+        workers=args.workers,
+        memory_limit=args.memory_limit,
+    )
+
+
+def _write(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
+    from memstow.planner.model.plan import PLANNED
+    from memstow.planner.shapes.reading import write_symbolic_plan
+
+    made: list[tuple[bytes, str]] = []
+    for path in args.output or ():
+        if suffix_of(path) != ".h":
+            made.append((write_symbolic_plan(plan), path))
+        elif plan.status in PLANNED:
+            from memstow.planner.exports.naming import DEFAULT_PREFIX
+            from memstow.planner.shapes.as_c import write_symbolic_c
+
+            made.append((write_symbolic_c(problem, plan, args.prefix or DEFAULT_PREFIX), path))
+        else:
+            print_error(f"{path} is not written: there is no plan")
+    for content, path in made:
+        write_out(content, path)
+    if args.json or (args.output_format == "json" and not args.output):
+        to_stdout(write_symbolic_plan(plan))
+    elif not args.quiet and STDOUT not in (args.output or ()):
+        from memstow.planner.show.symbolic_report import symbolic_report
+
+        text = symbolic_report(problem, plan)
+        to_stdout(f"{text}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+
+
+def _error(code: str, path: str, message: str) -> "InputError":
+    from memstow.planner.model.errors import InputError
+
+    return InputError.single(code, path, message)
