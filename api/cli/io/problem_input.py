@@ -138,9 +138,9 @@ def _range(text: str) -> tuple[str, int, int, int]:
 def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
     """Read an ONNX model whose dimensions become symbols, as `--symbol` says."""
     from memstow.planner import formats
-    from memstow.planner.formats.onnx.symbolic import read_symbolic_model, symbol_for
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.symbolic import Symbol
+    from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
 
     ranges: dict[str, Symbol] = {}
     for name, least, most, step in args.symbol:

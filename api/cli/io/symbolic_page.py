@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.io.problem_input import naming_file, naming_option, read_bytes_of, values_of
-from memstow.api.cli.io.symbolic import may_be_symbolic, symbolic_of
+from memstow.api.cli.io.symbolic_input import symbolic_in
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicProblem, str] 
         if source in (None, STDOUT):
             continue
         data = read_bytes_of(source)
-        problem = symbolic_of(data, source) if may_be_symbolic(data) else None
+        problem = symbolic_in(data, source)
         if problem is None:
             continue
         if path is None:

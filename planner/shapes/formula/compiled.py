@@ -21,8 +21,8 @@ def compile_formula(node: Node) -> Formula:
 def _built(node: Node) -> tuple[Formula, int | None]:
     """The function of a formula, and its value if that is the same everywhere."""
     match node:
-        case Number(value):
-            return _constant(value)
+        case Number(number):
+            return _constant(number)
         case Name(name):
             return (lambda values: within(values[name])), None
         case Negation(operand):

@@ -3,12 +3,12 @@
 import pytest
 
 from memstow.planner.formats.onnx.format import read_graph
-from memstow.planner.formats.onnx.symbolic import read_symbolic_model, symbol_for
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import Symbol
 from memstow.planner.shapes.at_point import points_of, problem_at
 from memstow.planner.shapes.graphs.lowering import lower_symbolic
+from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
 from tests.onnx_models import MODELS, model, node, numbers, value, weights
 from tests.planner.refusal import refusal
 
