@@ -118,6 +118,16 @@ def plan() -> JsonObject:
     return {"anyOf": [ref("Plan"), text]}
 
 
+def any_problem() -> JsonObject:
+    """The schema of a member `problem` whose sizes may be formulas."""
+    return {"anyOf": [*problem()["anyOf"], ref("SymbolicProblem")]}
+
+
+def any_plan() -> JsonObject:
+    """The schema of a member `plan` of such a problem."""
+    return {"anyOf": [*plan()["anyOf"], ref("SymbolicPlan")]}
+
+
 def errors(*statuses: int) -> Responses:
     """The error responses of an operation: these, and those of any operation."""
     return {

@@ -32,6 +32,7 @@ from memstow.api.operations.requests import (
 )
 from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
 from memstow.api.operations.solve import OnUpdate, solve
+from memstow.api.operations.symbolic import has_symbols, symbolic_to_judge
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import PLANNED, Plan
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 PAGE: Final = "page"
 """The format of a front for the page of the service: with what its plans are for."""
+NO_RECHECK: Final = "plans of problems with symbols cannot be checked by solving again; leave it out"
+
 Q = TypeVar("Q")
 R = TypeVar("R")
 
@@ -146,7 +149,14 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     from memstow.planner.verify.verdict import as_data
 
     _require_no_model(request.form, most_choices)
-    problem, plan, hint = _to_judge(request)
+    content = None if request.form.is_model else json_value(request.body, request.limits)
+    if has_symbols(content):
+        # Few buffers can be much to judge: sizes are looked at over whole ranges.
+        _require_own_process(most_choices)
+        if request.recheck_seconds is not None:
+            raise InputError.single("no_recheck", "query.recheck", NO_RECHECK)
+        return _json_document(as_data(judge(*symbolic_to_judge(content, request.limits))))
+    problem, plan, hint = _to_judge(request, content)
     _require_few(problem_of(problem), most_choices)
     verdict = judge(problem, plan, hint)
     if request.recheck_seconds is not None:
@@ -156,12 +166,11 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     return _json_document(as_data(verdict))
 
 
-def _to_judge(request: VerifyRequest) -> "tuple[Problem | Graph, Plan, Plan | None]":
+def _to_judge(request: VerifyRequest, content: object) -> "tuple[Problem | Graph, Plan, Plan | None]":
     """The problem, its plan, and the hint; of a model the plan that it carries."""
     if request.form.is_model:
         return parse_document_body(request.body, request.form, request.limits), carried(request.body), None
     issues: list[Issue] = []
-    content = json_value(request.body, request.limits)
     subject = subject_of(content)
     allowed = (subject, "target", *GRAPH_MEMBERS, "plan", "hint")
     raw = envelope(issues, content, allowed, (subject, "plan"))
@@ -263,7 +272,12 @@ def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Docu
 
 def _require_no_model(form: BodyForm, most_choices: int | None) -> None:
     """Leave models to a process of their own: nobody vouches for their bytes, and native code reads some."""
-    if most_choices is not None and form.is_model:
+    if form.is_model:
+        _require_own_process(most_choices)
+
+
+def _require_own_process(most_choices: int | None) -> None:
+    if most_choices is not None:
         raise TooManyChoicesError
 
 
