@@ -15,9 +15,11 @@ from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import OPTION_NAMES
 from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.requests import BodyForm, FrontValue, QueryValue
+from memstow.api.operations.symbolic_options import SHAPES_MEMBERS
 from memstow.api.store.job import Job
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import ORDERS
+from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES
 from memstow.planner.reading.messages import unknown_field
 from memstow.planner.reading.printable import printable
 
@@ -79,6 +81,22 @@ OPTION_PARAMETERS: Final = [
     for name in OPTION_NAMES
 ]
 
+SHAPES_PARAMETERS: Final = [
+    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
+    for name, description, schema in (
+        (
+            "shapes",
+            "Of a problem with symbols: offsets for every value (fixed), an order from which they follow "
+            "(order, which is the default), or several orders (pieces).",
+            {"enum": list(SHAPES)},
+        ),
+        (
+            "pieces",
+            "With shapes=pieces: at most this many orders; default: 2.",
+            {"type": "integer", "minimum": 1, "maximum": MOST_ORDERS},
+        ),
+    )
+]
 FRONT_NAMES: Final = ("terms", "generators", "cost", "within", "points")
 FRONT_PARAMETERS: Final = [
     {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
@@ -173,9 +191,9 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
     name = format_of(request, chosen)
-    of_front = FRONT_NAMES if front else ()
+    others = FRONT_NAMES if front else SHAPES_MEMBERS
     require_known(
-        request, *of_front, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
+        request, *others, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
     )
     rewrites = request.query_params.get("output_format") == plan_forms.MODEL
     if rewrites and name != plan_forms.MODEL:
@@ -192,6 +210,8 @@ async def read_problem_body(
         changes=changes_in(request),
         dims=dims_in(request, name),
         front=_front_in(request) if front else None,
+        shapes=None if front else _shapes_in(request),
+        plan_form="json" if front else output_format(request, request.query_params.get("output_format")),
         members=members if name is None else (),
         rewrites_model=rewrites,
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
@@ -212,6 +232,12 @@ def _front_in(request: Request) -> dict[str, FrontValue]:
         name: query[name].split(",") for name in ("terms", "generators") if name in query
     }
     return found | {name: _query_value(query[name]) for name in ("cost", "within", "points") if name in query}
+
+
+def _shapes_in(request: Request) -> dict[str, QueryValue]:
+    """What the query says of the plan of a problem with symbols."""
+    query = request.query_params
+    return {name: _query_value(query[name]) for name in SHAPES_MEMBERS if name in query}
 
 
 def dims_in(request: Request, name: str | None) -> dict[str, int]:

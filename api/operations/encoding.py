@@ -31,6 +31,9 @@ OPTION_NAMES: Final = (
 )
 FRONT: Final = "front"
 """The member of the options of a job that says which front it is for."""
+SHAPES: Final = "shapes"
+"""The member of the options of a job that says of what kind the plan of its problem with symbols is."""
+_OF_KINDS: Final = (FRONT, SHAPES, "pieces")
 # Characters of a cache key that say which version it is of.
 MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
@@ -68,7 +71,8 @@ def front_in(options: str) -> "FrontOptions":
 def options_from_text(text: str, hint: bytes | None) -> Options:
     """Options and hint from the store."""
     raw = json.loads(text)
-    raw.pop(FRONT, None)
+    for name in _OF_KINDS:
+        raw.pop(name, None)
     if hint is not None:
         raw["hint"] = json.loads(hint)
     return parse_options(raw)

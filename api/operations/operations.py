@@ -25,9 +25,11 @@ from memstow.api.operations.requests import (
     RewritePlanRequest,
     SolveFrontRequest,
     SolveRequest,
+    SolveSymbolicRequest,
     TileRequest,
     VerifyRequest,
     WriteFrontRequest,
+    WriteSymbolicPlanRequest,
 )
 from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
 from memstow.api.operations.solve import OnUpdate, solve
@@ -73,6 +75,8 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
     """Carry out an operation for another process: request and result are messages."""
     operation = OPERATIONS[name]
     request = decode(operation.request, message)
+    if isinstance(request, SolveSymbolicRequest):
+        return encode(_symbolic_of(request, on_update, cancel))
     if isinstance(request, SolveFrontRequest):
         return encode(_front_of(request, on_update, cancel))
     if isinstance(request, SolveRequest):
@@ -95,6 +99,30 @@ def _front_of(request: SolveFrontRequest, on_update: OnUpdate, cancel: threading
     return solve_front(request, on_update, cancel)
 
 
+def _solve_symbolic(request: SolveSymbolicRequest, _most_choices: int | None) -> SolveResult:
+    return _symbolic_of(request, lambda _update: None, threading.Event())
+
+
+def _symbolic_of(request: SolveSymbolicRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
+    # Requests about other problems do not wait for this import.
+    from memstow.api.operations.symbolic_solve import solve_symbolic
+
+    return solve_symbolic(request, on_update, cancel)
+
+
+def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | None) -> Document:
+    from memstow.planner.shapes.reading import read_symbolic, read_symbolic_plan
+
+    plan_forms.require_symbolic(request.to)
+    if most_choices is not None:
+        # The formulas are examined again.
+        raise TooManyChoicesError
+    plan = read_symbolic_plan(request.plan)
+    if plan.status not in PLANNED:
+        return Document(request.plan, "json")
+    return Document(plan_forms.write_symbolic(read_symbolic(request.problem), plan, request.to), request.to)
+
+
 def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Document:
     from memstow.planner.front.documents import read_front, write_front
 
@@ -103,6 +131,7 @@ def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Docum
 
 def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
     _require_no_model(request.form, most_choices)
+    _require_no_symbols(request.body, most_choices)
     return parse_request(request.body, request.form, request.limits).validated()
 
 
@@ -227,6 +256,12 @@ def _require_no_model(form: BodyForm, most_choices: int | None) -> None:
         raise TooManyChoicesError
 
 
+def _require_no_symbols(body: bytes, most_choices: int | None) -> None:
+    """Leave problems with symbols to a process of their own: a formula may take long to examine."""
+    if most_choices is not None and b'"symbols"' in body:
+        raise TooManyChoicesError
+
+
 def _require_few(problem: Problem, most_choices: int | None) -> None:
     if most_choices is not None and choice_count(problem) > most_choices:
         raise TooManyChoicesError
@@ -247,6 +282,10 @@ REWRITE_PLAN: Final = Operation("rewrite_plan", RewritePlanRequest, Document, _r
 
 SOLVE_FRONT: Final = Operation("solve_front", SolveFrontRequest, SolveResult, _solve_front)
 WRITE_FRONT: Final = Operation("write_front", WriteFrontRequest, Document, _write_front)
+SOLVE_SYMBOLIC: Final = Operation("solve_symbolic", SolveSymbolicRequest, SolveResult, _solve_symbolic)
+WRITE_SYMBOLIC_PLAN: Final = Operation(
+    "write_symbolic_plan", WriteSymbolicPlanRequest, Document, _write_symbolic_plan
+)
 
 OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
     it.name: it
@@ -261,5 +300,7 @@ OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
         TILE,
         REWRITE_PLAN,
         WRITE_FRONT,
+        SOLVE_SYMBOLIC,
+        WRITE_SYMBOLIC_PLAN,
     )
 }

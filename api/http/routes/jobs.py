@@ -13,6 +13,7 @@ from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     OPTION_PARAMETERS,
+    SHAPES_PARAMETERS,
     CurrentService,
     FormatOfBody,
     FormatOfPlan,
@@ -55,13 +56,15 @@ _JOB = schemas.ref("Job")
         "parameters": [
             *OPTION_PARAMETERS,
             *CHANGE_PARAMETERS,
+            *SHAPES_PARAMETERS,
             IDEMPOTENCY_PARAMETER,
         ],
         **schemas.enveloped(
             {
-                "problem": schemas.problem(),
+                "problem": schemas.problem(symbolic=True),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
+                **schemas.SHAPES_MEMBERS,
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
                 "hint_job": {"type": "string", "description": "A job whose plan is where to start."},
             },

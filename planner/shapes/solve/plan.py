@@ -1,7 +1,7 @@
 """The way from a symbolic problem to an accepted plan."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -28,13 +28,16 @@ from memstow.planner.shapes.sizes import sizes_of
 from memstow.planner.shapes.solve.arrays import ShapedArrays, make_arrays, require_room
 from memstow.planner.shapes.solve.misfit import why_not
 from memstow.planner.shapes.solve.orders import OrderSearch
-from memstow.planner.shapes.solve.pieces import PieceSearch
+from memstow.planner.shapes.solve.pieces import Piece, PieceSearch
 from memstow.planner.shapes.solve.points import PointPlan, plans_at_points, without_capacities
 from memstow.planner.shapes.solve.quality import Scale
 from memstow.planner.shapes.solve.ties import NONE, all_ties, likely_ties
 from memstow.planner.solve.allowance import Allowance
 from memstow.planner.solve.engine import plan as plan_problem
 from memstow.planner.verify.shapes import judge_symbolic
+
+OnBetterPlan = Callable[[SymbolicPlan], None]
+"""Hears of each better plan on the way."""
 
 SOLVER: Final = "orders"
 _WHOLE: Final = 0.9
@@ -48,19 +51,20 @@ def plan_symbolic(
     shapes: Shapes = "order",
     pieces: int = 2,
     on_event: Listener | None = None,
+    on_better: OnBetterPlan | None = None,
     cancel: threading.Event | None = None,
 ) -> SymbolicPlan:
     """Lay out every value of the symbols, within the limits of the options.
 
     `shapes` says what the plan consists of: offsets for every value (fixed), an order from which they follow
     (order), or several orders, at most `pieces`. When `cancel` is set, the best plan so far is returned. The
-    judge has accepted every plan.
+    judge has accepted every plan, also those that `on_better` hears of on the way.
     Raises InputError for a problem that contradicts itself, DeclinedError for what an order cannot honour.
     """
     require_valid_symbolic(problem)
     if not 1 <= pieces <= MOST_ORDERS:
         raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
-    return _Run(problem, options or Options(), shapes, pieces, on_event, cancel).plan()
+    return _Run(problem, options or Options(), shapes, pieces, on_event, on_better, cancel).plan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ class _Run:
         shapes: Shapes,
         pieces: int,
         on_event: Listener | None,
+        on_better: OnBetterPlan | None,
         cancel: threading.Event | None,
     ) -> None:
         self._problem = problem
@@ -88,6 +93,7 @@ class _Run:
         self._shapes = shapes
         self._pieces = pieces
         self._on_event = on_event
+        self._on_better = on_better
         self._cancel = cancel
         self._allowance = Allowance(options)
 
@@ -127,16 +133,6 @@ class _Run:
         sets = self._sets(largest, points, sizes)
         if isinstance(sets, Explanation):
             return _Made(SymbolicPlan(status=Status.UNKNOWN, shapes=self._shapes, explanation=sets))
-        whole = OrderSearch(
-            sets, points, range(len(points)), scale, self._allowance, self._options.seed, self._cancel
-        )
-        several = self._shapes == "pieces" and self._pieces > 1
-        prove = self._problem.aim == "worst" and not several
-        best = whole.run(
-            _WHOLE * (_FIRST_PIECE if several else 1.0),
-            prove=prove,
-            every_set=self._every_set(largest, sets, sizes) if prove else None,
-        )
         dealer = PieceSearch(
             sets,
             points,
@@ -145,6 +141,24 @@ class _Run:
             self._allowance,
             self._options.seed,
             self._cancel,
+            partial(self._tell, points, scale),
+        )
+        whole = OrderSearch(
+            sets,
+            points,
+            range(len(points)),
+            scale,
+            self._allowance,
+            self._options.seed,
+            self._cancel,
+            lambda search, best: self._tell(points, scale, [dealer.piece_of(search, best)]),
+        )
+        several = self._shapes == "pieces" and self._pieces > 1
+        prove = self._problem.aim == "worst" and not several
+        best = whole.run(
+            _WHOLE * (_FIRST_PIECE if several else 1.0),
+            prove=prove,
+            every_set=self._every_set(largest, sets, sizes) if prove else None,
         )
         pieces = [dealer.piece_of(whole, best)]
         if several:
@@ -160,6 +174,14 @@ class _Run:
             return _Made(made, prove and whole.proven and pieces[0].peaks == best.peaks)
         status = Status.INFEASIBLE if any(it.nothing for it in points) else Status.UNKNOWN
         return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
+
+    def _tell(self, points: Sequence[PointPlan], scale: Scale, pieces: Sequence[Piece]) -> None:
+        """Tell of the plan of these orders, where somebody listens and it can be used."""
+        if self._on_better is None or not all(it.fits for it in pieces):
+            return
+        orders = tuple(it.order for it in pieces)
+        made = SymbolicPlan(status=Status.FEASIBLE, shapes=self._shapes, orders=orders, solver=SOLVER)
+        self._on_better(self._judged(self._stamped(self._with_values(_Made(made), points, scale))))
 
     def _peaks(self, points: Sequence[PointPlan], order: Order) -> list[int]:
         """What an order needs at each point, whatever the capacities."""
