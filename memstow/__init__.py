@@ -91,16 +91,31 @@ if TYPE_CHECKING:
         SymbolicProblem as SymbolicProblem,
     )
     from memstow.planner.model.symbolic_digest import digest_symbolic as digest_symbolic
+    from memstow.planner.model.symbolic_graph import (
+        SymbolicGraph as SymbolicGraph,
+        SymbolicOperator as SymbolicOperator,
+        SymbolicTemporary as SymbolicTemporary,
+        SymbolicTensor as SymbolicTensor,
+    )
     from memstow.planner.model.target import Target as Target
     from memstow.planner.model.tiling import Tiling as Tiling, TilingOptions as TilingOptions
     from memstow.planner.place.places import Places as Places, place as place
     from memstow.planner.shapes.at_point import largest_problem as largest_problem, problem_at as problem_at
+    from memstow.planner.shapes.graphs.lowering import lower_symbolic as lower_symbolic
+    from memstow.planner.shapes.graphs.reading import (
+        read_symbolic_graph as read_symbolic_graph,
+        write_symbolic_graph as write_symbolic_graph,
+    )
+    from memstow.planner.shapes.as_c import write_symbolic_c as write_symbolic_c
+    from memstow.planner.shapes.layout import Layout as Layout, LayoutAt as LayoutAt
+    from memstow.planner.shapes.plan_at import plan_at as plan_at
     from memstow.planner.shapes.reading import (
         read_symbolic as read_symbolic,
         read_symbolic_plan as read_symbolic_plan,
         write_symbolic as write_symbolic,
         write_symbolic_plan as write_symbolic_plan,
     )
+    from memstow.planner.shapes.solve.plan import plan_symbolic as plan_symbolic
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
     from memstow.planner.targets.by_name import shipped_target as shipped_target
@@ -198,7 +213,18 @@ _HOMES: Final = {
         "SymbolicProblem",
     ),
     "memstow.planner.model.symbolic_digest": ("digest_symbolic",),
+    "memstow.planner.model.symbolic_graph": (
+        "SymbolicGraph",
+        "SymbolicOperator",
+        "SymbolicTemporary",
+        "SymbolicTensor",
+    ),
+    "memstow.planner.shapes.graphs.lowering": ("lower_symbolic",),
+    "memstow.planner.shapes.graphs.reading": ("read_symbolic_graph", "write_symbolic_graph"),
     "memstow.planner.shapes.at_point": ("largest_problem", "problem_at"),
+    "memstow.planner.shapes.as_c": ("write_symbolic_c",),
+    "memstow.planner.shapes.layout": ("Layout", "LayoutAt"),
+    "memstow.planner.shapes.plan_at": ("plan_at",),
     "memstow.planner.shapes.reading": (
         "read_symbolic",
         "read_symbolic_plan",
@@ -207,6 +233,7 @@ _HOMES: Final = {
     ),
     "memstow.planner.model.tiling": ("Tiling", "TilingOptions"),
     "memstow.planner.place.places": ("Places", "place"),
+    "memstow.planner.shapes.solve.plan": ("plan_symbolic",),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
     "memstow.planner.targets.by_name": ("shipped_target",),

@@ -432,3 +432,59 @@ class RecomputeProgram:
         cost_price: int,
         budget: Budget,
     ) -> Moment: ...
+
+class PeakMeasure(Enum):
+    """What is counted as the peak."""
+
+    SUM = ...
+    LARGEST = ...
+    ONE_POOL = ...
+
+class ShapesAim(Enum):
+    """What is made small."""
+
+    WORST = ...
+    SUM = ...
+    FIRST = ...
+
+class FoundSequence:
+    """A sequence of items, and what it needs."""
+
+    @property
+    def sequence(self) -> list[int]: ...
+    @property
+    def choices(self) -> list[int]: ...
+    @property
+    def peaks(self) -> list[int]: ...
+    @property
+    def fits(self) -> bool: ...
+
+class ExactSequence:
+    """What a complete search has found."""
+
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def found(self) -> FoundSequence | None: ...
+    @property
+    def nodes(self) -> int: ...
+
+class Shaped:
+    """Items whose sizes differ from point to point."""
+
+    def set_measure(
+        self, measure: PeakMeasure, pool: int, least: Sequence[int], weight: Sequence[float]
+    ) -> None: ...
+    def search(
+        self,
+        aim: ShapesAim,
+        sequences: Sequence[Sequence[int]],
+        choices: Sequence[Sequence[int]],
+        seed: int,
+        budget: Budget,
+    ) -> FoundSequence: ...
+    def below(self, limits: Sequence[int], budget: Budget) -> ExactSequence: ...
+    def arcs(self, sequence: Sequence[int], choices: Sequence[int]) -> list[tuple[int, int]]: ...
+
+def shape(instance: Instance, sizes: array[int], points: int) -> Shaped | None:
+    """The instance with sizes by part and column, or None where too many pairs conflict."""

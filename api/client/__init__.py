@@ -6,7 +6,7 @@ key, so that retries make no second one.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 import httpx2
@@ -31,6 +31,7 @@ from memstow.planner.reading.printable import printable
 if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
 __all__ = ["AsyncClient", "Client", "JobEvent", "ServerError"]
 
@@ -107,6 +108,10 @@ class Client:
     def result(self, job: str, problem: "Problem | Graph") -> Plan:
         """The plan of a job: the best so far, or the last."""
         return self._run(self._exchange.result(job, problem))
+
+    def evaluate(self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]) -> Plan:
+        """The ordinary plan of a symbolic plan, at a value of every symbol."""
+        return self._run(self._exchange.evaluate(problem, plan, at))
 
     def stop(self, job: str, *, discard: bool = False) -> None:
         """Stop a job and keep its best plan, or remove all of it."""
@@ -231,6 +236,10 @@ class AsyncClient:
     async def result(self, job: str, problem: "Problem | Graph") -> Plan:
         """The plan of a job: the best so far, or the last."""
         return await self._run(self._exchange.result(job, problem))
+
+    async def evaluate(self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]) -> Plan:
+        """The ordinary plan of a symbolic plan, at a value of every symbol."""
+        return await self._run(self._exchange.evaluate(problem, plan, at))
 
     async def stop(self, job: str, *, discard: bool = False) -> None:
         """Stop a job and keep its best plan, or remove all of it."""

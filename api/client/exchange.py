@@ -30,6 +30,7 @@ from memstow.planner.reading.printable import printable
 if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
 _RETRIED: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0
@@ -171,6 +172,22 @@ class Exchange:
         """The plan of a job: the best so far, or the last."""
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
         return formats.read_plan(answer.content, problem_of(problem), "json")
+
+    def evaluate(self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]) -> Flow[Plan]:
+        """The ordinary plan of a symbolic plan at these values."""
+        from memstow.planner.reading.json_text import parse_json
+        from memstow.planner.reading.parse import parse_plan
+        from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+
+        members = (
+            (b'{"problem": ', write_symbolic(problem)),
+            (b', "plan": ', write_symbolic_plan(plan)),
+            (b', "at": ', json.dumps(dict(at)).encode()),
+        )
+        body = b"".join(name + content for name, content in members) + b"}"
+        header = {"content-type": "application/json"}
+        answer = yield from self._send(Request("POST", "/v1/evaluate", body, header))
+        return parse_plan(parse_json(answer.content))
 
     def stop(self, job: str, discard: bool) -> Flow[None]:
         """Stop a job and keep its best plan, or remove all of it."""

@@ -194,3 +194,32 @@ TILING: Final[JsonObject] = {
     "bytes": 0,
     "least": 0,
 }
+SYMBOLIC: Final[JsonObject] = {
+    "version": 1,
+    "symbols": [{"id": "s", "min": 1, "max": 1024}],
+    "buffers": [
+        {"id": "x", "size": "4*s", "lifetime": [0, 2]},
+        {"id": "y", "size": 4096, "lifetime": [1, 3]},
+    ],
+}
+SYMBOLIC_PLAN: Final[JsonObject] = {
+    "status": "feasible",
+    "shapes": "order",
+    "orders": [
+        {
+            "placements": [
+                {"buffer": "x", "pool": "memory"},
+                {"buffer": "y", "pool": "memory", "above": ["x"]},
+            ]
+        }
+    ],
+}
+AT: Final[JsonObject] = {"s": 128}
+PLAN_AT: Final[JsonObject] = {
+    "status": "optimal",
+    "placements": [
+        {"buffer": "x", "pool": "memory", "offset": 0},
+        {"buffer": "y", "pool": "memory", "offset": 512},
+    ],
+    "objective": [{"term": "peak", "value": 4608, "bound": 4608, "gap": 0.0}],
+}

@@ -232,6 +232,15 @@ def of_graph(example: JsonObject) -> JsonObject:
     return {"requestBody": {"required": True, "content": content}}
 
 
+def of_symbols(problem: JsonObject, plan: JsonObject, at: JsonObject) -> JsonObject:
+    """The request body of an operation about a symbolic plan at values, with these examples."""
+    values = {"type": "object", "additionalProperties": {"type": "integer"}}
+    members = {"problem": ref("SymbolicProblem"), "plan": ref("SymbolicPlan"), "at": values}
+    example = {"problem": problem, "plan": plan, "at": at}
+    content = {"application/json": {"schema": _envelope(members, list(members)), "example": example}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
 def _envelope(members: JsonObject, required: list[str]) -> JsonObject:
     return {
         "type": "object",

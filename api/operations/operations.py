@@ -19,6 +19,7 @@ from memstow.api.operations.models import carried, written
 from memstow.api.operations.requests import (
     BodyForm,
     ConvertRequest,
+    EvaluateRequest,
     InspectRequest,
     ReadBatchRequest,
     ReadRequest,
@@ -232,6 +233,15 @@ def _tile(request: TileRequest, most_choices: int | None) -> Document:
     return _json_document(tiles_of(request))
 
 
+def _evaluate(request: EvaluateRequest, most_choices: int | None) -> Document:
+    if most_choices is not None:
+        # Formulas may have to be looked at for very many values, which their number does not tell.
+        raise TooManyChoicesError
+    from memstow.api.operations.evaluations import plan_at_values
+
+    return plan_at_values(request)
+
+
 def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Document:
     plan = plan_from_bytes(request.plan)
     if plan.status not in PLANNED:
@@ -278,6 +288,7 @@ VERIFY: Final = Operation("verify", VerifyRequest, Document, _verify)
 INSPECT: Final = Operation("inspect", InspectRequest, Document, _inspect)
 CONVERT: Final = Operation("convert", ConvertRequest, Document, _convert)
 TILE: Final = Operation("tile", TileRequest, Document, _tile)
+EVALUATE: Final = Operation("evaluate", EvaluateRequest, Document, _evaluate)
 REWRITE_PLAN: Final = Operation("rewrite_plan", RewritePlanRequest, Document, _rewrite_plan)
 
 SOLVE_FRONT: Final = Operation("solve_front", SolveFrontRequest, SolveResult, _solve_front)
@@ -298,6 +309,7 @@ OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
         INSPECT,
         CONVERT,
         TILE,
+        EVALUATE,
         REWRITE_PLAN,
         WRITE_FRONT,
         SOLVE_SYMBOLIC,

@@ -151,6 +151,14 @@ class TileRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateRequest:
+    """Lay out a symbolic plan at values of the symbols; all of it is in the body."""
+
+    body: bytes
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RewritePlanRequest:
     """Write a plan from the store in another format."""
 

@@ -16,6 +16,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+from memstow.planner.model.symbolic_graph import SymbolicGraph
 from memstow.planner.model.target import Target
 
 _MODELS: Final[dict[str, type[object]]] = {
@@ -28,6 +29,7 @@ _MODELS: Final[dict[str, type[object]]] = {
     "loops": Loops,
     "symbolic": SymbolicProblem,
     "symbolic-plan": SymbolicPlan,
+    "symbolic-graph": SymbolicGraph,
 }
 KINDS: Final = tuple(_MODELS)
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "schema"

@@ -117,7 +117,7 @@ def wrong_type(expected: str, given: object) -> str:
 
 def _error_of_a_union(error: ErrorDetails, place: Place, given: object, at: Path) -> FieldError | None:
     """The error of one branch, if that is the one that was meant."""
-    if at and at[-1] == "size":
+    if at and (at[-1] == "size" or at[-2:-1] == ("shape",)):
         return _error_of_a_size(error, place, given, at)
     if isinstance(given, list):
         # It was meant as an interval: its own error helps more than that it is not "always".
@@ -130,7 +130,8 @@ def _error_of_a_size(error: ErrorDetails, place: Place, given: object, at: Path)
     of_text = error["type"].startswith("string")
     if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)):
         return _error_of(error, place._replace(path=at)) if of_text == isinstance(given, str) else None
-    return FieldError("not_a_size", at, f"expected a number of bytes or a formula, given {shown(given)}")
+    expected = "a number of bytes or a formula" if at[-1] == "size" else "a number or a formula"
+    return FieldError("not_a_size", at, f"expected {expected}, given {shown(given)}")
 
 
 def _error_of(error: ErrorDetails, place: Place) -> FieldError:

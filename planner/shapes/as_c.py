@@ -9,8 +9,9 @@ from typing import Final
 
 from memstow.planner.exports.identifiers import identifiers, in_comment
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.objective import Kind, parse_term
+from memstow.planner.model.plan import PLANNED, Status
 from memstow.planner.model.problem import LIMIT, end_of
 from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem
 from memstow.planner.shapes import c_text
@@ -21,18 +22,33 @@ from memstow.planner.shapes.formula import FormulaValueError, Node, evaluate, na
 from memstow.planner.shapes.layout import placers_of
 from memstow.planner.shapes.offsets import ConstantOffsets, StackedOffsets
 from memstow.planner.shapes.sizes import sizes_of
-from memstow.planner.shapes.units import room_of
+from memstow.planner.shapes.units import reserved_above
+from memstow.planner.verify.shapes import judge_symbolic
 
 _A_LINE: Final = 100
+_MOST_REPORTED: Final = 20
 _NO_PIN: Final = "UINT64_MAX"
 
 
 def write_symbolic_c(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str = DEFAULT_PREFIX) -> bytes:
-    """The header; its names begin with the prefix. An InputError for a plan that places not every buffer."""
-    naming = Naming(prefix)
-    check_words(naming)
+    """The header; its names begin with the prefix. An InputError if the plan is not valid at every value."""
+    check_words(Naming(prefix))
     if not problem.buffers:
         raise InputError.single("no_buffers", "buffers", "the problem has no buffers, so there is no layout")
+    if plan.status in PLANNED:
+        # What else it claims, of bounds for example, makes no difference to a program.
+        bare = SymbolicPlan(
+            status=Status.FEASIBLE, shapes=plan.shapes, placements=plan.placements, orders=plan.orders
+        )
+        found = judge_symbolic(problem, bare).violations
+        if found:
+            raise InputError(Issue(str(it.code), "plan", it.message) for it in found[:_MOST_REPORTED])
+    return header_of(problem, plan, prefix)
+
+
+def header_of(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str) -> bytes:
+    """The header of a plan that nobody has judged: where it does not fit, it says so at run time."""
+    naming = Naming(prefix)
     text = "\n".join(_Header(problem, plan).parts())
     return text.replace("@N", naming.macro).replace("@n", naming.symbol).encode("ascii")
 
@@ -118,13 +134,19 @@ class _Header:
         """What computes the offsets from the sizes: `@n_place`."""
         first = self._placers[0]
         pools = self._problem.pools
+        yield _array("const uint64_t @n_ends[]", (_unsigned(end_of(pool)) for pool in pools))
+        ranges = [(pool, *it) for pool, one in enumerate(pools) for it in reserved_above(one)]
+        if ranges:
+            yield c_text.RANGES
+            cells = (f"{{{_unsigned(begin)}, {_unsigned(end)}, {pool}}}" for pool, begin, end in ranges)
+            yield _array("const @n_range @n_reserved[]", cells)
+            yield c_text.ON_RESERVED.replace("@COUNT", str(len(ranges)))
+        refuses = c_text.IF_ON_RESERVED if ranges else ""
         if isinstance(first, ConstantOffsets):
-            yield _array("const uint64_t @n_ends[]", (_unsigned(end_of(pool)) for pool in pools))
             yield _array("const uint64_t @n_fixed[]", map(_unsigned, first.offsets))
             yield _array("const @n_word @n_pool_of[]", map(str, first.pool_of))
-            yield c_text.FIXED
+            yield c_text.FIXED.replace("@RESERVED", refuses.replace("@POOL", "@n_pool_of[i]"))
             return
-        yield _array("const uint64_t @n_ends[]", (_unsigned(room_of(pool).end) for pool in pools))
         tables = OrderTables([it.units for it in self._placers if isinstance(it, StackedOffsets)])
         kinds = (
             f"{{{floor}u, {modulus}u, {residue}u, {_NO_PIN if pin is None else f'{pin}u'}, {pool}}}"
@@ -139,7 +161,7 @@ class _Header:
         orders = (f"@n_order_{number}" for number in range(len(tables.rows)))
         yield _array("const @n_word *const @n_orders[]", orders)
         yield _array("const @n_word @n_units[]", map(str, tables.units))
-        yield c_text.STACKED
+        yield c_text.STACKED.replace("@RESERVED", refuses.replace("@POOL", "kind->pool"))
 
     def _offsets(self) -> str:
         if len(self._placers) == 1:

@@ -91,8 +91,28 @@ OF_CONSTANTS: Final = """\
   for (i = @N_FORMULAS; i < @N_DIFFERENT_SIZES; i++) sizes[i] = @n_constants[i - @N_FORMULAS];
 """
 
+RANGES: Final = """\
+/* What is reserved above the bottom of a pool. */
+typedef struct { uint64_t begin, end; unsigned pool; } @n_range;
+"""
+
+ON_RESERVED: Final = """\
+static inline int @n_on_reserved(unsigned pool, uint64_t offset, uint64_t size) {
+  unsigned i;
+  for (i = 0; i < @COUNT; i++) {
+    const @n_range *const it = &@n_reserved[i];
+    if (it->pool == pool && size != 0 && offset < it->end && it->begin < offset + size) return 1;
+  }
+  return 0;
+}
+"""
+
+IF_ON_RESERVED: Final = """\
+    if (@n_on_reserved(@POOL, offset, size)) return 0;
+"""
+
 FIXED: Final = """\
-/* The peaks of the pools; 0 where a buffer ends behind its pool. */
+/* Offsets and peaks; 0 where they do not fit. */
 static inline int @n_place(unsigned order, const uint64_t *sizes, uint64_t *offsets, uint64_t *peaks) {
   unsigned i;
   (void)order;
@@ -100,9 +120,9 @@ static inline int @n_place(unsigned order, const uint64_t *sizes, uint64_t *offs
   for (i = 0; i < @N_BUFFERS; i++) {
     const uint64_t size = sizes[@n_size_of[i]];
     uint64_t *const peak = &peaks[@n_pool_of[i]];
-    offsets[i] = @n_fixed[i];
-    /* Neither is above 2^62. */
-    if (size != 0 && offsets[i] + size > *peak) *peak = offsets[i] + size;
+    const uint64_t offset = offsets[i] = @n_fixed[i];
+@RESERVED    /* Neither is above 2^62. */
+    if (size != 0 && offset + size > *peak) *peak = offset + size;
   }
   for (i = 0; i < @N_POOLS; i++) {
     if (peaks[i] > @n_ends[i]) return 0;
@@ -154,7 +174,7 @@ static inline int @n_place(unsigned order, const uint64_t *sizes, uint64_t *offs
       const uint64_t size = sizes[@n_size_of[at[0]]];
       const uint64_t offset = begin + @n_distances[at[1]].up - @n_distances[at[1]].down;
       if (offset > most || size > most - offset) return 0;
-      offsets[at[0]] = offset;
+@RESERVED      offsets[at[0]] = offset;
       if (size != 0 && offset + size > peaks[kind->pool]) peaks[kind->pool] = offset + size;
       at += 3 + at[2];
     }

@@ -4,8 +4,7 @@ Takes a problem, returns all of its issues, each with a code, a path and a way o
 sizes, and what may not happen at any size, is checked on the ordinary problem with each size at its largest.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -13,14 +12,9 @@ from memstow.planner.check import MOST_ISSUES, find_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.memory import Memo
 from memstow.planner.model.objective import Kind, parse_term
-from memstow.planner.model.symbolic import Symbol, SymbolicProblem
+from memstow.planner.model.symbolic import SymbolicProblem
 from memstow.planner.model.with_sizes import with_sizes
-from memstow.planner.shapes.at_point import values_text
-from memstow.planner.shapes.examine import NoSize, examine
-from memstow.planner.shapes.extremes import Effort, extremes
-from memstow.planner.shapes.formula.errors import FormulaError
-from memstow.planner.shapes.formula.nodes import names_in
-from memstow.planner.shapes.formula.parse import parse_formula
+from memstow.planner.shapes.checked_formulas import CheckedFormulas
 from memstow.planner.shapes.symbol_issues import has_range, point_issues, symbol_issues
 
 _PEAKS: Final = (Kind.PEAK, Kind.POOL_PEAK, Kind.MAX_PEAK)
@@ -28,11 +22,6 @@ _OF_SIZES: Final = frozenset(
     ("pin_beyond_capacity", "pin_on_reserved", "pins_clash", "group_too_large", "conflict_in_group")
 )
 """Issues of the ordinary problem that depend on sizes."""
-_ADVICE: Final = {
-    "formula_negative": "use max(0, ...), or change the range of a symbol",
-    "formula_divisor": "use max(1, ...), or change the range of a symbol",
-    "formula_overflow": "write smaller factors, or change the range of a symbol",
-}
 
 _valid: Final = Memo[SymbolicProblem, bool]()
 
@@ -60,7 +49,7 @@ def _issues(problem: SymbolicProblem) -> Iterator[Issue]:
     yield from symbol_issues(problem)
     if sound:
         yield from point_issues(problem)
-    formulas = _Formulas(symbols)
+    formulas = CheckedFormulas(problem.symbols)
     largest: list[int] = []
     for index, buffer in enumerate(problem.buffers):
         if not isinstance(buffer.size, str):
@@ -70,60 +59,15 @@ def _issues(problem: SymbolicProblem) -> Iterator[Issue]:
         largest.append(size)
         if found is not None:
             yield Issue(found.code, f"$.buffers[{index}].size", found.message)
-    yield from _objective_issues(problem)
+    yield from objective_issues(problem.objective)
     for issue in find_issues(with_sizes(problem, largest)):
         if not issue.path.startswith("$.objective") or issue.code == "unknown_pool":
             yield _told_of_largest(issue) if issue.code in _OF_SIZES else issue
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What is wrong with a formula."""
-
-    code: str
-    message: str
-
-
-class _Formulas:
-    """Formulas that have been checked; those of many buffers are the same."""
-
-    def __init__(self, symbols: Mapping[str, Symbol]) -> None:
-        self._symbols = symbols
-        self._broken = {symbol.id for symbol in symbols.values() if not has_range(symbol)}
-        self._effort = Effort()
-        self._known: dict[str, tuple[int, _Found | None]] = {}
-
-    def checked(self, text: str) -> tuple[int, _Found | None]:
-        """The largest size, 0 where there is none, and what is wrong with the formula."""
-        known = self._known.get(text)
-        if known is None:
-            known = self._known[text] = self._check(text)
-        return known
-
-    def _check(self, text: str) -> tuple[int, _Found | None]:
-        try:
-            node = parse_formula(text, self._symbols)
-        except FormulaError as error:
-            return 0, _Found(error.code, str(error))
-        if self._broken.intersection(names_in(node)):
-            return 0, None  # The symbol has an issue: whatever its values are to be.
-        found = examine(node, self._symbols, self._effort)
-        if found is not None:
-            return 0, _Found(found.code, _message(found))
-        return extremes(node, self._symbols, self._effort).high, None
-
-
-def _message(found: NoSize) -> str:
-    if found.at is None:
-        return (
-            f"{found.message}; write it simpler, bound it with min and max, or narrow the range of a symbol"
-        )
-    place = f"at {values_text(found.at)} " if found.at else ""
-    return f"{place}{found.message}; {_ADVICE[found.code]}"
-
-
-def _objective_issues(problem: SymbolicProblem) -> Iterator[Issue]:
-    for index, text in enumerate(problem.objective):
+def objective_issues(objective: Sequence[str]) -> Iterator[Issue]:
+    """Issues of the objective of a symbolic problem: it is a peak."""
+    for index, text in enumerate(objective):
         term = parse_term(text)
         if term is None or term.kind not in _PEAKS:
             message = (

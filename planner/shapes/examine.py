@@ -50,7 +50,7 @@ def examine(node: Node, symbols: Mapping[str, Symbol], effort: Effort) -> NoSize
         if found := _tried(function, ends):
             return found
     count = value_count(used)
-    if count <= MOST_VALUES and effort.affords(count):
+    if count <= MOST_VALUES and effort.affords(node, count):
         return next((found for at in all_values(used) if (found := _tried(function, at))), None)
     return _split(node, function, used, effort)
 
@@ -90,7 +90,7 @@ def _split(node: Node, function: Formula, whole: dict[str, Symbol], effort: Effo
     for _ in range(_MOST_BOXES):
         if not boxes:
             return None
-        if not effort.affords(_BOX_EFFORT):
+        if not effort.affords(node, _BOX_EFFORT):
             break
         box = boxes.popleft()
         if _is_sound(node, box):

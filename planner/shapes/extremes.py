@@ -11,26 +11,27 @@ from memstow.planner.model.symbolic_points import count_of
 from memstow.planner.shapes.formula.compiled import compile_formula
 from memstow.planner.shapes.formula.evaluate import evaluate
 from memstow.planner.shapes.formula.facts import Direction, Facts, facts_of
-from memstow.planner.shapes.formula.nodes import Node, names_in
+from memstow.planner.shapes.formula.nodes import Node, names_in, node_count
 
 MOST_VALUES: Final = 65_536
 """A formula is evaluated at all values of its symbols if there are no more than this."""
-_MOST_EVALUATIONS: Final = 8_000_000
+_MOST_STEPS: Final = 64_000_000
 
 How = Literal["monotone", "every value", "interval"]
 
 
 @dataclass(slots=True)
 class Effort:
-    """How many evaluations may still be made, over all formulas of a problem."""
+    """How many nodes may still be evaluated, over all formulas of a problem."""
 
-    left: int = _MOST_EVALUATIONS
+    left: int = _MOST_STEPS
 
-    def affords(self, count: int) -> bool:
-        """Whether so many may be made, which then are counted."""
-        if count > self.left:
+    def affords(self, node: Node, times: int) -> bool:
+        """Whether the formula may be evaluated so many times, which then is counted."""
+        steps = times * node_count(node)
+        if steps > self.left:
             return False
-        self.left -= count
+        self.left -= steps
         return True
 
 
@@ -51,7 +52,7 @@ def extremes(node: Node, symbols: Mapping[str, Symbol], effort: Effort) -> Extre
         low, high = (evaluate(node, corner(facts, used, top)) for top in (False, True))
         return Extremes(low, high, "monotone")
     count = value_count(used)
-    if count <= MOST_VALUES and effort.affords(count):
+    if count <= MOST_VALUES and effort.affords(node, count):
         function = compile_formula(node)
         values = [function(at) for at in all_values(used)]
         return Extremes(min(values), max(values), "every value")

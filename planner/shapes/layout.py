@@ -7,12 +7,13 @@ is nothing to search. `planner.shapes.as_c` writes the same as C.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.objective import Kind, parse_term
 from memstow.planner.model.plan import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-from memstow.planner.reading.printable import printable
+from memstow.planner.reading.printable import printable, shown
 from memstow.planner.shapes.at_point import sizes_at, values_text
 from memstow.planner.shapes.offsets import ConstantOffsets, Placed, Placer, StackedOffsets
 
@@ -47,8 +48,9 @@ class Layout:
         """Where everything is at these values of the symbols: `layout.at(s=128)`."""
         return self.lay_out(values)
 
-    def lay_out(self, values: Mapping[str, int]) -> LayoutAt:
+    def lay_out(self, at: Mapping[str, int]) -> LayoutAt:
         """Where everything is at these values; an InputError if one is outside of its range."""
+        values = _whole(at)
         sizes = sizes_at(self.problem, values)
         best: LayoutAt | None = None
         reasons = []
@@ -74,6 +76,16 @@ class Layout:
         """The peaks at these values, by id of the pool."""
         found = self.lay_out(at)
         return {pool.id: peak for pool, peak in zip(self.problem.pools, found.peaks, strict=True)}
+
+
+def _whole(at: Mapping[str, int]) -> dict[str, int]:
+    """The values as integers: NumPy's are others."""
+    try:
+        return {name: index(value) for name, value in at.items()}
+    except TypeError:
+        name = next(name for name, value in at.items() if not hasattr(value, "__index__"))
+        message = f"{shown(at[name])} is no value of {name!r}; give a whole number"
+        raise InputError.single("not_whole", "at", message) from None
 
 
 def placers_of(problem: SymbolicProblem, plan: SymbolicPlan) -> tuple[Placer, ...]:

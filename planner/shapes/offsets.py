@@ -10,7 +10,7 @@ from memstow.planner.model.plan import Placement
 from memstow.planner.model.problem import LIMIT, end_of
 from memstow.planner.model.symbolic import Order, SymbolicProblem
 from memstow.planner.reading.printable import printable
-from memstow.planner.shapes.units import Unit, room_of, units_of
+from memstow.planner.shapes.units import Unit, reserved_above, units_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ConstantOffsets:
             name = _name(problem.buffers[pool_of.index(-1)].id)
             raise InputError.single("no_place", "placements", f"{name} has no place")
         self.pool_of: Sequence[int] = pool_of
-        self._heights = _Heights(problem, pool_of, [end_of(pool) for pool in problem.pools])
+        self._heights = _Heights(problem, pool_of)
 
     def place(self, sizes: Sequence[int]) -> Placed | str:
         """The offsets as they are, and the peaks with these sizes."""
@@ -73,7 +73,7 @@ class StackedOffsets:
                 pool_of[member.buffer] = unit.pool
         self.pool_of: Sequence[int] = pool_of
         self._names = [buffer.id for buffer in problem.buffers]
-        self._heights = _Heights(problem, pool_of, [room_of(pool).end for pool in problem.pools])
+        self._heights = _Heights(problem, pool_of)
         # What a unit of one buffer without a pin needs, which most are; None: the unit is another.
         self._steps = [(_alone(unit), unit) for unit in self.units]
 
@@ -133,9 +133,10 @@ def _place_unit(unit: Unit, sizes: Sequence[int], offsets: list[int], ends: list
 class _Heights:
     """The peaks of the pools, and whether they fit."""
 
-    def __init__(self, problem: SymbolicProblem, pool_of: Sequence[int], ends: Sequence[int]) -> None:
+    def __init__(self, problem: SymbolicProblem, pool_of: Sequence[int]) -> None:
         self._names = [pool.id for pool in problem.pools]
-        self._ends = ends
+        self._ends = [end_of(pool) for pool in problem.pools]
+        self._reserved = [reserved_above(pool) for pool in problem.pools]
         self._members: list[list[int]] = [[] for _ in problem.pools]
         for buffer, pool in enumerate(pool_of):
             self._members[pool].append(buffer)
@@ -146,10 +147,21 @@ class _Heights:
             peaks = [max(compress(ends, sizes), default=0)]
         else:
             peaks = [max((ends[it] for it in members if sizes[it]), default=0) for members in self._members]
-        for peak, end, name in zip(peaks, self._ends, self._names, strict=True):
+        for pool, (peak, end, reserved) in enumerate(zip(peaks, self._ends, self._reserved, strict=True)):
             if peak > end:
-                return f"pool {_name(name)} ends at {end:,}, and {peak:,} bytes of it are needed"
+                return f"pool {_name(self._names[pool])} ends at {end:,}, and {peak:,} bytes of it are needed"
+            if reserved and peak > reserved[0][0] and self._is_on_reserved(pool, offsets, ends, sizes):
+                return f"a buffer is on what is reserved of pool {_name(self._names[pool])}"
         return Placed(offsets, peaks)
+
+    def _is_on_reserved(
+        self, pool: int, offsets: Sequence[int], ends: Sequence[int], sizes: Sequence[int]
+    ) -> bool:
+        return any(
+            sizes[it] and offsets[it] < end and begin < ends[it]
+            for it in self._members[pool]
+            for begin, end in self._reserved[pool]
+        )
 
 
 def _name(text: str) -> str:

@@ -13,6 +13,8 @@ from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import add_issues, add_issues_of_the_rest
 from memstow.planner.reading.sections import read_section, read_whole
 from memstow.planner.shapes.check import find_symbolic_issues
+from memstow.planner.shapes.graphs.lowering import lower_symbolic
+from memstow.planner.shapes.graphs.reading import is_symbolic_graph, parse_symbolic_graph
 
 _T = TypeVar("_T")
 
@@ -25,8 +27,8 @@ _STAND_INS: Final[dict[str, Any]] = {
 
 
 def is_symbolic(raw: object) -> bool:
-    """Whether a JSON value is a symbolic problem: an object with `symbols`, and no graph."""
-    return isinstance(raw, Mapping) and "symbols" in raw and "operators" not in raw
+    """Whether a JSON value is a symbolic problem, or a graph that becomes one: an object with `symbols`."""
+    return isinstance(raw, Mapping) and "symbols" in raw
 
 
 def is_symbolic_plan(raw: object) -> bool:
@@ -40,7 +42,9 @@ def read_symbolic(data: bytes) -> SymbolicProblem:
 
 
 def parse_symbolic(raw: object) -> SymbolicProblem:
-    """The symbolic problem that a JSON value describes."""
+    """The symbolic problem that a JSON value describes; a symbolic graph is that of its given order."""
+    if is_symbolic_graph(raw):
+        return lower_symbolic(parse_symbolic_graph(raw))
     with collector_at_rest():
         findings = Findings(raw)
         section = read_section(SymbolicProblem, raw, findings)

@@ -11,8 +11,8 @@ from math import lcm
 from typing import NoReturn
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import Pool, end_of
-from memstow.planner.model.ranges import merged
+from memstow.planner.model.problem import Pool
+from memstow.planner.model.ranges import Range, merged
 from memstow.planner.model.rigid_groups import ANYWHERE, Congruence, Distances
 from memstow.planner.model.symbolic import Order, SymbolicBuffer, SymbolicProblem
 from memstow.planner.reading.printable import printable
@@ -43,23 +43,18 @@ class Unit:
     """The offset that the first member must have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """The bytes of a pool that an order may use."""
-
-    floor: int
-    end: int
+def floor_of(pool: Pool) -> int:
+    """The end of what is reserved at the bottom."""
+    return next((end for begin, end in _reserved(pool) if begin == 0), 0)
 
 
-def room_of(pool: Pool) -> Room:
-    """From the end of what is reserved at the bottom, to the next reserved range or the capacity."""
-    ranges = merged((it.offset, it.offset + it.size) for it in pool.reserved)
-    floor = 0
-    for begin, end in ranges:
-        if begin > floor:
-            return Room(floor, min(begin, end_of(pool)))
-        floor = end
-    return Room(floor, end_of(pool))
+def reserved_above(pool: Pool) -> list[Range]:
+    """The reserved ranges that are not at the bottom."""
+    return [it for it in _reserved(pool) if it[0] > 0]
+
+
+def _reserved(pool: Pool) -> list[Range]:
+    return merged((it.offset, it.offset + it.size) for it in pool.reserved)
 
 
 def units_of(problem: SymbolicProblem, order: Order, path: str) -> list[Unit]:
@@ -77,7 +72,7 @@ class _Reader:
     def __init__(self, problem: SymbolicProblem, order: Order, path: str) -> None:
         self._problem = problem
         self._path = path
-        self._rooms = [room_of(pool) for pool in problem.pools]
+        self._floors = [floor_of(pool) for pool in problem.pools]
         self._buffers: tuple[SymbolicBuffer, ...] = problem.buffers
         self._index = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
         pools = {pool.id: i for i, pool in enumerate(problem.pools)}
@@ -148,7 +143,7 @@ class _Reader:
                     message = f"{' and '.join(map(_name, names))} are not in the same pool"
                     self._fail("two_pools", self._path, message)
             members.append(Member(index, distance, above))
-            floor = max(floor, self._rooms[pool_index].floor - distance)
+            floor = max(floor, self._floors[pool_index] - distance)
             grid = None if grid is None else grid.meet(_grid_of(buffer, pool, distance))
             if buffer.offset is not None:
                 if pin is not None and pin != buffer.offset - distance:

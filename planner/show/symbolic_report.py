@@ -32,6 +32,8 @@ def _what(plan: SymbolicPlan) -> str:
 def _how_good(plan: SymbolicPlan) -> str:
     if plan.worst is None:
         return "no ratio: at some value the least is 0"
+    if plan.shapes == "fixed":
+        return f"largest ratio {ratio_text(plan.worst)}"
     if plan.bound is not None and plan.bound == plan.worst:
         return f"largest ratio {ratio_text(plan.worst)}, proven least"
     where = next((it.at for it in plan.points if it.least and it.peak / it.least == plan.worst), None)

@@ -5,7 +5,7 @@ each of its claims. It trusts nothing but the problem: not the reduction, not th
 the plan. Time is close to linear in the size of the problem.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from memstow.planner.model.digest import digest
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare, repeated_placements
@@ -24,23 +24,36 @@ from memstow.planner.verify.verdict import Claim, Claims, Standing, Subject, Ver
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
 __all__ = ["Claim", "Code", "Standing", "Subject", "Verdict", "Violation", "judge", "recount", "verify"]
 
 
-def verify(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> list[Violation]:
+@overload
+def verify(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> list[Violation]: ...
+@overload
+def verify(problem: "SymbolicProblem", plan: "SymbolicPlan") -> list[Violation]: ...
+def verify(
+    problem: "Problem | Graph | SymbolicProblem", plan: "Plan | SymbolicPlan", hint: Plan | None = None
+) -> list[Violation]:
     """All violations of the plan, as in the verdict of `judge`."""
-    return list(judge(problem, plan, hint).violations)
+    return list(_judged(problem, plan, hint, refutes=True).violations)
 
 
-def judge(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> Verdict:
+@overload
+def judge(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> Verdict: ...
+@overload
+def judge(problem: "SymbolicProblem", plan: "SymbolicPlan") -> Verdict: ...
+def judge(
+    problem: "Problem | Graph | SymbolicProblem", plan: "Plan | SymbolicPlan", hint: Plan | None = None
+) -> Verdict:
     """The verdict on a plan: its violations, and for each of its claims whether it was checked.
 
     Claims that cannot be counted (the proof of a search or a model) are tested against layouts of the judge's
     own, and stay claims where no layout contradicts them. A bare layout makes no claims: only its places are
     judged. Without the hint that `moves` were counted against, a number of moves stays a claim; a hint that
     places a buffer twice is none. A graph is replayed in the order of the plan's
-    schedule, or as it is listed.
+    schedule, or as it is listed. The plan of a symbolic problem is judged at every value of the symbols.
     """
     return _judged(problem, plan, hint, refutes=True)
 
@@ -50,12 +63,28 @@ def recount(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) ->
     return list(_judged(problem, plan, hint, refutes=False).violations)
 
 
-def _judged(problem: "Problem | Graph", plan: Plan, hint: Plan | None, refutes: bool) -> Verdict:
-    if not isinstance(problem, Problem):
+def _judged(
+    problem: "Problem | Graph | SymbolicProblem",
+    plan: "Plan | SymbolicPlan",
+    hint: Plan | None,
+    refutes: bool,
+) -> Verdict:
+    if isinstance(problem, Problem) and isinstance(plan, Plan):
+        return judge_problem(problem, plan, hint, refutes, Claims(plan))
+    from memstow.planner.model.graph import Graph
+
+    if isinstance(problem, Graph) and isinstance(plan, Plan):
         from memstow.planner.verify.graphs import judge_graph
 
         return judge_graph(problem, plan, hint, refutes)
-    return judge_problem(problem, plan, hint, refutes, Claims(plan))
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+
+    if isinstance(problem, SymbolicProblem) and isinstance(plan, SymbolicPlan):
+        from memstow.planner.verify.shapes import judge_symbolic
+
+        return judge_symbolic(problem, plan)
+    kinds = type(problem).__name__, type(plan).__name__
+    raise TypeError(f"a {kinds[1]} is no plan of a {kinds[0]}: give a plan of the same kind")
 
 
 def judge_problem(

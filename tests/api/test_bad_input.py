@@ -23,7 +23,16 @@ from memstow.api.http.settings import Settings
 from tests.api import media_types
 from tests.api.serving import Server
 
-POSTS = ("/v1/plan", "/v1/jobs", "/v1/batches", "/v1/verify", "/v1/inspect", "/v1/convert", "/v1/tile")
+POSTS = (
+    "/v1/plan",
+    "/v1/jobs",
+    "/v1/batches",
+    "/v1/verify",
+    "/v1/inspect",
+    "/v1/convert",
+    "/v1/tile",
+    "/v1/evaluate",
+)
 GOOD = json.dumps({"problem": PROBLEM, "options": {"time_limit": 0.1}}).encode()
 # Any body is refused for less than a second of a processor; twice that is a slow machine.
 MOST_WORK = 2.0

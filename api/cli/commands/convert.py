@@ -11,9 +11,11 @@ from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
+    add_symbols,
     naming_file,
     problem_of,
     read_document,
+    read_symbolic_model,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -34,6 +36,7 @@ memstow convert model.csv model.json
 memstow convert model.json - --output-format csv
 memstow convert net.graph.json problem.json
 memstow convert model.tflite parts.json --output-format graph --channels
+memstow convert decoder.onnx sizes.json --symbol tokens=1..1024
 memstow convert - model.json --format executorch < exported.json
 """,
     )
@@ -52,6 +55,7 @@ memstow convert - model.json --format executorch < exported.json
     )
     add_changes(parser)
     add_graph_changes(parser)
+    add_symbols(parser.add_argument_group("sizes known only at run time"))
     parser.set_defaults(run=run)
 
 
@@ -66,6 +70,9 @@ def run(args: argparse.Namespace) -> int:
     refuse_unwritable(args.out)
     warn_if_terminal(source)
     form = format_of(args.out, args.output_format)
+    if args.symbol:
+        write_out(_symbolic_bytes(source, args, form), args.out)
+        return Exit.DONE
     document = read_document(source, args)
     with naming_file(source):
         if form == "graph":
@@ -76,6 +83,24 @@ def run(args: argparse.Namespace) -> int:
             data = formats.write_problem(problem_of(document), form)
     write_out(data, args.out)
     return Exit.DONE
+
+
+def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:
+    """A model whose open dimensions are symbols: as a graph, or as the problem of its order."""
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.shapes.graphs.lowering import lower_symbolic
+    from memstow.planner.shapes.graphs.reading import write_symbolic_graph
+    from memstow.planner.shapes.reading import write_symbolic
+
+    for option in ("target", "capacity", "fit_only", "order", "no_in_place", "channels"):
+        if getattr(args, option) not in (None, False):
+            message = "it is not for models with symbols; leave it out, or write it into the document"
+            raise InputError.single("unused_option", f"--{option.replace('_', '-')}", message)
+    if form not in ("json", "graph"):
+        message = f"the format {form!r} has no place for formulas; use json or graph"
+        raise InputError.single("no_formulas", "--output-format", message)
+    graph = read_symbolic_model(source, args)
+    return write_symbolic_graph(graph) if form == "graph" else write_symbolic(lower_symbolic(graph))
 
 
 def _graph_bytes(document: "Problem | Graph", channels: bool) -> bytes:

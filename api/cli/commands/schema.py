@@ -16,6 +16,7 @@ KINDS = (
     "loops",
     "symbolic",
     "symbolic-plan",
+    "symbolic-graph",
 )
 
 

@@ -15,7 +15,7 @@ from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
-    document_of,
+    document_in,
     problem_of,
     read_bytes_of,
     refuse_two_stdins,
@@ -23,13 +23,12 @@ from memstow.api.cli.io.problem_input import (
 )
 from memstow.api.cli.io.results import add_results, check_names, check_results, wants_model, write_results
 from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
-from memstow.api.cli.io.symbolic import (
+from memstow.api.cli.io.symbolic_input import symbolic_in
+from memstow.api.cli.io.symbolic_solve import (
     add_shapes,
     check_symbolic,
-    may_be_symbolic,
     refuse_shapes,
     solve_symbolic,
-    symbolic_of,
 )
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
@@ -88,14 +87,13 @@ def run(args: argparse.Namespace) -> int:
     refuse_odd_locks(args)
     check_results(args)
     warn_if_terminal(args.file)
-    data = read_bytes_of(args.file)
-    if may_be_symbolic(data) and not args.at:
-        symbolic = symbolic_of(data, args.file)
-        if symbolic is not None:
-            check_symbolic(args)
-            return solve_symbolic(args, symbolic)
+    given = read_bytes_of(args.file)
+    symbolic = None if args.at else symbolic_in(given, args.file)
+    if symbolic is not None:
+        check_symbolic(args)
+        return solve_symbolic(args, symbolic)
     refuse_shapes(args)
-    document = document_of(data, args.file, args)
+    document = document_in(given, args.file, args)
     listed = problem_of(document)
     check_names(args, document)
     model = read_model(args, document)

@@ -13,12 +13,14 @@ from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
+    document_in,
     problem_of,
-    read_document,
+    read_bytes_of,
     read_plan,
     refuse_two_stdins,
     warn_if_terminal,
 )
+from memstow.api.cli.io.symbolic_input import read_symbolic_plan_of, refuse_for_symbolic, symbolic_in
 from memstow.api.cli.io.terminal import print_error
 from memstow.planner.show.formatting import plain
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
     from memstow.planner.verify import Verdict
 
 MOST_SHOWN = 100
@@ -47,6 +50,7 @@ memstow verify model.json plan.json
 memstow verify model.csv offsets.csv --capacity 64KiB
 memstow verify model.json plan.json --strict --recheck --time-limit 60
 memstow verify net.json front.json --point 2
+memstow verify attention.json attention-plan.json
 memstow verify planned.tflite
 memstow verify model.tflite planned.tflite
 memstow solve model.json --json | memstow verify model.json -
@@ -93,7 +97,14 @@ def run(args: argparse.Namespace) -> int:
     refuse_two_stdins(args.problem, args.plan, args.hint, args.target)
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
-    document = read_document(args.problem, args)
+    data = read_bytes_of(args.problem)
+    symbolic = None if args.at else symbolic_in(data, args.problem)
+    return _run_ordinary(args, data) if symbolic is None else _run_symbolic(args, symbolic)
+
+
+def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
+    """Check the plan of a problem, a graph or a model."""
+    document = document_in(data, args.problem, args)
     listed = problem_of(document)
     carried = read_carried_plan(args, document)
     if carried is None:
@@ -127,6 +138,45 @@ def run(args: argparse.Namespace) -> int:
         return Exit.INTERRUPTED
     failed = not verdict.valid or (args.strict and verdict.unchecked)
     return Exit.INVALID if failed else Exit.DONE
+
+
+def _run_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
+    """Check the plan of a problem whose sizes are formulas."""
+    refuse_for_symbolic(args)
+    if args.plan is None:
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("no_plan", "PLAN", "name the plan; - reads it from standard input")
+    plan = read_symbolic_plan_of(args.plan)
+
+    from memstow.planner.verify import judge
+
+    verdict = judge(problem, plan)
+    if args.json:
+        _print_json(verdict)
+    else:
+        if verdict.valid:
+            print(f"valid: {_symbolic_plan_in_words(plan)}")
+        else:
+            _print_violations(verdict)
+        _print_claims(verdict)
+    failed = not verdict.valid or (args.strict and verdict.unchecked)
+    return Exit.INVALID if failed else Exit.DONE
+
+
+def _symbolic_plan_in_words(plan: "SymbolicPlan") -> str:
+    from memstow.planner.model.plan import PLANNED
+
+    if plan.status not in PLANNED:
+        return plan.status.value
+    if plan.shapes == "fixed":
+        what = f"{len(plan.placements):,} placements for every value"
+    else:
+        orders = "1 order" if len(plan.orders) == 1 else f"{len(plan.orders):,} orders"
+        what = f"{orders} of {len(plan.orders[0].placements):,} placements"
+    ratio = "" if plan.worst is None else f", at most {plan.worst:.4g} times the least peak"
+    points = f" at {len(plan.points):,} {'point' if len(plan.points) == 1 else 'points'}" if ratio else ""
+    return f"{plan.status.value}, {what}{ratio}{points}"
 
 
 def _rechecked(

@@ -1,6 +1,7 @@
 """The arguments for a problem, reading it, and changing it as the arguments say."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.symbolic_graph import SymbolicGraph
     from memstow.planner.model.target import Target
 
 STDIN = "-"
@@ -113,6 +115,51 @@ def add_dimensions(group: "argparse._ArgumentGroup") -> None:
     )
 
 
+def add_symbols(group: "argparse._ArgumentGroup") -> None:
+    """Add the argument for what an ONNX model leaves open until it runs."""
+    group.add_argument(
+        "--symbol",
+        action="append",
+        type=_range,
+        metavar="NAME=MIN..MAX[:STEP]",
+        help="of an ONNX model: a dimension that is known only at run time, and its range; may be repeated",
+    )
+
+
+def _range(text: str) -> tuple[str, int, int, int]:
+    name, _, rest = text.rpartition("=")
+    found = re.fullmatch(r"([0-9]{1,19})\.\.([0-9]{1,19})(?::([0-9]{1,19}))?", rest)
+    if not name or found is None:
+        message = f"{text!r} is not a dimension and its range: write for example tokens=1..1024 or N=8..64:8"
+        raise argparse.ArgumentTypeError(message)
+    return name, int(found[1]), int(found[2]), int(found[3] or 1)
+
+
+def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
+    """Read an ONNX model whose dimensions become symbols, as `--symbol` says."""
+    from memstow.planner import formats
+    from memstow.planner.formats.onnx.symbolic import read_symbolic_model, symbol_for
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.symbolic import Symbol
+
+    ranges: dict[str, Symbol] = {}
+    for name, least, most, step in args.symbol:
+        if name in ranges or not 1 <= least <= most <= 1 << 31 or not 1 <= step <= 1 << 31:
+            message = (
+                f"{name}: give each dimension one range, from 1 to 2^31 at most, and a step of at least 1"
+            )
+            raise InputError.single("out_of_range", "--symbol", message)
+        ranges[name] = symbol_for(name, Symbol(id="x", min=least, max=most, step=step))
+    data = read_bytes_of(path)
+    with naming_file(path):
+        if args.format not in (None, "onnx") or formats.looks_like_json(data):
+            message = (
+                "only ONNX models have dimensions that are open, and this is something else; leave it out"
+            )
+            raise InputError.single("no_open_dimensions", "--symbol", message)
+        return read_symbolic_model(data, ranges, in_place=args.in_place, dims=_dimensions(args))
+
+
 def _dimension(text: str) -> tuple[str, int]:
     name, _, number = text.rpartition("=")
     if not name or not number.isdecimal() or len(number) > 19:
@@ -132,11 +179,11 @@ def _dimensions(args: argparse.Namespace) -> dict[str, int]:
 
 def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     """Read the problem or the graph, and change it as the arguments say."""
-    return document_of(read_bytes_of(path), path, args)
+    return document_in(read_bytes_of(path), path, args)
 
 
-def document_of(data: bytes, path: str, args: argparse.Namespace) -> "Problem | Graph":
-    """The same of bytes that are read already."""
+def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | Graph":
+    """The problem or the graph in the bytes of this file, changed as the arguments say."""
     from memstow.planner import formats
     from memstow.planner.model.problem import Problem
 

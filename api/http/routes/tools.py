@@ -1,4 +1,4 @@
-"""Tools that respond at once: verify a plan, inspect a problem, convert it, tile operators of a graph."""
+"""Tools that respond at once: verify, inspect, convert, tile operators, evaluate a plan of formulas."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -16,16 +16,18 @@ from memstow.api.http.requests import (
     FormatOfBody,
     form_of_document,
     model_or_json,
+    require_json,
     require_known,
 )
 from memstow.api.http.responses import MEDIA_TYPES, document_response
 from memstow.api.http.service import Service
 from memstow.api.http.shares import share_of
 from memstow.api.operations.graph_members import CHANGES
-from memstow.api.operations.operations import CONVERT, INSPECT, TILE, VERIFY
+from memstow.api.operations.operations import CONVERT, EVALUATE, INSPECT, TILE, VERIFY
 from memstow.api.operations.requests import (
     BodyForm,
     ConvertRequest,
+    EvaluateRequest,
     InspectRequest,
     TileRequest,
     VerifyRequest,
@@ -267,6 +269,28 @@ async def tile(
         front=front,
     )
     return document_response(await service.perform(TILE, tile, len(body), share_of(caller, request)))
+
+
+@router.post(
+    "/v1/evaluate",
+    operation_id="evaluate",
+    summary="The ordinary plan of a plan of formulas, at a value of every symbol",
+    description="Of a problem with symbols and its plan. The plan that is returned is for the problem at "
+    "these values; it was judged as such, and has its figures and bounds.",
+    response_class=Response,
+    responses=schemas.answers(
+        200, "The plan.", samples.PLAN_AT, schemas.ref("Plan"), "application/json", 400, 415
+    ),
+    openapi_extra=schemas.of_symbols(samples.SYMBOLIC, samples.SYMBOLIC_PLAN, samples.AT),
+)
+async def evaluate(request: Request, service: CurrentService) -> Response:
+    """Lay out a plan at values of the symbols."""
+    require_known(request)
+    caller = await service.caller(request)
+    require_json(request)
+    body = await read_body(request, service.settings)
+    evaluate = EvaluateRequest(body=body, limits=service.limits)
+    return document_response(await service.perform(EVALUATE, evaluate, len(body), share_of(caller, request)))
 
 
 def _bounded(service: Service, caller: Caller, seconds: float) -> float:

@@ -3,7 +3,7 @@
 A name stands for all dimensions that have it, `x:0` for axis 0 of the input `x` alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -45,11 +45,24 @@ def fix_dimensions(model: "onnx.ModelProto", values: Mapping[str, int]) -> None:
             axis.dimension.dim_value = value
 
 
-def require_inputs_known(model: "onnx.ModelProto") -> None:
+def name_dimensions(model: "onnx.ModelProto", names: Mapping[str, str]) -> None:
+    """Give open dimensions, by name or position, the name of a symbol; InputError where there is none."""
+    axes = list(_axes(model))
+    can_be_set = {name for axis in axes if axis.is_open for name in (axis.name, axis.position) if name}
+    for name in names:
+        if name not in can_be_set:
+            raise _no_such(name, sorted(can_be_set), "--symbol")
+    for axis in axes:
+        name = names.get(axis.position, names.get(axis.name, "")) if axis.is_open else ""
+        if name:
+            axis.dimension.dim_param = name
+
+
+def require_inputs_known(model: "onnx.ModelProto", symbols: Collection[str] = ()) -> None:
     """Raise InputError if dimensions of inputs are still open; it says how to give each a value."""
     issues: dict[str, Issue] = {}
     for axis in _axes(model):
-        if axis.position and axis.is_open:
+        if axis.position and axis.is_open and axis.name not in symbols:
             issue = Issue("unknown_dimension", axis.path, unknown(axis.name or axis.position))
             issues.setdefault(axis.name or axis.position, issue)
     if issues:
@@ -93,10 +106,10 @@ def _refuse_odd(axes: list[_Axis], values: Mapping[str, int]) -> None:
             raise _no_such(name, sorted(can_be_set))
 
 
-def _no_such(name: str, known: list[str]) -> InputError:
+def _no_such(name: str, known: list[str], option: str = "--dim") -> InputError:
     close = closest_match(name, known)
     meant = f"did you mean {shown(close)}? " if close is not None else ""
     listed = ", ".join(map(shown, known[:_MOST_LISTED]))
     what = f"open are {listed}" if known else "all of its dimensions are known"
     message = f"the model has no open dimension {shown(name)}; {meant}{what}"
-    return InputError.single("no_such_dimension", "--dim", message)
+    return InputError.single("no_such_dimension", option, message)

@@ -54,8 +54,7 @@ def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | No
 
     `dims`: values for dimensions that the model leaves open (`planner.formats.onnx.dimensions`).
     """
-    model = _parsed(data)
-    _refuse_what_is_not_supported(model)
+    model = parsed_model(data)
     fix_dimensions(model, dims or {})
     require_inputs_known(model)
     refuse_large_numbers(model)
@@ -87,7 +86,14 @@ def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | No
     return graph
 
 
-def _parsed(data: bytes) -> "onnx.ModelProto":
+def parsed_model(data: bytes) -> "onnx.ModelProto":
+    """The model of the bytes; InputError for what is no model, or one with functions or graphs in graphs."""
+    model = _decoded(data)
+    _refuse_what_is_not_supported(model)
+    return model
+
+
+def _decoded(data: bytes) -> "onnx.ModelProto":
     try:
         import onnx
 

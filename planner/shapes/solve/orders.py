@@ -69,6 +69,7 @@ class OrderSearch:
         self._cancel = cancel
         self._on_better = on_better
         self._shaped: dict[Ties, _native.Shaped] = {}
+        self._known_starts: dict[Ties, list[Found]] = {}
         self.best: Best | None = None
         self.proven = False
 
@@ -100,6 +101,12 @@ class OrderSearch:
 
     def _starts(self, arrays: ShapedArrays) -> list[Found]:
         """Items by height in the plan at each point, and by their mean height."""
+        starts = self._known_starts.get(arrays.ties)
+        if starts is None:
+            starts = self._known_starts[arrays.ties] = self._new_starts(arrays)
+        return starts
+
+    def _new_starts(self, arrays: ShapedArrays) -> list[Found]:
         planned = [self._points[it].plan for it in self._numbers]
         placed = [plan.placements for plan in planned if plan.placements]
         starts = [arrays.start(placements) for placements in placed]
@@ -116,7 +123,7 @@ class OrderSearch:
     def _improve(self, arrays: ShapedArrays, starts: Sequence[Found], share: float) -> None:
         budget = self._allowance.budget(share)
         with cancelling(budget, self._cancel):
-            result = self._native(arrays).search(
+            result = self._ready(arrays).search(
                 _AIMS[self._scale.aim],
                 [it.sequence for it in starts],
                 [it.choices for it in starts],
@@ -139,7 +146,7 @@ class OrderSearch:
             best = self.best
             if best is None or not best.fits or arrays.instance.item_count > _FEW_ITEMS:
                 return False
-            result = self._native(arrays).below(self._scale.limits_below(best.peaks), budget)
+            result = self._ready(arrays).below(self._scale.limits_below(best.peaks), budget)
             if result.found is None:
                 return result.complete
             self._keep(arrays, result.found)
@@ -153,7 +160,7 @@ class OrderSearch:
             if self._on_better is not None:
                 self._on_better(self, best)
 
-    def _native(self, arrays: ShapedArrays) -> "_native.Shaped":
+    def _ready(self, arrays: ShapedArrays) -> "_native.Shaped":
         shaped = self._shaped.get(arrays.ties)
         if shaped is None:
             shaped = self._shaped[arrays.ties] = arrays.shaped(self._numbers)
@@ -162,4 +169,4 @@ class OrderSearch:
 
     def native_of(self, best: Best) -> "_native.Shaped":
         """What knows the arcs of the best."""
-        return self._native(best.arrays)
+        return self._ready(best.arrays)

@@ -41,6 +41,9 @@ OnBetterPlan = Callable[[SymbolicPlan], None]
 
 SOLVER: Final = "orders"
 _WHOLE: Final = 0.9
+# What comes after the search: an order without what follows from the rest, its peaks, and the judge.
+_SECONDS_PER_BUFFER: Final = 250e-6
+_MOST_RESERVED: Final = 0.5
 _FIRST_PIECE: Final = 0.4
 
 
@@ -95,7 +98,8 @@ class _Run:
         self._on_event = on_event
         self._on_better = on_better
         self._cancel = cancel
-        self._allowance = Allowance(options)
+        reserved = min(_SECONDS_PER_BUFFER * len(problem.buffers), _MOST_RESERVED * options.time_limit)
+        self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))
 
     def plan(self) -> SymbolicPlan:
         largest, how = largest_problem(self._problem)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from memstow.planner.model.problem import ALWAYS, Buffer, InPlace, Problem, Relative
+from memstow.planner.model.problem import Buffer, InPlace, Problem, Relative
 from memstow.planner.model.rigid_groups import Distances
 from memstow.planner.shapes.solve.points import PointPlan
 
@@ -138,7 +138,7 @@ def _lives(buffer: Buffer) -> Sequence[tuple[int, int]]:
         return buffer.lifetimes
     if buffer.lifetime is None:
         return ()
-    return (_EVER,) if isinstance(buffer.lifetime, str) or buffer.lifetime == ALWAYS else (buffer.lifetime,)
+    return (_EVER,) if isinstance(buffer.lifetime, str) else (buffer.lifetime,)
 
 
 def shared_inputs(ties: Ties) -> Iterator[tuple[str, str]]:

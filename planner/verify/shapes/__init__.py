@@ -30,7 +30,7 @@ def judge_symbolic(problem: SymbolicProblem, plan: SymbolicPlan) -> Verdict:
     sizes = Sizes(problem, space, findings) if not findings.total else None
     if sizes is not None and not findings.total:
         says = "every size is from 0 to 2^62 at every value of the symbols"
-        claims.counted(Subject.SIZES, None, says, holds=True)
+        claims.proven(Subject.SIZES, None, says, "intervals", holds=True)
         index = ProblemIndex(sizes.problem_with(sizes.largest()), findings)
         term = parse_term(problem.objective[0])
         if term is not None and term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):

@@ -18,6 +18,7 @@ from memstow.planner.verify.verdict import COUNTED, Claims, Subject
 MOST_POINTS: Final = 4_096
 MOST_STEPS: Final = 4_000_000
 """Buffers laid out, over all points and orders."""
+UPPER_BOUNDS: Final = "upper bounds of the sizes"
 _SHOWN: Final = 5
 
 
@@ -27,13 +28,13 @@ def check_everywhere(
     """Note what does not hold at some point, or could not be shown to hold at all."""
     bound = _Bound(index, orders, sizes)
     if bound.fits:
-        _say(index, bound.peaks, bound.how, claims)
+        say_most(index, bound.peaks, bound.how, claims)
         return
     each = len(index.buffers) * len(orders.all)
     room = MOST_STEPS // max(each, 1)
     few = space.count <= min(MOST_POINTS, room)
     peaks = [0] * len(index.pools)
-    tried = space.all() if few else _some(sizes, space, room)
+    tried = chain(_some(sizes, space, room), space.all() if few else ())
     for values in tried:
         laid = sizes.at(values)
         broken = list(orders.broken(laid))
@@ -41,16 +42,16 @@ def check_everywhere(
             for it in broken[:_SHOWN]:
                 text = "at {}: {}"
                 findings.add(it.code, text, space.say(values), it.message, buffers=it.buffers, pool=it.pool)
-            _refute(space.say(values), claims)
+            _refute(claims)
             return
         peaks = [max(pair) for pair in zip(peaks, orders.peaks(laid), strict=True)]
     if few:
-        _say(index, peaks, "looking at every value", claims)
+        say_most(index, peaks, "looking at every value", claims)
         return
     for it in bound.doubts:
         text = "it could not be shown for every value: with upper bounds of all sizes {}"
         findings.add(Code.NOT_SHOWN, text, it.message, buffers=it.buffers, pool=it.pool)
-    _refute("some values, perhaps", claims)
+    _refute(claims)
 
 
 def _some(sizes: Sizes, space: Space, room: int) -> Iterator[Values]:
@@ -67,7 +68,7 @@ class _Bound:
         laid = [(heights, heights.offsets(largest)) for heights in orders.all]
         doubts = [list(heights.broken_below(largest, offsets)) for heights, offsets in laid]
         at = sizes.point_of_all()
-        self.how = COUNTED if at is not None else "upper bounds of the sizes"
+        self.how = COUNTED if at is not None else UPPER_BOUNDS
         """`COUNTED` where all sizes are that large at one point."""
         self.doubts = next((found[:_SHOWN] for found in doubts if found), [])
         tops = [heights.peaks(largest, offsets) for heights, offsets in laid]
@@ -79,7 +80,7 @@ class _Bound:
             self.fits = True
             self.peaks = min(fitting)
         if len(laid) > 1:
-            self.how = "upper bounds of the sizes"
+            self.how = UPPER_BOUNDS
 
 
 def _only_the_peak_matters(index: ProblemIndex, orders: Orders) -> bool:
@@ -90,13 +91,14 @@ def _only_the_peak_matters(index: ProblemIndex, orders: Orders) -> bool:
     return simple and all(pin is None for stack in orders.stacks for pin in stack.pinned)
 
 
-def _say(index: ProblemIndex, peaks: list[int], how: str, claims: Claims) -> None:
+def say_most(index: ProblemIndex, peaks: list[int], how: str, claims: Claims) -> None:
+    """Claim the largest peak of each pool, and how it was found."""
     for pool, peak in zip(index.pools, peaks, strict=True):
         most = "" if pool.capacity is None else f" of its {pool.capacity:,}"
         says = f"{pool.id!r} needs at most {peak:,}{most} bytes at every value"
         claims.proven(Subject.EVERYWHERE, pool.id, says, how, holds=True)
 
 
-def _refute(where: str, claims: Claims) -> None:
-    says = f"capacities, reserved ranges and pins hold at {where}"
+def _refute(claims: Claims) -> None:
+    says = "capacities, reserved ranges and pins hold at every value"
     claims.counted(Subject.EVERYWHERE, None, says, holds=False)

@@ -15,10 +15,11 @@ from memstow.planner.verify.findings import Code, Findings, Violation
 from memstow.planner.verify.layout import Layout, check_places
 from memstow.planner.verify.overlaps import check_overlaps
 from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.verify.shapes.everywhere import UPPER_BOUNDS, say_most
 from memstow.planner.verify.shapes.heights import value_of
 from memstow.planner.verify.shapes.sizes import Sizes
 from memstow.planner.verify.shapes.space import Space, Values
-from memstow.planner.verify.verdict import Claims, Subject
+from memstow.planner.verify.verdict import COUNTED, Claims, Subject
 
 MOST_POINTS: Final = 65_536
 """Points at which two buffers are looked at together."""
@@ -40,11 +41,15 @@ class Fixed:
 
     def value(self, sizes: Sequence[int]) -> int:
         """The objective with these sizes."""
+        return value_of(self.index, self._term, self.peaks(sizes))
+
+    def peaks(self, sizes: Sequence[int]) -> list[int]:
+        """The peak of each pool with these sizes."""
         peaks = [0] * len(self.index.pools)
         for pool, offset, size in zip(self.layout.pool, self.layout.offset, sizes, strict=True):
             if size:
                 peaks[pool] = max(peaks[pool], offset + size)
-        return value_of(self.index, self._term, peaks)
+        return peaks
 
 
 def check_fixed(fixed: Fixed, sizes: Sizes, space: Space, findings: Findings, claims: Claims) -> None:
@@ -59,6 +64,9 @@ def check_fixed(fixed: Fixed, sizes: Sizes, space: Space, findings: Findings, cl
     says = "no two that conflict share a byte, and every buffer is where it may be, at every value"
     how = f"the largest sizes ({sizes.say_how()})"
     claims.proven(Subject.PLACES, None, says, how, findings.total == before)
+    if findings.total == before:
+        how = COUNTED if sizes.largest_are_reached else UPPER_BOUNDS
+        say_most(fixed.index, fixed.peaks(sizes.largest()), how, claims)
 
 
 def _note(violation: Violation, doubts: "_Doubts", findings: Findings) -> None:

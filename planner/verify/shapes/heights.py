@@ -33,10 +33,9 @@ class Heights:
         self._index: ProblemIndex = stack.index
         self.floors = [_floor(ranges) for ranges in self._index.reserved]
         self._lids = [
-            min((begin for begin, _ in ranges if begin > 0), default=end)
-            for ranges, end in zip(self._index.reserved, self._index.ends, strict=True)
+            min((begin for begin, _ in ranges if begin > 0), default=None) for ranges in self._index.reserved
         ]
-        """Where the first range is reserved that is not at the bottom, or the end of the pool."""
+        """Where the first range is reserved that is not at the bottom."""
         units = stack.units
         self._steps = []
         for u in stack.sequence:
@@ -81,7 +80,8 @@ class Heights:
         for i, (size, offset) in enumerate(zip(sizes, offsets, strict=True)):
             yield from self._misplaced(i, size, offset)
             lid = self._lids[self._stack.pool[i]]
-            if self._stack.pinned[units.unit[i]] is None and size and offset + size > lid:
+            is_free = size and self._stack.pinned[units.unit[i]] is None
+            if lid is not None and is_free and offset + size > lid:
                 yield self._on_reserved(i, size, offset, lid)
         yield from self._pushed(sizes, offsets)
 

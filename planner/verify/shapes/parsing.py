@@ -42,7 +42,7 @@ def _tokens(text: str) -> list[str]:
     while place < end:
         found = _TOKEN.match(text, place)
         if found is None:
-            raise FormulaError(f"{text[place : place + 20]!r} is not part of a formula")
+            raise FormulaError(f"{text[place : place + 20].lstrip(_BLANK)!r} is not part of a formula")
         if after_number and found[2] is not None and found.start(2) == place:
             raise FormulaError(f"{found[2][:20]!r} follows a number without an operator")
         tokens.append(found[1] or found[2] or found[3])

@@ -98,14 +98,13 @@ def _check_worst(
     plan: SymbolicPlan, counted: Sequence[tuple[PointPeak, int]], findings: Findings, claims: Claims
 ) -> None:
     """`counted`: each point with what the judge can prove of its least peak. All peaks are right."""
-    if not counted and plan.worst is None and plan.bound is None:
-        _check_status(plan, findings)
-        return
+    if plan.worst is None and plan.bound is not None:
+        findings.add(Code.BOUND, "there is a bound of the largest ratio, and no largest ratio")
     worst = _largest_ratio([(point.peak, point.least) for point, _ in counted])
     holds = plan.worst == worst
     if not holds:
         if worst is None:
-            text = "there is no largest ratio: nothing is needed at the least where the plan needs something"
+            text = "there is no largest ratio: the plan needs something where the least peak is 0"
             findings.add(Code.WORST, text if counted else "a largest ratio is said, and no points")
         else:
             text = "the largest ratio of a peak to the least is {}, not {}"

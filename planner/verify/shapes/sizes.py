@@ -69,9 +69,10 @@ class Sizes:
         """For each buffer a size that it never exceeds."""
         return [self._largest[number].value for number in self._of_buffer]
 
-    def how_largest(self, buffer: int) -> How:
-        """How the largest size of the buffer is known."""
-        return self._largest[self._of_buffer[buffer]].how
+    @property
+    def largest_are_reached(self) -> bool:
+        """Whether each of the largest sizes is the size at some point."""
+        return all(it.how is not How.BOUND for it in self._largest)
 
     def point_of_largest(self, buffer: int) -> Values:
         """The point with the largest size of the buffer that was seen."""
@@ -87,7 +88,7 @@ class Sizes:
 
     def point_of_all(self) -> Values | None:
         """A point at which every size is at its largest, if one was found."""
-        if any(it.how is How.BOUND for it in self._largest):
+        if not self.largest_are_reached:
             return None
         for at in (next(self._space.corners()), *list(self.points_of_largest())[:8]):
             if all(

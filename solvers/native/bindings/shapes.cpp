@@ -64,7 +64,8 @@ std::vector<std::pair<Index, Index>> arcs(const Shaped& self, const std::vector<
     if (count_of(sequence) != self.items() || count_of(choices) != self.items())
         throw nb::value_error("a place and a choice for each item");
     std::vector<std::pair<Index, Index>> result;
-    for (const auto& [upper, lower] : shapes::arcs(self, sequence, choices)) result.emplace_back(upper, lower);
+    for (const auto& [upper, lower] : shapes::arcs(self, sequence, choices))
+        result.emplace_back(upper, lower);
     return result;
 }
 

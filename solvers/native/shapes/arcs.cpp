@@ -55,9 +55,8 @@ std::vector<PartArc> arcs(const Shaped& shaped, const std::vector<Index>& sequen
     std::vector<PartArc> result;
     for (const Index item : sequence) {
         std::vector<Index>& own = members[item];
-        std::stable_sort(own.begin(), own.end(), [&](Index a, Index b) {
-            return shaped.parts[a].delta < shaped.parts[b].delta;
-        });
+        std::stable_sort(own.begin(), own.end(),
+                         [&](Index a, Index b) { return shaped.parts[a].delta < shaped.parts[b].delta; });
         for (std::size_t at = 0; at < own.size(); ++at) {
             if (at > 0) reach.add_all(own[at], own[at - 1]);
             // The highest first: what they are above need not be said.

@@ -17,9 +17,9 @@ constexpr std::size_t kMostFloors = 8;  // kept for one set of items
 constexpr std::int64_t kNodesAtOnce = 64;
 
 // Sequences are tried item by item. With one pool, what is left depends on its floors alone: where the same
-// items were placed before and left floors no higher, nothing new can be found. With several pools, of sequences
-// that differ only in the order of items that are not in each other's way, one is tried: that where the smaller
-// number is first.
+// items were placed before and left floors no higher, nothing new can be found. With several pools, of
+// sequences that differ only in the order of items that are not in each other's way, one is tried: that where
+// the smaller number is first.
 class Search {
   public:
     Search(const Shaped& shaped, const std::vector<Bytes>& limits, Budget& budget)
@@ -29,9 +29,9 @@ class Search {
           columns_(static_cast<std::size_t>(shaped.columns())),
           placed_(static_cast<std::size_t>(shaped.items()), false),
           choice_(static_cast<std::size_t>(shaped.items()), 0),
-          floors_(static_cast<std::size_t>(shaped.items()) * columns_ *
-                      static_cast<std::size_t>(shaped.pools),
-                  0),
+          floors_(
+              static_cast<std::size_t>(shaped.items()) * columns_ * static_cast<std::size_t>(shaped.pools),
+              0),
           offset_(static_cast<std::size_t>(shaped.items()) * columns_),
           pool_peaks_(static_cast<std::size_t>(shaped.pools) * columns_, 0),
           linked_(static_cast<std::size_t>(shaped.items())),
@@ -134,8 +134,8 @@ class Search {
     // What is left begins at or above the end of the item.
     void raise(Index other, Index item, Index pool) {
         const std::span<const Link> links = shaped_.links[other];
-        const Link& link = *std::find_if(links.begin(), links.end(),
-                                         [&](const Link& it) { return it.other == item; });
+        const Link& link =
+            *std::find_if(links.begin(), links.end(), [&](const Link& it) { return it.other == item; });
         const Bytes* gap = shaped_.gap(link);
         Bytes* to = floor(other, pool);
         const Bytes* own = offset(item);
@@ -164,7 +164,8 @@ class Search {
         placed_[item] = false;
     }
 
-    // Items that pairwise conflict are a stack: those that begin at or above a floor are above it all together.
+    // Items that pairwise conflict are a stack: those that begin at or above a floor are above it all
+    // together.
     bool all_may_fit(Index item) {
         for (const Link& link : shaped_.links[item]) {
             if (placed_[link.other]) continue;
@@ -226,8 +227,7 @@ class Search {
             return false;
         }
         for (const std::vector<Bytes>& old : found->second) {
-            if (std::equal(old.begin(), old.end(), floors.begin(),
-                           [](Bytes a, Bytes b) { return a <= b; }))
+            if (std::equal(old.begin(), old.end(), floors.begin(), [](Bytes a, Bytes b) { return a <= b; }))
                 return true;
         }
         if (found->second.size() < kMostFloors) found->second.push_back(std::move(floors));

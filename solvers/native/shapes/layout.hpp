@@ -1,4 +1,5 @@
-// Offsets that follow from a sequence: each item is above those before it that are in its way, at every point.
+// Offsets that follow from a sequence: each item is above those before it that are in its way, at every
+// point.
 #pragma once
 
 #include <vector>
@@ -70,8 +71,8 @@ class SequenceLayout {
     std::vector<Index> sequence_;
     std::vector<Index> place_;
     std::vector<Index> choice_;
-    std::vector<Bytes> offsets_;  // by item and column
-    std::vector<double> over_;    // by item: bytes above its limit
+    std::vector<Bytes> offsets_;     // by item and column
+    std::vector<double> over_;       // by item: bytes above its limit
     std::vector<Bytes> pool_peaks_;  // by point and pool
     std::vector<Bytes> peaks_;
     Quality quality_;

@@ -63,7 +63,8 @@ class Search {
                 budget_.count(layout.steps() - counted);
                 counted = layout.steps();
                 if (done()) return;
-                heat_ = kHot * std::pow(kCold / kHot, static_cast<double>(move) / static_cast<double>(length));
+                heat_ =
+                    kHot * std::pow(kCold / kHot, static_cast<double>(move) / static_cast<double>(length));
             }
             const Quality before = layout.quality();
             if (!step(layout)) continue;

@@ -1,6 +1,6 @@
 // Items whose sizes differ from point to point, and which of them stand in each other's way. A *point* is a
-// value of every symbol; the last column of each row of sizes is not a point: there, each size is its largest,
-// and what fits there fits at every value.
+// value of every symbol; the last column of each row of sizes is not a point: there, each size is its
+// largest, and what fits there fits at every value.
 #pragma once
 
 #include <compare>
@@ -32,13 +32,13 @@ struct PartPair {
 struct Shaped {
     std::vector<Part> parts;
     std::vector<PartPair> pairs;  // ascending, without those of one item
-    Index points = 0;  // columns are points + 1
+    Index points = 0;             // columns are points + 1
     Lists<Choice> choices;
-    std::vector<Index> single;   // by item: its only part, or -1
-    std::vector<Bytes> tops;     // by item and column: the end of its last byte from its offset; 0: no bytes
-    std::vector<Bytes> gaps;     // rows of columns
-    Lists<Link> links;           // by item
-    Lists<Index> cliques;        // items that pairwise conflict, where each is a single part
+    std::vector<Index> single;  // by item: its only part, or -1
+    std::vector<Bytes> tops;    // by item and column: the end of its last byte from its offset; 0: no bytes
+    std::vector<Bytes> gaps;    // rows of columns
+    Lists<Link> links;          // by item
+    Lists<Index> cliques;       // items that pairwise conflict, where each is a single part
     Index pools = 0;
     Measure measure = Measure::kSum;
     Index pool = 0;              // of kOnePool
@@ -61,8 +61,8 @@ inline constexpr std::size_t kMostPairs = std::size_t{1} << 24;
 // Nor are there more parts than this.
 inline constexpr Index kMostParts = 20'000;
 
-// `sizes`: by part, a row of columns. Empty where there are too many parts or pairs. Pairs in place that are no
-// item of their own conflict here.
+// `sizes`: by part, a row of columns. Empty where there are too many parts or pairs. Pairs in place that are
+// no item of their own conflict here.
 std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points);
 
 }  // namespace memstow::shapes

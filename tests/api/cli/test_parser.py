@@ -53,7 +53,7 @@ from tests.api.cli.conftest import Cli
         (
             "schema plna",
             "KIND: 'plna' is not one of problem, options, plan, target, graph, front, loops, symbolic, "
-            "symbolic-plan; did you mean plan?",
+            "symbolic-plan, symbolic-graph; did you mean plan?",
             "memstow schema [KIND]",
         ),
     ],

@@ -24,8 +24,17 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.events import Event, Incumbent
 from memstow.planner.model.front import FrontOptions
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Status
+from memstow.planner.model.plan import Plan, Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
+from memstow.planner.model.symbolic import (
+    Order,
+    OrderedPlacement,
+    Symbol,
+    SymbolicBuffer,
+    SymbolicPlan,
+    SymbolicProblem,
+)
+from memstow.planner.shapes.plan_at import plan_at
 from memstow.planner.verify import verify
 from tests.api.serving import ROOT, Server
 from tests.waiting import PATIENCE, wait_for
@@ -81,6 +90,25 @@ def test_a_front_comes_back_whole(running: Server) -> None:
     assert found is not None
     assert [point.values for point in found.points] == [point.values for point in front.points]
     assert told
+
+
+def test_a_plan_of_formulas_is_laid_out_at_values(running: Server) -> None:
+    problem = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=9)], buffers=[SymbolicBuffer(id="x", size="3*s")]
+    )
+    order = Order(placements=[OrderedPlacement(buffer="x", pool="memory")])
+    plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order])
+    with Client(running.url) as client:
+        found = client.evaluate(problem, plan, {"s": 4})
+        with pytest.raises(InputError, match="'s' has no value"):
+            client.evaluate(problem, plan, {})
+    assert found == plan_at(problem, plan, {"s": 4})
+
+    async def same() -> Plan:
+        async with AsyncClient(running.url) as client:
+            return await client.evaluate(problem, plan, {"s": 4})
+
+    assert asyncio.run(same()) == found
 
 
 def test_a_stopped_run_gives_its_best_plan(running: Server) -> None:

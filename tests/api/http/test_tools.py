@@ -28,7 +28,17 @@ from memstow.api.http.routes import (
     reference,
     tools,
 )
-from memstow.api.http.samples import CSV, LAYER, PLAN, PROBLEM, TILING
+from memstow.api.http.samples import (
+    AT,
+    CSV,
+    LAYER,
+    PLAN,
+    PLAN_AT,
+    PROBLEM,
+    SYMBOLIC,
+    SYMBOLIC_PLAN,
+    TILING,
+)
 from memstow.api.http.schemas import pretty
 from memstow.api.http.settings import Settings
 from memstow.api.operations import plan_forms
@@ -428,3 +438,46 @@ def test_a_name_given_twice_is_refused(client: TestClient, method: str, path: st
     answer = client.request(method, path, json={"problem": PROBLEM} if method == "POST" else None)
     (issue,) = problem_document(answer, 422, "repeated_parameter")["errors"]
     assert issue["path"] == f"query.{name}"
+
+
+def test_a_plan_of_formulas_is_laid_out_at_values(client: TestClient) -> None:
+    body = {"problem": SYMBOLIC, "plan": SYMBOLIC_PLAN, "at": AT}
+    answer = client.post("/v1/evaluate", json=body)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert [it["offset"] for it in found["placements"]] == [0, 512]
+    assert (found["status"], found["objective"][0]["value"]) == ("optimal", 4608)
+    assert PLAN_AT.keys() <= found.keys()
+    ordinary = {"version": 1, "buffers": [{**SYMBOLIC["buffers"][0], "size": 512}, SYMBOLIC["buffers"][1]]}
+    judged = client.post("/v1/verify", json={"problem": ordinary, "plan": found}).json()
+    assert (judged["valid"], judged["checked"]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "path"),
+    [
+        ({"at": {}}, "missing_symbol", "$.at.s"),
+        ({"at": {"s": 0}}, "value_out_of_range", "$.at.s"),
+        ({"at": {"s": 1, "t": 1}}, "unknown_symbol", "$.at.t"),
+        ({"at": {"s": 1.5}}, "not_an_integer", '$.at["s"]'),
+        ({"at": [1]}, "not_an_object", "$.at"),
+        ({"problem": PROBLEM}, "not_symbolic", "$.problem"),
+        ({"plan": PLAN}, "not_symbolic", "$.plan"),
+        ({"problem": {**SYMBOLIC, "buffers": 3}}, "not_a_list", "$.problem.buffers"),
+        ({"plan": {**SYMBOLIC_PLAN, "orders": []}}, "no_plan", "$.plan.orders"),
+        ({"plan": {**SYMBOLIC_PLAN, "digest": "0" * 64}}, "other_problem", "$.plan.digest"),
+        ({"values": {"s": 1}}, "unknown_field", '$["values"]'),
+    ],
+)
+def test_what_cannot_be_laid_out_is_told(
+    client: TestClient, changes: JsonObject, code: str, path: str
+) -> None:
+    body = {"problem": SYMBOLIC, "plan": SYMBOLIC_PLAN, "at": AT, **changes}
+    document = problem_document(client.post("/v1/evaluate", json=body), 422, code)
+    assert [it["path"] for it in document["errors"]][:1] == [path]
+
+
+def test_a_plan_of_formulas_that_overlaps_is_refused(client: TestClient) -> None:
+    flat = {"placements": [{"buffer": it, "pool": "memory"} for it in ("x", "y")]}
+    body = {"problem": SYMBOLIC, "plan": {**SYMBOLIC_PLAN, "orders": [flat]}, "at": AT}
+    problem_document(client.post("/v1/evaluate", json=body), 422, "invalid_plan")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from random import Random
 
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement, Status
 from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
@@ -18,6 +19,7 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
 )
 from memstow.planner.shapes.at_point import problem_at
+from memstow.planner.shapes.layout import Layout
 
 FAR = 1 << 20
 """A pinned buffer up there is above everything else."""
@@ -74,6 +76,9 @@ def random_problem(rng: Random, most: int = 9) -> SymbolicProblem:
 def _pool(rng: Random, name: str) -> Pool:
     base = rng.choice((None, None, 100, 4096))
     reserved = [Reserved(offset=0, size=10), Reserved(offset=10, size=21)] if rng.random() < 0.3 else []
+    if rng.random() < 0.15:
+        # Between what stacks up and what is pinned, or in the way.
+        reserved.append(Reserved(offset=rng.choice((400, 1 << 19)), size=100))
     return Pool(id=name, alignment=rng.choice((1, 1, 4, 6)), base=base, reserved=reserved)
 
 
@@ -185,3 +190,13 @@ def random_point(problem: SymbolicProblem, rng: Random) -> dict[str, int]:
 def sizes_at(problem: SymbolicProblem, at: dict[str, int]) -> dict[str, int]:
     """The sizes by id."""
     return {buffer.id: buffer.size for buffer in problem_at(problem, at).buffers}
+
+
+def fits(layout: Layout, at: dict[str, int]) -> bool:
+    """Whether the plan fits at these values."""
+    try:
+        layout.lay_out(at)
+    except InputError as error:
+        assert [it.code for it in error.issues] == ["does_not_fit"]  # noqa: PT017
+        return False
+    return True

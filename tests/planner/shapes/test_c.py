@@ -17,9 +17,10 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.as_c import write_symbolic_c
+from memstow.planner.shapes.as_c import header_of, write_symbolic_c
 from memstow.planner.shapes.layout import Layout
 from tests.planner.exports.toolchains import ALL, HOST, STRICT, Compiler, found, run
+from tests.planner.shapes.judged import JudgedLayout
 from tests.planner.shapes.stacks import (
     fixed_plan,
     random_point,
@@ -51,7 +52,7 @@ def answer(layout: Layout, at: dict[str, int]) -> list[int]:
 
 def program(cases: Sequence[Case], points: Sequence[Sequence[dict[str, int]]]) -> dict[str, bytes]:
     """Headers of all cases, and a program that prints the answer at each of their points."""
-    files = {f"p{n}.h": write_symbolic_c(problem, plan, f"p{n}") for n, (problem, plan) in enumerate(cases)}
+    files = {f"p{n}.h": header_of(problem, plan, f"p{n}") for n, (problem, plan) in enumerate(cases)}
     main = ["#include <inttypes.h>", "#include <stdio.h>", *(f'#include "{name}"' for name in files)]
     main.append(
         "static void print(const uint64_t *values, unsigned count) {\n"
@@ -81,8 +82,14 @@ static void run{n}(void) {{
     return files | {"main.c": "\n".join(main).encode()}
 
 
-def check(folder: Path, cases: Sequence[Case], points: Sequence[Sequence[dict[str, int]]]) -> set[int]:
-    """Compare the C with Python at all points; the errors that there were."""
+def check(
+    folder: Path,
+    cases: Sequence[Case],
+    points: Sequence[Sequence[dict[str, int]]],
+    *,
+    is_judged: bool = False,
+) -> set[int]:
+    """Compare the C with Python, and with the judge, at all points; the errors that there were."""
     for name, text in program(cases, points).items():
         (folder / name).write_bytes(text)
     made = HOST.compile(folder, "main.c", *_SANITIZED)
@@ -91,9 +98,12 @@ def check(folder: Path, cases: Sequence[Case], points: Sequence[Sequence[dict[st
     errors = set()
     for (problem, plan), some in zip(cases, points, strict=True):
         layout = Layout(problem, plan)
+        judged = JudgedLayout(problem, plan) if is_judged else None
         for at in some:
             line = [int(word) for word in next(printed).split()]
             assert line == answer(layout, at), (problem, plan, at)
+            if judged is not None and (expected := judged.at(at)) is not None and line[0] != 1:
+                assert line == [0, *expected], (problem, plan, at)
             errors.add(line[0])
     return errors
 
@@ -120,8 +130,8 @@ def cases_of(seeds: range, orders: int) -> tuple[list[Case], list[list[dict[str,
 @pytest.mark.parametrize("orders", [1, 3])
 def test_it_computes_what_python_computes(tmp_path: Path, orders: int) -> None:
     cases, points = cases_of(range(orders * 1000, orders * 1000 + 150), orders)
-    assert len(cases) > 90
-    assert check(tmp_path, cases, points) >= {0, 1}
+    assert len(cases) > 80
+    assert check(tmp_path, cases, points, is_judged=True) >= {0, 1}
 
 
 def test_fixed_offsets(tmp_path: Path) -> None:
@@ -164,7 +174,7 @@ def test_whatever_the_values_are_nothing_overflows(tmp_path: Path) -> None:
         ]
         plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[Order(placements=placements)])
         try:
-            write_symbolic_c(problem, plan)
+            header_of(problem, plan, "net")
         except InputError:
             continue
         values = [*ends, *(-it for it in ends)]
@@ -215,9 +225,9 @@ def test_every_compiler_takes_hostile_names_without_a_warning(tmp_path: Path, co
     order = Order(placements=placements)
     plan = SymbolicPlan(status=Status.FEASIBLE, shapes="pieces", orders=[order, order], digest="*/")
     only = SymbolicProblem(symbols=problem.symbols, pools=problem.pools, buffers=problem.buffers[3:])
-    header = write_symbolic_c(problem, plan, "net")
+    header = header_of(problem, plan, "net")
     (tmp_path / "net.h").write_bytes(header)
-    (tmp_path / "fixed.h").write_bytes(write_symbolic_c(only, fixed_plan(only), "fixed"))
+    (tmp_path / "fixed.h").write_bytes(header_of(only, fixed_plan(only), "fixed"))
     suffix = "cpp" if compiler.language == "c++" else "c"
     # A header whose functions are not called is no reason for a warning.
     (tmp_path / f"use.{suffix}").write_text(
@@ -235,7 +245,7 @@ def test_it_needs_nothing_but_integers(tmp_path: Path) -> None:
     problem = random_problem(Random(3))
     plan = stacked_plan(problem, Random(3))
     assert plan is not None
-    text = write_symbolic_c(problem, plan, "net")
+    text = header_of(problem, plan, "net")
     assert text.count(b"#include") == 1
     (tmp_path / "net.h").write_bytes(text)
     (tmp_path / "use.c").write_text('#include "net.h"\n')
@@ -246,3 +256,16 @@ def test_a_problem_without_buffers_has_no_layout() -> None:
     problem = SymbolicProblem(symbols=[Symbol(id="s", min=1, max=2)], buffers=[])
     with pytest.raises(InputError, match="has no buffers"):
         write_symbolic_c(problem, fixed_plan(problem))
+
+
+def test_a_plan_that_overlaps_at_some_value_is_not_written() -> None:
+    buffers = [SymbolicBuffer(id=it, size=f"s // {it}", lifetime=(0, 1)) for it in ("9", "2")]
+    problem = SymbolicProblem(symbols=[Symbol(id="s", min=0, max=9)], buffers=buffers)
+    flat = Order(placements=[OrderedPlacement(buffer=it.id, pool="memory") for it in buffers])
+    plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[flat])
+    with pytest.raises(InputError, match="'9' and '2'"):
+        write_symbolic_c(problem, plan)
+    with pytest.raises(InputError, match="the status is unknown"):
+        write_symbolic_c(problem, SymbolicPlan(status=Status.UNKNOWN, shapes="order"))
+    with pytest.raises(InputError, match="cannot begin a name"):
+        write_symbolic_c(problem, plan, "9net")

@@ -17,7 +17,9 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
 )
 from memstow.planner.shapes.layout import Layout
+from tests.planner.shapes.judged import JudgedLayout
 from tests.planner.shapes.stacks import (
+    fits,
     fixed_plan,
     random_point,
     random_problem,
@@ -45,7 +47,12 @@ def by_hand(problem: SymbolicProblem, order: Order, at: dict[str, int]) -> dict[
         changed = False
         for it in order.placements:
             buffer, pool = buffers[it.buffer], pools[it.buffer]
-            least = max([31 if pool.reserved else 0, *(offsets[p] + sizes[p] for p in it.above)])
+            least = max(
+                [
+                    31 if any(it.offset == 0 for it in pool.reserved) else 0,
+                    *(offsets[p] + sizes[p] for p in it.above),
+                ]
+            )
             step = lcm(buffer.alignment, pool.alignment)
             best = max(offsets[it.buffer], least)
             best += -(best + (pool.base or 0)) % step
@@ -70,6 +77,8 @@ def test_offsets_are_the_least_that_satisfy_the_order(seed: int) -> None:
     layout = Layout(problem, plan)
     for _ in range(8):
         at = random_point(problem, rng)
+        if not fits(layout, at):
+            continue
         found = layout.offsets(at)
         assert found == by_hand(problem, plan.orders[0], at)
         sizes = sizes_at(problem, at)
@@ -77,6 +86,25 @@ def test_offsets_are_the_least_that_satisfy_the_order(seed: int) -> None:
             inside = [it.buffer for it in plan.orders[0].placements if it.pool == pool.id]
             ends = [found[it] + sizes[it] for it in inside if sizes[it]]
             assert layout.peaks(at)[pool.id] == max(ends, default=0)
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_the_judge_lays_out_every_value_alike(seed: int) -> None:
+    rng = Random(seed + 5000)
+    problem = random_problem(rng)
+    plan = stacked_plan(problem, rng, rng.choice((1, 1, 3)))
+    if plan is None or _cannot_be_aligned(problem, plan):
+        return
+    layout, judged = Layout(problem, plan), JudgedLayout(problem, plan)
+    for _ in range(10):
+        at = random_point(problem, rng)
+        expected = judged.at(at)
+        if expected is not None:
+            found = layout.lay_out(at)
+            assert [*found.sizes, *found.offsets, *found.peaks] == expected
+        elif len(plan.orders) == 1:
+            with pytest.raises(InputError, match="does not fit"):
+                layout.lay_out(at)
 
 
 def _cannot_be_aligned(problem: SymbolicProblem, plan: SymbolicPlan) -> bool:
@@ -147,6 +175,8 @@ def test_several_orders_are_never_worse_than_each_alone(seed: int) -> None:
     ]
     for _ in range(5):
         at = random_point(problem, rng)
+        if not all(fits(it, at) for it in single):
+            continue
         found = Layout(problem, plan).lay_out(at)
         values = [it.lay_out(at).objective for it in single]
         assert (found.objective, found.order) == (min(values), values.index(min(values)))
@@ -168,6 +198,7 @@ def test_fixed_offsets_stay_and_the_peak_follows_the_sizes() -> None:
         ({}, "missing_symbol", "'s' has no value"),
         ({"s": 10}, "value_out_of_range", "10 is no value of 's'"),
         ({"s": 3}, "value_out_of_range", "in steps of 2"),
+        ({"s": "4"}, "not_whole", "\"4\" is no value of 's'; give a whole number"),
         ({"s": 4, "t": 1}, "unknown_symbol", "'t' is no symbol"),
         ({"s": 6}, "formula_negative", "a size of -1 is negative at s=6"),
         ({"s": 8}, "does_not_fit", "pool 'memory' ends at 20, and 21 bytes of it are needed"),

@@ -20,7 +20,7 @@ from memstow.planner.model.symbolic import (
 from memstow.planner.shapes.at_point import problem_at
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.plan_at import plan_at
-from tests.planner.shapes.stacks import fixed_plan, random_point, random_problem, stacked_plan
+from tests.planner.shapes.stacks import fits, fixed_plan, random_point, random_problem, stacked_plan
 
 S = (Symbol(id="s", min=0, max=100),)
 
@@ -38,6 +38,8 @@ def test_the_judge_accepts_all_that_it_says(seed: int) -> None:
         return
     for _ in range(4):
         at = random_point(problem, rng)
+        if not fits(layout, at):
+            continue
         found = plan_at(problem, plan, at)
         verdict = memstow.judge(problem_at(problem, at), found)
         assert verdict.violations == ()

@@ -71,7 +71,7 @@ def test_a_plan_that_places_a_buffer_twice_is_refused() -> None:
 
 
 def test_other_documents_are_not_symbolic() -> None:
-    others: tuple[object, ...] = ({"buffers": []}, {"symbols": [], "operators": []}, [], None, 5)
+    others: tuple[object, ...] = ({"buffers": []}, {"operators": []}, [], None, 5)
     for raw in others:
         assert not is_symbolic(raw)
         assert not is_symbolic_plan(raw)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, combinations, permutations, product
 
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.model.symbolic import SymbolicProblem
 from memstow.planner.shapes.at_point import largest_problem, problem_at
 
@@ -79,14 +79,13 @@ class Every:
                 if not self._place(unit, pool, sizes, offset, home):
                     return None
             peak = {
-                pool: max(
-                    (offset[it] + sizes[it] for it in offset if home[it] == pool and sizes[it]), default=0
-                )
+                pool: max([0, *(offset[it] + sizes[it] for it in offset if home[it] == pool and sizes[it])])
                 for pool in self.pools
             }
-            for name, pool in self.pools.items():
-                if pool.capacity is not None and sizes is self.size[-1] and peak[name] > pool.capacity:
-                    return None
+            if sizes is self.size[-1] and any(
+                it.capacity is not None and peak[name] > it.capacity for name, it in self.pools.items()
+            ):
+                return None
             term = self.largest.objective[0] if self.largest.objective else "peak"
             named = term.partition(":")[2]
             found.append(
@@ -103,21 +102,14 @@ class Every:
         home: dict[str, str],
     ) -> bool:
         place = self.pools[pool]
-        floor = 0
-        top = place.capacity
-        for taken in sorted(place.reserved, key=lambda it: it.offset):
-            if taken.offset <= floor:
-                floor = max(floor, taken.offset + taken.size)
-            else:
-                top = taken.offset
+        floor, top = _room(place)
         low = max(floor - at for at in unit.values())
         for name, at in unit.items():
             for other, begin in offset.items():
                 if home[other] == pool and frozenset((name, other)) in self.conflicts:
                     low = max(low, begin + sizes[other] - at)
-        pins = {
-            self.buffers[it].offset - at for it, at in unit.items() if self.buffers[it].offset is not None
-        }  # type: ignore[operator]
+        offsets = ((self.buffers[it].offset, at) for it, at in unit.items())
+        pins = {pin - at for pin, at in offsets if pin is not None}
         start = low
         while not all(
             (start + at + (place.base or 0)) % self.buffers[it].alignment == 0
@@ -133,9 +125,20 @@ class Every:
             start = min(pins)
         for name, at in unit.items():
             offset[name], home[name] = start + at, pool
-            if sizes is self.size[-1] and top is not None and sizes[name] and start + at + sizes[name] > top:
+            if sizes is self.size[-1] and sizes[name] and start + at + sizes[name] > top:
                 return False
         return True
+
+
+def _room(pool: Pool) -> tuple[int, int]:
+    """From the end of what is reserved at the bottom to the begin of what is reserved at the top."""
+    floor, top = 0, 1 << 62 if pool.capacity is None else pool.capacity
+    for taken in sorted(pool.reserved, key=lambda it: it.offset):
+        if taken.offset <= floor:
+            floor = max(floor, taken.offset + taken.size)
+        else:
+            top = min(top, taken.offset)
+    return floor, top
 
 
 def _conflicts(problem: Problem) -> Iterator[Pair]:
@@ -150,13 +153,12 @@ def _conflicts(problem: Problem) -> Iterator[Pair]:
             yield pair
 
 
-def _lives(buffer: "object") -> list[tuple[int, int]]:
-    lifetime, several = buffer.lifetime, buffer.lifetimes
-    if several is not None:
-        return list(several)
-    if lifetime is None:
+def _lives(buffer: Buffer) -> list[tuple[int, int]]:
+    if buffer.lifetimes is not None:
+        return list(buffer.lifetimes)
+    if buffer.lifetime is None:
         return []
-    return [(-(10**9), 10**9)] if lifetime == "always" else [lifetime]
+    return [(-(10**9), 10**9)] if isinstance(buffer.lifetime, str) else [buffer.lifetime]
 
 
 def _units(names: Sequence[str], ties: Sequence[tuple[str, str, int]]) -> list[dict[str, int]] | None:

@@ -33,7 +33,12 @@ def value_of(size: int | str, at: At) -> int:
     """By Python itself, whose operators have the same ranks."""
     if isinstance(size, int):
         return size
-    known = {"ceil_div": ceil_div, "align": align, "min": min, "max": max}
+    known = {
+        "ceil_div": ceil_div,
+        "align": align,
+        "min": lambda *values: min(values),
+        "max": lambda *values: max(values),
+    }
     return int(eval(size, {"__builtins__": {}}, {**known, **at}))
 
 
@@ -273,7 +278,7 @@ class Meaning:
         }
 
     def _after(self, a: str, largest: dict[str, int]) -> set[str]:
-        """What begins at or after the end of a: the rule as the documents state it, until nothing is added."""
+        """What begins at or after the end of a: the rule as it is documented, until nothing is added."""
         after: set[str] = set()
 
         def together(m: str, n: str) -> bool:
@@ -299,9 +304,9 @@ class Meaning:
             return (a, b) in pairs or (b, a) in pairs
 
         problem = self.problem
-        if self.unit[a] == self.unit[b] and self.distance[a] == self.distance[b]:
-            if among([(it.input, it.output) for it in problem.in_place]):
-                return False
+        in_place = [(it.input, it.output) for it in problem.in_place]
+        if self.unit[a] == self.unit[b] and self.distance[a] == self.distance[b] and among(in_place):
+            return False
         if among(list(problem.conflicts)):
             return True
         tied = _units(problem, {})

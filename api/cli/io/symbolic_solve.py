@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.output import STDOUT, suffix_of, to_stdout, write_out
-from memstow.api.cli.io.problem_input import naming_file
 from memstow.api.cli.io.terminal import print_error
 
 if TYPE_CHECKING:
@@ -64,27 +63,6 @@ def _shapes(text: str) -> "tuple[Shapes, int]":
     raise argparse.ArgumentTypeError(message)
 
 
-def may_be_symbolic(data: bytes) -> bool:
-    """Whether it is worth a look: most files are no problems with symbols, and do not wait for it."""
-    return b'"symbols"' in data
-
-
-def symbolic_of(data: bytes, path: str) -> "SymbolicProblem | None":
-    """The problem with symbols in a file; None where it is something else."""
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.shapes.reading import is_symbolic, parse_symbolic
-
-    try:
-        raw = parse_json(data)
-    except InputError:
-        return None
-    if not is_symbolic(raw):
-        return None
-    with naming_file(path):
-        return parse_symbolic(raw)
-
-
 def refuse_shapes(args: argparse.Namespace) -> None:
     """Report --shapes for what has no symbols."""
     if args.shapes is not None:
@@ -113,7 +91,8 @@ def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     from memstow.api.cli.io.interruptible import Interruptible
     from memstow.planner.shapes.solve.plan import plan_symbolic
 
-    kind, pieces = args.shapes or ("order", 1)
+    chosen: tuple[Shapes, int] | None = args.shapes
+    kind, pieces = chosen or ("order", 1)
     options = _options(args)
 
     def work(cancel: threading.Event) -> "SymbolicPlan":

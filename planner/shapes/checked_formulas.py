@@ -1,0 +1,66 @@
+"""Formulas of a document, each checked once: its text, its values, its largest value."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from memstow.planner.model.symbolic import Symbol
+from memstow.planner.shapes.at_point import values_text
+from memstow.planner.shapes.examine import NoSize, examine
+from memstow.planner.shapes.extremes import Effort, extremes
+from memstow.planner.shapes.formula.errors import FormulaError
+from memstow.planner.shapes.formula.nodes import names_in
+from memstow.planner.shapes.formula.parse import parse_formula
+from memstow.planner.shapes.symbol_issues import has_range
+
+_ADVICE: Final = {
+    "formula_negative": "use max(0, ...), or change the range of a symbol",
+    "formula_divisor": "use max(1, ...), or change the range of a symbol",
+    "formula_overflow": "write smaller factors, or change the range of a symbol",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is wrong with a formula: a code and a message."""
+
+    code: str
+    message: str
+
+
+class CheckedFormulas:
+    """Formulas that have been checked; those of many buffers are the same."""
+
+    def __init__(self, symbols: Iterable[Symbol]) -> None:
+        self._symbols = {symbol.id: symbol for symbol in symbols}
+        self._broken = {name for name, symbol in self._symbols.items() if not has_range(symbol)}
+        self._effort = Effort()
+        self._known: dict[str, tuple[int, Found | None]] = {}
+
+    def checked(self, text: str) -> tuple[int, Found | None]:
+        """The largest size, 0 where there is none, and what is wrong with the formula."""
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self._check(text)
+        return known
+
+    def _check(self, text: str) -> tuple[int, Found | None]:
+        try:
+            node = parse_formula(text, self._symbols)
+        except FormulaError as error:
+            return 0, Found(error.code, str(error))
+        if self._broken.intersection(names_in(node)):
+            return 0, None  # The symbol has an issue: whatever its values are to be.
+        found = examine(node, self._symbols, self._effort)
+        if found is not None:
+            return 0, Found(found.code, _message(found))
+        return extremes(node, self._symbols, self._effort).high, None
+
+
+def _message(found: NoSize) -> str:
+    if found.at is None:
+        return (
+            f"{found.message}; write it simpler, bound it with min and max, or narrow the range of a symbol"
+        )
+    place = f"at {values_text(found.at)} " if found.at else ""
+    return f"{place}{found.message}; {_ADVICE[found.code]}"

@@ -1,0 +1,388 @@
+"""Orders made by hand: what each rule allows and refuses."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from memstow.planner.model.plan import Placement, Status
+from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
+from memstow.planner.model.symbolic import (
+    Order,
+    OrderedPlacement,
+    Symbol,
+    SymbolicBuffer,
+    SymbolicPlan,
+    SymbolicProblem,
+)
+from memstow.planner.verify import Standing, Subject, Verdict
+from memstow.planner.verify.findings import Code
+from memstow.planner.verify.shapes import apart, judge_symbolic
+
+S = Symbol(id="s", min=1, max=64)
+
+
+def buffer(name: str, size: int | str, begin: int = 0, end: int = 2, **rest: object) -> SymbolicBuffer:
+    return SymbolicBuffer(id=name, size=size, lifetime=(begin, end), **rest)  # type: ignore[arg-type]
+
+
+def problem(*buffers: SymbolicBuffer, **rest: object) -> SymbolicProblem:
+    return SymbolicProblem(symbols=[S], buffers=buffers, **rest)  # type: ignore[arg-type]
+
+
+def order(*places: "tuple[str, str] | OrderedPlacement", pool: str = "memory") -> Order:
+    """From pairs of a buffer and what it is above of, as one text."""
+    return Order(
+        placements=[
+            it
+            if isinstance(it, OrderedPlacement)
+            else OrderedPlacement(buffer=it[0], pool=pool, above=it[1].split())
+            for it in places
+        ]
+    )
+
+
+def verdict(it: SymbolicProblem, *orders: Order) -> Verdict:
+    kind = "order" if len(orders) == 1 else "pieces"
+    return judge_symbolic(it, SymbolicPlan(status=Status.FEASIBLE, shapes=kind, orders=orders))  # type: ignore[arg-type]
+
+
+def codes(found: Verdict) -> list[Code]:
+    return [it.code for it in found.violations]
+
+
+ABC = problem(buffer("a", "s", 0, 2), buffer("b", "2*s", 1, 3), buffer("c", 8, 1, 2))
+
+
+def test_a_chain_joins_all_of_its_buffers() -> None:
+    found = verdict(ABC, order(("a", ""), ("b", "a"), ("c", "b")))
+    assert found.valid
+    assert {it.subject: it.standing for it in found.claims} == {
+        Subject.SIZES: Standing.CHECKED,
+        Subject.PLACES: Standing.CHECKED,
+        Subject.EVERYWHERE: Standing.CHECKED,
+    }
+    assert found.claims[-1].says == "'memory' needs at most 200 bytes at every value"
+
+
+@pytest.mark.parametrize(
+    ("places", "pairs"),
+    [
+        ((("a", ""), ("b", "a"), ("c", "a")), {("b", "c")}),
+        ((("a", "b"), ("b", ""), ("c", "b")), {("a", "c")}),
+        ((("a", ""), ("b", ""), ("c", "")), {("a", "b"), ("a", "c"), ("b", "c")}),
+        ((("a", "b c"), ("b", ""), ("c", "")), {("b", "c")}),
+    ],
+)
+def test_pairs_that_are_not_joined_are_named(
+    places: tuple[tuple[str, str], ...], pairs: set[tuple[str, str]]
+) -> None:
+    found = verdict(ABC, order(*places))
+    assert set(codes(found)) == {Code.UNORDERED}
+    assert {it.buffers for it in found.violations} == pairs
+    places_claim = next(it for it in found.claims if it.subject is Subject.PLACES)
+    assert places_claim.standing is Standing.REFUTED
+
+
+def test_a_path_may_lead_through_buffers_that_do_not_live_then() -> None:
+    it = problem(buffer("a", "s", 0, 2), buffer("w", 4, 5, 6), buffer("b", "s", 1, 3))
+    assert verdict(it, order(("a", ""), ("w", "a"), ("b", "w"))).valid
+    # What begins where w begins says nothing of what is above a.
+    assert not verdict(it, order(("w", ""), ("a", "w"), ("b", "w"))).valid
+
+
+def test_many_buffers_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"b{i}" for i in range(150)]
+    it = problem(*(buffer(name, "s") for name in names), conflicts=[("b0", "b149"), ("b149", "b70")])
+    chain = [(names[0], ""), *((b, a) for a, b in pairwise(names))]
+    broken = [*chain[:100], ("b100", "b98"), *chain[101:]]
+    assert verdict(it, order(*chain)).valid
+    whole = verdict(it, order(*broken)).violations
+    assert [it.buffers for it in whole] == [("b99", "b100")] or len(whole) > 1
+    monkeypatch.setattr(apart, "MOST_BITS", 64)
+    assert verdict(it, order(*chain)).valid
+    assert {it.buffers for it in verdict(it, order(*broken)).violations} == {it.buffers for it in whole}
+    monkeypatch.setattr(apart, "MOST_STEPS", 100)
+    assert codes(verdict(it, order(*chain))) == [Code.NOT_SHOWN]
+
+
+@pytest.mark.parametrize(
+    ("places", "code", "part"),
+    [
+        ((("a", ""), ("b", "a")), Code.MISSING, "'c' has no place"),
+        ((("a", ""), ("b", "a"), ("c", "b"), ("c", "b")), Code.REPEATED, "several places"),
+        ((("a", ""), ("b", "a"), ("c", "b"), ("d", "b")), Code.UNKNOWN_BUFFER, "'d' is named"),
+        ((("a", ""), ("b", "a d"), ("c", "b")), Code.UNKNOWN_BUFFER, "'d' is named"),
+        ((("a", "c"), ("b", "a"), ("c", "b")), Code.ABOVE, "a circle of 3"),
+        ((("a", "a"), ("b", "a"), ("c", "b")), Code.ABOVE, "a fixed distance"),
+        (
+            (("a", ""), ("b", "a"), OrderedPlacement(buffer="c", pool="x", above=["b"])),
+            Code.UNKNOWN_POOL,
+            "not a pool",
+        ),
+        (
+            (("a", ""), ("b", "a"), OrderedPlacement(buffer="c", pool="memory", above=["b"], shares="a")),
+            Code.SHARES,
+            "no pair in place",
+        ),
+    ],
+)
+def test_what_is_no_order(places: tuple[tuple[str, str], ...], code: Code, part: str) -> None:
+    found = verdict(ABC, order(*places))
+    assert code in codes(found)
+    assert any(part in it.message for it in found.violations if it.code is code)
+
+
+def test_nothing_is_above_what_is_in_another_pool() -> None:
+    it = problem(
+        buffer("a", "s"), buffer("b", "s", pools=("p",)), pools=[Pool(id="p"), Pool(id="q", capacity=100)]
+    )
+    apart_ = order(
+        OrderedPlacement(buffer="a", pool="q"), OrderedPlacement(buffer="b", pool="p"), pool="none"
+    )
+    assert verdict(it, apart_).valid
+    across = order(
+        OrderedPlacement(buffer="a", pool="q"), OrderedPlacement(buffer="b", pool="p", above=["a"])
+    )
+    assert codes(verdict(it, across)) == [Code.ABOVE]
+    wrong = order(OrderedPlacement(buffer="a", pool="p"), OrderedPlacement(buffer="b", pool="q", above=[]))
+    assert codes(verdict(it, wrong)) == [Code.POOL_NOT_ALLOWED]
+
+
+class TestSharing:
+    it = problem(
+        buffer("i", "s", 0, 3),
+        buffer("o", "s", 2, 5),
+        buffer("x", 4, 0, 5),
+        in_place=[InPlace(input="i", output="o")],
+    )
+
+    def test_a_pair_in_place_may_share_or_not(self) -> None:
+        shared = OrderedPlacement(buffer="o", pool="memory", shares="i")
+        assert verdict(self.it, order(("i", ""), shared, ("x", "i o"))).valid
+        assert verdict(self.it, order(("i", ""), ("o", "i"), ("x", "o"))).valid
+        assert codes(verdict(self.it, order(("i", ""), ("o", ""), ("x", "i o")))) == [Code.UNORDERED]
+
+    def test_each_of_them_is_joined_to_the_others(self) -> None:
+        shared = OrderedPlacement(buffer="o", pool="memory", shares="i")
+        # That x is above i does not say that it is above o.
+        found = verdict(self.it, order(("i", ""), shared, ("x", "i")))
+        assert [it.buffers for it in found.violations] == [("o", "x")]
+        # Where one of them is above x the other is as well: they begin together.
+        assert verdict(self.it, order(("i", "x"), shared, ("x", ""))).valid
+
+    def test_it_needs_no_arcs_within(self) -> None:
+        shared = OrderedPlacement(buffer="o", pool="memory", shares="i", above=["i"])
+        assert codes(verdict(self.it, order(("i", ""), shared, ("x", "i o")))) == [Code.ABOVE]
+
+    def test_two_that_share_with_one_need_not_share_with_each_other(self) -> None:
+        it = problem(
+            buffer("i", "s", 0, 3),
+            buffer("o", "s", 2, 5),
+            buffer("p", "s", 2, 5),
+            in_place=[InPlace(input="i", output="o"), InPlace(input="i", output="p")],
+        )
+        both = order(
+            ("i", ""),
+            OrderedPlacement(buffer="o", pool="memory", shares="i"),
+            OrderedPlacement(buffer="p", pool="memory", shares="i"),
+        )
+        found = verdict(it, both)
+        assert [it.buffers for it in found.violations] == [("o", "p")]
+        assert verdict(replace(it, exclusive=(("o", "p"),)), both).valid
+
+
+class TestRigid:
+    def test_members_overlap_and_others_are_joined_to_each(self) -> None:
+        it = problem(
+            buffer("all", "2*s"),
+            buffer("part", "s"),
+            buffer("x", 4),
+            relative=[Relative(buffer="part", base="all", offset=64)],
+        )
+        assert verdict(it, order(("all", ""), ("part", ""), ("x", "all part"))).valid
+        # It begins at or after the end of x, and so does what lies above it at a fixed distance.
+        assert verdict(it, order(("all", "x"), ("part", ""), ("x", ""))).valid
+        found = verdict(it, order(("all", ""), ("part", "x"), ("x", "")))
+        assert [it.buffers for it in found.violations] == [("all", "x")]
+
+    def test_a_distance_of_the_largest_size_keeps_two_apart(self) -> None:
+        def it(distance: int) -> SymbolicProblem:
+            return problem(
+                buffer("a", "s"),
+                buffer("b", "s"),
+                relative=[Relative(buffer="b", base="a", offset=distance)],
+                conflicts=[("a", "b")],
+            )
+
+        places = order(("a", ""), ("b", ""))
+        assert verdict(it(64), places).valid
+        assert verdict(it(-64), places).valid
+        assert codes(verdict(it(63), places)) == [Code.UNORDERED]
+        in_place = replace(it(0), in_place=(InPlace(input="a", output="b"),))
+        assert verdict(in_place, places).valid
+        assert codes(verdict(it(0), places)) == [Code.UNORDERED]
+
+    def test_a_path_goes_on_from_what_is_past_the_end(self) -> None:
+        it = problem(
+            buffer("a", "s"),
+            buffer("b", "s"),
+            buffer("x", 4),
+            relative=[Relative(buffer="b", base="a", offset=64)],
+        )
+        assert verdict(it, order(("a", ""), ("b", ""), ("x", "b"))).valid
+        nearer = replace(it, relative=(Relative(buffer="b", base="a", offset=63),))
+        assert codes(verdict(nearer, order(("a", ""), ("b", ""), ("x", "b")))) == [Code.UNORDERED]
+
+    def test_members_are_in_one_pool_and_can_be_aligned(self) -> None:
+        it = problem(
+            buffer("a", "s"),
+            buffer("b", "s", alignment=4),
+            relative=[Relative(buffer="b", base="a", offset=6)],
+            pools=[Pool(id="p"), Pool(id="q")],
+        )
+        split = order(OrderedPlacement(buffer="a", pool="p"), OrderedPlacement(buffer="b", pool="q"))
+        assert codes(verdict(it, split)) == [Code.RELATIVE_POOL]
+        assert verdict(it, order(("a", ""), ("b", ""), pool="p")).valid
+        odd = replace(it, buffers=(buffer("a", "s", alignment=4), it.buffers[1]))
+        assert codes(verdict(odd, order(("a", ""), ("b", ""), pool="p"))) == [Code.MISALIGNED]
+
+    def test_sharing_does_not_contradict_distances(self) -> None:
+        it = problem(
+            buffer("a", "s", 0, 1),
+            buffer("b", "s", 0, 1),
+            relative=[Relative(buffer="b", base="a", offset=64)],
+            in_place=[InPlace(input="a", output="b")],
+        )
+        shared = OrderedPlacement(buffer="b", pool="memory", shares="a")
+        assert codes(verdict(it, order(("a", ""), shared))) == [Code.RELATIVE_DISTANCE]
+
+
+class TestValues:
+    """What must hold at every value."""
+
+    def test_a_capacity_holds_at_every_value_or_is_refused_with_one(self) -> None:
+        it = problem(buffer("a", "s"), buffer("b", "2*s"), pools=[Pool(id="memory", capacity=192)])
+        assert verdict(it, order(("a", ""), ("b", "a"))).valid
+        less = replace(it, pools=(Pool(id="memory", capacity=191),))
+        found = verdict(less, order(("a", ""), ("b", "a")))
+        assert codes(found) == [Code.BEYOND_CAPACITY]
+        assert found.violations[0].message.startswith("at s=64: 'b' ends at 192")
+
+    def test_sizes_that_are_never_large_together_are_looked_at_one_by_one(self) -> None:
+        it = problem(buffer("a", "s"), buffer("b", "64 - s"), pools=[Pool(id="memory", capacity=64)])
+        found = verdict(it, order(("a", ""), ("b", "a")))
+        assert found.valid
+        assert next(c.by for c in found.claims if c.subject is Subject.EVERYWHERE) == "looking at every value"
+        wide = replace(it, symbols=(Symbol(id="s", min=1, max=10**6),))
+        wide = replace(wide, buffers=(buffer("a", "s"), buffer("b", "1000000 - s")))
+        wide = replace(wide, pools=(Pool(id="memory", capacity=10**6),))
+        assert codes(verdict(wide, order(("a", ""), ("b", "a")))) == [Code.NOT_SHOWN]
+
+    def test_pins_are_above_what_is_below_them(self) -> None:
+        it = problem(buffer("a", "s"), buffer("b", "s", pool="memory", offset=64), buffer("c", 3))
+        assert verdict(it, order(("a", ""), ("b", "a"), ("c", "b"))).valid
+        found = verdict(it, order(("a", ""), ("b", "c"), ("c", "a")))
+        assert codes(found) == [Code.PINNED_OFFSET]
+        assert "at s=64: 'b' is pinned to 64 and above 'c', which ends at 67" in found.violations[0].message
+
+    def test_pins_are_aligned_and_at_their_distances(self) -> None:
+        it = problem(
+            buffer("a", "s", pool="memory", offset=6, alignment=4),
+            buffer("b", 1, 5, 6, pool="memory", offset=9),
+            relative=[Relative(buffer="b", base="a", offset=2)],
+        )
+        assert set(codes(verdict(it, order(("a", ""), ("b", ""))))) == {Code.MISALIGNED, Code.PINNED_OFFSET}
+
+    def test_what_is_reserved_at_the_bottom_is_below_everything(self) -> None:
+        pool = Pool(
+            id="memory", capacity=80, reserved=[Reserved(offset=0, size=10), Reserved(offset=10, size=6)]
+        )
+        it = problem(buffer("a", "s"), pools=[pool])
+        assert verdict(it, order(("a", ""))).valid
+        assert codes(verdict(replace(it, pools=(replace(pool, capacity=79),)), order(("a", "")))) == [
+            Code.BEYOND_CAPACITY
+        ]
+
+    def test_what_is_reserved_above_is_not_reached(self) -> None:
+        pool = Pool(id="memory", capacity=100, reserved=[Reserved(offset=64, size=36)])
+        it = problem(buffer("a", "s"), buffer("b", 1), pools=[pool])
+        alone = replace(it, buffers=it.buffers[:1])
+        assert verdict(alone, order(("a", ""))).valid
+        found = verdict(it, order(("a", ""), ("b", "a")))
+        assert codes(found) == [Code.RESERVED]
+        assert found.violations[0].message.startswith("at s=64")
+
+    def test_a_buffer_may_be_above_a_reserved_range_at_the_largest_sizes_alone(self) -> None:
+        pool = Pool(id="memory", reserved=[Reserved(offset=32, size=8)])
+        it = problem(buffer("a", "s"), buffer("b", 1, alignment=64), pools=[pool])
+        assert codes(verdict(it, order(("a", ""), ("b", "a")))) == [Code.RESERVED]
+
+    @pytest.mark.parametrize(
+        ("size", "part"),
+        [
+            ("s - 2", "is -1 at s=1"),
+            ("10 // (s - 3)", "has no value at s=1: a divisor is -2"),
+            ("s *", "is not a formula"),
+            ("u", "no symbol 'u'"),
+            ("s*s*s*s*s*s*s*s*s*s*s", "beyond 2^62"),
+        ],
+    )
+    def test_sizes_have_a_value_everywhere(self, size: str, part: str) -> None:
+        found = verdict(problem(buffer("a", size)), order(("a", "")))
+        assert codes(found) == [Code.INVALID_PROBLEM]
+        assert part in found.violations[0].message
+
+
+def test_zero_sizes_conflict_with_nothing_where_they_are_zero_everywhere() -> None:
+    it = problem(buffer("a", "s"), buffer("z", "0*s"), buffer("y", "s//64"))
+    assert verdict(it, order(("a", ""), ("z", ""), ("y", "a"))).valid
+    assert codes(verdict(it, order(("a", ""), ("z", ""), ("y", "")))) == [Code.UNORDERED]
+
+
+class TestPieces:
+    it = problem(buffer("a", "s", 0, 2), buffer("b", 40, 1, 3), pools=[Pool(id="memory", capacity=104)])
+    up, down = order(("a", ""), ("b", "a")), order(("a", "b"), ("b", ""))
+
+    def test_each_order_joins_all(self) -> None:
+        assert verdict(self.it, self.up, self.down).valid
+        found = verdict(self.it, self.up, order(("a", ""), ("b", "")))
+        assert codes(found) == [Code.UNORDERED]
+
+    def test_the_order_that_is_used_fits(self) -> None:
+        it = replace(
+            self.it,
+            buffers=(buffer("a", "s", alignment=1), buffer("b", 40, alignment=64)),
+            pools=(Pool(id="memory", capacity=104),),
+        )
+        # Below a, b needs no alignment gap; above it ends at 104 at most.
+        high = order(("a", "b"), ("b", ""))
+        assert verdict(it, high).valid
+        assert verdict(it, high, self.up).valid
+        low = replace(it, pools=(Pool(id="memory", capacity=103),))
+        assert codes(verdict(low, high, self.up)) == [Code.BEYOND_CAPACITY]
+
+
+@pytest.mark.parametrize(
+    ("plan", "code"),
+    [
+        (SymbolicPlan(status=Status.FEASIBLE, shapes="order"), Code.SHAPES),
+        (SymbolicPlan(status=Status.FEASIBLE, shapes="pieces"), Code.SHAPES),
+        (SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order(), order()]), Code.SHAPES),
+        (SymbolicPlan(status=Status.FEASIBLE, shapes="fixed"), Code.STATUS),
+        (SymbolicPlan(status=Status.UNKNOWN, shapes="order", orders=[order()]), Code.STATUS),
+        (
+            SymbolicPlan(
+                status=Status.FEASIBLE,
+                shapes="order",
+                orders=[order()],
+                placements=[Placement(buffer="a", pool="memory", offset=0)],
+            ),
+            Code.SHAPES,
+        ),
+        (SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order()], digest="0"), Code.DIGEST),
+        (SymbolicPlan(status=Status.INFEASIBLE, shapes="order"), Code.EXPLANATION),
+    ],
+)
+def test_a_plan_has_the_parts_of_its_kind(plan: SymbolicPlan, code: Code) -> None:
+    assert code in codes(judge_symbolic(ABC, plan))

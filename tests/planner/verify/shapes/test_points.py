@@ -1,0 +1,251 @@
+"""What a plan says of its points: forged figures are refused, and claims are told from what is counted."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from memstow.planner.check import find_issues
+from memstow.planner.model.objective import term_of
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Explanation, Placement, Status
+from memstow.planner.model.problem import Pool
+from memstow.planner.model.symbolic import (
+    Point,
+    PointPeak,
+    Symbol,
+    SymbolicBuffer,
+    SymbolicPlan,
+    SymbolicProblem,
+)
+from memstow.planner.model.symbolic_digest import digest_symbolic
+from memstow.planner.model.with_sizes import with_sizes
+from memstow.planner.solve.engine import plan as solve
+from memstow.planner.verify import Standing, Subject, Verdict
+from memstow.planner.verify.findings import Code, Findings
+from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.shapes.live import LiveBound
+from tests.planner.verify.shapes.made import everywhere, plan_of, sizes_at, some_order, some_problem
+from tests.planner.verify.shapes.test_orders import buffer, codes, order
+
+IT = SymbolicProblem(
+    symbols=[Symbol(id="s", min=1, max=4)],
+    points=[Point(at={"s": 1}), Point(at={"s": 4})],
+    buffers=[buffer("a", "s", 0, 2), buffer("b", 4, 1, 3, alignment=4), buffer("c", "s", 2, 4)],
+)
+GOOD = SymbolicPlan(
+    status=Status.OPTIMAL,
+    shapes="order",
+    # At s=1: b [0, 4), a 4, c 4. At s=4: 8.
+    orders=[order(("a", "b"), ("b", ""), ("c", "b"))],
+    points=[PointPeak(at={"s": 1}, peak=5, least=5), PointPeak(at={"s": 4}, peak=8, least=8)],
+    worst=1.0,
+    bound=1.0,
+    digest=digest_symbolic(IT),
+)
+
+
+def standing(found: Verdict) -> dict[tuple[Subject, str | None], Standing]:
+    return {(it.subject, it.name): it.standing for it in found.claims}
+
+
+def test_all_that_is_counted_is_checked() -> None:
+    found = judge_symbolic(IT, GOOD)
+    assert found.valid
+    assert not found.unchecked
+    assert standing(found) == {
+        (Subject.SIZES, None): Standing.CHECKED,
+        (Subject.PLACES, None): Standing.CHECKED,
+        (Subject.EVERYWHERE, "memory"): Standing.CHECKED,
+        (Subject.PEAK_AT, "s=1"): Standing.CHECKED,
+        (Subject.LEAST_AT, "s=1"): Standing.CHECKED,
+        (Subject.PEAK_AT, "s=4"): Standing.CHECKED,
+        (Subject.LEAST_AT, "s=4"): Standing.CHECKED,
+        (Subject.WORST, None): Standing.CHECKED,
+        (Subject.BOUND, "worst"): Standing.CHECKED,
+    }
+
+
+def points(*figures: tuple[int, int, int]) -> tuple[PointPeak, ...]:
+    return tuple(PointPeak(at={"s": s}, peak=peak, least=least) for s, peak, least in figures)
+
+
+@pytest.mark.parametrize(
+    ("plan", "code", "part"),
+    [
+        (replace(GOOD, points=points((1, 4, 4), (4, 8, 8))), Code.PEAK, "the peak at s=1 is 5, not 4"),
+        (replace(GOOD, points=points((1, 5, 6), (4, 8, 8))), Code.LEAST, "cannot be 6: the plan needs 5"),
+        (replace(GOOD, points=points((1, 5, 5))), Code.POINT, "does not say what it needs at s=4"),
+        (replace(GOOD, points=points((1, 5, 5), (4, 8, 8), (2, 6, 6))), Code.POINT, "s=2 is not among"),
+        (replace(GOOD, points=points((1, 5, 5), (4, 8, 8), (4, 8, 8))), Code.POINT, "s=4 is there twice"),
+        (replace(GOOD, points=points((1, 5, 5), (9, 8, 8))), Code.POINT, "says s=9, which it does not take"),
+        (
+            replace(GOOD, points=(*GOOD.points, PointPeak(at={"t": 1}, peak=1, least=1))),
+            Code.POINT,
+            "does not say 's'",
+        ),
+        (replace(GOOD, worst=1.5), Code.WORST, "is 1.0, not 1.5"),
+        (replace(GOOD, worst=None), Code.WORST, "not unsaid"),
+        (replace(GOOD, points=()), Code.POINT, "does not say"),
+        (replace(GOOD, bound=1.25), Code.BOUND, "above the ratio"),
+        (replace(GOOD, bound=None), Code.STATUS, "optimal"),
+        (replace(GOOD, points=points((1, 5, 0), (4, 8, 8))), Code.WORST, "no largest ratio"),
+        (replace(GOOD, points=points((1, 5, 4), (4, 8, 8)), worst=1.25), Code.STATUS, "optimal"),
+        (replace(GOOD, digest="f" * 64), Code.DIGEST, "another problem"),
+        (
+            replace(GOOD, explanation=Explanation(code="over_capacity", message="no")),
+            Code.EXPLANATION,
+            "there is an explanation",
+        ),
+    ],
+)
+def test_forged_figures_are_refused(plan: SymbolicPlan, code: Code, part: str) -> None:
+    found = judge_symbolic(IT, plan)
+    assert code in codes(found)
+    assert any(part in it.message for it in found.violations), found.violations
+
+
+def test_the_largest_ratio_is_rounded_once() -> None:
+    one_third = replace(
+        GOOD, status=Status.FEASIBLE, points=points((1, 5, 3), (4, 8, 7)), worst=5 / 3, bound=None
+    )
+    assert judge_symbolic(IT, one_third).valid
+    above = replace(one_third, worst=5 / 3 + 2**-50)
+    assert codes(judge_symbolic(IT, above)) == [Code.WORST]
+
+
+def test_what_a_search_has_found_stays_a_claim() -> None:
+    # Only 8 bytes are ever live together, of which no order needs 12.
+    it = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=4, values=(4,))],
+        buffers=[buffer("a", "s", 0, 2), buffer("b", "s", 1, 3), buffer("c", "s", 2, 4)],
+    )
+    plan = SymbolicPlan(
+        status=Status.FEASIBLE,
+        shapes="order",
+        orders=[order(("a", ""), ("b", "a"), ("c", "b"))],
+        points=points((4, 12, 10)),
+        worst=1.2,
+        bound=1.1,
+        prover="search",
+        version="1.2",
+    )
+    found = judge_symbolic(it, plan)
+    assert found.valid
+    assert [(it.subject, it.by) for it in found.unchecked] == [
+        (Subject.LEAST_AT, "memstow 1.2 (search)"),
+        (Subject.BOUND, "memstow 1.2 (search)"),
+    ]
+
+
+def test_a_bound_is_checked_where_live_bytes_show_it() -> None:
+    modest = replace(GOOD, status=Status.FEASIBLE, points=points((1, 5, 4), (4, 8, 8)), worst=1.25)
+    found = judge_symbolic(IT, replace(modest, bound=1.25, status=Status.OPTIMAL))
+    assert found.valid
+    assert not found.unchecked
+
+
+def test_nothing_is_needed_where_all_sizes_are_zero() -> None:
+    it = SymbolicProblem(
+        symbols=[Symbol(id="s", min=0, max=1)], buffers=[SymbolicBuffer(id="a", size="s", lifetime=(0, 1))]
+    )
+    plan = SymbolicPlan(
+        status=Status.OPTIMAL,
+        shapes="fixed",
+        placements=[Placement(buffer="a", pool="memory", offset=0)],
+        points=points((0, 0, 0), (1, 1, 1)),
+        worst=1.0,
+        bound=1.0,
+    )
+    assert judge_symbolic(it, plan).valid
+
+
+def test_pieces_have_the_least_peak_of_their_orders() -> None:
+    it = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=9, values=(1, 9))],
+        buffers=[buffer("a", "s", alignment=8), buffer("b", 5)],
+    )
+    up, down = order(("a", ""), ("b", "a")), order(("a", "b"), ("b", ""))
+    plan = SymbolicPlan(
+        status=Status.FEASIBLE,
+        shapes="pieces",
+        orders=[up, down],
+        points=points((1, 6, 6), (9, 14, 14)),
+        worst=1.0,
+    )
+    assert judge_symbolic(it, plan).valid
+    alone = replace(plan, shapes="order", orders=(down,))
+    assert codes(judge_symbolic(it, alone)) == [Code.PEAK, Code.PEAK]
+
+
+class TestNothingFits:
+    it = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=8)],
+        pools=[Pool(id="memory", capacity=20)],
+        buffers=[buffer("a", "s"), buffer("b", "2*s"), buffer("c", 1, 5, 6)],
+    )
+
+    @staticmethod
+    def plan(code: str = "over_capacity", **rest: object) -> SymbolicPlan:
+        explanation = Explanation(code=code, message="too much", **rest)  # type: ignore[arg-type]
+        return SymbolicPlan(status=Status.INFEASIBLE, shapes="order", explanation=explanation)
+
+    def test_it_is_shown_at_a_value(self) -> None:
+        said = self.plan(pool="memory", time=0, needed=24, capacity=20, buffers=("a", "b"))
+        found = judge_symbolic(self.it, said)
+        assert found.valid
+        assert found.claims[-1].standing_text == "checked by counting at s=8"
+
+    def test_what_is_not_counted_is_claimed(self) -> None:
+        found = judge_symbolic(self.it, self.plan("no_layout", buffers=("a", "b")))
+        assert found.valid
+        assert [it.subject for it in found.unchecked] == [Subject.NOTHING_FITS]
+
+    def test_a_layout_refutes_it(self) -> None:
+        roomy = replace(self.it, pools=(Pool(id="memory", capacity=24),))
+        found = judge_symbolic(roomy, self.plan("no_layout", buffers=("a", "b")))
+        assert codes(found) == [Code.EXPLANATION]
+        assert found.claims[-1].standing is Standing.REFUTED
+
+    def test_unknown_needs_no_reason(self) -> None:
+        assert judge_symbolic(self.it, SymbolicPlan(status=Status.UNKNOWN, shapes="order")).valid
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_counted_of_a_point_is_never_above_the_least_peak(seed: int) -> None:
+    random = Random(seed)
+    sharp = 0
+    for _ in range(40):
+        it = some_problem(random)
+        at = random.choice(list(everywhere(it)))
+        at_point = with_sizes(it, sizes_at(it, at))
+        if find_issues(at_point):
+            continue
+        index = ProblemIndex(at_point, Findings())
+        bound = LiveBound(index, term_of(it.objective[0])).at(sizes_at(it, at))
+        best = solve(at_point, Options(deterministic=True))
+        if best.status is Status.OPTIMAL:
+            value = best.objective[0].value
+            assert bound <= value, (it, at)
+            sharp += bound == value
+    assert sharp > 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_figures_of_random_plans(seed: int) -> None:
+    random = Random(seed)
+    judged = 0
+    while judged < 10:
+        it = some_problem(random)
+        orders = [some_order(random, it) for _ in range(random.randint(1, 3))]
+        bare = SymbolicPlan(status=Status.FEASIBLE, shapes="pieces", orders=orders)
+        if not judge_symbolic(it, bare).valid:
+            continue
+        judged += 1
+        plan = replace(plan_of(it, orders), shapes="pieces")
+        assert judge_symbolic(it, plan).valid
+        first = plan.points[0]
+        higher = replace(first, peak=first.peak + 1)
+        wrong = judge_symbolic(it, replace(plan, points=(higher, *plan.points[1:])))
+        assert Code.PEAK in codes(wrong)
