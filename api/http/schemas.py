@@ -116,10 +116,10 @@ def target() -> JsonObject:
     return {"anyOf": [ref("Target"), named]}
 
 
-def problem(*, symbolic: bool = False) -> JsonObject:
-    """The schema of a member `problem`; of some operations it may have symbols."""
+def problem() -> JsonObject:
+    """The schema of a member `problem`."""
     text = {"type": "string", "description": "A problem in another format, as text."}
-    return {"anyOf": [ref("Problem"), ref("Graph"), *([ref("SymbolicProblem")] if symbolic else ()), text]}
+    return {"anyOf": [ref("Problem"), ref("Graph"), text]}
 
 
 def a_plan() -> JsonObject:
@@ -131,6 +131,16 @@ def plan() -> JsonObject:
     """The schema of a member `plan` or `hint`."""
     text = {"type": "string", "description": "A plan in another format, as text."}
     return {"anyOf": [ref("Plan"), text]}
+
+
+def any_problem() -> JsonObject:
+    """The schema of a member `problem` whose sizes may be formulas."""
+    return {"anyOf": [*problem()["anyOf"], ref("SymbolicProblem")]}
+
+
+def any_plan() -> JsonObject:
+    """The schema of a member `plan` of such a problem."""
+    return {"anyOf": [*plan()["anyOf"], ref("SymbolicPlan")]}
 
 
 def errors(*statuses: int) -> Responses:

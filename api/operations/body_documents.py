@@ -54,8 +54,8 @@ def symbolic_in(raw: object, limits: Limits) -> object | None:
 def _refuse_symbolic(raw: object) -> None:
     if is_symbolic(raw):
         message = (
-            "sizes are formulas of symbols here, which this request does not take: send it to /v1/plan or "
-            "/v1/jobs; `memstow convert PROBLEM --at s=128` makes an ordinary problem of it"
+            "sizes are formulas of symbols here, which this request does not take: /v1/plan, /v1/jobs, "
+            "/v1/verify and /v1/evaluate do; `memstow convert PROBLEM --at s=128` makes an ordinary one of it"
         )
         raise InputError.single("symbolic", "$.symbols", message)
 

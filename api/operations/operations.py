@@ -34,6 +34,7 @@ from memstow.api.operations.requests import (
 )
 from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
 from memstow.api.operations.solve import OnUpdate, solve
+from memstow.api.operations.symbolic import has_symbols, symbolic_to_judge
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import PLANNED, Plan
@@ -43,6 +44,8 @@ from memstow.planner.reading.parse import parse_plan
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
+
+NO_RECHECK: Final = "plans of problems with symbols cannot be checked by solving again; leave it out"
 
 Q = TypeVar("Q")
 R = TypeVar("R")
@@ -115,9 +118,8 @@ def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | 
     from memstow.planner.shapes.reading import read_symbolic, read_symbolic_plan
 
     plan_forms.require_symbolic(request.to)
-    if most_choices is not None:
-        # The formulas are examined again.
-        raise TooManyChoicesError
+    # The formulas are examined again.
+    _require_own_process(most_choices)
     plan = read_symbolic_plan(request.plan)
     if plan.status not in PLANNED:
         return Document(request.plan, "json")
@@ -132,7 +134,9 @@ def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Docum
 
 def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
     _require_no_model(request.form, most_choices)
-    _require_no_symbols(request.body, most_choices)
+    if request.form.shapes is not None and b'"symbols"' in request.body:
+        # Formulas may take long to examine.
+        _require_own_process(most_choices)
     return parse_request(request.body, request.form, request.limits).validated()
 
 
@@ -145,7 +149,14 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     from memstow.planner.verify.verdict import as_data
 
     _require_no_model(request.form, most_choices)
-    problem, plan, hint = _to_judge(request)
+    content = None if request.form.is_model else json_value(request.body, request.limits)
+    if has_symbols(content):
+        # Few buffers can be much to judge: sizes are looked at over whole ranges.
+        _require_own_process(most_choices)
+        if request.recheck_seconds is not None:
+            raise InputError.single("no_recheck", "query.recheck", NO_RECHECK)
+        return _json_document(as_data(judge(*symbolic_to_judge(content, request.limits))))
+    problem, plan, hint = _to_judge(request, content)
     _require_few(problem_of(problem), most_choices)
     verdict = judge(problem, plan, hint)
     if request.recheck_seconds is not None:
@@ -155,12 +166,11 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     return _json_document(as_data(verdict))
 
 
-def _to_judge(request: VerifyRequest) -> "tuple[Problem | Graph, Plan, Plan | None]":
+def _to_judge(request: VerifyRequest, content: object) -> "tuple[Problem | Graph, Plan, Plan | None]":
     """The problem, its plan, and the hint; of a model the plan that it carries."""
     if request.form.is_model:
         return parse_document_body(request.body, request.form, request.limits), carried(request.body), None
     issues: list[Issue] = []
-    content = json_value(request.body, request.limits)
     subject = subject_of(content)
     allowed = (subject, "target", *GRAPH_MEMBERS, "plan", "hint")
     raw = envelope(issues, content, allowed, (subject, "plan"))
@@ -262,13 +272,12 @@ def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Docu
 
 def _require_no_model(form: BodyForm, most_choices: int | None) -> None:
     """Leave models to a process of their own: nobody vouches for their bytes, and native code reads some."""
-    if most_choices is not None and form.is_model:
-        raise TooManyChoicesError
+    if form.is_model:
+        _require_own_process(most_choices)
 
 
-def _require_no_symbols(body: bytes, most_choices: int | None) -> None:
-    """Leave problems with symbols to a process of their own: a formula may take long to examine."""
-    if most_choices is not None and b'"symbols"' in body:
+def _require_own_process(most_choices: int | None) -> None:
+    if most_choices is not None:
         raise TooManyChoicesError
 
 

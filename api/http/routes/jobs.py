@@ -61,7 +61,7 @@ _JOB = schemas.ref("Job")
         ],
         **schemas.enveloped(
             {
-                "problem": schemas.problem(symbolic=True),
+                "problem": schemas.any_problem(),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
                 **schemas.SHAPES_MEMBERS,

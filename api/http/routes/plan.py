@@ -81,7 +81,7 @@ _PREFER = {
         ],
         **schemas.enveloped(
             {
-                "problem": schemas.problem(symbolic=True),
+                "problem": schemas.any_problem(),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
                 **schemas.SHAPES_MEMBERS,

@@ -75,7 +75,8 @@ for _name in ("structured", "executorch", "usmp"):
     description="That a plan is not valid is an answer (200, `valid` false), not an error. `claims` says of "
     "each thing that the plan says whether it was checked; `checked` is whether all were. With `recheck` the "
     "solvers are asked to check what is only claimed; never for longer than `sync_seconds`. A model is "
-    "judged by the memory plan that it carries.",
+    "judged by the memory plan that it carries, and the plan of a problem with `symbols` at all values that "
+    "they take, without `target`, `hint` and `recheck`.",
     response_class=Response,
     responses=schemas.answers(
         200,
@@ -88,9 +89,9 @@ for _name in ("structured", "executorch", "usmp"):
     ),
     openapi_extra=schemas.enveloped(
         {
-            "problem": schemas.problem(),
+            "problem": schemas.any_problem(),
             "target": schemas.target(),
-            "plan": schemas.plan(),
+            "plan": schemas.any_plan(),
             "hint": schemas.plan(),
         },
         ["problem", "plan"],

@@ -1,9 +1,11 @@
 """The way from a symbolic problem to an accepted plan."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Final
 
 import memstow
@@ -45,6 +47,8 @@ _WHOLE: Final = 0.9
 _SECONDS_PER_BUFFER: Final = 250e-6
 _MOST_RESERVED: Final = 0.5
 _FIRST_PIECE: Final = 0.4
+# Telling of a plan on the way takes one in so many seconds at most.
+_TELLING_PART: Final = 5
 
 
 def plan_symbolic(
@@ -98,6 +102,8 @@ class _Run:
         self._on_event = on_event
         self._on_better = on_better
         self._cancel = cancel
+        self._told_at = -inf
+        self._telling = 0.0
         reserved = min(_SECONDS_PER_BUFFER * len(problem.buffers), _MOST_RESERVED * options.time_limit)
         self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))
 
@@ -180,12 +186,18 @@ class _Run:
         return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
 
     def _tell(self, points: Sequence[PointPlan], scale: Scale, pieces: Sequence[Piece]) -> None:
-        """Tell of the plan of these orders, where somebody listens and it can be used."""
+        """Tell of the plan of these orders, where somebody listens, it can be used, and there is time."""
         if self._on_better is None or not all(it.fits for it in pieces):
+            return
+        begin = time.monotonic()
+        took = max(self._telling, _SECONDS_PER_BUFFER * len(self._problem.buffers))
+        if begin < self._told_at + took * _TELLING_PART or not self._allowance.affords(took * _TELLING_PART):
             return
         orders = tuple(it.order for it in pieces)
         made = SymbolicPlan(status=Status.FEASIBLE, shapes=self._shapes, orders=orders, solver=SOLVER)
         self._on_better(self._judged(self._stamped(self._with_values(_Made(made), points, scale))))
+        self._told_at = time.monotonic()
+        self._telling = self._told_at - begin
 
     def _peaks(self, points: Sequence[PointPlan], order: Order) -> list[int]:
         """What an order needs at each point, whatever the capacities."""
