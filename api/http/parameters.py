@@ -4,6 +4,7 @@ from typing import Final
 
 from memstow.api.operations.encoding import OPTION_NAMES, TARGETS
 from memstow.planner.model.graph import ORDERS
+from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES
 
 SOURCE_PARAMETERS: Final = [
     {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
@@ -30,6 +31,22 @@ OPTION_PARAMETERS: Final = [
     for name in OPTION_NAMES
 ]
 
+SHAPES_PARAMETERS: Final = [
+    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
+    for name, description, schema in (
+        (
+            "shapes",
+            "Of a problem with symbols: offsets for every value (fixed), an order from which they follow "
+            "(order, which is the default), or several orders (pieces).",
+            {"enum": list(SHAPES)},
+        ),
+        (
+            "pieces",
+            "With shapes=pieces: at most this many orders; default: 2.",
+            {"type": "integer", "minimum": 1, "maximum": MOST_ORDERS},
+        ),
+    )
+]
 FRONT_NAMES: Final = ("terms", "generators", "cost", "within", "points")
 FRONT_PARAMETERS: Final = [
     {"name": name, "in": "query", "description": description, "schema": schema, "required": False}

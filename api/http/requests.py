@@ -16,6 +16,7 @@ from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import OPTION_NAMES, TARGETS
 from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.requests import BodyForm, FrontValue, QueryValue
+from memstow.api.operations.symbolic_options import SHAPES_MEMBERS
 from memstow.api.store.job import Job
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.reading.messages import unknown_field
@@ -113,9 +114,9 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
     name = format_of(request, chosen)
-    of_front = (*FRONT_NAMES, TARGETS) if front else ()
+    others = (*FRONT_NAMES, TARGETS) if front else SHAPES_MEMBERS
     require_known(
-        request, *of_front, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
+        request, *others, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
     )
     rewrites = request.query_params.get("output_format") == plan_forms.MODEL
     if rewrites and name != plan_forms.MODEL:
@@ -133,6 +134,8 @@ async def read_problem_body(
         dims=dims_in(request, name),
         front=_front_in(request) if front else None,
         targets=_listed(request, TARGETS) if front else None,
+        shapes=None if front else _shapes_in(request),
+        plan_form="json" if front else output_format(request, request.query_params.get("output_format")),
         members=members if name is None else (),
         rewrites_model=rewrites,
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
@@ -159,6 +162,12 @@ def _listed(request: Request, name: str) -> list[str] | None:
     """The parts of a parameter, which has commas between."""
     given = request.query_params.get(name)
     return None if given is None else given.split(",")
+
+
+def _shapes_in(request: Request) -> dict[str, QueryValue]:
+    """What the query says of the plan of a problem with symbols."""
+    query = request.query_params
+    return {name: _query_value(query[name]) for name in SHAPES_MEMBERS if name in query}
 
 
 def dims_in(request: Request, name: str | None) -> dict[str, int]:

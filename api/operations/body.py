@@ -1,6 +1,6 @@
 """Reads the body of a request: the problem and the options in it, within the limits of the server."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,8 +8,10 @@ from memstow.api.operations.body_documents import (
     document_alone,
     document_of,
     document_on_target,
+    is_symbolic,
     json_value,
     read_document,
+    symbolic_in,
 )
 from memstow.api.operations.body_front import AskedFront, FrontMembers, front_of, read_front_members
 from memstow.api.operations.body_issues import collect, over_limit
@@ -36,14 +38,26 @@ from memstow.planner.reading.parse import parse_options
 from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
+    from memstow.api.operations.symbolic_body import SymbolicRequest
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
 LONGEST_NAME: Final = 200
 # Members that only an envelope has, and members that only a native problem has.
-_ENVELOPE_MEMBERS: Final = ("options", "target", "plan", "hint", "priority", "hint_job")
+_ENVELOPE_MEMBERS: Final = (
+    "options",
+    "target",
+    "plan",
+    "hint",
+    "priority",
+    "hint_job",
+    "shapes",
+    "pieces",
+)
 _PROBLEM_MEMBERS: Final = ("version", "buffers", "operators")
+# Members that say of what kind the plan of a problem with symbols is.
+_OF_SYMBOLS: Final = ("shapes", "pieces")
 # Examples of the members of an envelope, for messages.
 _EXAMPLES: Final = {
     "problem": '{"version": 1, "buffers": [...]}',
@@ -89,19 +103,38 @@ class ParsedRequest:
         )
 
 
-def parse_request(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest:
+def parse_request(body: bytes, form: BodyForm, limits: Limits) -> "ParsedRequest | SymbolicRequest":
     """The problem and the options of a body; InputError with everything that is wrong."""
-    if form.format is not None:
-        name = form.format
+    if form.format not in (None, "json"):
+        name = form.format or ""
         parsed = _parse_problem_alone(lambda: read_document(body, name, form, limits), form, limits)
         if form.rewrites_model:
             require_writable(body, parsed.problem, form)
         return parsed
     content = json_value(body, limits)
-    alone = format_alone(content)
+    if form.shapes is not None:
+        symbolic = _parse_symbolic(content, form, limits)
+        if symbolic is not None:
+            return symbolic
+    alone = form.format or format_alone(content)
     if alone is not None:
         return _parse_problem_alone(lambda: document_of(content, alone, limits), form, limits)
     return _parse_envelope(content, form, limits)
+
+
+def _parse_symbolic(content: object, form: BodyForm, limits: Limits) -> "SymbolicRequest | None":
+    """The request of a body whose problem has symbols; None for any other."""
+    problem = None
+    if form.format is None and isinstance(content, dict):
+        problem = symbolic_in(content.get("problem"), limits)
+    if problem is None and not is_symbolic(content):
+        return None
+    # Requests about other problems do not wait for this import.
+    from memstow.api.operations.symbolic_body import parse_symbolic_alone, parse_symbolic_envelope
+
+    if isinstance(content, dict) and problem is not None:
+        return parse_symbolic_envelope(content, problem, form, limits)
+    return parse_symbolic_alone(content, form, limits)
 
 
 def _parse_problem_alone(
@@ -110,6 +143,7 @@ def _parse_problem_alone(
     issues: list[Issue] = []
     problem = document_alone(issues, read, form)
     options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
+    _refuse_shapes(issues, "query", form.shapes or {})
     front = read_front_members(issues, form, None)
     return _with_front(_parsed(issues, problem, options, {}), front, "query", "")
 
@@ -118,7 +152,8 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
     issues: list[Issue] = []
     subject = subject_of(content)
     of_front = () if form.front is None else (FRONT, TARGETS)
-    allowed = (subject, "target", *GRAPH_MEMBERS, "options", *of_front, *form.members)
+    of_symbols = () if form.shapes is None else _OF_SYMBOLS
+    allowed = (subject, "target", *GRAPH_MEMBERS, "options", *of_front, *of_symbols, *form.members)
     raw = {**form.changes, **envelope(issues, content, allowed, (subject,))}
     problem = document_on_target(issues, raw, subject, limits)
     given = raw.get("options", {})
@@ -127,6 +162,8 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
         given = {**form.options, **given}
     options = collect(issues, "options", lambda: options_within(given, limits))
     front = read_front_members(issues, form, raw)
+    _refuse_shapes(issues, "query", form.shapes or {})
+    _refuse_shapes(issues, "", [name for name in of_symbols if name in raw])
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))
@@ -157,6 +194,12 @@ def _with_front(
     if members is None:
         return parsed
     return replace(parsed, front=front_of(parsed.problem, members, parsed.options, place, subject))
+
+
+def _refuse_shapes(issues: list[Issue], place: str, given: Iterable[str]) -> None:
+    message = "it is for problems with symbols, and this has none; leave it out"
+    root = f"$.{place}" if place else "$"
+    issues += [Issue("not_symbolic", f"{root}.{name}", message) for name in given]
 
 
 def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":

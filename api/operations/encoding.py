@@ -35,6 +35,9 @@ FRONT: Final = "front"
 """The member of the options of a job that says which front it is for."""
 TARGETS: Final = "targets"
 """The member that says in whose memories, where it is for several."""
+SHAPES: Final = "shapes"
+"""The member of the options of a job that says of what kind the plan of its problem with symbols is."""
+_OF_KINDS: Final = (FRONT, TARGETS, SHAPES, "pieces")
 # Characters of a cache key that say which version it is of.
 MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
@@ -80,8 +83,8 @@ def targets_in(options: str) -> "tuple[Target, ...]":
 def options_from_text(text: str, hint: bytes | None) -> Options:
     """Options and hint from the store."""
     raw = json.loads(text)
-    raw.pop(FRONT, None)
-    raw.pop(TARGETS, None)
+    for name in _OF_KINDS:
+        raw.pop(name, None)
     if hint is not None:
         raw["hint"] = json.loads(hint)
     return parse_options(raw)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
-from memstow.api.operations.body import envelope, parse_document_body, parse_request
+from memstow.api.operations.body import ParsedRequest, envelope, parse_document_body, parse_request
 from memstow.api.operations.body_documents import document_on_target, json_value
 from memstow.api.operations.body_issues import collect
 from memstow.api.operations.documents import document_from, problem_of
@@ -26,9 +26,11 @@ from memstow.api.operations.requests import (
     RewritePlanRequest,
     SolveFrontRequest,
     SolveRequest,
+    SolveSymbolicRequest,
     TileRequest,
     VerifyRequest,
     WriteFrontRequest,
+    WriteSymbolicPlanRequest,
 )
 from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
 from memstow.api.operations.solve import OnUpdate, solve
@@ -80,6 +82,8 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
     """Carry out an operation for another process: request and result are messages."""
     operation = OPERATIONS[name]
     request = decode(operation.request, message)
+    if isinstance(request, SolveSymbolicRequest):
+        return encode(_symbolic_of(request, on_update, cancel))
     if isinstance(request, SolveFrontRequest):
         return encode(_front_of(request, on_update, cancel))
     if isinstance(request, SolveRequest):
@@ -102,6 +106,29 @@ def _front_of(request: SolveFrontRequest, on_update: OnUpdate, cancel: threading
     return solve_front(request, on_update, cancel)
 
 
+def _solve_symbolic(request: SolveSymbolicRequest, _most_choices: int | None) -> SolveResult:
+    return _symbolic_of(request, lambda _update: None, threading.Event())
+
+
+def _symbolic_of(request: SolveSymbolicRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
+    # Requests about other problems do not wait for this import.
+    from memstow.api.operations.symbolic_solve import solve_symbolic
+
+    return solve_symbolic(request, on_update, cancel)
+
+
+def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | None) -> Document:
+    from memstow.planner.shapes.reading import read_symbolic, read_symbolic_plan
+
+    plan_forms.require_symbolic(request.to)
+    # The formulas are examined again.
+    _require_own_process(most_choices)
+    plan = read_symbolic_plan(request.plan)
+    if plan.status not in PLANNED:
+        return Document(request.plan, "json")
+    return Document(plan_forms.write_symbolic(read_symbolic(request.problem), plan, request.to), request.to)
+
+
 def _write_front(request: WriteFrontRequest, most_choices: int | None) -> Document:
     from memstow.planner.front.documents import read_front, write_front
 
@@ -117,12 +144,15 @@ def _write_front(request: WriteFrontRequest, most_choices: int | None) -> Docume
 
 def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
     _require_no_model(request.form, most_choices)
+    if request.form.shapes is not None and b'"symbols"' in request.body:
+        # Formulas may take long to examine.
+        _require_own_process(most_choices)
     compares = request.form.front is not None and b'"targets"' in request.body
     if most_choices is not None and (compares or request.form.targets is not None):
         # The document is read once for each of them.
         raise TooManyChoicesError
     parsed = parse_request(request.body, request.form, request.limits)
-    if parsed.front is not None:
+    if isinstance(parsed, ParsedRequest) and parsed.front is not None:
         for document, front in parsed.front.fronts:
             _require_willing(document, front, most_choices)
     return parsed.validated()
@@ -302,6 +332,10 @@ REWRITE_PLAN: Final = Operation("rewrite_plan", RewritePlanRequest, Document, _r
 
 SOLVE_FRONT: Final = Operation("solve_front", SolveFrontRequest, SolveResult, _solve_front)
 WRITE_FRONT: Final = Operation("write_front", WriteFrontRequest, Document, _write_front)
+SOLVE_SYMBOLIC: Final = Operation("solve_symbolic", SolveSymbolicRequest, SolveResult, _solve_symbolic)
+WRITE_SYMBOLIC_PLAN: Final = Operation(
+    "write_symbolic_plan", WriteSymbolicPlanRequest, Document, _write_symbolic_plan
+)
 
 OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
     it.name: it
@@ -317,5 +351,7 @@ OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
         EVALUATE,
         REWRITE_PLAN,
         WRITE_FRONT,
+        SOLVE_SYMBOLIC,
+        WRITE_SYMBOLIC_PLAN,
     )
 }

@@ -101,8 +101,8 @@ class JobRun:
 
     def is_worse(self, result: SolveResult) -> bool:
         """Whether an earlier attempt left a better plan: a deterministic run does not start from it."""
-        if self.job.is_front:
-            # It goes on from the points that an earlier attempt left, or begins anew.
+        if self.job.is_front or self.job.is_symbolic:
+            # It goes on from what an earlier attempt left, or begins anew.
             return False
         earlier = self.claimed.plan
         if earlier is None or result.status == Status.INFEASIBLE.value:

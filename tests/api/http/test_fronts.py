@@ -169,7 +169,10 @@ def test_targets_of_the_query_are_named(client: TestClient) -> None:
     refused = problem_document(client.post(f"/v1/fronts?{query}", json=problem), 422, "unknown_pool")
     assert refused["errors"][0]["path"] == "$.query.terms"
     reuse = {**problem, "reuse_costs": [{"buffers": ["a", "b"], "cost": 1}]}
-    reuse["buffers"] = [{"id": "a", "size": 64, "lifetime": [0, 2]}, {"id": "b", "size": 64, "lifetime": [3, 4]}]
+    reuse["buffers"] = [
+        {"id": "a", "size": 64, "lifetime": [0, 2]},
+        {"id": "b", "size": 64, "lifetime": [3, 4]},
+    ]
     query = "terms=max_peak,reuse_cost&time_limit=60&targets=stm32h743,corstone300"
     job = client.post(f"/v1/fronts?{query}", json=reuse).json()
     ended(client, job["id"])
