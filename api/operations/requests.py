@@ -33,6 +33,7 @@ class BodyForm:
     dims: Mapping[str, int] = field(default_factory=dict)
     """Values for the dimensions that an ONNX model leaves open."""
     front: Mapping[str, FrontValue] | None = None  # what the query asks of a front; None: it is for a plan
+    targets: list[str] | None = None  # names of targets that the query wants to compare
     members: tuple[str, ...] = ()  # further members that the envelope may have
     rewrites_model: bool = False  # the model is to be written again, as its plan says
     model_flags: tuple[str, ...] = ()  # how
@@ -109,10 +110,12 @@ class ConvertRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteFrontRequest:
-    """Write a front from the store in another format."""
+    """Write a front from the store in another format; for the page, with what its plans are for."""
 
     front: bytes
     to: str
+    problem: bytes | None = None
+    options: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
