@@ -50,10 +50,7 @@ PAGE: Final = "page"
 """The format of a front for the page of the service: with what its plans are for."""
 NO_RECHECK: Final = "plans of problems with symbols cannot be checked by solving again; leave it out"
 
-NO_RECHECK: Final = "plans of problems with symbols cannot be checked by solving again; leave it out"
 
-PAGE: Final = "page"
-"""The format of a front for the page of the service: with what its plans are for."""
 Q = TypeVar("Q")
 R = TypeVar("R")
 
