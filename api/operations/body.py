@@ -44,6 +44,7 @@ _EXAMPLES: Final = {
     "plan": '{"status": ..., "placements": [...]}',
     "problems": '[{"problem": {"version": 1, "buffers": [...]}}]',
     "options": "{...}",
+    "at": '{"s": 128}',
 }
 
 
