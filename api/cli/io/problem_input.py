@@ -188,7 +188,7 @@ def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | 
     from memstow.planner.model.problem import Problem
 
     data = _with_live_ranges(path, data)
-    if args.at:
+    if getattr(args, "at", None):
         return _changed_problem(_at_values(data, path, args), args)
     with naming_file(path):
         document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))

@@ -26,8 +26,8 @@ def _built(node: Node) -> tuple[Formula, int | None]:
         case Name(name):
             return (lambda values: within(values[name])), None
         case Negation(operand):
-            positive, value = _built(operand)
-            return _folded(lambda values: -positive(values), [value])
+            positive, known = _built(operand)
+            return _folded(lambda values: -positive(values), [known])
         case Chain(first, rest):
             return _chain(first, rest)
         case Call(function, arguments):
