@@ -65,6 +65,7 @@ _EXAMPLES: Final = {
     "plan": '{"status": ..., "placements": [...]}',
     "problems": '[{"problem": {"version": 1, "buffers": [...]}}]',
     "options": "{...}",
+    "at": '{"s": 128}',
 }
 
 
