@@ -32,7 +32,8 @@ class StripeProgram:
     rows: "array[int]" = field(default_factory=_ints)  # what it makes; a reduction: what it reads
     columns: "array[int]" = field(default_factory=_ints)
     pixel: "array[int]" = field(default_factory=_ints)  # bytes in one row and column of what it makes
-    extra: "array[int]" = field(default_factory=_ints)  # bytes of its temporaries
+    extra: "array[int]" = field(default_factory=_ints)  # bytes of its temporaries, in whole units
+    extra_rest: "array[int]" = field(default_factory=_ints)  # the most that one leaves of its last unit
     sums: "array[int]" = field(default_factory=_ints)  # bytes in which a reduction adds up
     alone: "array[int]" = field(default_factory=_ints)  # all that is live while it runs by itself
     cost: "array[int]" = field(default_factory=_ints)
@@ -49,7 +50,9 @@ class StripeProgram:
     # other ways to run operators: four numbers each: begin, end, bytes in all, cost
     others: "array[int]" = field(default_factory=_ints)
 
-    base: int = 0  # bytes that are always live
+    unit: int = 1  # all that is live begins at multiples of it; the last unit of what is on top may be less
+    base: int = 0  # bytes that are always live, in whole units
+    base_rest: int = 0  # the most that one of them leaves of its last unit
     start: int = 0  # bytes that are live before the first operator
 
 

@@ -13,6 +13,7 @@ from memstow.api.cli.main import main
 from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem
 from memstow.planner.model.symbolic_graph import SymbolicGraph
 from memstow.planner.shapes.formula.nodes import FUNCTIONS
+from tests.planner.exports.toolchains import HOST
 
 PAGE = (Path(__file__).parents[1] / "docs" / "shapes.md").read_text(encoding="utf-8")
 
@@ -47,12 +48,30 @@ def test_what_is_refused_is_refused_with_these_words() -> None:
 
 def test_the_examples_of_the_library_print_what_the_page_says() -> None:
     examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    assert len(examples) >= 2
+    assert len(examples) >= 3
+    names: dict[str, object] = {}
     for code, printed in examples:
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            exec(code, {})
+            exec(code, names)
         assert said.getvalue() == printed
+
+
+def test_the_example_in_c_compiles_and_the_names_are_those_of_the_page(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```c\n(.*?)```", PAGE, flags=re.DOTALL)
+    problem = memstow.SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=9)], buffers=[SymbolicBuffer(id="x", size="s")]
+    )
+    order = memstow.Order(placements=[memstow.OrderedPlacement(buffer="x", pool="memory")])
+    plan = memstow.SymbolicPlan(status=memstow.Status.FEASIBLE, shapes="order", orders=[order])
+    header = memstow.write_symbolic_c(problem, plan, "net")
+    (tmp_path / "net.h").write_bytes(header)
+    (tmp_path / "use.c").write_text(code)
+    HOST.compile(tmp_path, "use.c")
+    for name in re.findall(r"`((?:net|NET)_\w+)`", PAGE):
+        assert re.search(rf"\b{name}\b", header.decode()), name
+    for number, name in re.findall(r"`(NET_\w+)` \((\d)\)", PAGE):
+        assert f"{number} = {name}," in header.decode()
 
 
 def test_the_commands_about_plans_do_what_the_page_says(

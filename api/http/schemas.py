@@ -10,6 +10,7 @@ from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, TILI
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, media_type_of_plan
 from memstow.api.http.samples import CSV, GRAPH, PLANS_FOR_OTHERS, PROBLEM, SVG, XLA_DUMP
 from memstow.api.operations.requests import MODEL_FORMATS
+from memstow.planner.front.targets import MOST_TARGETS
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
@@ -114,6 +115,11 @@ def target() -> JsonObject:
     """The schema of a member `target`."""
     named = {"type": "string", "description": "The name of a target that comes with memstow."}
     return {"anyOf": [ref("Target"), named]}
+
+
+def targets() -> JsonObject:
+    """The schema of a member `targets`."""
+    return {"type": "array", "items": target(), "minItems": 1, "maxItems": MOST_TARGETS}
 
 
 def problem() -> JsonObject:

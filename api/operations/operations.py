@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
-from memstow.api.operations.body import envelope, parse_document_body, parse_request
+from memstow.api.operations.body import ParsedRequest, envelope, parse_document_body, parse_request
 from memstow.api.operations.body_documents import document_on_target, json_value
 from memstow.api.operations.body_issues import collect
 from memstow.api.operations.documents import document_from, problem_of
@@ -43,8 +43,11 @@ from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan
 
 if TYPE_CHECKING:
+    from memstow.planner.front.request import FrontRequest
     from memstow.planner.model.graph import Graph
 
+PAGE: Final = "page"
+"""The format of a front for the page of the service: with what its plans are for."""
 NO_RECHECK: Final = "plans of problems with symbols cannot be checked by solving again; leave it out"
 
 Q = TypeVar("Q")
@@ -126,9 +129,16 @@ def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | 
     return Document(plan_forms.write_symbolic(read_symbolic(request.problem), plan, request.to), request.to)
 
 
-def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Document:
+def _write_front(request: WriteFrontRequest, most_choices: int | None) -> Document:
     from memstow.planner.front.documents import read_front, write_front
 
+    if request.to == PAGE:
+        if most_choices is not None:
+            # It makes a graph of each plan.
+            raise TooManyChoicesError
+        from memstow.api.operations.front_pages import file_for_page
+
+        return Document(file_for_page(request), "json")
     return Document(write_front(read_front(request.front), request.to), request.to)
 
 
@@ -137,7 +147,27 @@ def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
     if request.form.shapes is not None and b'"symbols"' in request.body:
         # Formulas may take long to examine.
         _require_own_process(most_choices)
-    return parse_request(request.body, request.form, request.limits).validated()
+    compares = request.form.front is not None and b'"targets"' in request.body
+    if most_choices is not None and (compares or request.form.targets is not None):
+        # The document is read once for each of them.
+        raise TooManyChoicesError
+    parsed = parse_request(request.body, request.form, request.limits)
+    if isinstance(parsed, ParsedRequest) and parsed.front is not None:
+        for document, front in parsed.front.fronts:
+            _require_willing(document, front, most_choices)
+    return parsed.validated()
+
+
+def _require_willing(document: "Problem | Graph", front: "FrontRequest", most_choices: int | None) -> None:
+    """Refuse a solver that would refuse the front; to find out takes longer the more choices there are."""
+    from memstow.planner.solve.portfolio import AUTO
+
+    if front.options.solver == AUTO:
+        return
+    _require_few(problem_of(document), most_choices)
+    from memstow.planner.front.willing import require_willing_solver
+
+    require_willing_solver(document, front)
 
 
 def _read_batch(request: ReadBatchRequest, _most_choices: int | None) -> ValidatedBatch:

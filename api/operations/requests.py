@@ -33,6 +33,7 @@ class BodyForm:
     dims: Mapping[str, int] = field(default_factory=dict)
     """Values for the dimensions that an ONNX model leaves open."""
     front: Mapping[str, FrontValue] | None = None  # what the query asks of a front; None: it is for a plan
+    targets: list[str] | None = None  # names of targets that the query wants to compare
     shapes: Mapping[str, QueryValue] | None = None
     """What the query says of the plan of a problem with symbols; None: such a problem is not taken."""
     plan_form: str = "json"  # the form in which the plan is to come
@@ -117,10 +118,12 @@ class ConvertRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteFrontRequest:
-    """Write a front from the store in another format."""
+    """Write a front from the store in another format; for the page, with what its plans are for."""
 
     front: bytes
     to: str
+    problem: bytes | None = None
+    options: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,6 +107,22 @@ def front_alone(
     return _page(title, fields, "alone_front")
 
 
+def symbols_alone(problem: bytes, plan: bytes, judged: str, title: str, at: Mapping[str, int]) -> bytes:
+    """The page of this plan of formulas, both as JSON, that begins at these values.
+
+    `judged` is what the judge says against the plan; empty: nothing.
+    """
+    fields = {
+        "name": json.dumps(title).encode(),
+        "symbolic": problem,
+        "formed": plan,
+        "judged": json.dumps(judged).encode(),
+    }
+    if at:
+        fields["at"] = json.dumps(dict(at)).encode()
+    return _page(title, fields, "alone_symbols")
+
+
 def _page(title: str, fields: Mapping[str, bytes], program_name: str) -> bytes:
     names = manifest()
     program, style = asset(names[program_name]), asset(names["style"])

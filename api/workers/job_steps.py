@@ -195,6 +195,8 @@ class JobSteps:
             return
         shutdown = self._shutdown
         ending = shutdown.stopped.is_set() or shutdown.ending.is_set() or error.code in ("killed", "stopping")
+        if error.code == "stuck" and not ending and run.stop is Stop.NO and self._finish_with_points(run):
+            return
         retry = error.code == "child_lost" and run.job.losses + 1 < self._limits.max_attempts
         if run.stop is not Stop.NO:
             run.finish(State.CANCELLED)
@@ -202,6 +204,20 @@ class JobSteps:
             run.put_back(lost=not ending)
         else:
             run.finish(State.FAILED, error=f"{error.code}: {error}")
+
+    @staticmethod
+    def _finish_with_points(run: JobRun) -> bool:
+        """End the job of a front with the points that were found until its process was stopped."""
+        latest = run.latest() if run.job.is_front else None
+        if latest is None:
+            return False
+        from memstow.api.operations.front import front_result
+
+        result = front_result(latest)
+        if result is None:
+            return False
+        run.finish(State.DONE, result)
+        return True
 
     def _write_to_cache(self, run: JobRun, result: SolveResult, complete: bool) -> None:
         """Cache the plan for equal requests if the run was complete, and as the best of its problem."""

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from memstow.planner.front.aside import least_peak_plan
 from memstow.planner.front.candidates import Candidate
 from memstow.planner.front.plan_values import PlansFor
 from memstow.planner.graph.lowering import scheduled_problem
@@ -10,6 +11,7 @@ from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Plan
+from memstow.planner.model.problem import Problem
 from memstow.planner.solve import engine
 from memstow.planner.solve.graphs import Callbacks
 from memstow.planner.solve.order_bounds import NOTHING, with_order_bound
@@ -34,6 +36,11 @@ class GraphPlans:
         """Of the pool that counts."""
         return sum(use.peak for use in plan.pools if self._pool in (None, use.pool))
 
+    def at_once(self, it: Candidate, options: Options) -> Plan:
+        """The same without time, whoever wants it to stop: what can be found at a glance."""
+        plans = GraphPlans(self._graph, self._pool, Callbacks(self._callbacks.on_event))
+        return plans.plan(it, replace(options, time_limit=0.0))
+
     def plan(self, it: Candidate, options: Options) -> Plan:
         """The plan of a schedule, judged as of the graph; its cost is counted again."""
         options = replace(options, hint=None)
@@ -49,11 +56,13 @@ class GraphPlans:
     def _in_pool(self, it: Candidate, options: Options, pool: str) -> Plan:
         """With the least peak of this pool; then it is a plan of the problem with its own objective."""
         problem = scheduled_problem(self._graph, it.schedule)
-        aimed = replace(problem, objective=(f"peak:{pool}",))
-        plan = engine.plan(aimed, options, self._callbacks.on_event, self._callbacks.cancel)
+        plan = least_peak_plan(problem, pool, options, self._solve)
         if plan.status not in PLANNED:
             return plan
         plan = PlansFor(problem, None).plan(plan)
         if only_orders(it.schedule) and not is_only_order(self._graph, it.schedule):
             plan = with_order_bound(self._graph, plan, NOTHING)
         return judged(self._graph, plan, it.schedule)
+
+    def _solve(self, problem: Problem, options: Options) -> Plan:
+        return engine.plan(problem, options, self._callbacks.on_event, self._callbacks.cancel)

@@ -3,12 +3,13 @@
 Names that the graph does not have are passed over; `planner.graph.check` reports them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import Graph, Operator
 from memstow.planner.model.memory import Memo
 
 NOBODY: Final = -1
@@ -79,7 +80,7 @@ def listed_order(graph: Graph) -> list[int]:
 def _make(graph: Graph) -> Links:
     tensor_index = {tensor.id: i for i, tensor in enumerate(graph.tensors)}
     operator_index = {operator.id: i for i, operator in enumerate(graph.operators)}
-    states = {i for i, tensor in enumerate(graph.tensors) if tensor.kind == "state"}
+    states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
     producer = [NOBODY] * len(graph.tensors)
     readers: list[list[int]] = [[] for _ in graph.tensors]
     for i, operator in enumerate(graph.operators):
@@ -88,13 +89,13 @@ def _make(graph: Graph) -> Links:
                 readers[tensor_index[name]].append(i)
         for name in operator.outputs:
             tensor = tensor_index.get(name, NOBODY)
-            if tensor != NOBODY and tensor not in states and producer[tensor] == NOBODY:
+            if tensor != NOBODY and name not in states and producer[tensor] == NOBODY:
                 producer[tensor] = i
     after: list[set[int]] = [set() for _ in graph.operators]
     for tensor, maker in enumerate(producer):
-        if maker != NOBODY and tensor not in states:
+        if maker != NOBODY:
             after[maker].update(readers[tensor])
-    for first, second in _state_order(graph, tensor_index, states):
+    for first, second in state_order(enumerate(graph.operators), states):
         after[first].add(second)
     before = [
         (operator_index[first], operator_index[second])
@@ -104,13 +105,14 @@ def _make(graph: Graph) -> Links:
     return Links(tensor_index, operator_index, producer, readers, [sorted(them) for them in after], before)
 
 
-def _state_order(graph: Graph, tensor_index: dict[str, int], states: set[int]) -> Iterator[tuple[int, int]]:
-    """Operators at one state keep their order, unless both only read it."""
-    writer: dict[int, int] = {}
-    reading: dict[int, list[int]] = {}
-    for i, operator in enumerate(graph.operators) if states else ():
-        written = {tensor_index[name] for name in operator.outputs if name in tensor_index} & states
-        read = {tensor_index[name] for name in operator.inputs if name in tensor_index} & states
+def state_order(
+    operators: Iterable[tuple[int, Operator]], states: AbstractSet[str]
+) -> Iterator[tuple[int, int]]:
+    """Of numbered operators, those at one state keep their order, unless both only read it."""
+    writer: dict[str, int] = {}
+    reading: dict[str, list[int]] = {}
+    for i, operator in operators if states else ():
+        written, read = states & set(operator.outputs), states & set(operator.inputs)
         for state in read | written:
             if state in writer:
                 yield writer[state], i

@@ -1,17 +1,13 @@
 """What each operator of an order needs: live bytes, its temporaries, less what it writes over its inputs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
 
-from memstow.planner.graph.arrays import in_place_triples, phase_bytes
-from memstow.planner.graph.storages import Storage, resident_bytes, storages
+from memstow.planner.graph.arrays import in_place_triples
+from memstow.planner.graph.savings import Pair, most_saved
+from memstow.planner.graph.storages import Storage, storages
+from memstow.planner.graph.units import Load, loads, resident_load, temporary_height, whole
 from memstow.planner.model.graph import Graph
-
-# With more pairs in one operator that share inputs or outputs, a good set of them counts, not the best.
-_MOST_CHOSEN_FROM: Final = 14
-
-_Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,29 +21,36 @@ class Step:
     """What it saves in place."""
 
 
-def steps(graph: Graph, order: Sequence[int]) -> list[Step]:
-    """The operators of an order and what each of them needs."""
+def steps(graph: Graph, order: Sequence[int], unit: int = 1) -> list[Step]:
+    """The operators of an order and what each of them needs.
+
+    With a unit: at least that, where all that is planned begins at multiples of it.
+    """
     stored = storages(graph)
     position = {operator: at for at, operator in enumerate(order)}
-    changes = [0] * (len(order) + 1)
     lives = [_life(storage, position, len(order)) for storage in stored]
-    for storage, (begin, end) in zip(stored, lives, strict=True):
-        if begin < end:
-            changes[begin] += storage.size
-            changes[end] -= storage.size
-    pairs: dict[int, list[_Pair]] = {}
+    pairs: dict[int, list[Pair]] = {}
     for operator, source, target in in_place_triples(graph, stored):
         at = position[operator]
         if lives[source][1] == at + 1 and not stored[source].to_end and lives[target][0] == at:
             pairs.setdefault(operator, []).append((source, target))
-    sizes = [storage.size for storage in stored]
-    level = resident_bytes(graph)
+    sizes = [whole(storage.size, unit) for storage in stored]
+    spans = [
+        (begin, end, storage.size) for storage, (begin, end) in zip(stored, lives, strict=True) if begin < end
+    ]
+    always, changes = resident_load(graph, unit), dict(loads(spans, unit))
+    live = Load()
     found: list[Step] = []
     for at, operator in enumerate(order):
-        level += changes[at]
+        live = changes.get(at, live)
         saved = most_saved(sizes, pairs.get(operator, []))
-        found.append(Step(operator, level + phase_bytes(graph.operators[operator]) - saved, saved))
-    return found
+        own = temporary_height(graph.operators[operator], unit, max(always.rest, live.rest))
+        found.append(Step(operator, always.bytes + live.bytes + own - saved, saved))
+    if unit == 1 or not pairs:
+        return found
+    # On top may be a pair in place, of which less is left than of the smaller one.
+    plain = steps(graph, order)
+    return [replace(it, bytes=max(it.bytes, one.bytes)) for it, one in zip(found, plain, strict=True)]
 
 
 def _life(storage: Storage, position: dict[int, int], count: int) -> tuple[int, int]:
@@ -55,44 +58,3 @@ def _life(storage: Storage, position: dict[int, int], count: int) -> tuple[int, 
     used = [position[it] for it in (*storage.writers, *storage.readers)]
     begin = 0 if storage.from_start else min((position[it] for it in storage.writers), default=0)
     return begin, count if storage.to_end else max(used, default=-1) + 1
-
-
-def most_saved(size: Sequence[int], pairs: Sequence[_Pair]) -> int:
-    """The most bytes that pairs save, each input and each output in one of them at most."""
-    return sum(
-        _best(size, part) if len(part) <= _MOST_CHOSEN_FROM else _good(size, part) for part in _parts(pairs)
-    )
-
-
-def _parts(pairs: Sequence[_Pair]) -> list[list[_Pair]]:
-    """The pairs that compete with each other, together."""
-    of_end: dict[tuple[str, int], list[_Pair]] = {}
-    for pair in pairs:
-        ends = ("in", pair[0]), ("out", pair[1])
-        lists = [it for it in (of_end.get(end) for end in ends) if it is not None]
-        part = lists[0] if lists else []
-        if len(lists) == 2 and lists[1] is not part:
-            part.extend(lists[1])
-            for source, target in lists[1]:
-                of_end["in", source] = of_end["out", target] = part
-        part.append(pair)
-        for end in ends:
-            of_end[end] = part
-    return list({id(part): part for part in of_end.values()}.values())
-
-
-def _best(size: Sequence[int], pairs: list[_Pair]) -> int:
-    if not pairs:
-        return 0
-    source, target = pairs[0]
-    apart = [pair for pair in pairs[1:] if pair[0] != source and pair[1] != target]
-    return max(min(size[source], size[target]) + _best(size, apart), _best(size, pairs[1:]))
-
-
-def _good(size: Sequence[int], pairs: list[_Pair]) -> int:
-    saved, used = 0, set[tuple[str, int]]()
-    for source, target in sorted(pairs, key=lambda it: -min(size[it[0]], size[it[1]])):
-        if ("in", source) not in used and ("out", target) not in used:
-            used |= {("in", source), ("out", target)}
-            saved += min(size[source], size[target])
-    return saved

@@ -1,14 +1,16 @@
 """A symbolic problem as an ordinary one: at a point, or with each size at its largest."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.memory import Memo
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicProblem
 from memstow.planner.model.symbolic_points import points_of as points_of
 from memstow.planner.model.symbolic_points import takes
 from memstow.planner.model.with_sizes import with_sizes
-from memstow.planner.shapes.extremes import Effort, How, extremes
+from memstow.planner.shapes.extremes import Effort, Extremes, How, extremes
 from memstow.planner.shapes.formula.errors import FormulaValueError
 from memstow.planner.shapes.sizes import sizes_of
 
@@ -30,16 +32,28 @@ def sizes_at(problem: SymbolicProblem, at: Mapping[str, int]) -> tuple[int, ...]
 
 def largest_problem(problem: SymbolicProblem) -> tuple[Problem, dict[str, How]]:
     """The problem with each size at its largest, and by buffer how that is known; it has to be valid."""
-    symbols = {symbol.id: symbol for symbol in problem.symbols}
     sizes = sizes_of(problem)
-    effort = Effort()
-    found = [extremes(node, symbols, effort) for node in sizes.nodes]
+    found = _extremes_of(problem)
     large = sizes.put([max(0, it.high) for it in found])
     how: dict[str, How] = {
         buffer.id: "monotone" if index is None else found[index].how
         for buffer, index in zip(problem.buffers, sizes.formulas, strict=True)
     }
     return with_sizes(problem, large), how
+
+
+_known: Final = Memo[SymbolicProblem, list[Extremes]]()
+
+
+def _extremes_of(problem: SymbolicProblem) -> list[Extremes]:
+    """Those of each distinct formula."""
+    found = _known.get(problem)
+    if found is None:
+        symbols = {symbol.id: symbol for symbol in problem.symbols}
+        effort = Effort()
+        found = [extremes(node, symbols, effort) for node in sizes_of(problem).nodes]
+        _known.note(problem, found)
+    return found
 
 
 def require_values(problem: SymbolicProblem, at: Mapping[str, int]) -> None:

@@ -13,6 +13,8 @@ from memstow.planner.shapes.formula.nodes import names_in
 from memstow.planner.shapes.formula.parse import parse_formula
 from memstow.planner.shapes.symbol_issues import has_range
 
+MOST_CHARACTERS: Final = 1_000_000
+"""Of all formulas of a document that differ."""
 _ADVICE: Final = {
     "formula_negative": "use max(0, ...), or change the range of a symbol",
     "formula_divisor": "use max(1, ...), or change the range of a symbol",
@@ -35,6 +37,7 @@ class CheckedFormulas:
         self._symbols = {symbol.id: symbol for symbol in symbols}
         self._broken = {name for name, symbol in self._symbols.items() if not has_range(symbol)}
         self._effort = Effort()
+        self._characters = 0
         self._known: dict[str, tuple[int, Found | None]] = {}
 
     def checked(self, text: str) -> tuple[int, Found | None]:
@@ -45,6 +48,10 @@ class CheckedFormulas:
         return known
 
     def _check(self, text: str) -> tuple[int, Found | None]:
+        self._characters += len(text)
+        if self._characters > MOST_CHARACTERS:
+            message = f"formulas that differ have more than {MOST_CHARACTERS:,} characters together"
+            return 0, Found("formulas_too_long", f"{message}; simplify them")
         try:
             node = parse_formula(text, self._symbols)
         except FormulaError as error:

@@ -27,7 +27,7 @@ from memstow.planner.shapes.formula.facts import Direction, facts_of
 from memstow.planner.shapes.formula.nodes import Node
 
 _MOST_BOXES: Final = 2_000
-_BOX_EFFORT: Final = 20
+_BOX_EFFORT: Final = 40
 """What a box costs, in evaluations."""
 
 

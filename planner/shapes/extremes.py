@@ -15,7 +15,7 @@ from memstow.planner.shapes.formula.nodes import Node, names_in, node_count
 
 MOST_VALUES: Final = 65_536
 """A formula is evaluated at all values of its symbols if there are no more than this."""
-_MOST_STEPS: Final = 64_000_000
+_MOST_STEPS: Final = 10_000_000
 
 How = Literal["monotone", "every value", "interval"]
 

@@ -23,6 +23,7 @@ _STAND_INS: Final[dict[str, Any]] = {
     "symbols": (Symbol(id="_", min=0, max=0),),
     "buffers": (),
     "pools": (Pool(id=DEFAULT_POOL),),
+    "objective": ("peak",),
 }
 
 

@@ -21,8 +21,10 @@ from memstow.api.cli.io.problem_input import (
     read_bytes_of,
     read_document,
     refuse_two_stdins,
+    symbol_value,
     warn_if_terminal,
 )
+from memstow.api.cli.io.symbolic_page import symbolic_page_of
 from memstow.api.cli.io.terminal import print_error
 from memstow.planner.show.formatting import plain
 
@@ -42,9 +44,10 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
 which buffers moved. With a front and what it is a front of it shows the points to choose from, and the plan
-of each. A plan in CSV says what its buffers are; other plans need their problem. With an --output that ends
-with .loops.json, .loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a graph instead: what
-runs step by step, and where in memory.
+of each. With a problem with symbols and its plan it has a slider for each symbol. A plan in CSV says what
+its buffers are; other plans need their problem. With an --output that ends with .loops.json, .loops.txt,
+.loops.h or .loops.svg it writes the loops of a plan of a graph instead: what runs step by step, and where
+in memory.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
         examples="""
@@ -54,6 +57,7 @@ memstow view offsets.csv --output plan.html
 memstow view front.json --point 2 --problem net.json --output net.loops.txt
 memstow view before.json after.json --problem model.json --output diff.html
 memstow view model.tflite front.json --output front.html
+memstow view attention.json plan.json --output attention.html
 memstow solve model.json --open
 """,
     )
@@ -77,6 +81,14 @@ memstow solve model.json --open
         help="of a front: begin with the plan of this point, from 1, or write its loops; a page that cannot "
         "hold all plans holds those around it (default: the ends, and between them as many as fit)",
     )
+    parser.add_argument(
+        "--at",
+        action="append",
+        type=symbol_value,
+        metavar="SYMBOL=N",
+        help="of a problem with symbols: begin at this value; of a plan for one value, which; may be "
+        "repeated",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="write the page, or the loops, to this file")
     parser.add_argument(
         "--output-format",
@@ -99,6 +111,10 @@ def run(args: argparse.Namespace) -> int:
         warn_if_terminal(path)
     if form in LOOPS:
         _write_loops(args, form)
+        return Exit.DONE
+    symbolic = symbolic_page_of(args)
+    if symbolic is not None:
+        show_page(symbolic, args.output)
         return Exit.DONE
     found = _front_among(args)
     if found is not None:

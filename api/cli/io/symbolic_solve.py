@@ -32,7 +32,6 @@ _NOT_FOR_SYMBOLS: Final = {
     "--solver": ("solver", "auto"),
     "--lock": ("lock", None),
     "--picture": ("picture", None),
-    "--open": ("open", False),
     "--section": ("section", None),
     "--scratch": ("scratch", None),
 }
@@ -109,6 +108,11 @@ def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     call = Interruptible(work)
     plan = call.run(None)
     _write(args, problem, plan)
+    if args.open:
+        from memstow.api.cli.io.page_file import show_page
+        from memstow.api.cli.io.symbolic_page import symbolic_page
+
+        show_page(symbolic_page(problem, plan, args.file, {}), None)
     if call.interrupted:
         print_error("interrupted: this is the best plan found so far")
         return Exit.INTERRUPTED

@@ -6,8 +6,8 @@ from starlette.responses import Response
 from memstow.api.http import samples, schemas
 from memstow.api.http.errors import ApiError
 from memstow.api.http.job_plans import FINAL, plan_of_job
+from memstow.api.http.parameters import SOURCE_PARAMETERS
 from memstow.api.http.requests import (
-    SOURCE_PARAMETERS,
     CurrentService,
     FormatOfPlan,
     find_job,

@@ -10,10 +10,8 @@ from starlette.responses import Response
 from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.errors import ApiError
+from memstow.api.http.parameters import CHANGE_PARAMETERS, OPTION_PARAMETERS, SHAPES_PARAMETERS
 from memstow.api.http.requests import (
-    CHANGE_PARAMETERS,
-    OPTION_PARAMETERS,
-    SHAPES_PARAMETERS,
     CurrentService,
     FormatOfBody,
     FormatOfPlan,

@@ -5,12 +5,14 @@ from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
 from memstow.api.http.job_plans import JobPlan
-from memstow.api.http.preferences import preferences_of
-from memstow.api.http.requests import (
+from memstow.api.http.parameters import (
     CHANGE_PARAMETERS,
     OPTION_PARAMETERS,
     SHAPES_PARAMETERS,
     SOURCE_PARAMETERS,
+)
+from memstow.api.http.preferences import preferences_of
+from memstow.api.http.requests import (
     CurrentService,
     FormatOfBody,
     FormatOfPlan,

@@ -10,8 +10,8 @@ from memstow.api.http import samples, schemas
 from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
+from memstow.api.http.parameters import CHANGE_PARAMETERS
 from memstow.api.http.requests import (
-    CHANGE_PARAMETERS,
     CurrentService,
     FormatOfBody,
     form_of_document,
@@ -230,7 +230,10 @@ async def tile(
         str | None, Query(description="Where tiles lie; default: the first pool with a capacity.")
     ] = None,
     capacity: Annotated[
-        int | None, Query(ge=0, le=1 << 62, description="Bytes of this pool; default: as the pool says.")
+        int | None,
+        Query(
+            ge=0, le=1 << 62, description="Bytes of this pool, in full (65536); default: as the pool says."
+        ),
     ] = None,
     home: Annotated[
         str | None, Query(description="The pool where whole tensors lie; default: the next one, if any.")

@@ -2,9 +2,9 @@
 import { FRONT_PARTS } from "./front/parts.ts";
 import { readFronts } from "./model/front_shown.ts";
 import { parts } from "./shell/parts.ts";
-import { setFronts } from "./worker/reader.ts";
+import { setOthers } from "./worker/reader.ts";
 import { run } from "./alone.ts";
 
 Object.assign(parts, FRONT_PARTS);
-setFronts(readFronts);
+setOthers((files, { point }, progress) => readFronts(files, point, progress));
 run();

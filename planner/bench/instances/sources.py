@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Final, Protocol
 
+from memstow.planner.bench.instances.points import point_count, problems_at_points
 from memstow.planner.bench.records.folder import WRITTEN
 from memstow.planner.bench.records.record import RESULTS
 from memstow.planner.bench.runs.task import InstanceSource
@@ -26,23 +27,43 @@ class Instances(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files below a folder; the family is the folder's, or that of the folder in it that they are in."""
+    """Files below a folder; the family is the folder's, or that of the folder in it that they are in.
+
+    One with symbols is an instance for each of its points.
+    """
 
     root: Path
     paths: Sequence[Path]
 
     def __len__(self) -> int:
-        return len(self.paths)
+        return sum(map(_instance_count, self.paths))
 
     def __iter__(self) -> Iterator[InstanceSource]:
         for path in self.paths:
             inside = path.relative_to(self.root)
             family = inside.parts[0] if len(inside.parts) > 1 else self.root.resolve().name
             name, family = _text(inside.with_suffix("").as_posix()), _text(family)
+            file = _text(str(path))
             try:
-                yield InstanceSource(name, family, data=read_bytes(path), file=_text(str(path)))
+                data = read_bytes(path)
+                at_points = problems_at_points(data) if path.suffix == ".json" else None
             except InputError as error:
-                yield InstanceSource(name, family, unreadable=str(error), file=_text(str(path)))
+                yield InstanceSource(name, family, unreadable=str(error), file=file)
+                continue
+            if at_points is None:
+                yield InstanceSource(name, family, data=data, file=file)
+                continue
+            for values, problem in at_points:
+                yield InstanceSource(f"{name}@{values}", family, data=problem, file=f"{file}@{values}")
+
+
+def _instance_count(path: Path) -> int:
+    if path.suffix != ".json":
+        return 1
+    try:
+        return point_count(read_bytes(path))
+    except InputError:
+        return 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,35 +1,41 @@
 """Issues of alternatives: what they replace, and whether they make all that the others have made."""
 
+from collections import ChainMap
 from collections.abc import Iterator
 from typing import Final
 
-from memstow.planner.graph.check.cycles import find_cycle
 from memstow.planner.graph.check.elements import tensor_issues, window_issues
 from memstow.planner.graph.check.flow import unknown
+from memstow.planner.graph.check.replacing import Replacing
 from memstow.planner.graph.links import links_of
 from memstow.planner.model.errors import Issue
-from memstow.planner.model.graph import Alternative, Graph
+from memstow.planner.model.graph import Alternative, Graph, Tensor
 
-# Operators that are gone through to look for cycles, over all alternatives.
+# Operators and tensors that are gone through to look for cycles, over all alternatives.
 _MOST_STEPS: Final = 10_000_000
 
 
 def alternative_issues(graph: Graph, sound: bool) -> Iterator[Issue]:
     """Issues of the alternatives: of them alone, and where the graph is `sound`, of what becomes of it."""
-    steps = 0
+    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    kept = set(graph.outputs)
+    replacing = Replacing(graph) if sound and graph.alternatives else None
     for i, alternative in enumerate(graph.alternatives):
         path = f"$.alternatives[{i}]"
-        found = [*_names(graph, alternative, path), *_elements(graph, alternative, path)]
+        found = [*_names(graph, alternative, path), *_elements(tensors, alternative, path)]
         if sound and not found:
-            found = [*_coverage(graph, alternative, path)]
+            found = [*_coverage(graph, kept, alternative, path)]
         yield from found
-        steps += len(graph.operators) + len(graph.tensors)
-        if steps > _MOST_STEPS:
+        if replacing is None or found:
+            continue
+        cycle = replacing.cycle(alternative)
+        if replacing.steps > _MOST_STEPS:
             message = "the alternatives together are too many to check with a graph of this size; give fewer"
             yield Issue("too_many_alternatives", path, message)
             return
-        if sound and not found:
-            yield from _cycle(graph, alternative, path)
+        if cycle:
+            names = ", ".join(repr(name[:60]) for name in cycle[:10])
+            yield Issue("cycle", path, f"with the alternative, operators wait for each other: {names}")
 
 
 def with_alternative(graph: Graph, alternative: Alternative) -> Graph:
@@ -59,41 +65,46 @@ def with_alternative(graph: Graph, alternative: Alternative) -> Graph:
 
 def _names(graph: Graph, alternative: Alternative, path: str) -> Iterator[Issue]:
     operators = links_of(graph).operator_index
+    seen: set[str] = set()
     for j, name in enumerate(alternative.replaces):
         if name not in operators:
             yield Issue("unknown_operator", f"{path}.replaces[{j}]", unknown("an operator", name, operators))
-        elif name in alternative.replaces[:j]:
+        elif name in seen:
             yield Issue("replaced_twice", f"{path}.replaces[{j}]", f"{name!r} is named twice; once is enough")
-    gone = set(alternative.replaces)
+        seen.add(name)
+    own: set[str] = set()
     for j, operator in enumerate(alternative.operators):
-        repeated = any(operator.id == other.id for other in alternative.operators[:j])
-        if repeated or (operator.id in operators and operator.id not in gone):
+        if operator.id in own or (operator.id in operators and operator.id not in seen):
             yield Issue(
                 "duplicate_id",
                 f"{path}.operators[{j}].id",
                 f"{operator.id!r} is the id of an operator already; give each an id of its own",
             )
+        own.add(operator.id)
 
 
-def _elements(graph: Graph, alternative: Alternative, path: str) -> Iterator[Issue]:
+def _elements(known: dict[str, Tensor], alternative: Alternative, path: str) -> Iterator[Issue]:
     """Issues of its tensors and operators by themselves, and names that are unknown or used already."""
     yield from tensor_issues(alternative.tensors, f"{path}.tensors")
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    own: dict[str, Tensor] = {}
+    tensors = ChainMap(own, known)
     for j, tensor in enumerate(alternative.tensors):
         if tensor.id in tensors:
             message = f"{tensor.id!r} is the id of a tensor already; give each an id of its own"
             yield Issue("duplicate_id", f"{path}.tensors[{j}].id", message)
-        tensors[tensor.id] = tensor
+        own[tensor.id] = tensor
     for j, operator in enumerate(alternative.operators):
         at = f"{path}.operators[{j}]"
         for field, names in (("inputs", operator.inputs), ("outputs", operator.outputs)):
             for k, name in enumerate(names):
                 if name not in tensors:
-                    yield Issue("unknown_tensor", f"{at}.{field}[{k}]", unknown("a tensor", name, tensors))
+                    yield Issue(
+                        "unknown_tensor", f"{at}.{field}[{k}]", unknown("a tensor", name, dict(tensors))
+                    )
         yield from window_issues(operator, tensors, f"{at}.window")
 
 
-def _coverage(graph: Graph, alternative: Alternative, path: str) -> Iterator[Issue]:
+def _coverage(graph: Graph, kept: set[str], alternative: Alternative, path: str) -> Iterator[Issue]:
     """Tensors that others read and the alternative does not make, or makes although others do."""
     links = links_of(graph)
     gone = {links.operator_index[name] for name in alternative.replaces}
@@ -101,8 +112,7 @@ def _coverage(graph: Graph, alternative: Alternative, path: str) -> Iterator[Iss
         name
         for operator in gone
         for name in graph.operators[operator].outputs
-        if name in graph.outputs
-        or any(reader not in gone for reader in links.readers[links.tensor_index[name]])
+        if name in kept or any(reader not in gone for reader in links.readers[links.tensor_index[name]])
     }
     made: set[str] = set()
     own = {tensor.id for tensor in alternative.tensors if tensor.kind == "data"}
@@ -126,11 +136,3 @@ def _coverage(graph: Graph, alternative: Alternative, path: str) -> Iterator[Iss
     unmade = {name for operator in alternative.operators for name in operator.inputs} & (own | theirs)
     for name in sorted(unmade - made):
         yield Issue("not_made", path, f"{name!r} is read by the alternative, and nobody makes it any more")
-
-
-def _cycle(graph: Graph, alternative: Alternative, path: str) -> Iterator[Issue]:
-    replaced = with_alternative(graph, alternative)
-    cycle = find_cycle(links_of(replaced).successors())
-    if cycle:
-        names = ", ".join(repr(replaced.operators[i].id[:60]) for i in cycle[:10])
-        yield Issue("cycle", path, f"with the alternative, operators wait for each other: {names}")

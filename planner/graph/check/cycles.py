@@ -1,9 +1,9 @@
 """Issues of order: operators that wait for each other, and a given order that the graph does not allow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
-from memstow.planner.graph.links import NOBODY, links_of, topological_order
+from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.model.errors import Issue
 from memstow.planner.model.graph import GIVEN, Graph
 
@@ -66,27 +66,50 @@ def given_order_issues(graph: Graph) -> Iterator[Issue]:
             )
 
 
-def find_cycle(successors: Sequence[Sequence[int]]) -> list[int]:
-    """Operators of which each must run before the next, and the last before the first; empty: none."""
-    left = set(range(len(successors))) - set(topological_order(successors))
+def find_cycle(
+    successors: Sequence[Sequence[int]],
+    rank: Callable[[int], tuple[int, int]] | None = None,
+    gone: Collection[int] = (),
+) -> list[int]:
+    """Operators of which each must run before the next, and the last before the first; empty: none.
+
+    The one with the least rank is first, by default the one with the least index. Those that are `gone` have
+    no successors and do not count.
+    """
+    left = set(_in_or_after_cycles(successors)).difference(gone)
     if not left:
         return []
     # Each that is left waits for another that is left: going back from one to the next must close a circle.
     before: dict[int, int] = {}
-    for operator in sorted(left):
+    for operator in sorted(left, key=rank):
         for other in successors[operator]:
             if other in left:
                 before.setdefault(other, operator)
     seen: dict[int, int] = {}
     walk: list[int] = []
-    at = min(left)
+    at = min(left, key=rank)
     while at not in seen:
         seen[at] = len(walk)
         walk.append(at)
         at = before[at]
     cycle = walk[seen[at] :][::-1]
-    first = cycle.index(min(cycle))
+    first = cycle.index(min(cycle, key=rank))
     return cycle[first:] + cycle[:first]
+
+
+def _in_or_after_cycles(successors: Sequence[Sequence[int]]) -> list[int]:
+    """The operators that never come to run."""
+    waiting = [0] * len(successors)
+    for them in successors:
+        for other in them:
+            waiting[other] += 1
+    ready = [operator for operator, count in enumerate(waiting) if not count]
+    while ready:
+        for other in successors[ready.pop()]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                ready.append(other)
+    return [operator for operator, count in enumerate(waiting) if count]
 
 
 def _chain(graph: Graph, cycle: list[int]) -> str:

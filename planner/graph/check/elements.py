@@ -1,6 +1,6 @@
 """Issues of tensors, temporaries, windows and ids by themselves."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from memstow.planner.model.errors import Issue
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window, shape_bytes, size_of
@@ -73,7 +73,7 @@ def _phase_issues(operator: Operator, path: str) -> Iterator[Issue]:
             )
 
 
-def window_issues(operator: Operator, tensors: dict[str, Tensor], path: str) -> Iterator[Issue]:
+def window_issues(operator: Operator, tensors: Mapping[str, Tensor], path: str) -> Iterator[Issue]:
     """Issues of a window that does not fit the shapes of the first input and the first output."""
     window = operator.window
     if window is None:

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from itertools import combinations
 from typing import Final
 
-from memstow.planner.graph.steps import most_saved
+from memstow.planner.graph.savings import most_saved
 from memstow.solvers.recompute import RecomputeArrays
 
 MOST_ITEMS: Final = 18

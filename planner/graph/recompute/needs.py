@@ -1,6 +1,6 @@
 """What each operator of a program needs when it runs once."""
 
-from memstow.planner.graph.steps import most_saved
+from memstow.planner.graph.savings import most_saved
 from memstow.solvers.recompute import RecomputeArrays
 
 

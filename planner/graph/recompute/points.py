@@ -2,10 +2,9 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from memstow.planner.graph.arrays import start_bytes
 from memstow.planner.graph.costs import CostUnit, operator_costs
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.recompute.archive import Archive, Found
@@ -16,6 +15,7 @@ from memstow.planner.graph.recompute.programs import Counting, Kind, program_of
 from memstow.planner.graph.recompute.search import Effort, Search
 from memstow.planner.graph.runs import with_runs
 from memstow.planner.graph.steps import steps
+from memstow.planner.graph.units import start_height
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Spill
@@ -40,6 +40,8 @@ class ChosenPoint:
     """Of all operators that run more than once, and of copies."""
     schedule: Schedule
     bound_bytes: int
+    bound_if_cheaper: int = 0
+    """What no schedule that costs less can do without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,17 +83,21 @@ def recompute_points(
     yield from run.points()
 
 
-def peak_of(graph: Graph, schedule: Schedule, pool: str | None = None) -> int:
-    """The live bytes of a schedule at its tightest moment, in this pool or in all."""
+def peak_of(graph: Graph, schedule: Schedule, pool: str | None = None, unit: int = 1) -> int:
+    """The live bytes of a schedule at its tightest moment, in this pool or in all (then in these units)."""
     expanded, moved = with_runs(graph, schedule)
     index = links_of(expanded).operator_index
     order = [index[name] for name in moved.order]
     if pool is None:
-        return max([start_bytes(expanded), *(step.bytes for step in steps(expanded, order))])
-    counted = program_of(
-        expanded, order, [0] * len(order), frozenset(), Counting(expanded, pool, certain=False)
-    )
+        return max([start_height(expanded, unit), *(step.bytes for step in steps(expanded, order, unit))])
+    counted = program_of(expanded, order, [0] * len(order), frozenset(), _counting(expanded, pool))
     return max([counted.arrays.start, *needs_of(counted.arrays)])
+
+
+def _counting(graph: Graph, pool: str | None) -> Counting:
+    """Where all other pools have room for anything, only what can be nowhere else needs to be in the pool."""
+    others = (it for it in graph.pools if it.id != pool)
+    return Counting(graph, pool, certain=all(it.capacity is None for it in others))
 
 
 class _Run:
@@ -106,11 +112,9 @@ class _Run:
         self.most: int | None = None
         if choice.within is not None:
             self.most = max(int(self.base_cost * choice.within) - self.base_cost, 0)
-        self.program = program_of(
-            graph, order, costs, choice.kinds, Counting(graph, choice.pool, certain=False)
-        )
+        self.program = program_of(graph, order, costs, choice.kinds, _counting(graph, choice.pool))
         self.certain = program_of(
-            graph, order, costs, choice.kinds, Counting(graph, choice.pool, certain=True)
+            graph, order, costs, choice.kinds, Counting(graph, choice.pool, certain=True), for_bounds=True
         )
         self.archive = Archive()
         seconds = patience.seconds
@@ -153,11 +157,16 @@ class _Run:
         states = States(_MOST_STATES)
         limit = top
         best: Found | None = None
+        last = 0
         proves = not self.choice.free and arrays == self.certain.arrays
         while True:
             path = cheapest_path(arrays, limit, self.most, states)
             if best is not None and (path is None or path.cost > best.cost):
-                yield self._point(best, best.bytes if proves else None)
+                yield replace(
+                    self._point(best, best.bytes if proves else None),
+                    bound_if_cheaper=last if proves else 0,
+                )
+                last = best.bytes
             if path is None:
                 return
             schedule = self._schedule(path.runs, path.copies)

@@ -37,7 +37,7 @@ class Counting:
     graph: Graph
     pool: str | None
     certain: bool
-    """Only what can be nowhere else, for bounds; else also what would rather be there."""
+    """Only what can be nowhere else; else also what would rather be there."""
 
     def counts(self, element: Tensor | Temporary) -> bool:
         """Whether the bytes of this are in the pool."""
@@ -53,11 +53,12 @@ def program_of(
     costs: Sequence[int],
     kinds: frozenset[Kind],
     counting: Counting,
+    for_bounds: bool = False,
 ) -> Program:
     """The program of a valid graph; `costs` by operator of the graph.
 
-    For bounds (`counting.certain`) an operator may run again wherever a schedule may say so; else only where
-    it is known to make the same.
+    For bounds an operator may run again wherever a schedule may say so; else only where it is known to make
+    the same.
     """
     at = {operator: place for place, operator in enumerate(order)}
     stored = [it for it in storages(graph) if it.size and counting.counts(graph.tensors[it.tensor])]
@@ -65,7 +66,7 @@ def program_of(
     pieces = [it for it in stored if it.begin is not None]
     index = {it.tensor: i for i, it in enumerate(items)}
     once = runs_once(graph) if "recompute" in kinds else [True] * len(order)
-    if not counting.certain:
+    if not for_bounds:
         once = [a or b for a, b in zip(once, _avoided(graph, at), strict=True)]
     base = sum(
         size_of(tensor)

@@ -23,6 +23,8 @@ _SHARES: Final = (0.8, 1.0)
 _FACTORS: Final = (3.0, 20.0)
 _TRIES: Final = 12
 """Changed weights that are tried for a limit before the next has its turn."""
+_MOST_COST: Final = (1 << 62) - 1
+"""What costs more is not counted to the last."""
 _PATIENT_TURNS: Final = 30
 """Turns of all limits in a row that may find nothing."""
 
@@ -65,7 +67,7 @@ class Search:
         self.arrays = arrays
         self.archive = archive
         self.effort = effort
-        self.most = most
+        self.most = _MOST_COST if most is None else min(most, _MOST_COST)
         # Only `random()` keeps its sequence in all versions of Python. Nothing here is a secret.
         self.random = Random(1).random  # noqa: S311
         self.plain = [1.0] * len(arrays.size)
@@ -109,7 +111,7 @@ class Search:
         while high - low > max(top // 256, 1) and not self.effort.spent():
             middle = (low + high) // 2
             excess, cost = self._first(middle).rank()
-            if excess or (self.most is not None and cost > self.most):
+            if excess or cost > self.most:
                 low = middle
             else:
                 high = middle
@@ -155,7 +157,7 @@ class Search:
         run = self.arrays.native.rehearse(limit, weights, *taste, True, self.effort.budget)
         if not run.runs:
             return Level(limit, limit, 0, weights, taste, [])
-        if (self.most is None or run.cost <= self.most) and not self.archive.beats(run.peak, run.cost):
+        if run.cost <= self.most and not self.archive.beats(run.peak, run.cost):
             self.archive.offer(Found(run.peak, run.cost, run.runs, run.copies))
         counts = Counter(run.runs)
         again = [i for op, count in counts.items() if count > 1 for i in self.arrays.outputs_of(op)]

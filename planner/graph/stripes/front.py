@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memstow.planner.graph.stripes.limits import require_countable
 from memstow.planner.graph.stripes.program import stripe_program
 from memstow.planner.graph.stripes.ways import KnownWay, ways_of
+from memstow.planner.graph.units import unit_of
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Stripe
 from memstow.solvers.core import Budget
@@ -21,6 +23,7 @@ class StripedOrder:
     """An order cut into stripes, with alternatives in place of some of its operators."""
 
     bytes: int
+    """What its fullest moment needs: no plan of it has a smaller peak."""
     cost: int
     schedule: Schedule
 
@@ -40,9 +43,14 @@ def order_front(
     most_cost: int = MOST,
     stripes: bool = True,
 ) -> OrderFront:
-    """The front of a valid graph whose operators run in this order, up to a cost."""
-    known = tuple(ways_of(graph, order, budget))
-    program = stripe_program(graph, order, [it.way for it in known])
+    """The front of a valid graph whose operators run in this order, up to a cost.
+
+    Raises InputError where its numbers are too large to add up.
+    """
+    require_countable(graph, stripes)
+    unit = unit_of(graph)
+    known = tuple(ways_of(graph, order, budget, unit))
+    program = stripe_program(graph, order, unit, [it.way for it in known])
     longest = 1 if not stripes else len(order) if len(order) <= _ANY_LENGTH else _LONGEST
     found = stripe_front(program, min(most_cost, MOST), longest, budget)
     names = tuple(graph.operators[it].id for it in order)

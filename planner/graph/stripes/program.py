@@ -3,21 +3,16 @@
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from memstow.planner.graph.arrays import start_bytes
 from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.graph.steps import steps
-from memstow.planner.graph.storages import resident_bytes, storages
+from memstow.planner.graph.storages import storages
 from memstow.planner.graph.stripes.images import image_of
 from memstow.planner.graph.stripes.kinds import Axis, kinds
-from memstow.planner.model.errors import InputError
+from memstow.planner.graph.units import load_of, resident_load, start_height
 from memstow.planner.model.graph import Graph
-from memstow.solvers.stripes import MOST, StripeProgram
-
-# Strips may make an element once for each column.
-_MOST_TIMES: Final = 1 << 20
+from memstow.solvers.stripes import StripeProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +22,33 @@ class Way:
     begin: int
     end: int
     bytes: int
-    """All that is live meanwhile, at its fullest moment."""
+    """All that is live meanwhile, at its fullest moment, in whole units but for what is on top."""
     cost: int
 
 
-def stripe_program(graph: Graph, order: Sequence[int], ways: Sequence[Way] = ()) -> StripeProgram:
-    """The arrays of a valid graph; an InputError where its numbers are too large to add up."""
+def stripe_program(
+    graph: Graph, order: Sequence[int], unit: int = 1, ways: Sequence[Way] = ()
+) -> StripeProgram:
+    """The arrays of a valid graph whose numbers can be added up (`limits`)."""
     links, known = links_of(graph), kinds(graph)
     place = {operator: at for at, operator in enumerate(order)}
     costs = operator_costs(graph)
     kept = {links.tensor_index[name] for name in graph.outputs}
     columns: dict[str, array[int]] = {
         name: array("q", [0]) * len(order)
-        for name in ("can", "reduces", "kept", "rows", "columns", "pixel", "extra", "sums", "alone", "cost")
+        for name in (
+            *("can", "reduces", "kept", "rows", "columns", "pixel"),
+            *("extra", "extra_rest", "sums", "alone", "cost"),
+        )
     }
     last_reader = array("q", [NOBODY]) * len(order)
     use_start, uses = array("q", [0]), array("q")
-    needs = [step.bytes for step in steps(graph, order)]
-    _check_sums(graph, sum(costs), max(needs, default=0))
+    needs = [step.bytes for step in steps(graph, order, unit)]
     for at, operator in enumerate(order):
         columns["alone"][at] = needs[at]
         columns["cost"][at] = costs[operator]
-        columns["extra"][at] = sum(it.size for it in graph.operators[operator].temporaries)
+        extra = load_of((it.size for it in graph.operators[operator].temporaries), unit)
+        columns["extra"][at], columns["extra_rest"][at] = extra.bytes, extra.rest
         kind = known[operator]
         if kind is not None:
             made = graph.tensors[kind.made]
@@ -67,6 +67,7 @@ def stripe_program(graph: Graph, order: Sequence[int], ways: Sequence[Way] = ())
                 uses.append(NOBODY if maker == NOBODY else place[maker])
                 uses.extend((*_numbers(use.rows), *_numbers(use.columns)))
         use_start.append(len(uses) // 11)
+    always = resident_load(graph, unit)
     return StripeProgram(
         **columns,
         last_reader=last_reader,
@@ -74,8 +75,10 @@ def stripe_program(graph: Graph, order: Sequence[int], ways: Sequence[Way] = ())
         uses=uses,
         wholes=array("q", (it for whole in _wholes(graph, place) for it in whole)),
         others=array("q", (it for way in ways for it in (way.begin, way.end, way.bytes, way.cost))),
-        base=resident_bytes(graph),
-        start=start_bytes(graph),
+        unit=unit,
+        base=always.bytes,
+        base_rest=always.rest,
+        start=start_height(graph, unit),
     )
 
 
@@ -95,10 +98,3 @@ def _wholes(graph: Graph, place: dict[int, int]) -> Iterator[tuple[int, int, int
         alone = storage.begin is None and maker != NOBODY
         if end >= 0:
             yield begin, end, storage.size, place[maker] if alone else NOBODY
-
-
-def _check_sums(graph: Graph, cost: int, most: int) -> None:
-    total = sum(storage.size for storage in storages(graph)) + most
-    if max(cost, total) >= MOST // _MOST_TIMES:
-        message = "sizes or costs are too large to choose stripes; scale them"
-        raise InputError.single("too_large", "$", message)

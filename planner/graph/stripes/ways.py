@@ -7,6 +7,7 @@ from memstow.planner.graph.check.alternatives import with_alternative
 from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.steps import steps
+from memstow.planner.graph.stripes.limits import fits
 from memstow.planner.graph.stripes.program import Way
 from memstow.planner.model.graph import Alternative, Graph, Operator
 from memstow.solvers.core import Budget
@@ -22,7 +23,7 @@ class KnownWay:
     """Whether it reads all that the others have read, so that nothing else lives shorter."""
 
 
-def ways_of(graph: Graph, order: Sequence[int], budget: Budget) -> Iterator[KnownWay]:
+def ways_of(graph: Graph, order: Sequence[int], budget: Budget, unit: int = 1) -> Iterator[KnownWay]:
     """The alternatives of operators next to each other that read nothing else than these have read.
 
     As many as the budget allows: each goes through all operators.
@@ -41,7 +42,9 @@ def ways_of(graph: Graph, order: Sequence[int], budget: Budget) -> Iterator[Know
         planned = {tensor.id for tensor in graph.tensors if tensor.kind != "constant"}
         if not after & planned <= before:
             continue
-        way = _way(graph, order, alternative, begin, end)
+        way = _way(graph, order, alternative, begin, end, unit)
+        if not fits(way.bytes, way.cost, len(graph.alternatives)):
+            continue
         yield KnownWay(way, alternative, after & planned == before & planned)
 
 
@@ -65,13 +68,15 @@ def _read(graph: Graph, operators: Sequence[Operator]) -> set[str]:
     return (read - made) & known
 
 
-def _way(graph: Graph, order: Sequence[int], alternative: Alternative, begin: int, end: int) -> Way:
+def _way(
+    graph: Graph, order: Sequence[int], alternative: Alternative, begin: int, end: int, unit: int
+) -> Way:
     changed = with_alternative(graph, alternative)
     index = links_of(changed).operator_index
     names = [graph.operators[it].id for it in order]
     own = [it.id for it in alternative.operators]
     run = [*names[:begin], *own, *names[end:]]
-    needs = [step.bytes for step in steps(changed, [index[name] for name in run])]
+    needs = [step.bytes for step in steps(changed, [index[name] for name in run], unit)]
     if alternative.cost is not None:
         cost = alternative.cost
     else:

@@ -3,56 +3,65 @@
 No text is run: each function calls those of its parts. The results, and the errors, are those of `evaluate`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.shapes.formula.arithmetic import call, operate, within
 from memstow.planner.shapes.formula.errors import FormulaValueError
-from memstow.planner.shapes.formula.evaluate import evaluate
-from memstow.planner.shapes.formula.nodes import Call, Chain, Name, Negation, Node, Number, Sign, names_in
+from memstow.planner.shapes.formula.nodes import Call, Chain, Name, Negation, Node, Number, Sign
 
 Formula = Callable[[Mapping[str, int]], int]
 
 
 def compile_formula(node: Node) -> Formula:
     """The function that gives the value of the formula where each symbol has a value."""
-    if not isinstance(node, Number) and not names_in(node):
-        node = _folded(node)
+    return _built(node)[0]
+
+
+def _built(node: Node) -> tuple[Formula, int | None]:
+    """The function of a formula, and its value if that is the same everywhere."""
     match node:
-        case Number(value):
-            return _constant(value)
+        case Number(number):
+            return _constant(number)
         case Name(name):
-            return lambda values: within(values[name])
+            return (lambda values: within(values[name])), None
         case Negation(operand):
-            positive = compile_formula(operand)
-            return lambda values: -positive(values)
+            positive, known = _built(operand)
+            return _folded(lambda values: -positive(values), [known])
         case Chain(first, rest):
             return _chain(first, rest)
         case Call(function, arguments):
-            compiled = [compile_formula(argument) for argument in arguments]
-            return lambda values: call(function, [argument(values) for argument in compiled])
+            built = [_built(argument) for argument in arguments]
+            parts = [part for part, _ in built]
+            return _folded(
+                lambda values: call(function, [part(values) for part in parts]), [value for _, value in built]
+            )
 
 
-def _folded(node: Node) -> Node:
-    """A formula without symbols as a number, where it has a value that can be written as one."""
+def _constant(value: int) -> tuple[Formula, int | None]:
+    if abs(value) > LIMIT:
+        return (lambda _: within(value)), None
+    return (lambda _: value), value
+
+
+def _folded(run: Formula, parts: Sequence[int | None]) -> tuple[Formula, int | None]:
+    """The value in place of the function if all parts have one; a part without one raises as before."""
+    if None in parts:
+        return run, None
     try:
-        value = evaluate(node, {})
+        return _constant(run({}))
     except FormulaValueError:
-        return node
-    return Number(value) if value >= 0 else node
+        return run, None
 
 
-def _constant(value: int) -> Formula:
-    if value > LIMIT:
-        return lambda _: within(value)
-    return lambda _: value
-
-
-def _chain(first: Node, rest: tuple[tuple[Sign, Node], ...]) -> Formula:
-    beginning = compile_formula(first)
-    if len(rest) == 1 and rest[0][0] == "*":
-        return _product(beginning, compile_formula(rest[0][1]))
-    steps = [(sign, compile_formula(operand)) for sign, operand in rest]
+def _chain(first: Node, rest: tuple[tuple[Sign, Node], ...]) -> tuple[Formula, int | None]:
+    beginning, value = _built(first)
+    signs = [sign for sign, _ in rest]
+    built = [_built(operand) for _, operand in rest]
+    values_known = [value, *(known for _, known in built)]
+    if signs == ["*"]:
+        return _folded(_product(beginning, built[0][0]), values_known)
+    steps = [(sign, part) for sign, (part, _) in zip(signs, built, strict=True)]
 
     def run(values: Mapping[str, int]) -> int:
         value = beginning(values)
@@ -60,7 +69,7 @@ def _chain(first: Node, rest: tuple[tuple[Sign, Node], ...]) -> Formula:
             value = operate(sign, value, operand(values))
         return value
 
-    return run
+    return _folded(run, values_known)
 
 
 def _product(left: Formula, right: Formula) -> Formula:

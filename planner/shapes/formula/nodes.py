@@ -1,6 +1,5 @@
 """What a formula consists of once it is read."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -69,16 +68,20 @@ def parts_of(node: Node) -> tuple[Node, ...]:
 
 def names_in(node: Node) -> tuple[str, ...]:
     """The symbols of a formula, in the order in which they appear."""
-    return tuple(dict.fromkeys(_names(node)))
-
-
-def _names(node: Node) -> Iterator[str]:
-    if isinstance(node, Name):
-        yield node.id
-    for part in parts_of(node):
-        yield from _names(part)
+    return tuple(dict.fromkeys(it.id for it in _all_nodes(node) if isinstance(it, Name)))
 
 
 def node_count(node: Node) -> int:
     """How many nodes it has, itself included: how long it takes to evaluate."""
-    return 1 + sum(map(node_count, parts_of(node)))
+    return len(_all_nodes(node))
+
+
+def _all_nodes(node: Node) -> list[Node]:
+    """All nodes of a formula, each before its parts."""
+    found = []
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        waiting.extend(reversed(parts_of(one)))
+    return found

@@ -12,8 +12,8 @@ from memstow.planner.model.ranges import merged
 from memstow.planner.model.symbolic import Order, OrderedPlacement
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.shapes.solve.ties import Ties, shared_inputs, tied
-from memstow.solvers import _native
 from memstow.solvers.instance import Instance
+from memstow.solvers.shapes import PeakMeasure, Shaped, shape
 
 # Offsets are sums of sizes and alignments, at the most above each other all of them.
 _MOST_BYTES = LIMIT // 2
@@ -43,18 +43,18 @@ class ShapedArrays:
         """The items at their largest."""
         return self.reduction.instance
 
-    def shaped(self, points: Sequence[int]) -> "_native.Shaped":
+    def shaped(self, points: Sequence[int]) -> Shaped:
         """The same with sizes at these points, for the native search; DeclinedError for too much."""
         flat = array("q")
         rows = [*points, len(self._sizes) - 1]
         for buffer in self.reduction.part_buffer:
             flat.extend([self._sizes[row][buffer] for row in rows])
-        found = _native.shape(self.instance.native, flat, len(points))
+        found = shape(self.instance, flat, points)
         if found is None:
             raise declined("more than 20,000 buffers or 16 million pairs of buffers that conflict")
         return found
 
-    def order(self, shaped: "_native.Shaped", found: Found) -> Order:
+    def order(self, shaped: Shaped, found: Found) -> Order:
         """The sequence as an order, without what follows from the rest."""
         buffers, pools = self.problem.buffers, self.problem.pools
         above: dict[int, list[str]] = {}
@@ -101,14 +101,14 @@ class ShapedArrays:
             choices.append(allowed.index(wanted) if wanted in allowed else 0)
         return Found(tuple(item for _, item in sorted(keys)), tuple(choices))
 
-    def measure(self, shaped: "_native.Shaped", least: Sequence[int], weights: Sequence[int]) -> None:
+    def measure(self, shaped: Shaped, least: Sequence[int], weights: Sequence[int]) -> None:
         """Say what is counted, and what the least of it is at each point."""
         term: Term = terms_of(self.problem)[0]
-        kind, pool = _native.PeakMeasure.SUM, 0
+        kind, pool = PeakMeasure.SUM, 0
         if term.kind is Kind.MAX_PEAK:
-            kind = _native.PeakMeasure.LARGEST
+            kind = PeakMeasure.LARGEST
         elif term.kind is Kind.POOL_PEAK:
-            kind = _native.PeakMeasure.ONE_POOL
+            kind = PeakMeasure.ONE_POOL
             pool = next(index for index, it in enumerate(self.problem.pools) if it.id == term.pool)
         shaped.set_measure(kind, pool, list(least), [float(it) for it in weights])
 

@@ -11,14 +11,9 @@ from memstow.planner.shapes.solve.quality import Scale, Score
 from memstow.planner.shapes.solve.ties import Ties
 from memstow.planner.solve.allowance import Allowance
 from memstow.planner.solve.cancelling import cancelling
-from memstow.solvers import _native
 from memstow.solvers.core import Budget
+from memstow.solvers.shapes import AIMS, FoundSequence, Shaped
 
-_AIMS: Final = {
-    "worst": _native.ShapesAim.WORST,
-    "sum": _native.ShapesAim.SUM,
-    "first": _native.ShapesAim.FIRST,
-}
 # Of what is left, for the first search of each set of ties; then for a proof; the rest is for the best set.
 _FIRST_SHARE: Final = 0.15
 _PROOF_SHARE: Final = 0.5
@@ -68,7 +63,7 @@ class OrderSearch:
         self._seed = seed
         self._cancel = cancel
         self._on_better = on_better
-        self._shaped: dict[Ties, _native.Shaped] = {}
+        self._shaped: dict[Ties, Shaped] = {}
         self._known_starts: dict[Ties, list[Found]] = {}
         self.best: Best | None = None
         self.proven = False
@@ -124,7 +119,7 @@ class OrderSearch:
         budget = self._allowance.budget(share)
         with cancelling(budget, self._cancel):
             result = self._ready(arrays).search(
-                _AIMS[self._scale.aim],
+                AIMS[self._scale.aim],
                 [it.sequence for it in starts],
                 [it.choices for it in starts],
                 self._seed,
@@ -151,7 +146,7 @@ class OrderSearch:
                 return result.complete
             self._keep(arrays, result.found)
 
-    def _keep(self, arrays: ShapedArrays, result: "_native.FoundSequence") -> None:
+    def _keep(self, arrays: ShapedArrays, result: FoundSequence) -> None:
         found = Found(tuple(result.sequence), tuple(result.choices))
         peaks = tuple(result.peaks)
         best = Best(arrays, found, peaks, result.fits, self._scale.score(peaks))
@@ -160,13 +155,13 @@ class OrderSearch:
             if self._on_better is not None:
                 self._on_better(self, best)
 
-    def _ready(self, arrays: ShapedArrays) -> "_native.Shaped":
+    def _ready(self, arrays: ShapedArrays) -> Shaped:
         shaped = self._shaped.get(arrays.ties)
         if shaped is None:
             shaped = self._shaped[arrays.ties] = arrays.shaped(self._numbers)
             arrays.measure(shaped, self._scale.least, self._scale.weights)
         return shaped
 
-    def native_of(self, best: Best) -> "_native.Shaped":
+    def native_of(self, best: Best) -> Shaped:
         """What knows the arcs of the best."""
         return self._ready(best.arrays)

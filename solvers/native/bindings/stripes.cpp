@@ -38,16 +38,20 @@ Index place(std::int64_t value, std::size_t count) {
 stripes::Program program_of(nb::handle from) {
     const Column can(from, "can"), reduces(from, "reduces"), kept(from, "kept"), reader(from, "last_reader");
     const Column rows(from, "rows"), columns(from, "columns"), pixel(from, "pixel"), extra(from, "extra");
-    const Column sums(from, "sums"), alone(from, "alone"), cost(from, "cost"), start(from, "use_start");
+    const Column rest(from, "extra_rest"), sums(from, "sums"), alone(from, "alone"), cost(from, "cost"),
+        start(from, "use_start");
     const Column uses(from, "uses"), wholes(from, "wholes"), others(from, "others");
     const std::size_t count = can.size();
     for (const Column* it :
-         {&reduces, &kept, &reader, &rows, &columns, &pixel, &extra, &sums, &alone, &cost}) {
+         {&reduces, &kept, &reader, &rows, &columns, &pixel, &extra, &rest, &sums, &alone, &cost}) {
         if (it->size() != count) throw nb::value_error("columns differ in length");
     }
     if (start.size() != count + 1) throw nb::value_error("use_start has one more than there are operators");
     stripes::Program program;
-    program.base = nb::cast<std::int64_t>(from.attr("base"));
+    program.unit = nb::cast<std::int64_t>(from.attr("unit"));
+    if (program.unit < 1) throw nb::value_error("a unit has at least one byte");
+    program.base = {nb::cast<std::int64_t>(from.attr("base")),
+                    nb::cast<std::int64_t>(from.attr("base_rest"))};
     program.start = nb::cast<std::int64_t>(from.attr("start"));
     program.operators.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -59,7 +63,7 @@ stripes::Program program_of(nb::handle from) {
         it.rows = rows[i];
         it.columns = columns[i];
         it.pixel = pixel[i];
-        it.extra = extra[i];
+        it.extra = {extra[i], rest[i]};
         it.sums = sums[i];
         it.alone = alone[i];
         it.cost = cost[i];

@@ -25,7 +25,7 @@ struct Rehearsed {
     std::vector<Index> runs;  // operators, as they run
     std::vector<Copy> copies;
     Bytes peak = 0;
-    std::int64_t cost = 0;  // of all that runs more than once, and of copies
+    std::int64_t cost = 0;  // of all that runs more than once, and of copies; kLimit: that or more
     std::int64_t steps = 0;
 };
 

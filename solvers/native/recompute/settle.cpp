@@ -39,7 +39,7 @@ class Settling {
                 set(back->item, false);
                 out[back->out].push_back(*back);
                 kept_copies.push_back(*back);
-                rehearsed_.cost += 2 * program_.items[back->item].size;
+                pay(2 * program_.items[back->item].size);
             }
         }
         renumber(kept_runs, kept_copies);
@@ -77,6 +77,9 @@ class Settling {
         level_ += live ? program_.items[item].size : -program_.items[item].size;
     }
 
+    // Whoever runs very often may cost more than a number holds.
+    void pay(std::int64_t cost) { rehearsed_.cost = std::min(rehearsed_.cost + cost, kLimit); }
+
     void note(Bytes bytes) { rehearsed_.peak = std::max(rehearsed_.peak, bytes); }
 
     bool keeps(Index k) const {
@@ -87,7 +90,7 @@ class Settling {
 
     void perform(Index k, Bytes gap) {
         const Operator& op = program_.operators[rehearsed_.runs[k]];
-        if (!first_[k]) rehearsed_.cost += op.cost;
+        if (!first_[k]) pay(op.cost);
         const Bytes saved = saved_in_place(op);
         for (const Index output : op.outputs) set(output, true);
         const Bytes with_outputs = level_;

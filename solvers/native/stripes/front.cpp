@@ -90,14 +90,14 @@ class Search {
     }
 
     // What is there as a whole while [begin, end) runs.
-    Bytes around(const Segment& segment, Index begin, Index end) const {
-        Bytes bytes = program_.base;
+    Load around(const Segment& segment, Index begin, Index end) const {
+        Load load = program_.base;
         for (const Whole& whole : program_.wholes) {
             if (whole.begin >= end || whole.end < begin) continue;
             const bool inside = whole.maker >= begin && whole.maker < end;
-            if (!inside || segment.leaves(whole.maker - begin)) bytes += whole.size;
+            if (!inside || segment.leaves(whole.maker - begin)) load.add(whole.size, program_.unit);
         }
-        return bytes;
+        return load;
     }
 
     void stripe(Index begin, Index end) {
@@ -109,15 +109,15 @@ class Search {
         }
         const std::optional<Segment> segment = Segment::of(program_, begin, end);
         if (!segment) return;
-        const Bytes whole = around(*segment, begin, end);
+        const Load whole = around(*segment, begin, end);
         std::vector<Way> ways;
         const Place reference = segment->reference_columns();
         std::int64_t work = segment->steps();
         for (Place columns = reference; columns >= 1; columns = fewer(reference, columns)) {
             const Place strips = (reference + columns - 1) / columns;
             work += strips * (end - begin);
-            const Need need = segment->need(columns);
-            if (need.cost <= limits_.cost) ways.push_back({whole + need.bytes, need.cost, columns, kNobody});
+            const Need need = segment->need(columns, whole);
+            if (need.cost <= limits_.cost) ways.push_back({need.bytes, need.cost, columns, kNobody});
             if (budget_.spent()) {
                 complete_ = false;
                 break;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/arithmetic.hpp"
 #include "core/instance.hpp"
 
 namespace memstow::stripes {
@@ -13,6 +14,24 @@ using Cost = std::int64_t;
 using Place = std::int64_t;
 
 inline constexpr Index kNobody = -1;
+
+// What is live at one moment, where everything begins at a multiple of a unit: whole units, as nothing else
+// can use the rest of the last one, but for what is on top.
+struct Load {
+    Bytes bytes = 0;
+    Bytes rest = 0;  // the most that one of them leaves of its last unit
+
+    void add(Bytes size, Bytes unit) {
+        const Bytes whole = ceil_div(size, unit) * unit;
+        bytes += whole;
+        rest = std::max(rest, whole - size);
+    }
+    void add(const Load& other) {
+        bytes += other.bytes;
+        rest = std::max(rest, other.rest);
+    }
+    Bytes height() const { return bytes - rest; }
+};
 
 // Which places of an input, along rows or columns, place q needs.
 struct Axis {
@@ -46,7 +65,7 @@ struct Operator {
     Place rows = 0;
     Place columns = 0;
     Bytes pixel = 0;  // of what it makes, kept by rows
-    Bytes extra = 0;  // temporaries
+    Load extra;       // temporaries
     Bytes sums = 0;   // in which a reduction adds up
     Bytes alone = 0;  // what is live while it runs by itself
     Cost cost = 0;
@@ -74,7 +93,8 @@ struct Program {
     std::vector<Operator> operators;
     std::vector<Whole> wholes;
     std::vector<Other> others;
-    Bytes base = 0;
+    Bytes unit = 1;   // all that is live begins at multiples of it
+    Load base;        // live always
     Bytes start = 0;  // live before the first operator
 
     Index count() const { return static_cast<Index>(operators.size()); }

@@ -132,7 +132,7 @@ void Segment::replay() {
     }
 }
 
-Need Segment::need(Place columns) const {
+Need Segment::need(Place columns, const Load& whole) const {
     const Place reference = reference_columns();
     std::vector<Place> widest(at(count_), 0);
     std::vector<Place> total(at(count_), 0);
@@ -161,30 +161,43 @@ Need Segment::need(Place columns) const {
             total[at(place)] += width;
         }
     }
-    // Rings by phases: what begins and ends at each place.
-    std::vector<Bytes> change(at(count_) + 1, 0);
     Need found;
-    Bytes sums = 0;
     for (Index place = 0; place < count_; ++place) {
         const Operator& it = op(place);
-        sums += it.sums;
-        change[at(place)] += it.extra;
-        change[at(place) + 1] -= it.extra;
-        if (!is_sink(place) && last_[at(place)] >= 0) {
-            const Bytes bytes = rows_[at(place)] * widest[at(place)] * it.pixel;
-            change[at(first_[at(place)])] += bytes;
-            change[at(last_[at(place)]) + 1] -= bytes;
-        }
         found.cost +=
             it.reduces ? it.cost : share(it.cost, made_[at(place)] * total[at(place)], it.rows * it.columns);
     }
-    Bytes level = 0;
-    for (const Bytes by : change) {
-        level += by;
-        found.bytes = std::max(found.bytes, level);
-    }
-    found.bytes += sums;
+    found.bytes = fullest(widest, whole);
     return found;
+}
+
+// The most over the phases: a ring lives in those from its first place to its last.
+Bytes Segment::fullest(const std::vector<Place>& widest, Load whole) const {
+    const Bytes unit = program_->unit;
+    for (Index place = 0; place < count_; ++place) whole.add(op(place).sums, unit);
+    std::vector<Bytes> change(at(count_) + 1, 0);
+    std::vector<Bytes> rest(at(count_), whole.rest);
+    for (Index place = 0; place < count_; ++place) {
+        const Load& extra = op(place).extra;
+        change[at(place)] += extra.bytes;
+        change[at(place) + 1] -= extra.bytes;
+        rest[at(place)] = std::max(rest[at(place)], extra.rest);
+        if (is_sink(place) || last_[at(place)] < 0) continue;
+        Load ring;
+        ring.add(rows_[at(place)] * widest[at(place)] * op(place).pixel, unit);
+        change[at(first_[at(place)])] += ring.bytes;
+        change[at(last_[at(place)]) + 1] -= ring.bytes;
+        if (ring.rest == 0) continue;
+        for (Index k = first_[at(place)]; k <= last_[at(place)]; ++k) {
+            rest[at(k)] = std::max(rest[at(k)], ring.rest);
+        }
+    }
+    Bytes most = 0, level = whole.bytes;
+    for (Index place = 0; place < count_; ++place) {
+        level += change[at(place)];
+        most = std::max(most, level - rest[at(place)]);
+    }
+    return most;
 }
 
 }  // namespace memstow::stripes

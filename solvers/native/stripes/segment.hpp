@@ -10,7 +10,7 @@
 namespace memstow::stripes {
 
 struct Need {
-    Bytes bytes = 0;  // of rings, temporaries and sums, at the fullest moment
+    Bytes bytes = 0;  // of all that is live, at the fullest moment
     Cost cost = 0;
 };
 
@@ -23,8 +23,8 @@ class Segment {
     std::int64_t steps() const { return steps_; }
     Place reference_columns() const { return last().columns; }
     bool leaves(Index place) const { return leaves_[at(place)]; }
-    // With strips of so many columns.
-    Need need(Place columns) const;
+    // With strips of so many columns; `whole`: what is live all the time besides rings, temporaries and sums.
+    Need need(Place columns, const Load& whole) const;
 
   private:
     Segment(const Program& program, Index begin, Index end)
@@ -44,6 +44,7 @@ class Segment {
     void step(Index place);
     Place needed_from(Index place) const;
     void look(Index place);
+    Bytes fullest(const std::vector<Place>& widest, Load whole) const;
     template <typename Visit>
     void for_readers(Index place, const Visit& visit) const;
 

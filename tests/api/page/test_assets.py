@@ -34,6 +34,7 @@ def test_scripts_and_styles_are_small() -> None:
     names = assets.manifest()
     assert _packed(names["alone"]) <= 60 * 1024
     assert _packed(names["alone_front"]) <= _packed(names["alone"]) + 9 * 1024
+    assert _packed(names["alone_symbols"]) <= _packed(names["alone"]) + 10 * 1024
     assert _packed(names["served"], *assets.first_parts()) <= 60 * 1024
     assert _packed(names["editor"]) <= 150 * 1024
     assert _packed(names["style"]) <= 6 * 1024
@@ -41,7 +42,7 @@ def test_scripts_and_styles_are_small() -> None:
 
 
 def test_a_page_of_its_own_holds_nothing_that_talks_with_the_service() -> None:
-    for name in ("alone", "alone_front"):
+    for name in ("alone", "alone_front", "alone_symbols"):
         alone = assets.asset(assets.manifest()[name]) or b""
         assert alone
         assert b"/v1/" not in alone

@@ -1,11 +1,13 @@
 """Instances are found, named and counted before any is read."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from memstow.planner.bench.instances.sources import Generated, files
+from memstow.planner.formats import read_problem
 from memstow.planner.model.errors import InputError
 
 
@@ -33,6 +35,29 @@ def test_a_folder_gives_what_is_in_it_and_below(folder: Path) -> None:
 def test_a_file_has_the_family_of_its_folder(folder: Path) -> None:
     assert names(folder / "b.csv") == [("public", "b")]
     assert [given.data for given in files(str(folder / "b.csv"))] == [b"b.csv"]
+
+
+def test_a_problem_with_symbols_is_an_instance_for_each_of_its_points(folder: Path) -> None:
+    problem = {
+        "symbols": [{"id": "s", "min": 1, "max": 8}, {"id": "b", "min": 1, "max": 2}],
+        "points": [{"at": {"s": 4, "b": 1}}, {"at": {"s": 8, "b": 2}}],
+        "buffers": [{"id": "x", "size": "s*b", "lifetime": [0, 1]}],
+    }
+    (folder / "a.12.json").write_text(json.dumps(problem))
+    assert names(folder)[:3] == [("public", "a.12@s=4,b=1"), ("public", "a.12@s=8,b=2"), ("public", "b")]
+    first, second, *_ = files(str(folder))
+    assert first.label.endswith("a.12.json@s=4,b=1")
+    sizes = [read_problem(it.data or b"").buffers[0].size for it in (first, second)]
+    assert sizes == [4, 16]
+    assert first.content != second.content
+
+
+def test_a_problem_with_symbols_that_is_not_valid_is_one_instance_that_cannot_be_read(folder: Path) -> None:
+    (folder / "a.12.json").write_text('{"symbols": [], "buffers": []}')
+    first, *_ = files(str(folder))
+    assert len(names(folder)) == 3
+    assert first.data is None
+    assert "symbols" in (first.unreadable or "")
 
 
 def test_a_pattern_gives_what_matches(folder: Path) -> None:

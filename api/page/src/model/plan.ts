@@ -110,7 +110,8 @@ class Placements {
   }
 }
 
-export function readPlan(json: JsonReader): RawPlan {
+/** `other` reads fields that only plans of problems with symbols have, and says whether it did. */
+export function readPlan(json: JsonReader, other: (field: string) => boolean = () => false): RawPlan {
   const placements = new Placements();
   const plan = {
     status: "feasible", uses: [] as RawUse[], terms: [] as RawTerm[], explanation: null as Explanation | null,
@@ -118,7 +119,7 @@ export function readPlan(json: JsonReader): RawPlan {
     version: null as string | null, digest: null as string | null, schedule: [] as string[], beyond: "",
   };
   json.object((field) => {
-    if (json.isNull()) return;
+    if (json.isNull() || other(field)) return;
     switch (field) {
       case "placements": placements.read(json); break;
       case "status": case "solver": case "prover": case "version": case "digest": plan[field] = json.string(); break;

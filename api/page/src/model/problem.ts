@@ -69,6 +69,9 @@ class Buffers {
   readonly #groupAt = new Map<string, number>();
   #count = 0;
 
+  /** `formulas`: sizes that are formulas, by index of the buffer; null: none may be. */
+  constructor(readonly formulas: Map<number, string> | null) {}
+
   read(json: JsonReader): void {
     json.list(() => this.#one(json));
     this.firstSpan.push(this.begins.length);
@@ -83,7 +86,10 @@ class Buffers {
     this.firstSpan.push(this.begins.length);
     json.object((field) => {
       if (field === "id") name = json.string();
-      else if (field === "size") size = json.whole();
+      else if (field === "size" && this.formulas !== null && json.isString()) {
+        this.formulas.set(index, json.string());
+        size = 0;
+      } else if (field === "size") size = json.whole();
       else if (json.isNull()) return;
       else if (field === "lifetime") this.#lifetime(json);
       else if (field === "lifetimes") this.#lifetimes(json);
@@ -151,8 +157,9 @@ class Buffers {
   }
 }
 
-export function readProblem(json: JsonReader): RawProblem {
-  const buffers = new Buffers();
+/** `other` reads fields that only problems with symbols have, and says whether it did. */
+export function readProblem(json: JsonReader, formulas: Map<number, string> | null = null, other: (field: string) => boolean = () => false): RawProblem {
+  const buffers = new Buffers(formulas);
   const pairs: Record<string, RawPair[]> = { conflicts: [], exclusive: [], relative: [], in_place: [], reuse_costs: [] };
   let name: string | null = null;
   let pools: RawPool[] | null = null;
@@ -169,7 +176,7 @@ export function readProblem(json: JsonReader): RawProblem {
       if (seen) json.fail("the buffers are given twice");
       seen = true;
       buffers.read(json);
-    } else json.skip();
+    } else if (!other(field)) json.skip();
   });
   if (!seen) json.fail("a problem needs `buffers`");
   return {

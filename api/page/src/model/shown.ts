@@ -11,6 +11,7 @@ import { top } from "./buffers.ts";
 import { type Scene, scenesOf } from "./scene.ts";
 import { hasNoPlan, MISSING_SECOND } from "./status.ts";
 import { type Profile, profileOf, skylineOf } from "./steps.ts";
+import type { ValuesShown } from "./symbolic_shown.ts";
 import { checkPlan, type Validity } from "./validity.ts";
 
 export interface PoolShown {
@@ -43,6 +44,8 @@ export interface Shown {
   ofSchedule: boolean;
   /** What the plan is called, where there are two. */
   plan: string;
+  /** Of a plan of formulas: at which value it is shown, and what is known of others. */
+  symbolic?: ValuesShown;
   /** Another plan of the same problem, to compare. */
   second: Second | null;
 }

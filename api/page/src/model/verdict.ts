@@ -115,7 +115,7 @@ function worded(term: string, value: Amount, bound: Bound | null, source: Source
   const known = bound !== null && (bound.checked || bound.judged || source === "service");
   const word = bound === null || bound.checked || source === "service" ? "." : bound.judged ? ", as the judge says." : ", as the file claims.";
   const counted = bound !== null && (bound.checked || bound.judged);
-  const { least, nearly } = words(term, value, shown.scene.program?.anyOrder === true, shown.ofSchedule);
+  const { least, nearly } = words(term, value, shown);
   if (bound === null) return { lead: isPeak(term) ? `${lead}.` : lead, rest: "", tone: "plain", note: "No bound is known." };
   if (bound.value > value) {
     // A claim that the plan itself disproves.
@@ -141,7 +141,9 @@ function unchecked(bound: Bound, shown: Shown, source: Source): string {
   return `${who} could not count it again: ${bound.reason}${prover === null || bound.reason.includes("claimed") ? "" : ` (${plain(prover, 40)})`}.`;
 }
 
-function words(term: string, value: Amount, anyOrder: boolean, ofSchedule: boolean): { least: string; nearly: string } {
+function words(term: string, value: Amount, { scene, ofSchedule, symbolic }: Shown): { least: string; nearly: string } {
+  const anyOrder = scene.program?.anyOrder === true;
+  if (symbolic !== undefined && term === "peak") return { least: "No layout for this value can be smaller", nearly: "within % of the least for this value" };
   if (ofSchedule && !anyOrder && term === "peak") {
     return { least: "No plan of this schedule can be smaller", nearly: "within % of the least that this schedule needs" };
   }

@@ -3,6 +3,7 @@ import { effect } from "@preact/signals";
 import { nameAt, nameCount } from "../model/names.ts";
 import { named } from "../model/buffers.ts";
 import type { Colouring } from "../draw/shades.ts";
+import { parts as others } from "./parts.ts";
 import * as state from "./state.ts";
 
 const COLOURINGS: readonly string[] = ["moved", "lifetime", "size", "group", "peak"];
@@ -35,6 +36,7 @@ function fragment(): string {
   if (now !== null && state.chosen.value >= 0) parts.set("buffer", named(now.scene, state.chosen.value));
   const operator = now?.scene.program?.operators[state.operator.value];
   if (operator !== undefined) parts.set("operator", operator.id);
+  others.link(parts);
   return parts.toString();
 }
 

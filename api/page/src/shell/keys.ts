@@ -20,7 +20,7 @@ export const KEYS = [
   { keys: "p", does: "everything or only the proof" },
   { keys: "b", does: "table of all buffers" },
   { keys: "o O", does: "of a graph: the operator after or before; at first the critical one" },
-  { keys: "n N", does: "of a front: the plan of the point after or before; Esc: back to the front" },
+  { keys: "n N", does: "of a front or of symbols: the point after or before; Esc: back to the front" },
   { keys: "x", does: "swap the two plans" },
   { keys: "s", does: "save the picture as SVG" },
   { keys: "d", does: "dark or light" },
@@ -45,6 +45,7 @@ function isDialogOpen(): boolean {
 function isTyping(event: KeyboardEvent): boolean {
   // The editor has a shadow tree of its own: from outside its target is what holds that.
   const target = event.composedPath()[0];
+  if (target instanceof HTMLInputElement && target.type === "range") return false;
   return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 }
 

@@ -24,6 +24,8 @@ export interface Opening {
   source?: Source;
   /** Only the plan of this point of a front. */
   point?: number;
+  /** Values of the symbols of a plan of formulas. */
+  at?: bigint[];
 }
 
 type Content = () => Promise<File0[]>;
@@ -33,6 +35,11 @@ let current: Reading | null = null;
 let waiting: File[] = [];
 /** What is shown, to read it again beside another plan. */
 let looked: Content | null = null;
+
+/** The files that what is shown was read from; null: they are not at hand. */
+export function lookedAt(): Content | null {
+  return looked;
+}
 
 /** What is shown was read from these. */
 export function setLooked(content: Content): void {
@@ -67,7 +74,7 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
   current?.stop();
   if (how.point === undefined && !update) state.front.value = null;
   if (!update) state.stage.value = { kind: "reading", doing: "reading", part: 0 };
-  const reading = ask({ files, both: how.both ?? false, point: how.point ?? null }, (doing, part) => {
+  const reading = ask({ files, both: how.both ?? false, point: how.point ?? null, at: how.at ?? null }, (doing, part) => {
     if (current === reading && !update) state.stage.value = { kind: "reading", doing, part };
   });
   current = reading;
@@ -83,6 +90,7 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
     if (!update) startLooking(shown);
     state.stage.value = { kind: "shown", shown, source: how.source ?? "file" };
     if (how.restore === true) readFragment(location.hash);
+    parts.opened(shown);
     return null;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -24,6 +24,10 @@ export interface Parts {
   frontKey: (event: KeyboardEvent) => boolean;
   /** Takes files that the page cannot read itself; false: it can. */
   takes: (files: File[]) => boolean;
+  /** A plan is shown that was read from files. */
+  opened: (shown: Shown) => void;
+  /** What the address of the page says besides. */
+  link: (address: URLSearchParams) => void;
   /** Below a message that files cannot be shown. */
   failed: Part;
 }
@@ -32,5 +36,5 @@ const nothing = (): null => null;
 
 export const parts: Parts = {
   navigation: nothing, place: nothing, start: nothing, status: nothing, side: nothing, dialogs: nothing,
-  front: nothing, point: nothing, frontKey: () => false, takes: () => false, failed: nothing,
+  front: nothing, point: nothing, frontKey: () => false, takes: () => false, opened: () => undefined, link: () => undefined, failed: nothing,
 };

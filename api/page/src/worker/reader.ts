@@ -1,8 +1,7 @@
 /** Reading and checking in a worker: the page stays alive, and all memory of the worker is given back at its end. */
 import { ReadError } from "../model/json.ts";
 import type { Front } from "../model/front.ts";
-import type { readFronts } from "../model/front_shown.ts";
-import { movable, readShown, type Shown } from "../model/shown.ts";
+import { movable, type Progress, readShown, type Shown } from "../model/shown.ts";
 
 export interface Request {
   /** `held`: by the page itself, compressed. */
@@ -11,6 +10,8 @@ export interface Request {
   both: boolean;
   /** The point of a front whose plan is wanted; null: the front. */
   point: number | null;
+  /** Values of the symbols, where the plan is one of formulas; null: where it begins. */
+  at: bigint[] | null;
 }
 
 export type Found = { front: Front } | { shown: Shown };
@@ -20,11 +21,13 @@ export type Report =
   | { kind: "found"; found: Found }
   | { kind: "failed"; message: string };
 
-/** A page without fronts leaves out what reads them. */
-let fronts: typeof readFronts | null = null;
+/** Reads files that only some pages know, such as fronts; null: they are none of these. */
+export type Others = (files: Request["files"], request: Request, progress: Progress) => Found | null;
 
-export function setFronts(read: typeof readFronts): void {
-  fronts = read;
+let others: Others | null = null;
+
+export function setOthers(read: Others): void {
+  others = read;
 }
 
 export function serve(): void {
@@ -50,19 +53,19 @@ async function read(request: Request, report: (report: Report) => void): Promise
     last = now;
     report({ kind: "progress", doing, part });
   };
-  return fronts?.(files, request.point, progress) ?? { shown: readShown(files, request.both, progress) };
+  return others?.(files, request, progress) ?? { shown: readShown(files, request.both, progress) };
 }
 
 function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-async function inflated(bytes: Uint8Array): Promise<Uint8Array> {
+export async function inflated(bytes: Uint8Array): Promise<Uint8Array> {
   const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (error instanceof ReadError) return error.message;
   if (error instanceof RangeError) return `it is too large for this browser (${error.message})`;
   return `a defect of this page: ${String(error)}`;

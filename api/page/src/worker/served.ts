@@ -1,6 +1,6 @@
 /** The worker of the page of the service. */
 import { readFronts } from "../model/front_shown.ts";
-import { serve, setFronts } from "./reader.ts";
+import { serve, setOthers } from "./reader.ts";
 
-setFronts(readFronts);
+setOthers((files, { point }, progress) => readFronts(files, point, progress));
 serve();

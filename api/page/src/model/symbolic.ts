@@ -1,0 +1,232 @@
+/** A problem whose sizes are formulas, with its plan: read once, and laid out at any value of the symbols. */
+import { fieldsOf } from "./documents.ts";
+import { type Formula, LIMIT, readFormula } from "./formula.ts";
+import { JsonReader, ReadError, type Whole } from "./json.ts";
+import { nameAt, nameCount, NameIndex } from "./names.ts";
+import { readPlan, type RawPlan } from "./plan.ts";
+import { type RawPair, type RawPool, type RawProblem, readProblem, strings } from "./problem.ts";
+import { fixedAt, type Placer, stackedBy } from "./stack.ts";
+import { type Frame, most, type Ordered, pairKey, unitsOf } from "./units.ts";
+import { readSymbol, type Symbol0 } from "./symbol.ts";
+
+export interface Symbolic {
+  problem: RawProblem;
+  plan: RawPlan;
+  symbols: Symbol0[];
+  /** Values that matter: of each symbol one, in the order of the symbols. */
+  points: bigint[][];
+  /** What the plan says of points: their values, the peak, and the least. */
+  said: { at: bigint[]; peak: Whole; least: Whole }[];
+  formulas: Map<number, Formula>;
+  /** Sizes that are numbers; 0 where a formula is. */
+  sizes: bigint[];
+  placers: Placer[];
+  shapes: string;
+  bound: number | null;
+  worst: number | null;
+  name: string;
+  /** What the judge said when `memstow view` made the page: nothing is wrong, what is, or null: nobody asked it. */
+  judged: string | null;
+  /** Where to begin. */
+  first: bigint[] | null;
+}
+
+type At = Map<string, bigint>;
+
+/** Of the data that `memstow view` has put into its page; null: it is something else. */
+export function readSymbolic(bytes: Uint8Array): Symbolic | null {
+  if (!fieldsOf(bytes).has("symbolic")) return null;
+  const json = new JsonReader(bytes);
+  let name = "";
+  let judged: string | null = null;
+  let first: At | null = null;
+  let problem: Problem | null = null;
+  let plan: Plan | null = null;
+  json.object((field) => {
+    if (json.isNull()) return;
+    if (field === "name") name = json.string();
+    else if (field === "judged") judged = json.string();
+    else if (field === "at") first = readAt(json);
+    else if (field === "symbolic") problem = problemFrom(json);
+    else if (field === "formed") plan = planFrom(json);
+    else json.skip();
+  });
+  json.end();
+  if (problem === null || plan === null) throw new ReadError("the page holds no problem with its plan");
+  return joined(problem, plan, name, judged, first);
+}
+
+interface Problem {
+  raw: RawProblem;
+  symbols: Symbol0[];
+  points: At[];
+  formulas: Map<number, string>;
+}
+
+interface RawPlacement {
+  buffer: string;
+  pool: string;
+  above: string[];
+  shares: string | null;
+}
+
+interface Plan {
+  raw: RawPlan;
+  shapes: string;
+  orders: RawPlacement[][];
+  points: { at: At; peak: Whole; least: Whole }[];
+  bound: number | null;
+  worst: number | null;
+}
+
+function problemFrom(json: JsonReader): Problem {
+  const found: Omit<Problem, "raw"> = { symbols: [], points: [], formulas: new Map() };
+  const raw = readProblem(json, found.formulas, (field) => {
+    if (field === "symbols") json.list(() => found.symbols.push(readSymbol(json)));
+    else if (field === "points") json.list(() => found.points.push(readPoint(json).at));
+    else return false;
+    return true;
+  });
+  return { ...found, raw };
+}
+
+function planFrom(json: JsonReader): Plan {
+  const found: Omit<Plan, "raw"> = { shapes: "", orders: [], points: [], bound: null, worst: null };
+  const raw = readPlan(json, (field) => {
+    if (field === "shapes") found.shapes = json.string();
+    else if (field === "points") json.list(() => found.points.push(readPoint(json)));
+    else if (field === "bound" || field === "worst") found[field] = json.number();
+    else if (field === "orders") json.list(() => found.orders.push(readOrder(json)));
+    else return false;
+    return true;
+  });
+  return { ...found, raw };
+}
+
+function readPoint(json: JsonReader): Plan["points"][number] {
+  const point: Plan["points"][number] = { at: new Map(), peak: 0, least: 0 };
+  json.object((field) => {
+    if (field === "at") point.at = readAt(json);
+    else if (field === "peak" || field === "least") point[field] = json.whole();
+    else json.skip();
+  });
+  return point;
+}
+
+function readAt(json: JsonReader): At {
+  const at: At = new Map();
+  json.object((name) => at.set(name, BigInt(json.whole())));
+  return at;
+}
+
+function readOrder(json: JsonReader): RawPlacement[] {
+  const placements: RawPlacement[] = [];
+  json.object((field) => {
+    if (field === "placements") json.list(() => placements.push(readPlacement(json)));
+    else json.skip();
+  });
+  return placements;
+}
+
+function readPlacement(json: JsonReader): RawPlacement {
+  const found: RawPlacement = { buffer: "", pool: "", above: [], shares: null };
+  json.object((field) => {
+    if (json.isNull()) return;
+    if (field === "buffer" || field === "pool" || field === "shares") found[field] = json.string();
+    else if (field === "above") found.above = strings(json);
+    else json.skip();
+  });
+  return found;
+}
+
+function joined(problem: Problem, plan: Plan, name: string, judged: string | null, first: At | null): Symbolic {
+  const { raw, symbols } = problem;
+  const names = new Set(symbols.map((symbol) => symbol.id));
+  const index = new NameIndex(raw.names);
+  const frame = frameOf(raw, index);
+  const row = (at: At): bigint[] => symbols.map((symbol) => {
+    const value = at.get(symbol.id);
+    if (value === undefined) throw new ReadError(`${JSON.stringify(symbol.id)} has no value at a point`);
+    return value;
+  });
+  return {
+    problem: raw, plan: plan.raw, symbols, name, judged,
+    points: problem.points.length > 0 ? problem.points.map(row) : combinations(symbols),
+    said: plan.points.map((point) => ({ ...point, at: row(point.at) })),
+    formulas: new Map([...problem.formulas].map(([buffer, text]) => [buffer, readFormula(text, names)])),
+    sizes: raw.sizes.bigints(),
+    placers: placersOf(frame, plan, raw, index),
+    shapes: plan.shapes, bound: plan.bound, worst: plan.worst,
+    first: first === null ? null : row(first),
+  };
+}
+
+/** All of the symbols' values with each other, where no points are given. */
+function combinations(symbols: Symbol0[]): bigint[][] {
+  return symbols.reduce<bigint[][]>((rows, symbol) => rows.flatMap((row) => symbol.values.map((value) => [...row, value])), [[]]);
+}
+
+function placersOf(frame: Frame, plan: Plan, problem: RawProblem, index: NameIndex): Placer[] {
+  if (plan.raw.status === "infeasible" || plan.raw.status === "unknown") return [];
+  const poolAt = new Map(problem.pools.map((pool, place) => [pool.id, place]));
+  const known = (name: string): number => {
+    const buffer = index.find(name);
+    if (buffer < 0) throw new ReadError(`the plan names ${JSON.stringify(name)}, which is no buffer of the problem`);
+    return buffer;
+  };
+  if (plan.shapes === "fixed") {
+    const { raw } = plan;
+    const offsets = new Array<bigint>(frame.names.length).fill(-1n);
+    const pools = new Array<number>(frame.names.length).fill(0);
+    raw.offsets.bigints().forEach((offset, place) => {
+      const buffer = known(nameAt(raw.names, place));
+      offsets[buffer] = offset;
+      pools[buffer] = poolAt.get(raw.poolNames[raw.pools[place] as number] ?? "") ?? -1;
+    });
+    const missing = offsets.findIndex((offset, buffer) => offset < 0n || (pools[buffer] as number) < 0);
+    if (missing >= 0) throw new ReadError(`${JSON.stringify(frame.names[missing])} has no place`);
+    return [fixedAt(frame, offsets, pools)];
+  }
+  return plan.orders.map((order) => {
+    const placed: Ordered[] = frame.names.map(() => ({ pool: -1, above: [], shares: -1 }));
+    for (const one of order) {
+      placed[known(one.buffer)] = { pool: poolAt.get(one.pool) ?? -1, above: one.above.map(known), shares: one.shares === null ? -1 : known(one.shares) };
+    }
+    return stackedBy(frame, unitsOf(frame, placed));
+  });
+}
+
+function frameOf(raw: RawProblem, index: NameIndex): Frame {
+  const count = nameCount(raw.names);
+  const pair = (one: RawPair): { first: number; second: number; value: bigint } => {
+    const [first, second] = [index.find(one.first), index.find(one.second)];
+    if (first < 0 || second < 0) throw new ReadError(`a constraint names ${JSON.stringify(first < 0 ? one.first : one.second)}, which is no buffer`);
+    return { first, second, value: BigInt(one.value) };
+  };
+  const pin = (buffer: number): bigint | null => {
+    const offset = raw.pins.get(buffer)?.offset ?? null;
+    return offset === null ? null : BigInt(offset);
+  };
+  const alignments = raw.alignments.length > 0 ? raw.alignments.bigints() : new Array<bigint>(count).fill(1n);
+  return {
+    names: Array.from({ length: count }, (_, buffer) => nameAt(raw.names, buffer)),
+    pools: raw.pools.map((pool) => ({ id: pool.id, base: BigInt(pool.base), alignment: BigInt(pool.alignment), ...roomOf(pool) })),
+    alignments,
+    pins: Array.from({ length: count }, (_, buffer) => pin(buffer)),
+    relative: raw.relative.map(pair),
+    inPlace: new Set(raw.inPlace.map((one) => pairKey(pair(one).first, pair(one).second))),
+  };
+}
+
+/** What an order may use: from the end of what is reserved at the bottom to the next such range, or the capacity. */
+function roomOf(pool: RawPool): { capacity: bigint; floor: bigint; end: bigint } {
+  const capacity = pool.capacity === null ? LIMIT : BigInt(pool.capacity);
+  const ranges = pool.reserved.map((range) => [BigInt(range.offset), BigInt(range.offset) + BigInt(range.size)] as const);
+  ranges.sort((one, other) => (one[0] < other[0] ? -1 : one[0] > other[0] ? 1 : 0));
+  let floor = 0n;
+  for (const [begin, end] of ranges) {
+    if (begin > floor) return { capacity, floor, end: begin < capacity ? begin : capacity };
+    floor = most(floor, end);
+  }
+  return { capacity, floor, end: capacity };
+}

@@ -1,0 +1,103 @@
+/** The chart along a symbol: what the plan needs above what is needed at the least. */
+import type { Theme } from "../draw/colours.ts";
+import { bytes, count, plain } from "../draw/format.ts";
+import type { Pen } from "../draw/pen.ts";
+import { addressTicks } from "../draw/ticks.ts";
+import { shareOf, type Symbol0, valueAt } from "../model/symbol.ts";
+import type { PointShown } from "../model/symbolic_shown.ts";
+
+const LEFT = 66, RIGHT = 16, TOP = 20, BOTTOM = 22;
+/** From this ratio of the ends on, bytes are drawn in orders of magnitude. */
+const FAR = 16;
+
+export interface Curve {
+  symbol: Symbol0;
+  place: number;
+  samples: readonly PointShown[];
+  marks: PointShown[];
+  here: bigint;
+}
+
+/** The value under a place on the screen. */
+export function valueUnder(curve: Curve, x: number, wide: number): bigint {
+  return valueAt(curve.symbol, (x - LEFT) / (wide - LEFT - RIGHT));
+}
+
+export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, theme: Theme): void {
+  pen.rect(0, 0, wide, tall, theme.paper);
+  const { samples, symbol, place } = curve;
+  const heights = samples.flatMap((one) => [one.peak, one.least].flatMap((value) => (value === null ? [] : [Number(value)])));
+  if (heights.length === 0) return;
+  const highest = Math.max(...heights, 1);
+  const lowest = Math.min(...heights.filter((value) => value > 0), highest);
+  const log = highest / lowest > FAR;
+  const [from, to] = log ? [lowest / 1.3, highest * 1.3] : [0, highest * 1.08];
+  const share = (value: number): number => (log ? Math.log(Math.max(value, from) / from) / Math.log(to / from) : value / to);
+  const x = (value: bigint): number => LEFT + (wide - LEFT - RIGHT) * shareOf(symbol, value);
+  const y = (value: bigint): number => tall - BOTTOM - (tall - TOP - BOTTOM) * share(Number(value));
+  for (const tick of log ? powers(from, to) : addressTicks(from, to, 4)) {
+    const at = tall - BOTTOM - (tall - TOP - BOTTOM) * share(tick.at);
+    pen.line([LEFT, at, wide - RIGHT, at], theme.frame, 1);
+    pen.text(LEFT - 6, at + 4, tick.text, { fill: theme.quiet, anchor: "end" });
+  }
+  const line = (of: "peak" | "least"): number[][] => parts(samples, of).map((part) => part.flatMap((one) => [x(one.at[place] as bigint), y(one[of] as bigint)]));
+  const both = parts(samples, "peak", "least");
+  for (const part of both) {
+    const above = part.flatMap((one) => [x(one.at[place] as bigint), y(one.peak as bigint)]);
+    const below = [...part].reverse().flatMap((one) => [x(one.at[place] as bigint), y(one.least as bigint)]);
+    pen.area([...above, ...below], theme.dark ? "#5a3214" : "#fbd9c2");
+  }
+  for (const part of line("least")) pen.line(part, theme.met, 1.5, [5, 3]);
+  for (const part of line("peak")) pen.line(part, theme.ink, 1.5);
+  for (const one of curve.marks) if (one.peak !== null) dot(pen, x(one.at[place] as bigint), y(one.peak), 3, theme.ink, theme.paper);
+  pen.line([x(curve.here), TOP, x(curve.here), tall - BOTTOM], theme.moment, 1);
+  pen.outline(LEFT, TOP, wide - LEFT - RIGHT, tall - TOP - BOTTOM, theme.frame, 1);
+  drawValues(pen, curve, x, wide, tall, theme);
+  pen.line([LEFT, 9, LEFT + 20, 9], theme.ink, 1.5);
+  pen.text(LEFT + 25, 13, "peak", { fill: theme.ink, bold: true });
+  pen.line([LEFT + 72, 9, LEFT + 92, 9], theme.met, 1.5, [5, 3]);
+  pen.text(LEFT + 97, 13, "least that is known", { fill: theme.met, bold: true });
+}
+
+/** Values below the axis, those that matter, as many as have room; the one that is looked at always. */
+function drawValues(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: number, tall: number, theme: Theme): void {
+  const { symbol, here } = curve;
+  const name = `${plain(symbol.id, 16)}=${count(here)}`;
+  const half = pen.measure(name, 11, true) / 2 + 3;
+  const middle = Math.min(wide - RIGHT - half, Math.max(LEFT + half, x(here)));
+  const taken: [number, number][] = [[middle - half, middle + half]];
+  pen.text(middle, tall - 7, name, { fill: theme.moment, anchor: "middle", bold: true });
+  for (const value of [symbol.min, symbol.max, ...symbol.values]) {
+    const text = count(value);
+    const long = pen.measure(text, 11, false) / 2 + 5;
+    const at = Math.min(wide - long, Math.max(LEFT + long - 5, x(value)));
+    if (taken.some(([low, high]) => at - long < high && at + long > low)) continue;
+    taken.push([at - long, at + long]);
+    pen.text(at, tall - 7, text, { fill: theme.quiet, anchor: "middle" });
+  }
+}
+
+/** Runs of samples that have these values. */
+function parts(samples: readonly PointShown[], ...of: ("peak" | "least")[]): PointShown[][] {
+  const found: PointShown[][] = [[]];
+  for (const one of samples) {
+    if (of.every((field) => one[field] !== null)) found[found.length - 1]?.push(one);
+    else found.push([]);
+  }
+  return found.filter((part) => part.length > 1);
+}
+
+function dot(pen: Pen, x: number, y: number, radius: number, fill: string, rim: string): void {
+  const circle = (size: number): number[] => Array.from({ length: 24 }, (_, at) => (at % 2 === 0 ? x + size * Math.cos((at / 24) * 2 * Math.PI) : y + size * Math.sin(((at - 1) / 24) * 2 * Math.PI)));
+  pen.area(circle(radius + 1.5), rim);
+  pen.area(circle(radius), fill);
+}
+
+function powers(from: number, to: number): { at: number; text: string }[] {
+  const found: { at: number; text: string }[] = [];
+  const every = Math.max(1, Math.ceil(Math.log2(to / from) / 5));
+  for (let power = Math.ceil(Math.log2(from)); power <= Math.log2(to); power++) {
+    if (power % every === 0) found.push({ at: 2 ** power, text: bytes(2 ** power) });
+  }
+  return found;
+}

@@ -1,0 +1,77 @@
+/** The chart on the screen: a click or a drag looks at the value there; the slider does the same for keys. */
+import { effect, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { bytes, plain } from "../draw/format.ts";
+import { CanvasPen } from "../draw/pen.ts";
+import { ratioOf } from "../model/symbolic_shown.ts";
+import * as state from "../shell/state.ts";
+import { type Curve, drawCurve, valueUnder } from "./chart.ts";
+import { along, move, samples, valuesNow } from "./current.ts";
+import { ratioText } from "./words.ts";
+
+function curveNow(): Curve | null {
+  const now = valuesNow();
+  const place = along.value;
+  const symbol = now?.symbols[place];
+  if (now === null || symbol === undefined) return null;
+  const marks = now.points.filter((point) => point.at.every((value, at) => at === place || value === now.at[at]));
+  return { symbol, place, samples: samples.value, marks, here: now.at[place] as bigint };
+}
+
+export function ChartView(): JSX.Element | null {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const under = useSignal<bigint | null>(null);
+  useEffect(() => {
+    const on = canvas.current;
+    const context = on?.getContext("2d") ?? null;
+    if (on === null || context === null) return undefined;
+    const pen = new CanvasPen(context);
+    const draw = (): void => {
+      const curve = curveNow();
+      if (curve === null) return;
+      const density = Math.min(2, devicePixelRatio || 1);
+      on.width = Math.round(on.clientWidth * density);
+      on.height = Math.round(on.clientHeight * density);
+      context.setTransform(density, 0, 0, density, 0, 0);
+      drawCurve(pen, curve, on.clientWidth, on.clientHeight, state.theme.value);
+    };
+    const size = new ResizeObserver(draw);
+    size.observe(on);
+    const stop = effect(draw);
+    return () => {
+      size.disconnect();
+      stop();
+    };
+  }, []);
+  const curve = curveNow();
+  if (curve === null) return null;
+  const at = (event: PointerEvent): bigint => valueUnder(curve, event.offsetX, (event.currentTarget as HTMLCanvasElement).clientWidth);
+  const look = (event: PointerEvent): void => {
+    under.value = at(event);
+    if (event.buttons === 1) move(curve.place, under.value);
+  };
+  return (
+    <>
+      <canvas
+        ref={canvas} class="curve-chart" role="img"
+        aria-label={`Peak and least along ${plain(curve.symbol.id, 24)}; the table of points says the same.`}
+        onPointerDown={look} onPointerMove={look} onPointerLeave={() => (under.value = null)}
+      />
+      <p class="quiet told">{told(curve, under.value)}</p>
+    </>
+  );
+}
+
+/** The sample that is nearest to the pointer, in words. */
+function told(curve: Curve, value: bigint | null): string {
+  const { samples: all, place } = curve;
+  const apart = (to: bigint): bigint => (value === null ? 0n : to > value ? to - value : value - to);
+  const [first] = all;
+  if (value === null || first === undefined) return "";
+  const one = all.reduce((best, other) => (apart(other.at[place] as bigint) < apart(best.at[place] as bigint) ? other : best), first);
+  const where = `${plain(curve.symbol.id, 24)}=${one.at[place]}`;
+  if (one.peak === null) return `${where}: it does not fit`;
+  if (one.least === null) return `${where}: ${bytes(one.peak)}`;
+  return `${where}: ${bytes(one.peak)}, ${ratioText(ratioOf(one))} of at least ${bytes(one.least)}`;
+}

@@ -1,0 +1,154 @@
+/** The value that is looked at: each change lays out the plan again, here or, where it is large, in the worker. */
+import { batch, signal } from "@preact/signals";
+import { type PointShown, pointAt, shownAt, type ValuesShown } from "../model/symbolic_shown.ts";
+import { nearest, spread } from "../model/symbol.ts";
+import { readSymbolic, type Symbolic } from "../model/symbolic.ts";
+import type { Shown } from "../model/shown.ts";
+import { lookedAt, open } from "../shell/open.ts";
+import * as state from "../shell/state.ts";
+import { inflated, reasonOf } from "../worker/reader.ts";
+
+/** Buffers of a plan that is laid out while a slider moves. */
+const MOST_HERE = 2_000;
+/** Milliseconds of work on the chart between two moments for what else happens. */
+const SLICE = 10;
+
+/** What was asked for; what is shown may be a little behind. */
+export const wanted = signal<bigint[] | null>(null);
+/** The symbol along which the chart is, by its index. */
+export const along = signal(0);
+/** Peak and least along that symbol, as far as they are counted. */
+export const samples = signal<readonly PointShown[]>([]);
+export const failure = signal("");
+
+let file: Symbolic | null = null;
+let first: bigint[] = [];
+let isBusy = false;
+let charted = "";
+
+export function valuesNow(): ValuesShown | null {
+  return state.shown.value?.symbolic ?? null;
+}
+
+/** Looks at this value. */
+export function go(at: bigint[]): void {
+  wanted.value = at;
+  if (isBusy) return;
+  isBusy = true;
+  requestAnimationFrame(() => void follow());
+}
+
+/** Looks at another value of one symbol. */
+export function move(place: number, value: bigint): void {
+  const now = valuesNow();
+  if (now === null) return;
+  const at = [...wanted.peek() ?? now.at];
+  const symbol = now.symbols[place];
+  if (symbol === undefined || at[place] === value) return;
+  at[place] = nearest(symbol, value);
+  go(at);
+}
+
+async function follow(): Promise<void> {
+  for (;;) {
+    const at = wanted.peek();
+    const now = valuesNow();
+    if (at === null || now === null) break;
+    if (file !== null) show(file, at, now.points);
+    else {
+      const content = lookedAt();
+      failure.value = content === null ? "" : await open(await content(), { update: true, at }) ?? "";
+      state.upward.value = new Map();
+    }
+    if (wanted.peek() === at) break;
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+  isBusy = false;
+  chart();
+}
+
+function show(from: Symbolic, at: bigint[], points: PointShown[]): void {
+  try {
+    const shown = shownAt(from, at, points);
+    batch(() => {
+      failure.value = "";
+      // The axis stays; addresses do not.
+      state.upward.value = new Map();
+      state.stage.value = { kind: "shown", shown, source: "file" };
+    });
+  } catch (error) {
+    failure.value = reasonOf(error);
+  }
+}
+
+/** The first time that the plan is shown: what the address says, and what is needed to lay it out again. */
+export function opened(shown: Shown): void {
+  const { symbolic } = shown;
+  if (symbolic === undefined || first.length > 0) return;
+  first = symbolic.at;
+  const given = new URLSearchParams(location.hash.slice(1)).get("value") ?? "";
+  if (/^-?\d+(_-?\d+)*$/.test(given) && given.split("_").length === first.length) {
+    go(given.split("_").map((digits, place) => nearest(symbolic.symbols[place] as ValuesShown["symbols"][number], BigInt(digits))));
+  }
+  if (symbolic.buffers <= MOST_HERE) void keep();
+  else chart();
+}
+
+async function keep(): Promise<void> {
+  const content = lookedAt();
+  const [held] = content === null ? [] : await content();
+  if (held === undefined) return;
+  file = readSymbolic(await inflated(held.bytes));
+  chart();
+}
+
+export function link(address: URLSearchParams): void {
+  const at = valuesNow()?.at;
+  if (at !== undefined && at.join("_") !== first.join("_")) address.set("value", at.join("_"));
+}
+
+export function chartAlong(place: number): void {
+  along.value = place;
+  chart();
+}
+
+/** Counts the chart anew where another symbol has moved, in slices. */
+function chart(): void {
+  const now = valuesNow();
+  if (now === null) return;
+  const place = along.peek();
+  const symbol = now.symbols[place];
+  const key = now.at.map((value, at) => (at === place ? "along" : String(value))).join();
+  if (symbol === undefined || key === charted) return;
+  charted = key;
+  const onLine = now.points.filter((point) => point.at.every((value, at) => at === place || value === now.at[at]));
+  if (file === null) {
+    // Too large to be counted while somebody waits: what is known.
+    samples.value = ordered(onLine, place);
+    if (now.buffers <= MOST_HERE) charted = "";
+    return;
+  }
+  const known = new Set(onLine.map((point) => point.at[place]));
+  const open = spread(symbol, now.buffers > 500 ? 25 : 65).filter((value) => !known.has(value));
+  const from = file;
+  const found = [...onLine];
+  const work = (): void => {
+    if (charted !== key) return;
+    const until = performance.now() + SLICE;
+    try {
+      while (open.length > 0 && performance.now() < until) {
+        found.push(pointAt(from, now.at.map((value, at) => (at === place ? open.shift() as bigint : value))));
+      }
+    } catch (error) {
+      open.length = 0;
+      failure.value = reasonOf(error);
+    }
+    if (open.length > 0) setTimeout(work);
+    else samples.value = ordered(found, place);
+  };
+  work();
+}
+
+function ordered(found: PointShown[], place: number): PointShown[] {
+  return [...found].sort((one, other) => ((one.at[place] as bigint) < (other.at[place] as bigint) ? -1 : 1));
+}

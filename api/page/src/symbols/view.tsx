@@ -1,0 +1,37 @@
+/** Above the plan: a slider for each symbol, what holds at every value, and the chart. */
+import type { JSX } from "preact";
+import { plain } from "../draw/format.ts";
+import { ChartView } from "./chartview.tsx";
+import { along, chartAlong, failure, valuesNow } from "./current.ts";
+import { Slider } from "./slider.tsx";
+import { boundText, judgedText, kindText, worstText } from "./words.ts";
+
+export function ValuesView(): JSX.Element | null {
+  const now = valuesNow();
+  if (now === null) return null;
+  const wrong = [failure.value, now.misfit === "" ? "" : `It does not fit here: ${now.misfit}`].filter((text) => text !== "");
+  const isRefused = now.judged !== null && now.judged !== "";
+  return (
+    <section class="values" aria-label="values of the symbols">
+      <div class="sliders">
+        {now.symbols.map((symbol, place) => <Slider key={symbol.id} symbol={symbol} place={place} />)}
+        <p class="quiet">
+          {[kindText(now), worstText(now), boundText(now)].filter((text) => text !== "").join(" ")}{" "}
+          <span class={isRefused ? "wrong" : ""}>{judgedText(now)}</span>
+        </p>
+        {wrong.map((text) => <p key={text} class="wrong">{plain(text, 300)}.</p>)}
+      </div>
+      <div class="curve">
+        {now.symbols.length > 1 && (
+          <div class="choices" role="group" aria-label="the chart goes along">
+            <span class="quiet">Along</span>
+            {now.symbols.map((symbol, place) => (
+              <button type="button" key={symbol.id} aria-pressed={place === along.value} onClick={() => chartAlong(place)}>{plain(symbol.id, 24)}</button>
+            ))}
+          </div>
+        )}
+        <ChartView />
+      </div>
+    </section>
+  );
+}

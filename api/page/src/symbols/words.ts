@@ -1,0 +1,54 @@
+/** A plan of formulas in words: what holds at every value, and who says so. */
+import { plain } from "../draw/format.ts";
+import { type PointShown, ratioOf, type ValuesShown, valuesText } from "../model/symbolic_shown.ts";
+
+/** Rounded up: a plan is never told to be better than it is. */
+export function ratioText(ratio: number | null): string {
+  if (ratio === null) return "–";
+  return `×${(Math.ceil(ratio * 1000 - 1e-9) / 1000).toFixed(3)}`;
+}
+
+export function kindText(now: ValuesShown): string {
+  if (now.orders === 0) return "There is no plan.";
+  if (now.shapes === "fixed") return "The same offsets at every value.";
+  if (now.orders === 1) return "One order of the buffers for every value.";
+  return `${now.orders} orders; at each value the best one counts, here number ${now.order + 1}.`;
+}
+
+/** How close the plan is to the least, over the points. */
+export function worstText(now: ValuesShown): string {
+  const worst = now.points[now.worst];
+  if (worst === undefined) return "";
+  const ratio = ratioOf(worst);
+  const known = now.points.filter((point) => ratioOf(point) !== null);
+  const which = known.length === now.points.length ? (known.length === 1 ? "the point" : `all ${known.length} points`) : `${known.length} of ${now.points.length} points`;
+  const word = known.every((point) => point.counted) ? "" : ", as the file claims of the least";
+  if (ratio === 1) return `The least possible at ${which}${word}.`;
+  return `At most ${ratioText(ratio)} of the least at ${which}${word}; the most at ${valuesText(now.symbols, worst.at)}.`;
+}
+
+/** What the file says that no plan of this kind can reach. */
+export function boundText(now: ValuesShown): string {
+  const worst = now.points[now.worst];
+  const ratio = worst === undefined ? null : ratioOf(worst);
+  if (now.bound === null || now.bound <= 1 || ratio === null || now.points.some((point) => point.fault !== "")) return "";
+  if (now.bound > ratio) return "The file claims more than can be true.";
+  const kind = now.shapes === "fixed" ? "offsets for all values" : now.shapes === "order" ? "one order" : "so many orders";
+  // Rounded down: a claim is never told to be stronger than it is.
+  const text = now.bound === ratio ? "less" : `less than ×${(Math.floor(now.bound * 1000) / 1000).toFixed(3)}`;
+  return `No ${kind} can do with ${text}, as the file claims.`.replace("No offsets", "No other offsets");
+}
+
+export function judgedText(now: ValuesShown): string {
+  if (now.orders === 0) return "";
+  if (now.judged === null) return "Checked here at each value that you look at.";
+  return now.judged === "" ? "Valid at every value, as the judge says." : `The judge says: ${plain(now.judged, 300)}.`;
+}
+
+export function standsText(point: PointShown): string {
+  if (point.fault !== "") return "wrong";
+  if (point.peak === null) return "no room";
+  if (point.least === null) return "open";
+  if (point.peak === point.least) return point.counted ? "least" : "claimed";
+  return "above";
+}

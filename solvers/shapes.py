@@ -1,0 +1,25 @@
+"""The search for orders of items whose sizes differ from point to point: the public face of the native code.
+
+An order is a sequence of items and a choice of pool for each: at every point each item is above those before
+it that are in its way.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from memstow.solvers import _native
+from memstow.solvers._native import ExactSequence, FoundSequence, PeakMeasure, Shaped, ShapesAim
+
+if TYPE_CHECKING:
+    from array import array
+
+    from memstow.solvers.instance import Instance
+
+__all__ = ["AIMS", "ExactSequence", "FoundSequence", "PeakMeasure", "Shaped", "ShapesAim", "shape"]
+
+AIMS: Final = {"worst": ShapesAim.WORST, "sum": ShapesAim.SUM, "first": ShapesAim.FIRST}
+
+
+def shape(instance: "Instance", sizes: "array[int]", points: Sequence[int]) -> Shaped | None:
+    """The items with sizes by part: one for each of the points, and the largest. None: too many conflict."""
+    return _native.shape(instance.native, sizes, len(points))

@@ -1,0 +1,280 @@
+"""A plan of formulas drawn: a slider for each symbol, and what the page finds is what `evaluate` finds."""
+
+import base64
+import gzip
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from memstow.api.cli.io.symbolic_page import symbolic_page
+from memstow.api.cli.main import main
+from memstow.planner.model.plan import Explanation, Status
+from memstow.planner.model.symbolic import (
+    Order,
+    OrderedPlacement,
+    Point,
+    PointPeak,
+    Symbol,
+    SymbolicBuffer,
+    SymbolicPlan,
+    SymbolicProblem,
+)
+from memstow.planner.shapes.layout import Layout
+from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+from memstow.planner.shapes.sweep import sweep_points
+from tests.api.page.browser import Look
+from tests.planner.shapes.stacks import stacked_plan
+
+HOSTILE: Final = "</script><img src=x onerror=alert(1)>"
+SHOWN: Final = "document.querySelector('.values') && document.querySelector('canvas[data-pool]')"
+PROBLEM: Final = SymbolicProblem(
+    name="attention",
+    symbols=[
+        Symbol(id="s", min=16, max=1024, step=16, values=[16, 128, 1024]),
+        Symbol(id="b", min=1, max=8, values=[1, 8]),
+    ],
+    buffers=[
+        SymbolicBuffer(id="x", size="4*b*s*256", lifetime=(0, 4), alignment=64),
+        SymbolicBuffer(id="scores", size="16*b*s*s", lifetime=(1, 3), alignment=64),
+        SymbolicBuffer(id=HOSTILE, size="align(ceil_div(s*s, 8), 64)", lifetime=(0, 3)),
+        SymbolicBuffer(id="table", size=4096, lifetime="always"),
+        SymbolicBuffer(id="y", size="4*b*s*256", lifetime=(3, 6), alignment=64),
+        SymbolicBuffer(id="z", size="b*s*s*2", lifetime=(4, 7), alignment=64),
+    ],
+)
+
+
+def planned(problem: SymbolicProblem, orders: int = 1) -> SymbolicPlan:
+    """A plan of random orders, with what it needs at the points."""
+    plan = stacked_plan(problem, Random(3), orders)
+    assert plan is not None
+    found = sweep_points(Layout(problem, plan)).points
+    points = [PointPeak(at=it.at, peak=it.peak or 0, least=it.least) for it in found]
+    return replace(plan, points=tuple(points), worst=max(it.ratio or 1.0 for it in found))
+
+
+@pytest.fixture(scope="module")
+def page() -> bytes:
+    """The page of a plan of one order."""
+    return symbolic_page(PROBLEM, planned(PROBLEM), "attention.json", {})
+
+
+def peak_of(look: Look) -> str:
+    """The peak that is shown, in bytes."""
+    script = (
+        "[...document.querySelectorAll('.facts div')]"
+        ".find((it) => it.firstChild.textContent === 'peak, bytes')?.lastChild.textContent"
+    )
+    found: str = look.page.evaluate(script)
+    return found
+
+
+def at(look: Look, *values: int) -> Look:
+    """Wait until these values are shown."""
+    text = ", ".join(f"{name}={value}" for name, value in zip(("s", "b"), values, strict=False))
+    return look.wait(f"document.querySelector('.title')?.textContent.endsWith(' at {text}')")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("state", ["wide", "middle", "narrow", "pieces", "none"])
+def test_every_state_is_accessible_and_silent(
+    running: Any, page: bytes, tmp_path: Path, state: str, dark: bool
+) -> None:
+    look = Look(running, dark=dark, wide={"middle": 820, "narrow": 390}.get(state, 1440))
+    if state == "pieces":
+        page = symbolic_page(PROBLEM, planned(PROBLEM, 3), "", {})
+    elif state == "none":
+        explanation = Explanation(code="over_capacity", message="it is too large")
+        nothing = SymbolicPlan(status=Status.INFEASIBLE, shapes="order", explanation=explanation)
+        page = symbolic_page(PROBLEM, nothing, "", {})
+    look.show(page, tmp_path).wait("document.querySelector('.values')")
+    assert look.violations() == []
+    wide = look.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0
+    look.close()
+
+
+@pytest.mark.parametrize("orders", [1, 3])
+def test_the_peak_is_that_of_evaluate(look: Look, tmp_path: Path, orders: int) -> None:
+    plan = planned(PROBLEM, orders)
+    layout = Layout(PROBLEM, plan)
+    look.show(symbolic_page(PROBLEM, plan, "", {}), tmp_path).wait(SHOWN)
+    for s, b in ((16, 1), (512, 3), (1024, 8), (48, 7)):
+        for place, value in enumerate((s, b)):
+            look.page.fill(f"#value{place}", str(value))
+            look.page.press(f"#value{place}", "Enter")
+        at(look, s, b)
+        assert peak_of(look) == f"{layout.at(s=s, b=b).objective:,}"
+        assert look.verdict.startswith(("0 B", "1", "2", "3", "4", "5", "6", "7", "8", "9"))
+        assert "no valid plan" not in look.verdict
+
+
+def test_keys_move_the_slider(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path).wait(SHOWN)
+    at(look, 16, 1)
+    look.page.focus(".slider input[type=range]")
+    look.page.keyboard.press("ArrowRight")
+    at(look, 32, 1).wait("location.hash === '#value=32_1'")
+    look.page.keyboard.press("PageUp")
+    at(look, 128, 1)
+    look.page.keyboard.press("End")
+    at(look, 1024, 1)
+    look.page.keyboard.press("PageDown")
+    look.page.keyboard.press("ArrowLeft")
+    at(look, 112, 1)
+    look.page.keyboard.press("Home")
+    at(look, 16, 1).wait("location.hash === ''")
+    look.page.keyboard.press("n")
+    at(look, 16, 8)
+    look.page.keyboard.press("N")
+    at(look, 16, 1)
+    look.page.keyboard.press("N")
+    at(look, 1024, 8)
+    assert look.page.evaluate("document.querySelector('tr.chosen button').textContent") == "1024, 8"
+
+
+def test_what_is_written_becomes_the_nearest_value(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path).wait(SHOWN)
+    for text, value in (("100", 96), ("1e9", 96), ("9999999", 1024), ("-5", 16)):
+        look.page.fill("#value0", text)
+        look.page.press("#value0", "Enter")
+        at(look, value, 1)
+        assert look.page.input_value("#value0") == str(value)
+
+
+def test_a_click_on_the_chart_looks_there(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path).wait(SHOWN)
+    box = look.page.evaluate("document.querySelector('.curve-chart').getBoundingClientRect().toJSON()")
+    look.page.mouse.move(box["x"] + box["width"] - 40, box["y"] + 60)
+    look.wait("document.querySelector('.told').textContent.startsWith('s=')")
+    look.page.mouse.down()
+    look.page.mouse.up()
+    look.wait("Number(document.querySelector('#value0').value) > 500")
+    look.page.click(".curve .choices button:nth-of-type(2)")
+    look.wait("document.querySelector('.curve-chart').getAttribute('aria-label').includes('along b')")
+
+
+def test_the_address_and_the_option_say_where_to_begin(look: Look, page: bytes, tmp_path: Path) -> None:
+    at(look.show(page, tmp_path, "#value=512_4").wait(SHOWN), 512, 4)
+    at(look.show(symbolic_page(PROBLEM, planned(PROBLEM), "", {"s": 64, "b": 2}), tmp_path), 64, 2)
+
+
+def test_what_is_looked_at_stays(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path, "#buffer=scores&colour=size").wait(SHOWN)
+    look.wait("document.querySelector('.side h2')?.textContent.includes('scores')")
+    look.page.click(".points tbody tr:nth-of-type(4) button")
+    at(look, 128, 8)
+    assert "scores" in look.text(".side h2")
+    assert "2.00 MiB" in look.text(".side") or "2 MiB" in look.text(".side")
+
+
+def test_hostile_names_are_text(look: Look, tmp_path: Path) -> None:
+    problem = replace(PROBLEM, name=HOSTILE)
+    page = symbolic_page(problem, planned(problem), HOSTILE, {})
+    assert b"<img" not in page
+    look.show(page, tmp_path).wait(SHOWN)
+    assert look.page.evaluate("document.querySelectorAll('img').length") == 0
+    assert HOSTILE in look.text(".title")
+
+
+def test_what_the_file_says_wrongly_is_told(look: Look, tmp_path: Path) -> None:
+    plan = planned(PROBLEM)
+    first, *rest = plan.points
+    forged = replace(plan, points=(replace(first, peak=first.peak - 1), *rest))
+    look.show(symbolic_page(PROBLEM, forged, "", {}), tmp_path).wait(SHOWN)
+    assert "The judge says: the peak at" in look.text(".values")
+    assert f"the file says that {first.peak - 1} bytes are needed" in look.text(".side")
+    assert look.page.evaluate("document.querySelector('.points tbody td.wrong').textContent") == "wrong"
+
+
+def test_an_order_that_lets_buffers_overlap_is_no_valid_plan(look: Look, tmp_path: Path) -> None:
+    plan = planned(PROBLEM)
+    order = plan.orders[0]
+    bare = replace(order, placements=tuple(replace(it, above=()) for it in order.placements))
+    look.show(symbolic_page(PROBLEM, replace(plan, orders=(bare,), points=()), "", {}), tmp_path).wait(SHOWN)
+    assert look.verdict.startswith("This is no valid plan.")
+    assert "The judge says" in look.text(".values")
+
+
+def test_a_value_at_which_it_does_not_fit_is_told(look: Look, tmp_path: Path) -> None:
+    pools = tuple(replace(it, capacity=1 << 20) for it in PROBLEM.pools)
+    problem = replace(PROBLEM, pools=pools)
+    plan = stacked_plan(problem, Random(3))
+    assert plan is not None
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
+    look.page.click(".points tbody tr:last-of-type button")
+    look.wait("document.querySelector('.values p.wrong')")
+    assert "It does not fit here: pool memory ends at 1048576" in look.text(".values p.wrong")
+    look.page.click(".points tbody tr:first-of-type button")
+    look.wait("!document.querySelector('.values p.wrong')")
+
+
+def test_large_plans_are_laid_out_in_the_worker(look: Look, tmp_path: Path) -> None:
+    many = [
+        SymbolicBuffer(id=f"b{number}", size=f"s*{number % 7 + 1}", lifetime=(number, number + 2))
+        for number in range(3_200)
+    ]
+    problem = SymbolicProblem(symbols=[Symbol(id="s", min=1, max=64)], buffers=many)
+    plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[_chain(problem)])
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
+    look.page.focus(".slider input[type=range]")
+    look.page.keyboard.press("End")
+    at(look, 64)
+    assert peak_of(look) == f"{Layout(problem, plan).at(s=64).objective:,}"
+    assert "no valid plan" not in look.verdict
+
+
+def test_view_takes_the_files_in_any_order(tmp_path: Path) -> None:
+    problem, plan, out = tmp_path / "problem.json", tmp_path / "plan.json", tmp_path / "out.html"
+    problem.write_bytes(write_symbolic(PROBLEM))
+    plan.write_bytes(write_symbolic_plan(planned(PROBLEM)))
+    pages = set()
+    for files in ([problem, plan], [plan, problem], [plan, "--problem", problem]):
+        assert main(["view", *map(str, files), "--output", str(out)]) == 0
+        pages.add(out.read_bytes())
+    assert len(pages) == 1
+    held = re.search(r'id="held">([\w+/=]*)<', pages.pop().decode())
+    assert held is not None
+    data = json.loads(gzip.decompress(base64.b64decode(held.group(1))))
+    assert data["symbolic"]["symbols"][0]["id"] == "s"
+    assert data["judged"] == ""
+
+
+def test_what_view_cannot_show_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    problem, plan, ordinary = tmp_path / "problem.json", tmp_path / "plan.json", tmp_path / "ordinary.json"
+    problem.write_bytes(write_symbolic(PROBLEM))
+    plan.write_bytes(write_symbolic_plan(planned(PROBLEM)))
+    ordinary.write_text('{"status": "feasible", "placements": []}')
+    out = ["--output", str(tmp_path / "out.html")]
+    for arguments, said in (
+        ([problem], "give its plan as well"),
+        ([problem, ordinary], "of a plan for one value say which: --at SYMBOL=N"),
+        ([problem, plan, "--capacity", "64"], "--capacity: it is not for plans of formulas"),
+        ([problem, plan, "--at", "s=17"], "17 is no value of 's'"),
+        ([problem, plan, "--at", "s=32"], "'b' has no value"),
+    ):
+        assert main(["view", *map(str, arguments), *out]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_points_that_are_given_come_first(look: Look, tmp_path: Path) -> None:
+    problem = replace(PROBLEM, points=(Point(at={"s": 256, "b": 2}), Point(at={"s": 16, "b": 1})))
+    at(look.show(symbolic_page(problem, planned(problem), "", {}), tmp_path), 256, 2)
+
+
+def _chain(problem: SymbolicProblem) -> Order:
+    """Those with odd numbers are above the two that they meet."""
+    names = [it.id for it in problem.buffers]
+    return Order(
+        placements=[
+            OrderedPlacement(
+                buffer=name, pool="memory", above=names[number - 1 : number + 2 : 2] if number % 2 else ()
+            )
+            for number, name in enumerate(names)
+        ]
+    )

@@ -1,0 +1,220 @@
+"""The page lays out a plan of formulas as `planner.shapes.layout` does, and counts nothing that is not so."""
+
+import json
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Status
+from memstow.planner.model.symbolic import (
+    Order,
+    OrderedPlacement,
+    Point,
+    PointPeak,
+    Symbol,
+    SymbolicBuffer,
+    SymbolicPlan,
+    SymbolicProblem,
+)
+from memstow.planner.shapes.formula.errors import FormulaError, FormulaValueError
+from memstow.planner.shapes.formula.evaluate import evaluate
+from memstow.planner.shapes.formula.parse import parse_formula
+from memstow.planner.shapes.layout import Layout
+from memstow.planner.shapes.plan_at import plan_of_layout
+from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+from tests.api.page import modules
+from tests.planner.shapes.stacks import fixed_plan, random_formula, random_problem, stacked_plan
+
+LAY_OUT: Final = """
+import { readSymbolic } from "./model/symbolic.ts";
+import { pointAt, shownAt } from "./model/symbolic_shown.ts";
+const text = (values) => Array.from(values, String);
+export default (cases) => cases.map(({ held, rows }) => {
+  const file = readSymbolic(new TextEncoder().encode(held));
+  return rows.map((row) => {
+    const at = row.map(BigInt);
+    const { scene, pools, validity, terms, symbolic } = shownAt(file, at, []);
+    const { peak, least } = pointAt(file, at);
+    return {
+      sizes: text(scene.sizes), offsets: text(scene.offsets), pools: [...scene.pool],
+      peaks: pools.map((pool) => String(pool.peak)), faults: validity.faults, misfit: symbolic.misfit,
+      order: symbolic.order, peak: String(peak), least: least === null ? null : String(least),
+      bound: terms.length === 0 ? null : [String(terms[0].value), terms[0].checked],
+    };
+  });
+});
+"""
+COUNT: Final = """
+import { readFormula } from "./model/formula.ts";
+export default ({ formulas, rows }) => formulas.map((text) => rows.map((row) => {
+  try {
+    const at = new Map(Object.entries(row).map(([name, value]) => [name, BigInt(value)]));
+    return String(readFormula(text, new Set(Object.keys(row)))(at));
+  } catch (error) {
+    return "refused";
+  }
+}));
+"""
+
+
+def held(problem: SymbolicProblem, plan: SymbolicPlan) -> str:
+    """What `memstow view` puts into the page."""
+    parts = {"symbolic": json.loads(write_symbolic(problem)), "formed": json.loads(write_symbolic_plan(plan))}
+    return json.dumps({"name": "a", **parts})
+
+
+def lay_out(problem: SymbolicProblem, plan: SymbolicPlan, rows: list[list[int]]) -> list[dict[str, Any]]:
+    """What the page finds at each of these values."""
+    found: list[list[dict[str, Any]]] = modules.run(
+        LAY_OUT, [{"held": held(problem, plan), "rows": [[str(it) for it in row] for row in rows]}]
+    )
+    return found[0]
+
+
+def test_every_value_is_laid_out_as_python_does() -> None:
+    rng = Random(18)
+    cases, expected = [], []
+    for number in range(150):
+        problem = random_problem(rng)
+        plan = fixed_plan(problem) if number % 10 == 0 else stacked_plan(problem, rng, rng.choice((1, 1, 3)))
+        if plan is None or (
+            number % 10 == 0 and (problem.relative or any(it.offset for it in problem.buffers))
+        ):
+            continue
+        try:
+            layout = Layout(problem, plan)
+        except InputError:
+            continue
+        rows = [[rng.randint(1, 40), rng.randrange(0, 7, 2)] for _ in range(6)]
+        cases.append({"held": held(problem, plan), "rows": [[str(it) for it in row] for row in rows]})
+        expected.append([(layout, dict(zip(("s", "b"), row, strict=True))) for row in rows])
+    assert len(cases) > 100
+    for found, wanted in zip(modules.run(LAY_OUT, cases), expected, strict=True):
+        for one, (layout, at) in zip(found, wanted, strict=True):
+            _compare(one, layout, at)
+
+
+def _compare(one: dict[str, Any], layout: Layout, at: dict[str, int]) -> None:
+    try:
+        laid = layout.lay_out(at)
+    except InputError:
+        assert one["misfit"]
+        return
+    assert one["misfit"] == ""
+    assert one["sizes"] == [str(it) for it in laid.sizes]
+    assert one["pools"] == list(laid.pools)
+    assert one["peaks"] == [str(it) for it in laid.peaks]
+    assert one["peak"] == str(laid.objective)
+    assert one["order"] == laid.order
+    places = zip(one["offsets"], laid.offsets, laid.sizes, strict=True)
+    assert all(found == str(offset) for found, offset, size in places if size)
+    if one["faults"]:
+        with pytest.raises(InputError):
+            plan_of_layout(layout, at)
+        return
+    ordinary = plan_of_layout(layout, at)[1]
+    assert int(one["peak"]) == ordinary.objective[0].value
+    # Live bytes that the page has counted are never more than the bound, which may know more.
+    assert one["bound"] is None or int(one["bound"][0]) <= ordinary.objective[0].bound
+    assert one["least"] is None or int(one["least"]) <= ordinary.objective[0].bound
+
+
+def _counted(text: str, row: dict[str, int]) -> str:
+    try:
+        return str(evaluate(parse_formula(text, row), row))
+    except (FormulaError, FormulaValueError):
+        return "refused"
+
+
+def test_formulas_mean_what_they_mean_to_the_planner() -> None:
+    rng = Random(5)
+    formulas = [
+        *(random_formula(rng) for _ in range(200)),
+        *(_formula(rng, 4) for _ in range(300)),
+        "4611686018427387904",
+        "4611686018427387905",
+        "s*4611686018427387904*0",
+        "-4611686018427387904 - s + 1",
+        "align(-7, 4)",
+        "-7 // 2",
+        "-7 % 4",
+        "--s",
+        "min(s)",
+        *("s s", "s +", "s / 2", "2.5", "constructor", "min", "min()", ")", "-", "", "1e3"),
+        "toString(1)",
+        "align(1)",
+        "ceil_div(s, 2, 3)",
+        " \t s \n",
+        "(" * 64 + "s" + ")" * 64,
+        "(" * 65 + "s" + ")" * 65,
+        "+".join("s" * 900),
+        "+".join("s" * 1100),
+        "s\u00a0+1",
+        "s // (b - b)",
+        "\u0661",
+    ]
+    rows = [{"s": rng.randint(1, 40), "b": rng.choice((0, 2, 6))} for _ in range(5)]
+    sent = [{name: str(value) for name, value in row.items()} for row in rows]
+    found = modules.run(COUNT, {"formulas": formulas, "rows": sent})
+    for text, one in zip(formulas, found, strict=True):
+        assert one == [_counted(text, row) for row in rows], text
+
+
+def _formula(rng: Random, depth: int) -> str:
+    if not depth or rng.random() < 0.2:
+        return rng.choice(("s", "b", str(rng.randint(0, 9)), "1073741824"))
+    one, other = _formula(rng, depth - 1), _formula(rng, depth - 1)
+    kind = rng.randrange(9)
+    if kind < 5:
+        return f"{one} {('+', '-', '*', '//', '%')[kind]} {other}"
+    if kind == 5:
+        return f"-({one})"
+    if kind == 6:
+        return f"({one})"
+    name = rng.choice(("align", "ceil_div", "min", "max"))
+    return f"{name}({one}, {other})"
+
+
+def test_sizes_up_to_the_limit_are_exact() -> None:
+    problem = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=2**60)],
+        buffers=[
+            SymbolicBuffer(id="a", size="s", lifetime=(0, 2)),
+            SymbolicBuffer(id="b", size="2*s + 1", lifetime=(1, 3)),
+        ],
+    )
+    order = Order(
+        placements=[
+            OrderedPlacement(buffer="a", pool="memory"),
+            OrderedPlacement(buffer="b", pool="memory", above=["a"]),
+        ]
+    )
+    plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order])
+    (one,) = lay_out(problem, plan, [[2**60 - 1]])
+    assert one["offsets"] == ["0", str(2**60 - 1)]
+    assert one["peak"] == one["least"] == one["peaks"][0] == str(3 * 2**60 - 2)
+    assert one["faults"] == []
+
+
+def test_what_the_file_says_of_the_least_is_a_claim() -> None:
+    problem = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=8)],
+        points=[Point(at={"s": 4})],
+        buffers=[
+            SymbolicBuffer(id="a", size="s", lifetime=(0, 1)),
+            SymbolicBuffer(id="b", size="s", lifetime=(1, 2)),
+        ],
+    )
+    order = Order(
+        placements=[
+            OrderedPlacement(buffer="a", pool="memory"),
+            OrderedPlacement(buffer="b", pool="memory", above=["a"]),
+        ]
+    )
+    said = [PointPeak(at={"s": 4}, peak=8, least=7)]
+    plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order], points=said)
+    claimed, counted = lay_out(problem, plan, [[4], [5]])
+    assert claimed["bound"] == ["7", False]
+    assert counted["bound"] == ["5", True]

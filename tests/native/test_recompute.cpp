@@ -1,0 +1,216 @@
+#include <chrono>
+#include <thread>
+
+#include "check.hpp"
+#include "recompute/moment.hpp"
+#include "recompute_programs.hpp"
+#include "recompute_referee.hpp"
+
+using namespace recompute_programs;
+
+namespace {
+
+constexpr int kPrograms = 800;
+
+Program random_program(std::uint64_t seed) { return Maker(seed).make(static_cast<Index>(1 + seed % 5), 6); }
+
+std::vector<double> plain(const Program& program) { return std::vector<double>(program.items.size(), 1.0); }
+
+// What an operator takes in its first run, whatever else is held.
+Bytes own_bytes(const Program& program, Index at) {
+    const Operator& op = program.operators[at];
+    Bytes bytes = op.extra + op.fixed;
+    for (const Index input : op.inputs) {
+        Bytes saved = 0;
+        for (const InPlace& pair : op.pairs) {
+            if (pair.input == input) saved = std::max(saved, saves(program, pair));
+        }
+        bytes += program.items[input].size - saved;
+    }
+    for (const Index output : op.outputs) bytes += program.items[output].size;
+    return bytes;
+}
+
+// The flags of the operators on one side of another, without some of them.
+std::vector<bool> side(const Program& program, Index at, bool before, Random& random, bool all) {
+    std::vector<bool> flags;
+    for (Index op = 0; op < count_of(program.operators); ++op) {
+        flags.push_back((before ? op < at : op > at) && (all || random.below(4) != 0));
+    }
+    return flags;
+}
+
+bool is_measured(const Program& program, const Rehearsed& found) {
+    const auto measured = Replay(program, found).measured();
+    return measured && measured->peak <= found.peak && measured->cost == found.cost;
+}
+
+// Each operator reads what the one before it makes and the first item, and all are kept.
+Program long_program(Index count, Bytes size, std::int64_t cost) {
+    Program program;
+    for (Index op = 0; op < count; ++op) {
+        program.items.push_back({size, op, op + 1 == count, false, {}});
+        program.operators.push_back({0, 0, 0, cost, false, {}, {op}, {}});
+        for (Index item = std::max(op - 1, 0); item >= 0 && op > 0; item = item > 0 ? item / 2 : -1) {
+            program.operators[op].inputs.push_back(item);
+            program.items[item].readers.push_back(op);
+        }
+    }
+    return program;
+}
+
+}  // namespace
+
+TEST(a_cut_is_a_bound_of_every_schedule) {
+    int tight = 0;
+    for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+        const Program program = random_program(seed);
+        Random random(seed);
+        const std::vector<Measured> front = AllSchedules(program).front();
+        CHECK(!front.empty() && front.front().cost == 0);
+        for (Index op = 0; op < count_of(program.operators); ++op) {
+            for (int k = 0; k < 6; ++k) {
+                const Around around{side(program, op, true, random, k < 4),
+                                    side(program, op, false, random, k < 4)};
+                const Prices prices{static_cast<std::int64_t>(random.below(5)),
+                                    static_cast<std::int64_t>(random.below(6))};
+                const Budget budget;
+                const Moment found = cheapest(program, op, around, prices, budget);
+                const Bytes line = found.price + prices.byte * own_bytes(program, op);
+                CHECK(found.price == prices.byte * found.held + prices.cost * found.cost);
+                for (const Measured& it : front) {
+                    CHECK(prices.byte * it.peak + prices.cost * it.cost >= line);
+                    tight += prices.byte > 0 && prices.byte * it.peak + prices.cost * it.cost == line;
+                }
+                Budget over(0, -1);
+                CHECK(cheapest(program, op, around, prices, over).price <= found.price);
+            }
+        }
+    }
+    CHECK(tight > 1000);
+}
+
+TEST(a_rehearsal_is_a_schedule_and_none_is_better_than_the_best) {
+    int within = 0, best = 0;
+    for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+        const Program program = random_program(seed);
+        const AllSchedules all(program);
+        const std::vector<Measured> front = all.front();
+        Random random(seed);
+        for (int k = 0; k < 6; ++k) {
+            const Bytes limit = front[random.below(front.size())].peak + static_cast<Bytes>(random.below(4));
+            std::vector<double> weights = plain(program);
+            for (double& weight : weights) weight = k < 3 ? 1 : 0.1 + 5 * random.unit();
+            const Taste taste{random.unit(), random.unit()};
+            const Budget budget;
+            Rehearsed found = rehearse(program, limit, weights, taste, budget);
+            CHECK(is_measured(program, found));
+            const Rehearsed before = found;
+            polish(program, found, limit, budget);
+            CHECK(is_measured(program, found));
+            CHECK(found.cost <= before.cost && found.peak <= std::max(limit, before.peak));
+            const auto least = all.cheapest(found.peak);
+            CHECK(least && least->cost <= found.cost);
+            within += found.peak <= limit && found.cost > 0;
+            best += found.peak <= limit && found.cost > 0 && least->cost == found.cost;
+        }
+    }
+    CHECK(within > 100 && best > within / 2);
+}
+
+TEST(with_room_for_all_nothing_runs_again) {
+    for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+        const Program program = random_program(seed);
+        const Budget budget;
+        const Rehearsed found = rehearse(program, 1'000'000, plain(program), {}, budget);
+        CHECK(found.cost == 0 && found.runs.size() == program.operators.size() && found.copies.empty());
+    }
+}
+
+TEST(what_is_settled_is_what_is_left_of_any_schedule) {
+    int left_out = 0;
+    for (std::uint64_t seed = 0; seed < kPrograms * 3; ++seed) {
+        const Program program = random_program(seed);
+        Random random(seed);
+        Rehearsed drawn;
+        for (Index op = 0; op < count_of(program.operators); ++op) {
+            drawn.runs.push_back(op);
+            while (random.below(2) == 0) {
+                const auto again = static_cast<Index>(random.below(static_cast<std::size_t>(op) + 1));
+                if (!program.operators[again].once) drawn.runs.push_back(again);
+            }
+        }
+        for (std::size_t k = random.below(3); k > 0 && drawn.runs.size() > 1; --k) {
+            const auto item = static_cast<Index>(random.below(program.items.size()));
+            const auto out = static_cast<Index>(random.below(drawn.runs.size() - 1));
+            const auto most = drawn.runs.size() - static_cast<std::size_t>(out) - 1;
+            const auto back = static_cast<Index>(out + 1 + static_cast<Index>(random.below(most)));
+            drawn.copies.push_back({item, out, back});
+            if (!Replay(program, drawn).measured()) drawn.copies.pop_back();
+        }
+        const auto before = Replay(program, drawn).measured();
+        CHECK(before.has_value());
+        Rehearsed settled = drawn;
+        settle(program, settled);
+        CHECK(is_measured(program, settled));
+        CHECK(settled.cost <= before->cost);
+        left_out += settled.runs.size() < drawn.runs.size();
+        const bool one_pair = std::all_of(program.operators.begin(), program.operators.end(),
+                                          [](const Operator& op) { return op.pairs.size() < 2; });
+        if (one_pair) CHECK(settled.peak == Replay(program, settled).measured()->peak);
+    }
+    CHECK(left_out > 100);
+}
+
+TEST(without_time_nothing_is_rehearsed) {
+    const Program program = long_program(200, 10, 5);
+    for (const bool cancelled : {false, true}) {
+        Budget budget(cancelled ? -1 : 0, -1);
+        if (cancelled) budget.cancel();
+        CHECK(rehearse(program, 30, plain(program), {}, budget).runs.empty());
+        Rehearsed found = rehearse(program, 30, plain(program), {}, Budget());
+        const Rehearsed before = found;
+        polish(program, found, 30, budget);
+        CHECK(found.runs == before.runs && found.cost == before.cost);
+    }
+}
+
+TEST(polishing_stops_when_it_is_told) {
+    const Program program = long_program(1500, 10, 5);
+    Budget budget;
+    Rehearsed found = rehearse(program, 60, plain(program), {}, budget);
+    CHECK(found.cost > 0);
+    std::thread other([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        budget.cancel();
+    });
+    polish(program, found, 60, budget);
+    other.join();
+    CHECK(!found.runs.empty());
+}
+
+TEST(costs_that_are_paid_very_often_do_not_overflow) {
+    // Every second operator leaves no room for the first item, and the others read it.
+    constexpr Bytes kSize = Bytes{1} << 55;
+    constexpr Index kCount = 40;
+    Program program;
+    for (Index op = 0; op < kCount; ++op) {
+        program.items.push_back({kSize, op, true, false, {}});
+        program.operators.push_back({0, 0, 0, op == 0 ? std::int64_t{1} << 60 : 1, false, {}, {op}, {}});
+        if (op == 0) continue;
+        program.items[op].kept = false;
+        if (op % 2 == 0) program.operators[op].extra = 5 * kSize;
+        if (op % 2 == 0) continue;
+        program.operators[op].inputs.push_back(0);
+        program.items[0].readers.push_back(op);
+    }
+    const Budget budget;
+    Rehearsed found = rehearse(program, 6 * kSize, plain(program), {}, budget);
+    CHECK(found.peak == 6 * kSize && found.runs.size() > kCount + 10);
+    CHECK(found.cost == kLimit);
+    polish(program, found, 6 * kSize, budget);
+    CHECK(found.peak == 6 * kSize && found.cost == kLimit);
+    std::vector<bool> before(kCount, false), after(kCount, false);
+    for (Index op = 0; op < kCount; ++op) (op < 6 ? before : after)[op] = op != 6;
+    CHECK(cheapest(program, 6, {before, after}, {1, 1}, budget).price == kSize);
+}

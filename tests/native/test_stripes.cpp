@@ -1,0 +1,170 @@
+#include <chrono>
+#include <thread>
+
+#include "check.hpp"
+#include "stripe_programs.hpp"
+#include "stripe_referee.hpp"
+#include "stripes/segment.hpp"
+
+using namespace stripe_programs;
+
+namespace {
+
+constexpr Limits kAny{Cost{1} << 60, 1000};
+constexpr int kPrograms = 1500;
+
+Program random_program(std::uint64_t seed, Index most = 6) {
+    return Maker(seed).make(static_cast<Index>(1 + seed % static_cast<std::uint64_t>(most)));
+}
+
+std::vector<Value> values(const Front& front) {
+    std::vector<Value> found;
+    for (const Point& point : front.points) found.emplace_back(point.bytes, point.cost);
+    return found;
+}
+
+// Whether the choices follow each other through all of the program and come to what the point says.
+bool is_a_way(const Program& program, const Point& point) {
+    Value total{program.start, 0};
+    Index at = 0;
+    for (const Choice& choice : point.choices) {
+        const auto value = value_of(program, choice);
+        if (choice.begin != at || !value) return false;
+        total = {std::max(total.first, value->first), total.second + value->second};
+        at = choice.end;
+    }
+    return at == program.count() && total == Value{point.bytes, point.cost};
+}
+
+// A chain of windows that each make as many rows and columns as they read.
+Program chain(Index count, Place rows, Place columns) {
+    Program program;
+    for (Index at = 0; at < count; ++at) {
+        Operator it;
+        it.can = true;
+        it.rows = rows;
+        it.columns = columns;
+        it.pixel = 3;
+        it.alone = 6 * rows * columns;
+        it.cost = rows * columns;
+        it.uses.push_back({at - 1, {rows, 1, 1, 1, 2}, {columns, 1, 1, 1, 2}});
+        program.operators.push_back(it);
+        const Index end = at + 1 < count ? at + 1 : count;
+        program.wholes.push_back({at, end, 3 * rows * columns, at});
+        if (at > 0) {
+            Operator& source = program.operators[static_cast<std::size_t>(at) - 1];
+            source.readers.push_back({at, 0});
+            source.last_reader = at;
+        }
+    }
+    program.operators.back().kept = true;
+    return program;
+}
+
+}  // namespace
+
+TEST(the_front_of_stripes_is_that_of_all_ways) {
+    std::size_t points = 0, striped = 0;
+    for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+        const Program program = random_program(seed);
+        Budget budget;
+        const Front found = front(program, kAny, budget);
+        CHECK(found.complete);
+        CHECK(values(found) == AllWays(program, kAny).best());
+        for (const Point& point : found.points) CHECK(is_a_way(program, point));
+        points += found.points.size();
+        for (const Point& point : found.points) {
+            striped += std::any_of(point.choices.begin(), point.choices.end(),
+                                   [](const Choice& it) { return it.columns > 0; });
+        }
+    }
+    CHECK(points > kPrograms * 6 / 5 && striped > kPrograms / 2);
+}
+
+TEST(limits_of_cost_and_length_of_stripes_are_kept) {
+    for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+        const Program program = random_program(seed);
+        const Limits limits{static_cast<Cost>(seed * 7 % 200), static_cast<Index>(1 + seed % 4)};
+        Budget budget;
+        CHECK(values(front(program, limits, budget)) == AllWays(program, limits).best());
+    }
+}
+
+TEST(with_little_work_the_front_of_stripes_is_one_of_some_ways) {
+    int stopped = 0;
+    for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+        const Program program = random_program(seed);
+        Budget budget(-1, static_cast<std::int64_t>(seed % 60));
+        const Front found = front(program, kAny, budget);
+        CHECK(!found.points.empty());
+        for (const Point& point : found.points) CHECK(is_a_way(program, point));
+        if (found.complete) CHECK(values(found) == AllWays(program, kAny).best());
+        stopped += !found.complete;
+        Budget again(-1, static_cast<std::int64_t>(seed % 60));
+        CHECK(values(front(program, kAny, again)) == values(found));
+    }
+    CHECK(stopped > 20);
+}
+
+TEST(without_time_each_operator_runs_by_itself) {
+    const Program program = chain(12, 40, 40);
+    for (const bool cancelled : {false, true}) {
+        Budget budget(cancelled ? -1 : 0, -1);
+        if (cancelled) budget.cancel();
+        const Front found = front(program, kAny, budget);
+        CHECK(!found.complete);
+        CHECK(found.points.size() == 1 && found.points[0].choices.size() == 12);
+    }
+}
+
+TEST(a_front_of_stripes_stops_when_it_is_told) {
+    const Program program = chain(300, 300, 500);
+    Budget budget;
+    std::thread other([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        budget.cancel();
+    });
+    const Front found = front(program, {Cost{1} << 60, 300}, budget);
+    other.join();
+    CHECK(!found.complete);
+    CHECK(!found.points.empty());
+}
+
+TEST(what_is_on_top_needs_no_more_than_its_own_bytes) {
+    Load load;
+    load.add(5, 4);
+    load.add(8, 4);
+    CHECK(load.bytes == 16 && load.rest == 3 && load.height() == 13);
+    Load other;
+    other.add(1, 4);
+    load.add(other);
+    CHECK(load.height() == 17);
+    load.add(0, 4);
+    CHECK(load.height() == 17);
+}
+
+TEST(large_images_and_costs_of_stripes_are_counted_to_the_last) {
+    // As many rows, columns and costs as a graph may have: no sum or product is too large.
+    constexpr Cost kCost = (Cost{1} << 40) - 1;
+    for (const auto& [rows, columns] :
+         {std::pair<Place, Place>{1, 1 << 19}, {1 << 12, 1 << 12}, {1 << 17, 1 << 7}}) {
+        Program program = chain(2, rows, columns);
+        for (Operator& it : program.operators) it.cost = kCost / 2;
+        program.operators[0].pixel = Bytes{1} << 15;
+        program.unit = 16;
+        program.base.add((Bytes{1} << 59) - 1, program.unit);
+        const auto segment = Segment::of(program, 0, 2);
+        CHECK(segment.has_value());
+        const Load whole = program.base;
+        const Need need = segment->need(columns, whole);
+        CHECK(need.cost == kCost / 2 * 2);
+        const Place kept = std::min<Place>(rows, 3);
+        CHECK(need.bytes == whole.height() + kept * columns * (Bytes{1} << 15));
+        if (rows > 1) continue;
+        // In strips of one column each is made three times, but for those at both ends.
+        const Need narrow = segment->need(1, whole);
+        const Place made = 3 * columns - 2;
+        CHECK(narrow.cost == kCost / 2 + (kCost / 2) / columns * made +
+                                 ((kCost / 2) % columns * made + columns - 1) / columns);
+    }
+}

@@ -1,0 +1,180 @@
+"""Fronts of graphs over several pools, against schedules gone through one by one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import pytest
+
+from memstow.planner.front.aside import least_peak_plan
+from memstow.planner.front.front import front
+from memstow.planner.graph.costs import with_cost_unit
+from memstow.planner.graph.lowering import scheduled_problem
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.front import Generator
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Plan, Schedule, Spill
+from memstow.planner.model.problem import Pool, Problem, allowed_pools
+from memstow.planner.solve import engine
+from memstow.planner.verify import verify
+from memstow.planner.verify.graphs.refused import Refused
+from memstow.planner.verify.graphs.schedule_cost import schedule_cost
+from tests import referee
+
+STEADY = Options(deterministic=True, work_limit=20_000_000)
+TERMS = ("peak:fast", "cost")
+
+
+def random_graph(seed: int) -> Graph:
+    """Some operators in a row; tensors that must be in the fast pool, and some that may be in another."""
+    r = Random(seed)
+    count = r.randint(2, 4)
+    names = ["x", *(f"t{i}" for i in range(count))]
+
+    def pools() -> list[str] | None:
+        return r.choice((["fast"], ["fast"], None, ["slow", "fast"]))
+
+    operators = [
+        Operator(
+            id=f"o{i}",
+            type=r.choice((None, None, None, "dropout")),
+            inputs=list(dict.fromkeys((names[i], r.choice(names[: i + 1])))),
+            outputs=[names[i + 1]],
+            in_place=[(names[i], names[i + 1])] if r.random() < 0.3 else [],
+            temporaries=[Temporary(id=f"o{i}.x", size=r.randint(1, 6), pools=pools())]
+            if r.random() < 0.3
+            else [],
+            cost=r.randint(1, 9),
+        )
+        for i in range(count)
+    ]
+    pools_ = [Pool(id="fast"), Pool(id="slow", capacity=r.choice((None, None, 100, 6)))]
+    return Graph(
+        pools=pools_[:: r.choice((1, -1))],
+        tensors=[Tensor(id=name, size=r.randint(1, 8), pools=pools()) for name in names],
+        operators=operators,
+        inputs=["x"],
+        outputs=[names[-1]],
+    )
+
+
+def schedules(graph: Graph, kinds: frozenset[Generator]) -> Iterator[Schedule]:
+    """With up to two runs more than needed, and up to one copy."""
+    names = [it.id for it in graph.operators]
+    for more in range(3 if "recompute" in kinds else 1):
+        for runs in product(names, repeat=len(names) + more):
+            if list(dict.fromkeys(runs)) != names:
+                continue
+            yield Schedule(order=runs)
+            if "spill" not in kinds:
+                continue
+            for tensor, out, back in product(graph.tensors, range(len(runs)), range(1, len(runs))):
+                if out < back:
+                    spill = Spill(tensor=tensor.id, pool="slow", out=out, back=back)
+                    yield Schedule(order=runs, spills=(spill,))
+
+
+def live_in_fast(problem: Problem) -> int:
+    """The most bytes at one time of what can be nowhere else, with pairs in place as one."""
+    most = 0
+    only = [it for it in problem.buffers if allowed_pools(problem, it) == ("fast",)]
+    for time in {it.lifetime[0] for it in only if isinstance(it.lifetime, tuple)}:
+        live = {
+            it.id: it.size
+            for it in only
+            if isinstance(it.lifetime, tuple) and it.lifetime[0] <= time < it.lifetime[1]
+        }
+        saved = [
+            min(live[it.input], live[it.output])
+            for it in problem.in_place
+            if live.keys() >= {it.input, it.output}
+        ]
+        assert len(saved) <= 1
+        most = max(most, sum(live.values()) - sum(saved))
+    return most
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("kinds", [(), ("recompute",), ("spill",), ("recompute", "spill")])
+def test_no_schedule_is_below_the_bounds(seed: int, kinds: tuple[Generator, ...]) -> None:
+    graph = random_graph(seed)
+    found = front(graph, TERMS, generators=kinds, cost="bytes", options=STEADY)
+    counted = with_cost_unit(graph, "bytes")
+    for point in found.points:
+        assert verify(graph, point.plan) == []
+    for schedule in schedules(graph, frozenset(kinds)):
+        try:
+            cost = schedule_cost(counted, schedule)
+            size = live_in_fast(scheduled_problem(counted, schedule))
+        except (InputError, Refused, ValueError):
+            continue
+        for point in found.points:
+            assert cost > point.values["cost"] or size >= point.bounds.get("peak:fast", 0)
+            assert size > point.values["peak:fast"] or cost >= point.bounds.get("cost", 0)
+        if kinds and _slow(graph).capacity is None and not _is_random(graph):
+            assert any(
+                it.values["cost"] <= cost and live_in_fast(scheduled_problem(graph, it.plan.schedule)) <= size
+                for it in found.points
+            )
+
+
+def _slow(graph: Graph) -> Pool:
+    return next(it for it in graph.pools if it.id == "slow")
+
+
+def _is_random(graph: Graph) -> bool:
+    return any(it.type == "dropout" for it in graph.operators)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_what_is_put_aside_leaves_the_least_peak(seed: int) -> None:
+    graph = random_graph(seed)
+    graph = replace(graph, tensors=tuple(replace(it, size=1 + (it.size or 0) // 2) for it in graph.tensors))
+    problem = replace(scheduled_problem(graph, None), objective=("peak:fast",))
+    status, vector = referee.best(problem)
+    plan = least_peak_plan(problem, "fast", STEADY, _solve)
+    if vector is None:
+        assert plan.status == status
+        return
+    least = plan.objective[0].value
+    assert least == vector[0] if _slow(graph).capacity != 6 else least >= vector[0]
+
+
+def test_what_does_not_fit_elsewhere_stays() -> None:
+    graph = Graph(
+        pools=[Pool(id="fast"), Pool(id="slow", capacity=10)],
+        tensors=[Tensor(id="x", size=8), Tensor(id="y", size=8)],
+        operators=[Operator(id="o", inputs=["x"], outputs=["y"])],
+        inputs=["x"],
+        outputs=["y"],
+    )
+    (point,) = front(graph, TERMS, generators=(), options=STEADY).points
+    assert point.values["peak:fast"] == 8
+
+
+def test_what_leaves_the_peak_as_it_is_is_where_it_would_rather_be() -> None:
+    graph = Graph(
+        pools=[Pool(id="fast"), Pool(id="slow")],
+        tensors=[
+            Tensor(id="x", size=8, pools=["fast"]),
+            Tensor(id="y", size=4),
+            Tensor(id="z", size=4),
+            Tensor(id="end", size=2, pools=["fast"]),
+        ],
+        operators=[
+            Operator(id="one", inputs=["x"], outputs=["y"]),
+            Operator(id="two", inputs=["y"], outputs=["z"]),
+            Operator(id="three", inputs=["z"], outputs=["end"]),
+        ],
+        inputs=["x"],
+        outputs=["end"],
+    )
+    (point,) = front(graph, TERMS, generators=(), options=STEADY).points
+    assert point.values["peak:fast"] == 8
+    assert {it.buffer: it.pool for it in point.plan.placements}["z"] == "fast"
+
+
+def _solve(problem: Problem, options: Options) -> Plan:
+    return engine.plan(problem, options)
