@@ -125,15 +125,16 @@ def parse_request(body: bytes, form: BodyForm, limits: Limits) -> "ParsedRequest
 def _parse_symbolic(content: object, form: BodyForm, limits: Limits) -> "SymbolicRequest | None":
     """The request of a body whose problem has symbols; None for any other."""
     problem = None
+    subject = subject_of(content)
     if form.format is None and isinstance(content, dict):
-        problem = symbolic_in(content.get("problem"), limits)
+        problem = symbolic_in(content.get(subject), limits)
     if problem is None and not is_symbolic(content):
         return None
     # Requests about other problems do not wait for this import.
     from memstow.api.operations.symbolic_body import parse_symbolic_alone, parse_symbolic_envelope
 
     if isinstance(content, dict) and problem is not None:
-        return parse_symbolic_envelope(content, problem, form, limits)
+        return parse_symbolic_envelope(content, subject, problem, form, limits)
     return parse_symbolic_alone(content, form, limits)
 
 
