@@ -58,6 +58,8 @@ _ENVELOPE_MEMBERS: Final = (
 _PROBLEM_MEMBERS: Final = ("version", "buffers", "operators")
 # Members that say of what kind the plan of a problem with symbols is.
 _OF_SYMBOLS: Final = ("shapes", "pieces")
+# The formats in which a problem or a graph may have symbols.
+_JSON_DOCUMENTS: Final = ("json", "graph")
 # Examples of the members of an envelope, for messages.
 _EXAMPLES: Final = {
     "problem": '{"version": 1, "buffers": [...]}',
@@ -105,7 +107,7 @@ class ParsedRequest:
 
 def parse_request(body: bytes, form: BodyForm, limits: Limits) -> "ParsedRequest | SymbolicRequest":
     """The problem and the options of a body; InputError with everything that is wrong."""
-    if form.format not in (None, "json"):
+    if form.format not in (None, *_JSON_DOCUMENTS):
         name = form.format or ""
         parsed = _parse_problem_alone(lambda: read_document(body, name, form, limits), form, limits)
         if form.rewrites_model:

@@ -114,6 +114,25 @@ def test_it_may_come_in_an_envelope_as_a_text_and_by_its_media_type(client: Test
     assert len(digests) == 1
 
 
+def test_a_graph_with_symbols_is_planned_in_its_order(client: TestClient) -> None:
+    graph = {
+        "version": 1,
+        "symbols": [{"id": "s", "min": 1, "max": 64}],
+        "tensors": [{"id": "x", "size": "4*s"}, {"id": "y", "size": "s*s"}],
+        "operators": [{"id": "f", "inputs": ["x"], "outputs": ["y"]}],
+        "inputs": ["x"],
+        "outputs": ["y"],
+    }
+    plan = plan_of(client.post("/v1/plan", json=graph))
+    assert not judge_symbolic(parse_symbolic(graph), plan).violations
+    assert plan_of(client.post("/v1/plan", json={"graph": graph, "shapes": "fixed"})).placements
+    by_type = {"content-type": "application/vnd.memstow.graph+json"}
+    native = client.post("/v1/plan", content=json.dumps(graph), headers=by_type)
+    assert plan_of(native).digest == plan.digest
+    refused = client.post("/v1/plan", json={"graph": graph, "order": "free"})
+    problem_document(refused, 422, "not_for_symbols")
+
+
 def test_the_body_comes_before_the_query(client: TestClient) -> None:
     response = client.post("/v1/plan?shapes=fixed", json={"problem": ATTENTION, "shapes": "order"})
     assert plan_of(response).shapes == "order"
