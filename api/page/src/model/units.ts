@@ -3,10 +3,13 @@
 import { floored } from "./formula.ts";
 import { ReadError } from "./json.ts";
 
+/** Bytes that are reserved, from the first to the one after the last. */
+export type Range = readonly [bigint, bigint];
+
 /** What does not change from value to value, by index of buffer and pool. */
 export interface Frame {
   names: string[];
-  pools: { id: string; base: bigint; alignment: bigint; capacity: bigint; floor: bigint; end: bigint }[];
+  pools: { id: string; base: bigint; alignment: bigint; capacity: bigint; floor: bigint; reserved: Range[] }[];
   alignments: bigint[];
   pins: (bigint | null)[];
   relative: { first: number; second: number; value: bigint }[];
