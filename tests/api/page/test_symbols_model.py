@@ -47,6 +47,17 @@ export default (cases) => cases.map(({ held, rows }) => {
   });
 });
 """
+REFUSED: Final = """
+import { readSymbolicShown } from "./model/symbolic_shown.ts";
+export default (text) => {
+  try {
+    readSymbolicShown([{ name: "a", bytes: new TextEncoder().encode(text), held: false }], null, () => undefined);
+    return "read";
+  } catch (error) {
+    return error.constructor.name === "ReadError" ? error.message : `not refused: ${error}`;
+  }
+};
+"""
 COUNT: Final = """
 import { readFormula } from "./model/formula.ts";
 export default ({ formulas, rows }) => formulas.map((text) => rows.map((row) => {
@@ -197,6 +208,27 @@ def test_sizes_up_to_the_limit_are_exact() -> None:
     assert one["offsets"] == ["0", str(2**60 - 1)]
     assert one["peak"] == one["least"] == one["peaks"][0] == str(3 * 2**60 - 2)
     assert one["faults"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"symbols": [{"id": "s", "min": 1, "max": 8, "step": 0}]}, "in steps of 1 or more"),
+        ({"symbols": [{"id": "s", "min": 9, "max": 8}]}, "goes from its least value"),
+        ({"symbols": [{"id": f"s{it}", "min": 1, "max": 2**60} for it in range(16)]}, "give `points`"),
+        ({"points": [{"at": {"s": 1}}] * 65}, "more than 64 points"),
+        ({"points": [{"at": {}}]}, "has no value at a point"),
+        ({"buffers": [{"id": "a", "size": "s +", "lifetime": [0, 1]}]}, "cannot be read at character"),
+        ({"buffers": [{"id": "a", "size": "t", "lifetime": [0, 1]}]}, "is no symbol"),
+        ({"buffers": [{"id": "a", "size": "s - 5", "lifetime": [0, 1]}]}, "the size of a is -4 at s=1"),
+    ],
+)
+def test_a_file_from_anywhere_is_refused_and_not_believed(change: dict[str, object], said: str) -> None:
+    problem = {
+        "symbols": [{"id": "s", "min": 1, "max": 8}],
+        "buffers": [{"id": "a", "size": "s", "lifetime": [0, 1]}],
+    } | change
+    assert said in modules.run(REFUSED, json.dumps(problem))
 
 
 def test_what_the_file_says_of_the_least_is_a_claim() -> None:

@@ -31,6 +31,9 @@ export interface Symbolic {
   first: bigint[] | null;
 }
 
+/** Values that matter, of all symbols together. */
+const MOST_POINTS = 64;
+
 type At = Map<string, bigint>;
 
 /** Among files: a problem with symbols, alone or with its plan, or both in what `memstow view` has put into its page;
@@ -161,6 +164,7 @@ function joined(problem: Problem, plan: Plan | null, name: string, judged: strin
   const names = new Set(symbols.map((symbol) => symbol.id));
   const index = new NameIndex(raw.names);
   const frame = frameOf(raw, index);
+  if (problem.points.length > MOST_POINTS) throw new ReadError(`there are more than ${MOST_POINTS} points`);
   const row = (at: At): bigint[] => symbols.map((symbol) => {
     const value = at.get(symbol.id);
     if (value === undefined) throw new ReadError(`${JSON.stringify(symbol.id)} has no value at a point`);
@@ -180,6 +184,8 @@ function joined(problem: Problem, plan: Plan | null, name: string, judged: strin
 
 /** All of the symbols' values with each other, where no points are given. */
 function combinations(symbols: Symbol0[]): bigint[][] {
+  const count = symbols.reduce((product, symbol) => product * symbol.values.length, 1);
+  if (count > MOST_POINTS) throw new ReadError(`the values of the symbols have more than ${MOST_POINTS} combinations: give \`points\``);
   return symbols.reduce<bigint[][]>((rows, symbol) => rows.flatMap((row) => symbol.values.map((value) => [...row, value])), [[]]);
 }
 
@@ -207,7 +213,9 @@ function placersOf(frame: Frame, plan: Plan, problem: RawProblem, index: NameInd
   return plan.orders.map((order) => {
     const placed: Ordered[] = frame.names.map(() => ({ pool: -1, above: [], shares: -1 }));
     for (const one of order) {
-      placed[known(one.buffer)] = { pool: poolAt.get(one.pool) ?? -1, above: one.above.map(known), shares: one.shares === null ? -1 : known(one.shares) };
+      const buffer = known(one.buffer);
+      if ((placed[buffer] as Ordered).pool >= 0) throw new ReadError(`${JSON.stringify(one.buffer)} has two places in one order`);
+      placed[buffer] = { pool: poolAt.get(one.pool) ?? -1, above: one.above.map(known), shares: one.shares === null ? -1 : known(one.shares) };
     }
     return stackedBy(frame, unitsOf(frame, placed));
   });

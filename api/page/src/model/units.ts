@@ -65,7 +65,9 @@ function distancesOf(frame: Frame, placed: Ordered[]): Distance[] {
   const near = new Map<number, { other: number; by: bigint }[]>();
   const join = (one: number, other: number, by: bigint): void => {
     for (const [from, to, apart] of [[one, other, by], [other, one, -by]] as const) {
-      near.set(from, [...near.get(from) ?? [], { other: to, by: apart }]);
+      const those = near.get(from);
+      if (those === undefined) near.set(from, [{ other: to, by: apart }]);
+      else those.push({ other: to, by: apart });
     }
   };
   for (const pair of frame.relative) join(pair.first, pair.second, pair.value);
