@@ -144,6 +144,6 @@ def mixed_types(first: object = "N") -> bytes:
     return model(nodes, [value("x", [first, 7])], [value("y", [first, 7])], initializer=constants)
 
 
-MODELS: Final[dict[str, Callable[[], bytes]]] = {
+MODELS: Final[dict[str, Callable[..., bytes]]] = {
     made.__name__: made for made in (convolutions, branches, residual, encoder, mixed_types)
 }

@@ -22,7 +22,7 @@ def test_the_example_gives_what_is_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (problem,) = re.findall(r"```json problem\n(.*?)```", PAGE, flags=re.DOTALL)
-    (shown,) = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    shown, _ = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     (graph,) = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
     (tmp_path / "two.json").write_text(problem)
     (tmp_path / "edges.json").write_text(graph)
@@ -58,10 +58,21 @@ def test_stripes_need_what_their_page_says(
     capsys.readouterr()
 
 
-def test_the_example_of_the_library_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    exec(code, {})
+def test_the_examples_of_the_library_run_and_draw_the_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (problem,) = re.findall(r"```json problem\n(.*?)```", PAGE, flags=re.DOTALL)
+    (tmp_path / "two.json").write_text(problem)
+    _, shown = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    first, second = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    names: dict[str, object] = {}
+    exec(first, names)
     assert "'peak:fast': 0" in capsys.readouterr().out
+    exec(second.replace("time_limit=60", "time_limit=600"), names)
+    assert capsys.readouterr().out == shown
+    picture = Path(__file__).parents[1] / "docs" / "front.svg"
+    assert (tmp_path / "front.svg").read_text() == picture.read_text()
 
 
 def test_every_field_is_on_the_page() -> None:

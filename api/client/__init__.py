@@ -6,7 +6,7 @@ key, so that retries make no second one.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 import httpx2
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.target import Target
 
 __all__ = ["AsyncClient", "Client", "JobEvent", "ServerError"]
 
@@ -80,9 +81,11 @@ class Client:
         problem: "Problem | Graph",
         asked: "FrontOptions | None" = None,
         options: Options | None = None,
+        *,
+        targets: "Sequence[Target | str]" = (),
     ) -> "Front":
-        """The front of two terms, when its job is done."""
-        return self._run(self._exchange.find_front(problem, asked, options))
+        """The front of two terms, when its job is done; with targets, one in the memories of each."""
+        return self._run(self._exchange.find_front(problem, asked, options, targets))
 
     def submit_front(
         self,
@@ -90,11 +93,12 @@ class Client:
         asked: "FrontOptions | None" = None,
         options: Options | None = None,
         *,
+        targets: "Sequence[Target | str]" = (),
         priority: int | None = None,
         idempotency_key: str | None = None,
     ) -> str:
         """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(problem, asked, options, priority, idempotency_key)
+        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key)
         return self._run(flow)
 
     def front_result(self, job: str) -> "Front":
@@ -208,9 +212,11 @@ class AsyncClient:
         problem: "Problem | Graph",
         asked: "FrontOptions | None" = None,
         options: Options | None = None,
+        *,
+        targets: "Sequence[Target | str]" = (),
     ) -> "Front":
-        """The front of two terms, when its job is done."""
-        return await self._run(self._exchange.find_front(problem, asked, options))
+        """The front of two terms, when its job is done; with targets, one in the memories of each."""
+        return await self._run(self._exchange.find_front(problem, asked, options, targets))
 
     async def submit_front(
         self,
@@ -218,11 +224,12 @@ class AsyncClient:
         asked: "FrontOptions | None" = None,
         options: Options | None = None,
         *,
+        targets: "Sequence[Target | str]" = (),
         priority: int | None = None,
         idempotency_key: str | None = None,
     ) -> str:
         """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(problem, asked, options, priority, idempotency_key)
+        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key)
         return await self._run(flow)
 
     async def front_result(self, job: str) -> "Front":

@@ -9,7 +9,7 @@ import random
 import re
 import time
 import uuid
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.target import Target
 
 _RETRIED: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0
@@ -135,6 +136,7 @@ class Exchange:
         problem: "Problem | Graph",
         asked: "FrontOptions | None",
         options: Options | None,
+        targets: "Sequence[Target | str]",
         priority: int | None,
         idempotency_key: str | None,
     ) -> Flow[str]:
@@ -142,7 +144,11 @@ class Exchange:
         # The programs of most clients do not wait for this import.
         from memstow.planner.front.documents import plain_options
 
-        members = {"front": None if asked is None else plain_options(asked), "priority": priority}
+        members = {
+            "front": None if asked is None else plain_options(asked),
+            "targets": [it if isinstance(it, str) else plain(it) for it in targets] or None,
+            "priority": priority,
+        }
         header = _idempotency_header(idempotency_key)
         answer = yield from self._send(_problem_request("/v1/fronts", problem, options, members, header))
         return str(answer.json()["id"])
@@ -155,10 +161,14 @@ class Exchange:
         return read_front(answer.content)
 
     def find_front(
-        self, problem: "Problem | Graph", asked: "FrontOptions | None", options: Options | None
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None",
+        options: Options | None,
+        targets: "Sequence[Target | str]",
     ) -> "Flow[Front]":
         """The front, when its job is done."""
-        job = yield from self.submit_front(problem, asked, options, None, None)
+        job = yield from self.submit_front(problem, asked, options, targets, None, None)
         yield Follow(job)
         return (yield from self.front(job))
 

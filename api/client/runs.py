@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from memstow.api.client import Client
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.target import Target
 
 
 def solve(
@@ -55,9 +56,10 @@ def find_front(
     options: Options,
     on_point: Callable[[JsonObject], None],
     stopped: Callable[[], bool],
+    targets: "Sequence[Target]" = (),
 ) -> "Front | None":
     """As `planner.front.front.find_front`, by a server; None where it was stopped before the first point."""
-    job = client.submit_front(problem, asked, options)
+    job = client.submit_front(problem, asked, options, targets=targets)
     stop_sent = False
     state = ""
     for job_event in _events_until_stopped(client, job, stopped):

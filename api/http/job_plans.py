@@ -17,8 +17,8 @@ from memstow.api.http.shares import share_of
 from memstow.api.http.submission import draft_of, idempotency_key_of, removed_error
 from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import plan_from_bytes
-from memstow.api.operations.operations import REWRITE_PLAN
-from memstow.api.operations.requests import RewritePlanRequest
+from memstow.api.operations.operations import REWRITE_PLAN, WRITE_SYMBOLIC_PLAN
+from memstow.api.operations.requests import RewritePlanRequest, WriteSymbolicPlanRequest
 from memstow.api.operations.results import ValidatedRequest
 from memstow.api.store.job import Job, State
 from memstow.planner.model.plan import PLANNED
@@ -94,7 +94,7 @@ class JobPlan:
             raise _cancelled()
         if job.state is State.FAILED:
             raise error_of_job(job.error or "")
-        plan = await plan_of_job(self._service, self._request, self._caller, job.id, self._to)
+        plan = await plan_of_job(self._service, self._request, self._caller, job, self._to)
         if plan is None:
             raise ApiError(409, "no_plan", "the job of this request has no plan")
         return self._with_plan(job, plan, "true")
@@ -106,7 +106,7 @@ class JobPlan:
         """
         if self._preferences.respond_async or options["deterministic"]:
             return self._accepted(job)
-        plan = await plan_of_job(self._service, self._request, self._caller, job.id, self._to, planned=True)
+        plan = await plan_of_job(self._service, self._request, self._caller, job, self._to, planned=True)
         return self._accepted(job) if plan is None else self._with_plan(job, plan, "false")
 
     def _with_plan(self, job: Job, plan: PlanBody, final: str) -> Response:
@@ -123,15 +123,23 @@ class JobPlan:
 
 
 async def plan_of_job(
-    service: Service, request: Request, caller: Caller, job: str, to: str, *, planned: bool = False
+    service: Service, request: Request, caller: Caller, found: Job, to: str, *, planned: bool = False
 ) -> PlanBody | None:
     """The plan of a job in a format; a result without placements stays JSON, and is none where `planned`."""
+    if found.is_symbolic:
+        plan_forms.require_symbolic(to)
+    job = found.id
     plan = await service.document(request, job, "plan")
-    if plan is None or (planned and not await service.in_thread(_has_placements, plan)):
+    if plan is None or (planned and not await service.in_thread(_is_planned, plan, found.is_symbolic)):
         return None
     if to == "json":
         return await service.in_thread(plan_body, plan, "json")
     problem = await service.document(request, job, "problem") or b""
+    if found.is_symbolic:
+        write = WriteSymbolicPlanRequest(problem=problem, plan=plan, to=to)
+        size = len(plan) + len(problem)
+        document = await service.perform(WRITE_SYMBOLIC_PLAN, write, size, share_of(caller, request))
+        return await service.in_thread(plan_body, document.body, document.format)
     model = await _model_of_job(service, request, job) if to.partition("?")[0] == plan_forms.MODEL else None
     rewrite = RewritePlanRequest(problem=problem, plan=plan, to=to, model=model)
     written = await service.perform(
@@ -151,7 +159,9 @@ async def _model_of_job(service: Service, request: Request, job: str) -> bytes:
     return model
 
 
-def _has_placements(plan: bytes) -> bool:
+def _is_planned(plan: bytes, symbolic: bool) -> bool:
+    if symbolic:
+        return json.loads(plan)["status"] in {it.value for it in PLANNED}
     return plan_from_bytes(plan).status in PLANNED
 
 

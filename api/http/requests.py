@@ -9,15 +9,16 @@ from fastapi import Depends, Query, Request
 from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
+from memstow.api.http.parameters import FRONT_NAMES
 from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
-from memstow.api.operations.encoding import OPTION_NAMES
+from memstow.api.operations.encoding import OPTION_NAMES, TARGETS
 from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.requests import BodyForm, FrontValue, QueryValue
+from memstow.api.operations.symbolic_options import SHAPES_MEMBERS
 from memstow.api.store.job import Job
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.graph import ORDERS
 from memstow.planner.reading.messages import unknown_field
 from memstow.planner.reading.printable import printable
 
@@ -53,66 +54,6 @@ FormatOfPlan = Annotated[
         description="Format of the plan.",
         json_schema_extra={"enum": list(plan_forms.names())},
     ),
-]
-SOURCE_PARAMETERS: Final = [
-    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
-    for name, description, schema in (
-        ("prefix", "How the names in source code begin; default: plan.", {"type": "string"}),
-        (
-            "section",
-            "POOL=SECTION: the section for the arena of a pool in source code; may be repeated.",
-            {"type": "array", "items": {"type": "string"}},
-        ),
-        ("header", "The name by which C source code includes the header.", {"type": "string"}),
-        ("order_only", "Of a model that is written: the order alone, and no plan.", {"type": "boolean"}),
-        ("replan", "Of a model that is written: a plan in the place of its own.", {"type": "boolean"}),
-    )
-]
-OPTION_PARAMETERS: Final = [
-    {
-        "name": name,
-        "in": "query",
-        "description": f"The option `{name}`, unless the body says otherwise.",
-        "schema": {"$ref": f"#/components/schemas/Options/properties/{name}"},
-        "required": False,
-    }
-    for name in OPTION_NAMES
-]
-
-FRONT_NAMES: Final = ("terms", "generators", "cost", "within", "points")
-FRONT_PARAMETERS: Final = [
-    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
-    for name, description, schema in (
-        ("terms", "The two terms of the front, with a comma between.", {"type": "string"}),
-        ("generators", "Of a graph: what may be done, with commas between.", {"type": "string"}),
-        ("cost", "Of a graph: given, or bytes.", {"enum": ["given", "bytes"]}),
-        ("within", "At most this many times the least second term.", {"type": "number", "minimum": 1}),
-        ("points", "At most this many points.", {"type": "integer", "minimum": 1, "maximum": 1000}),
-    )
-]
-
-CHANGE_PARAMETERS: Final = [
-    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
-    for name, description, schema in (
-        ("target", "The name of a target whose pools are used.", {"type": "string"}),
-        (
-            "order",
-            "Of a graph or a model: run operators as listed (given), in the best order that it allows "
-            "(free), or in that of a rule.",
-            {"enum": list(ORDERS)},
-        ),
-        (
-            "in_place",
-            "Of a graph or a model: whether operators may overwrite their inputs. Default: those that a "
-            "graph names, none of a model.",
-            {"type": "boolean"},
-        ),
-        (
-            "dim",
-            "NAME=VALUE: the value of a dimension that an ONNX model leaves open; may be repeated.",
-            {"type": "array", "items": {"type": "string"}},
-        ),
-    )
 ]
 
 # Bodies
@@ -173,9 +114,9 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
     name = format_of(request, chosen)
-    of_front = FRONT_NAMES if front else ()
+    others = (*FRONT_NAMES, TARGETS) if front else SHAPES_MEMBERS
     require_known(
-        request, *of_front, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
+        request, *others, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
     )
     rewrites = request.query_params.get("output_format") == plan_forms.MODEL
     if rewrites and name != plan_forms.MODEL:
@@ -192,6 +133,9 @@ async def read_problem_body(
         changes=changes_in(request),
         dims=dims_in(request, name),
         front=_front_in(request) if front else None,
+        targets=_listed(request, TARGETS) if front else None,
+        shapes=None if front else _shapes_in(request),
+        plan_form="json" if front else output_format(request, request.query_params.get("output_format")),
         members=members if name is None else (),
         rewrites_model=rewrites,
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
@@ -209,9 +153,21 @@ def _front_in(request: Request) -> dict[str, FrontValue]:
     """What the query asks of a front."""
     query = request.query_params
     found: dict[str, FrontValue] = {
-        name: query[name].split(",") for name in ("terms", "generators") if name in query
+        name: listed for name in ("terms", "generators") if (listed := _listed(request, name)) is not None
     }
     return found | {name: _query_value(query[name]) for name in ("cost", "within", "points") if name in query}
+
+
+def _listed(request: Request, name: str) -> list[str] | None:
+    """The parts of a parameter, which has commas between."""
+    given = request.query_params.get(name)
+    return None if given is None else given.split(",")
+
+
+def _shapes_in(request: Request) -> dict[str, QueryValue]:
+    """What the query says of the plan of a problem with symbols."""
+    query = request.query_params
+    return {name: _query_value(query[name]) for name in SHAPES_MEMBERS if name in query}
 
 
 def dims_in(request: Request, name: str | None) -> dict[str, int]:

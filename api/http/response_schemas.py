@@ -92,7 +92,7 @@ VERDICT_SCHEMA: Final[JsonObject] = {
                 "required": ["subject", "name", "says", "standing", "by"],
                 "properties": {
                     "subject": {"enum": [subject.value for subject in Subject]},
-                    "name": {**_NULLABLE_TEXT, "description": "The pool or the term that it is about."},
+                    "name": {**_NULLABLE_TEXT, "description": "The pool, the term or the point concerned."},
                     "says": {"type": "string"},
                     "standing": {"enum": [standing.value for standing in Standing]},
                     "by": {"type": "string", "description": "What checked it, or who claims it."},

@@ -10,12 +10,13 @@ from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, TILI
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, media_type_of_plan
 from memstow.api.http.samples import CSV, GRAPH, PLANS_FOR_OTHERS, PROBLEM, SVG, XLA_DUMP
 from memstow.api.operations.requests import MODEL_FORMATS
+from memstow.planner.front.targets import MOST_TARGETS
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES, SymbolicPlan, SymbolicProblem
 from memstow.planner.model.target import Target
 from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers.registry import names
@@ -69,6 +70,22 @@ TITLES: Final = {
 _ALWAYS: Final = (400, 401, 403, 408, 413, 414, 422, 429, 431, 500, 503, 507)
 
 
+SHAPES_MEMBERS: Final[JsonObject] = {
+    "shapes": {
+        "enum": list(SHAPES),
+        "default": "order",
+        "description": "Of a problem with symbols: what its plan consists of.",
+    },
+    "pieces": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MOST_ORDERS,
+        "default": 2,
+        "description": "With shapes=pieces: the most orders.",
+    },
+}
+"""Members of an envelope that are for problems with symbols."""
+
 WITHOUT_KEY: Final[JsonObject] = {"security": []}
 """Of operations that need no key."""
 
@@ -100,16 +117,36 @@ def target() -> JsonObject:
     return {"anyOf": [ref("Target"), named]}
 
 
+def targets() -> JsonObject:
+    """The schema of a member `targets`."""
+    return {"type": "array", "items": target(), "minItems": 1, "maxItems": MOST_TARGETS}
+
+
 def problem() -> JsonObject:
     """The schema of a member `problem`."""
     text = {"type": "string", "description": "A problem in another format, as text."}
     return {"anyOf": [ref("Problem"), ref("Graph"), text]}
 
 
+def a_plan() -> JsonObject:
+    """The schema of a plan, or of that of a problem with symbols."""
+    return {"anyOf": [ref("Plan"), ref("SymbolicPlan")]}
+
+
 def plan() -> JsonObject:
     """The schema of a member `plan` or `hint`."""
     text = {"type": "string", "description": "A plan in another format, as text."}
     return {"anyOf": [ref("Plan"), text]}
+
+
+def any_problem() -> JsonObject:
+    """The schema of a member `problem` whose sizes may be formulas."""
+    return {"anyOf": [*problem()["anyOf"], ref("SymbolicProblem")]}
+
+
+def any_plan() -> JsonObject:
+    """The schema of a member `plan` of such a problem."""
+    return {"anyOf": [*plan()["anyOf"], ref("SymbolicPlan")]}
 
 
 def errors(*statuses: int) -> Responses:
@@ -181,6 +218,8 @@ def enveloped(
     if alone:
         # Told apart by what they hold: only an envelope has a member `problem` without a version beside it.
         schemas += [ref("Problem"), ref("Graph")]
+        if "shapes" in members:
+            schemas.append(ref("SymbolicProblem"))
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
     content: JsonObject = {"application/json": {"schema": schema, "example": example}}
     if alone:

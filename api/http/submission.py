@@ -116,6 +116,9 @@ async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes:
     if found.is_front:
         message = f"the job {shown(job)} is for a front: give a plan of it as `options.hint`"
         raise InputError.single("is_front", "$.hint_job", message)
+    if found.is_symbolic:
+        message = f"the problem of the job {shown(job)} has symbols: its plan is no plan to start from"
+        raise InputError.single("not_for_symbols", "$.hint_job", message)
     plan = await service.in_thread(service.queue.document, found.id, "plan")
     if plan is None:
         raise InputError.single("no_plan_yet", "$.hint_job", f"the job {shown(job)} has no plan yet")

@@ -1,6 +1,6 @@
 """Reads the body of a request: the problem and the options in it, within the limits of the server."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,12 +8,22 @@ from memstow.api.operations.body_documents import (
     document_alone,
     document_of,
     document_on_target,
+    is_symbolic,
     json_value,
     read_document,
+    symbolic_in,
 )
+from memstow.api.operations.body_front import AskedFront, FrontMembers, front_of, read_front_members
 from memstow.api.operations.body_issues import collect, over_limit
 from memstow.api.operations.documents import digest_of, document_bytes, problem_of
-from memstow.api.operations.encoding import FRONT, cache_key, cache_key_with_hint, options_to_text, with_front
+from memstow.api.operations.encoding import (
+    FRONT,
+    TARGETS,
+    cache_key,
+    cache_key_with_hint,
+    options_to_text,
+    with_front,
+)
 from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
 from memstow.api.operations.models import require_writable
 from memstow.api.operations.requests import BodyForm, Limits
@@ -28,15 +38,26 @@ from memstow.planner.reading.parse import parse_options
 from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
-    from memstow.planner.model.front import FrontOptions
+    from memstow.api.operations.symbolic_body import SymbolicRequest
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
 LONGEST_NAME: Final = 200
 # Members that only an envelope has, and members that only a native problem has.
-_ENVELOPE_MEMBERS: Final = ("options", "target", "plan", "hint", "priority", "hint_job")
+_ENVELOPE_MEMBERS: Final = (
+    "options",
+    "target",
+    "plan",
+    "hint",
+    "priority",
+    "hint_job",
+    "shapes",
+    "pieces",
+)
 _PROBLEM_MEMBERS: Final = ("version", "buffers", "operators")
+# Members that say of what kind the plan of a problem with symbols is.
+_OF_SYMBOLS: Final = ("shapes", "pieces")
 # Examples of the members of an envelope, for messages.
 _EXAMPLES: Final = {
     "problem": '{"version": 1, "buffers": [...]}',
@@ -56,7 +77,7 @@ class ParsedRequest:
     digest: str
     cache_key: str
     members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
-    front: "FrontOptions | None" = None  # the front that is asked for, in the place of a plan
+    front: AskedFront | None = None  # the front that is asked for, in the place of a plan
 
     def validated(self) -> ValidatedRequest:
         """In the form that the store keeps."""
@@ -65,9 +86,9 @@ class ParsedRequest:
         problem = problem_of(self.problem)
         terms = problem.terms()
         if self.front is not None:
-            text = with_front(text, self.front)
+            terms = self.front.fronts[0][1].terms
+            text = with_front(text, self.front.asked, self.front.targets)
             key = cache_key_with_hint(key, text.encode())
-            terms = _terms_of_front(self.problem, self.front, options)
         return ValidatedRequest(
             problem=document_bytes(self.problem),
             options=text,
@@ -82,19 +103,38 @@ class ParsedRequest:
         )
 
 
-def parse_request(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest:
+def parse_request(body: bytes, form: BodyForm, limits: Limits) -> "ParsedRequest | SymbolicRequest":
     """The problem and the options of a body; InputError with everything that is wrong."""
-    if form.format is not None:
-        name = form.format
+    if form.format not in (None, "json"):
+        name = form.format or ""
         parsed = _parse_problem_alone(lambda: read_document(body, name, form, limits), form, limits)
         if form.rewrites_model:
             require_writable(body, parsed.problem, form)
         return parsed
     content = json_value(body, limits)
-    alone = format_alone(content)
+    if form.shapes is not None:
+        symbolic = _parse_symbolic(content, form, limits)
+        if symbolic is not None:
+            return symbolic
+    alone = form.format or format_alone(content)
     if alone is not None:
         return _parse_problem_alone(lambda: document_of(content, alone, limits), form, limits)
     return _parse_envelope(content, form, limits)
+
+
+def _parse_symbolic(content: object, form: BodyForm, limits: Limits) -> "SymbolicRequest | None":
+    """The request of a body whose problem has symbols; None for any other."""
+    problem = None
+    if form.format is None and isinstance(content, dict):
+        problem = symbolic_in(content.get("problem"), limits)
+    if problem is None and not is_symbolic(content):
+        return None
+    # Requests about other problems do not wait for this import.
+    from memstow.api.operations.symbolic_body import parse_symbolic_alone, parse_symbolic_envelope
+
+    if isinstance(content, dict) and problem is not None:
+        return parse_symbolic_envelope(content, problem, form, limits)
+    return parse_symbolic_alone(content, form, limits)
 
 
 def _parse_problem_alone(
@@ -103,15 +143,17 @@ def _parse_problem_alone(
     issues: list[Issue] = []
     problem = document_alone(issues, read, form)
     options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
-    front = _front(issues, "query", form, {})
-    return _parsed(issues, problem, options, {}, front)
+    _refuse_shapes(issues, "query", form.shapes or {})
+    front = read_front_members(issues, form, None)
+    return _with_front(_parsed(issues, problem, options, {}), front, "query", "")
 
 
 def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRequest:
     issues: list[Issue] = []
     subject = subject_of(content)
-    of_front = () if form.front is None else (FRONT,)
-    allowed = (subject, "target", *GRAPH_MEMBERS, "options", *of_front, *form.members)
+    of_front = () if form.front is None else (FRONT, TARGETS)
+    of_symbols = () if form.shapes is None else _OF_SYMBOLS
+    allowed = (subject, "target", *GRAPH_MEMBERS, "options", *of_front, *of_symbols, *form.members)
     raw = {**form.changes, **envelope(issues, content, allowed, (subject,))}
     problem = document_on_target(issues, raw, subject, limits)
     given = raw.get("options", {})
@@ -119,11 +161,13 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
         # The body comes before the query.
         given = {**form.options, **given}
     options = collect(issues, "options", lambda: options_within(given, limits))
-    front = _front(issues, FRONT, form, raw.get(FRONT, {}))
+    front = read_front_members(issues, form, raw)
+    _refuse_shapes(issues, "query", form.shapes or {})
+    _refuse_shapes(issues, "", [name for name in of_symbols if name in raw])
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))
-    return _parsed(issues, problem, options, members, front)
+    return _with_front(_parsed(issues, problem, options, members), front, FRONT, subject)
 
 
 def _parsed(
@@ -131,7 +175,6 @@ def _parsed(
     problem: "Problem | Graph | None",
     options: Options | None,
     members: Mapping[str, object],
-    front: "FrontOptions | None" = None,
 ) -> ParsedRequest:
     if issues or problem is None or options is None:
         raise InputError(issues)
@@ -142,29 +185,21 @@ def _parsed(
         digest=key,
         cache_key=cache_key(problem, options, key),
         members=members,
-        front=front,
     )
 
 
-def _front(issues: list[Issue], path: str, form: BodyForm, given: object) -> "FrontOptions | None":
-    """The front that the body and the query ask for; None where it is a plan. The body comes first."""
-    if form.front is None:
-        return None
-    from memstow.planner.front.documents import parse_front_options
-
-    asked = {**form.front, **given} if isinstance(given, dict) else given
-    return collect(issues, path, lambda: parse_front_options(asked))
+def _with_front(
+    parsed: ParsedRequest, members: FrontMembers | None, place: str, subject: str
+) -> ParsedRequest:
+    if members is None:
+        return parsed
+    return replace(parsed, front=front_of(parsed.problem, members, parsed.options, place, subject))
 
 
-def _terms_of_front(document: "Problem | Graph", asked: "FrontOptions", options: Options) -> tuple[str, str]:
-    """The two terms; InputError where they have no front."""
-    from memstow.planner.front.front import request_of
-
-    try:
-        return request_of(document, asked, options).terms
-    except InputError as error:
-        issues = [replace(issue, path=f"$.{FRONT}.{issue.path}") for issue in error.issues]
-        raise InputError(issues) from None
+def _refuse_shapes(issues: list[Issue], place: str, given: Iterable[str]) -> None:
+    message = "it is for problems with symbols, and this has none; leave it out"
+    root = f"$.{place}" if place else "$"
+    issues += [Issue("not_symbolic", f"{root}.{name}", message) for name in given]
 
 
 def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":

@@ -1,6 +1,7 @@
 """Reads the document of a body, a problem or a graph: within the limits, and changed as the request asks."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.operations.body_issues import collect, over_limit
@@ -31,6 +32,34 @@ def json_value(body: bytes, limits: Limits) -> object:
         raise InputError.single("too_large", "$", message) from None
 
 
+def is_symbolic(raw: object) -> bool:
+    """Whether a JSON value is a problem with symbols."""
+    if not (isinstance(raw, dict) and "symbols" in raw):
+        return False
+    # Requests about other problems do not wait for this import.
+    from memstow.planner.shapes import reading
+
+    return reading.is_symbolic(raw)
+
+
+def symbolic_in(raw: object, limits: Limits) -> object | None:
+    """The problem with symbols that a member `problem` holds, as a JSON value or as text; else None."""
+    if isinstance(raw, str) and '"symbols"' in raw:
+        text = raw.encode("utf-8", "surrogatepass")
+        with suppress(InputError):
+            return symbolic_in(json_value(text, limits), limits) if looks_like_json(text) else None
+    return raw if is_symbolic(raw) else None
+
+
+def _refuse_symbolic(raw: object) -> None:
+    if is_symbolic(raw):
+        message = (
+            "sizes are formulas of symbols here, which this request does not take: /v1/plan, /v1/jobs, "
+            "/v1/verify and /v1/evaluate do; `memstow convert PROBLEM --at s=128` makes an ordinary one of it"
+        )
+        raise InputError.single("symbolic", "$.symbols", message)
+
+
 def read_document(body: bytes, name: str, form: BodyForm, limits: Limits) -> "Problem | Graph":
     """The document of a body that holds nothing else, in the format of this name."""
     if form.is_model:
@@ -44,6 +73,7 @@ def read_document(body: bytes, name: str, form: BodyForm, limits: Limits) -> "Pr
 
 def document_of(raw: object, name: str, limits: Limits) -> "Problem | Graph":
     """The document that a JSON value describes in the format of this name."""
+    _refuse_symbolic(raw)
     if name == "graph":
         if not is_graph(raw):
             message = "a graph is an object with `operators`, and this is something else"
@@ -59,8 +89,9 @@ def embedded_document(raw: object, limits: Limits) -> "Problem | Graph":
         if not looks_like_json(text):
             # A text is no model, whatever its first characters: those are read in processes of their own.
             return _document_within(formats.read_document(text, formats.text_format(text)), limits)
-        json_value(text, limits)
+        _refuse_symbolic(json_value(text, limits))
         return _document_within(formats.read_document(text), limits)
+    _refuse_symbolic(raw)
     if is_graph(raw):
         return _document_within(formats.document_of(raw), limits)
     return _document_within(parse_problem(raw), limits)

@@ -20,11 +20,12 @@ def collect(issues: list[Issue], place: str, read: Callable[[], T]) -> T | None:
     try:
         return read()
     except InputError as error:
-        issues.extend(_at_place(issue, place) for issue in error.issues)
+        issues.extend(at_place(issue, place) for issue in error.issues)
         return None
 
 
-def _at_place(issue: Issue, place: str) -> Issue:
+def at_place(issue: Issue, place: str) -> Issue:
+    """The issue of a part that is at this place."""
     if not place or not issue.path.startswith("$"):
         return issue
     return replace(issue, path=f"$.{place}{issue.path[1:]}")

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Final
 import memstow
 from memstow.api.operations.documents import document_bytes
 from memstow.planner import formats
+from memstow.planner.formats.native import plain
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.parse import parse_options
+from memstow.planner.reading.parse import parse_options, parse_target
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.target import Target
 
 # The options that decide about the plan. The hint is added to the cache key apart.
 OPTION_NAMES: Final = (
@@ -31,6 +33,11 @@ OPTION_NAMES: Final = (
 )
 FRONT: Final = "front"
 """The member of the options of a job that says which front it is for."""
+TARGETS: Final = "targets"
+"""The member that says in whose memories, where it is for several."""
+SHAPES: Final = "shapes"
+"""The member of the options of a job that says of what kind the plan of its problem with symbols is."""
+_OF_KINDS: Final = (FRONT, TARGETS, SHAPES, "pieces")
 # Characters of a cache key that say which version it is of.
 MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
@@ -51,11 +58,14 @@ def options_to_text(options: Options) -> str:
     return json.dumps({name: getattr(options, name) for name in OPTION_NAMES})
 
 
-def with_front(options: str, asked: "FrontOptions") -> str:
-    """The options of a job for a front: what is asked for is one more member."""
+def with_front(options: str, asked: "FrontOptions", targets: "Sequence[Target]" = ()) -> str:
+    """The options of a job for a front: what is asked for is one more member, and targets another."""
     from memstow.planner.front.documents import plain_options
 
-    return json.dumps({**json.loads(options), FRONT: plain_options(asked)})
+    members: dict[str, object] = {**json.loads(options), FRONT: plain_options(asked)}
+    if targets:
+        members[TARGETS] = [plain(target) for target in targets]
+    return json.dumps(members)
 
 
 def front_in(options: str) -> "FrontOptions":
@@ -65,10 +75,16 @@ def front_in(options: str) -> "FrontOptions":
     return parse_front_options(json.loads(options)[FRONT])
 
 
+def targets_in(options: str) -> "tuple[Target, ...]":
+    """The targets whose fronts a job finds, each with what it is called; none: one front, of the document."""
+    return tuple(parse_target(raw) for raw in json.loads(options).get(TARGETS, ()))
+
+
 def options_from_text(text: str, hint: bytes | None) -> Options:
     """Options and hint from the store."""
     raw = json.loads(text)
-    raw.pop(FRONT, None)
+    for name in _OF_KINDS:
+        raw.pop(name, None)
     if hint is not None:
         raw["hint"] = json.loads(hint)
     return parse_options(raw)

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter
 
-from memstow.api.operations.results import PointUpdate, SolveResult, SolveUpdate
+from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult, SolveUpdate
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.events import Bound, Event, Incumbent, Phase
 from memstow.planner.processes.frames import Message
@@ -35,8 +35,8 @@ def encode_update(update: SolveUpdate) -> Message:
     """An update as a message."""
     if isinstance(update, SolveResult):
         return {"kind": "plan", **encode(update)}
-    if isinstance(update, PointUpdate):
-        return {"kind": "point", **encode(update)}
+    if isinstance(update, FrontUpdate):
+        return {"kind": "front", **encode(update)}
     return {"kind": "event", "event": event_name(update), "data": event_data(update)}
 
 
@@ -44,8 +44,8 @@ def decode_update(message: Message) -> SolveUpdate:
     """The update that a message holds."""
     if message["kind"] == "plan":
         return decode(SolveResult, message)
-    if message["kind"] == "point":
-        return decode(PointUpdate, message)
+    if message["kind"] == "front":
+        return decode(FrontUpdate, message)
     return _EVENTS[message["event"]](**message["data"])
 
 
@@ -73,7 +73,9 @@ def event_data(event: Event) -> dict[str, int | float | str | None]:
 
 def point_data(update: PointUpdate) -> dict[str, object]:
     """The data of a point as JSON: a field for each term, as in the front."""
+    of_target: dict[str, object] = {} if update.target is None else {"target": update.target}
     return {
+        **of_target,
         **update.values,
         "bounds": update.bounds,
         "proven": update.proven,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
-from memstow.api.operations.body import envelope, parse_document_body, parse_request
+from memstow.api.operations.body import ParsedRequest, envelope, parse_document_body, parse_request
 from memstow.api.operations.body_documents import document_on_target, json_value
 from memstow.api.operations.body_issues import collect
 from memstow.api.operations.documents import document_from, problem_of
@@ -26,12 +26,15 @@ from memstow.api.operations.requests import (
     RewritePlanRequest,
     SolveFrontRequest,
     SolveRequest,
+    SolveSymbolicRequest,
     TileRequest,
     VerifyRequest,
     WriteFrontRequest,
+    WriteSymbolicPlanRequest,
 )
 from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
 from memstow.api.operations.solve import OnUpdate, solve
+from memstow.api.operations.symbolic import has_symbols, symbolic_to_judge
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import PLANNED, Plan
@@ -40,7 +43,13 @@ from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan
 
 if TYPE_CHECKING:
+    from memstow.planner.front.request import FrontRequest
     from memstow.planner.model.graph import Graph
+
+PAGE: Final = "page"
+"""The format of a front for the page of the service: with what its plans are for."""
+NO_RECHECK: Final = "plans of problems with symbols cannot be checked by solving again; leave it out"
+
 
 Q = TypeVar("Q")
 R = TypeVar("R")
@@ -74,6 +83,8 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
     """Carry out an operation for another process: request and result are messages."""
     operation = OPERATIONS[name]
     request = decode(operation.request, message)
+    if isinstance(request, SolveSymbolicRequest):
+        return encode(_symbolic_of(request, on_update, cancel))
     if isinstance(request, SolveFrontRequest):
         return encode(_front_of(request, on_update, cancel))
     if isinstance(request, SolveRequest):
@@ -96,15 +107,68 @@ def _front_of(request: SolveFrontRequest, on_update: OnUpdate, cancel: threading
     return solve_front(request, on_update, cancel)
 
 
-def _write_front(request: WriteFrontRequest, _most_choices: int | None) -> Document:
+def _solve_symbolic(request: SolveSymbolicRequest, _most_choices: int | None) -> SolveResult:
+    return _symbolic_of(request, lambda _update: None, threading.Event())
+
+
+def _symbolic_of(request: SolveSymbolicRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
+    # Requests about other problems do not wait for this import.
+    from memstow.api.operations.symbolic_solve import solve_symbolic
+
+    return solve_symbolic(request, on_update, cancel)
+
+
+def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | None) -> Document:
+    from memstow.planner.shapes.reading import read_symbolic, read_symbolic_plan
+
+    plan_forms.require_symbolic(request.to)
+    # The formulas are examined again.
+    _require_own_process(most_choices)
+    plan = read_symbolic_plan(request.plan)
+    if plan.status not in PLANNED:
+        return Document(request.plan, "json")
+    return Document(plan_forms.write_symbolic(read_symbolic(request.problem), plan, request.to), request.to)
+
+
+def _write_front(request: WriteFrontRequest, most_choices: int | None) -> Document:
     from memstow.planner.front.documents import read_front, write_front
 
+    if request.to == PAGE:
+        if most_choices is not None:
+            # It makes a graph of each plan.
+            raise TooManyChoicesError
+        from memstow.api.operations.front_pages import file_for_page
+
+        return Document(file_for_page(request), "json")
     return Document(write_front(read_front(request.front), request.to), request.to)
 
 
 def _read(request: ReadRequest, most_choices: int | None) -> ValidatedRequest:
     _require_no_model(request.form, most_choices)
-    return parse_request(request.body, request.form, request.limits).validated()
+    if request.form.shapes is not None and b'"symbols"' in request.body:
+        # Formulas may take long to examine.
+        _require_own_process(most_choices)
+    compares = request.form.front is not None and b'"targets"' in request.body
+    if most_choices is not None and (compares or request.form.targets is not None):
+        # The document is read once for each of them.
+        raise TooManyChoicesError
+    parsed = parse_request(request.body, request.form, request.limits)
+    if isinstance(parsed, ParsedRequest) and parsed.front is not None:
+        for document, front in parsed.front.fronts:
+            _require_willing(document, front, most_choices)
+    return parsed.validated()
+
+
+def _require_willing(document: "Problem | Graph", front: "FrontRequest", most_choices: int | None) -> None:
+    """Refuse a solver that would refuse the front; to find out takes longer the more choices there are."""
+    from memstow.planner.solve.portfolio import AUTO
+
+    if front.options.solver == AUTO:
+        return
+    _require_few(problem_of(document), most_choices)
+    from memstow.planner.front.willing import require_willing_solver
+
+    require_willing_solver(document, front)
 
 
 def _read_batch(request: ReadBatchRequest, _most_choices: int | None) -> ValidatedBatch:
@@ -116,7 +180,14 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     from memstow.planner.verify.verdict import as_data
 
     _require_no_model(request.form, most_choices)
-    problem, plan, hint = _to_judge(request)
+    content = None if request.form.is_model else json_value(request.body, request.limits)
+    if has_symbols(content):
+        # Few buffers can be much to judge: sizes are looked at over whole ranges.
+        _require_own_process(most_choices)
+        if request.recheck_seconds is not None:
+            raise InputError.single("no_recheck", "query.recheck", NO_RECHECK)
+        return _json_document(as_data(judge(*symbolic_to_judge(content, request.limits))))
+    problem, plan, hint = _to_judge(request, content)
     _require_few(problem_of(problem), most_choices)
     verdict = judge(problem, plan, hint)
     if request.recheck_seconds is not None:
@@ -126,12 +197,11 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     return _json_document(as_data(verdict))
 
 
-def _to_judge(request: VerifyRequest) -> "tuple[Problem | Graph, Plan, Plan | None]":
+def _to_judge(request: VerifyRequest, content: object) -> "tuple[Problem | Graph, Plan, Plan | None]":
     """The problem, its plan, and the hint; of a model the plan that it carries."""
     if request.form.is_model:
         return parse_document_body(request.body, request.form, request.limits), carried(request.body), None
     issues: list[Issue] = []
-    content = json_value(request.body, request.limits)
     subject = subject_of(content)
     allowed = (subject, "target", *GRAPH_MEMBERS, "plan", "hint")
     raw = envelope(issues, content, allowed, (subject, "plan"))
@@ -233,7 +303,12 @@ def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Docu
 
 def _require_no_model(form: BodyForm, most_choices: int | None) -> None:
     """Leave models to a process of their own: nobody vouches for their bytes, and native code reads some."""
-    if most_choices is not None and form.is_model:
+    if form.is_model:
+        _require_own_process(most_choices)
+
+
+def _require_own_process(most_choices: int | None) -> None:
+    if most_choices is not None:
         raise TooManyChoicesError
 
 
@@ -258,6 +333,10 @@ REWRITE_PLAN: Final = Operation("rewrite_plan", RewritePlanRequest, Document, _r
 
 SOLVE_FRONT: Final = Operation("solve_front", SolveFrontRequest, SolveResult, _solve_front)
 WRITE_FRONT: Final = Operation("write_front", WriteFrontRequest, Document, _write_front)
+SOLVE_SYMBOLIC: Final = Operation("solve_symbolic", SolveSymbolicRequest, SolveResult, _solve_symbolic)
+WRITE_SYMBOLIC_PLAN: Final = Operation(
+    "write_symbolic_plan", WriteSymbolicPlanRequest, Document, _write_symbolic_plan
+)
 
 OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
     it.name: it
@@ -273,5 +352,7 @@ OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
         EVALUATE,
         REWRITE_PLAN,
         WRITE_FRONT,
+        SOLVE_SYMBOLIC,
+        WRITE_SYMBOLIC_PLAN,
     )
 }

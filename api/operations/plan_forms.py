@@ -5,7 +5,7 @@ processes, and in the keys of what is remembered.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlencode
 
 from memstow.api.operations.documents import problem_of
@@ -19,6 +19,9 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.printable import printable
 
+if TYPE_CHECKING:
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+
 Query = Mapping[str, Sequence[str]]
 """The values of the parameters that are given."""
 
@@ -26,6 +29,8 @@ MODEL: Final = "tflite"
 """Not the plan, but the TensorFlow Lite model that came with the request, written again as its plan says."""
 PICTURE: Final = "svg"
 """The plan as a drawing."""
+SYMBOLIC: Final = ("json", "c-header")
+"""The forms of a plan of a problem with symbols."""
 _PREFIX: Final = "prefix"
 _OF_SOURCE: Final = (_PREFIX, "section", "header")
 PARAMETERS: Final = (*_OF_SOURCE, *FLAGS)
@@ -88,6 +93,31 @@ def refuse_other_documents(document: Problem | Graph, form: str) -> None:
     """An InputError where plans of this document cannot be had in this form."""
     if form.partition("?")[0] in loops.names() and isinstance(document, Problem):
         raise loops.no_loops("query.output_format")
+
+
+def require_symbolic(form: str) -> None:
+    """An InputError where plans of problems with symbols cannot be had in this form."""
+    name, _, query = form.partition("?")
+    if name not in SYMBOLIC:
+        message = f"a plan of a problem with symbols can be had as {' or '.join(SYMBOLIC)}"
+        raise InputError.single("unknown_format", "query.output_format", message)
+    for given in parse_qs(query, errors="surrogatepass"):
+        if given != _PREFIX:
+            message = "it is not for plans of problems with symbols; leave it out"
+            raise InputError.single("unused_parameter", f"query.{given}", message)
+
+
+def write_symbolic(problem: "SymbolicProblem", plan: "SymbolicPlan", form: str) -> bytes:
+    """The plan of a problem with symbols in a form."""
+    from memstow.planner.shapes.as_c import write_symbolic_c
+    from memstow.planner.shapes.reading import write_symbolic_plan
+
+    require_symbolic(form)
+    name, _, query = form.partition("?")
+    if name == "json":
+        return write_symbolic_plan(plan)
+    given = parse_qs(query, errors="surrogatepass")
+    return write_symbolic_c(problem, plan, given.get(_PREFIX, [DEFAULT_PREFIX])[0])
 
 
 def takes_long(problem: Problem, form: str) -> bool:

@@ -33,6 +33,10 @@ class BodyForm:
     dims: Mapping[str, int] = field(default_factory=dict)
     """Values for the dimensions that an ONNX model leaves open."""
     front: Mapping[str, FrontValue] | None = None  # what the query asks of a front; None: it is for a plan
+    targets: list[str] | None = None  # names of targets that the query wants to compare
+    shapes: Mapping[str, QueryValue] | None = None
+    """What the query says of the plan of a problem with symbols; None: such a problem is not taken."""
+    plan_form: str = "json"  # the form in which the plan is to come
     members: tuple[str, ...] = ()  # further members that the envelope may have
     rewrites_model: bool = False  # the model is to be written again, as its plan says
     model_flags: tuple[str, ...] = ()  # how
@@ -56,6 +60,11 @@ class SolveRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveFrontRequest(SolveRequest):
     """Find a front; `known_plan` is the front so far, whose points need not be found again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveSymbolicRequest(SolveRequest):
+    """Plan a problem with symbols; `known_plan` is the best plan so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,9 +118,20 @@ class ConvertRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteFrontRequest:
-    """Write a front from the store in another format."""
+    """Write a front from the store in another format; for the page, with what its plans are for."""
 
     front: bytes
+    to: str
+    problem: bytes | None = None
+    options: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteSymbolicPlanRequest:
+    """Write a plan of a problem with symbols, from the store, in another form."""
+
+    problem: bytes
+    plan: bytes
     to: str
 
 

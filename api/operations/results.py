@@ -25,10 +25,19 @@ class PointUpdate:
     bounds: dict[str, int]
     proven: bool
     seconds: float
+    target: str | None = None  # where the fronts of several are looked for
 
 
-SolveUpdate = SolveResult | PointUpdate | Event
-"""Reported while a solve goes on: a better plan or the front so far, a point of it, or an event."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontUpdate:
+    """The front so far, with what is new in it: stored together, neither is ever without the other."""
+
+    front: SolveResult
+    points: tuple[PointUpdate, ...]
+
+
+SolveUpdate = SolveResult | FrontUpdate | Event
+"""Reported while a solve goes on: a better plan, the front so far, or an event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

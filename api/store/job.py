@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import RowMapping
 
-from memstow.api.operations.encoding import FRONT
+from memstow.api.operations.encoding import FRONT, SHAPES
 from memstow.api.store.tables import jobs
 from memstow.planner.model.plan import gap_of
 
@@ -102,6 +102,11 @@ class Job:
     def is_front(self) -> bool:
         """Whether it is for a front: its document is the front so far, and no plan."""
         return FRONT in json.loads(self.options)
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether its problem has symbols, and its plan lays out every value of them."""
+        return SHAPES in json.loads(self.options)
 
     @property
     def gap(self) -> float | None:

@@ -128,6 +128,7 @@ class _Supervisor:
         self._stop_at = 0.0
         self._waited = 0.0
         """For a processor, before it was asked to stop."""
+        self._waited_since = 0.0
         self._ready = False
         """Whether the child has started up: what ends it before that has nothing to do with the request."""
 
@@ -165,8 +166,9 @@ class _Supervisor:
         control.tick()
 
     def _is_stuck(self, now: float) -> bool:
-        waited = self._process.waited() - self._waited
-        self._session.until = self._stop_at + min(_STOP_SECONDS + waited, _MOST_STOP_SECONDS)
+        # A process that has ended takes what it waited with it.
+        self._waited_since = max(self._waited_since, self._process.waited() - self._waited)
+        self._session.until = self._stop_at + min(_STOP_SECONDS + self._waited_since, _MOST_STOP_SECONDS)
         return now >= self._session.until
 
     def _check_killed(self) -> None:

@@ -11,7 +11,7 @@ import structlog
 
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.messages import event_data, event_name, point_data
-from memstow.api.operations.results import PointUpdate, SolveResult, SolveUpdate
+from memstow.api.operations.results import FrontUpdate, SolveResult, SolveUpdate
 from memstow.api.store.claims import ClaimedJob, Claims
 from memstow.api.store.database import StoreError
 from memstow.api.store.endings import Ending
@@ -82,8 +82,10 @@ class JobRun:
         """Take in a better plan or an event; written with the next flush."""
         if isinstance(update, SolveResult):
             self.set_result(update)
-        elif isinstance(update, PointUpdate):
-            self._events.append(JobEvent("point", json.dumps(point_data(update))))
+        elif isinstance(update, FrontUpdate):
+            # One write holds both: a point that was told is in the front that another attempt goes on from.
+            self.set_result(update.front)
+            self._events += [JobEvent("point", json.dumps(point_data(it))) for it in update.points]
         else:
             self._add_event(update)
 
@@ -93,10 +95,14 @@ class JobRun:
             return
         self._progress, self._changed = _progress_of(result), True
 
+    def latest(self) -> bytes | None:
+        """The plan or the front so far, of this attempt or of an earlier one."""
+        return self.claimed.plan if self._progress.plan is None else self._progress.plan
+
     def is_worse(self, result: SolveResult) -> bool:
         """Whether an earlier attempt left a better plan: a deterministic run does not start from it."""
-        if self.job.is_front:
-            # It goes on from the points that an earlier attempt left, or begins anew.
+        if self.job.is_front or self.job.is_symbolic:
+            # It goes on from what an earlier attempt left, or begins anew.
             return False
         earlier = self.claimed.plan
         if earlier is None or result.status == Status.INFEASIBLE.value:

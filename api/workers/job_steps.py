@@ -11,8 +11,8 @@ from memstow.api import tracing
 from memstow.api.metrics import Metrics
 from memstow.api.operations.documents import buffer_ids, document_from
 from memstow.api.operations.encoding import bytes_in_order, is_of_this_version, plan_from_bytes
-from memstow.api.operations.operations import SOLVE, SOLVE_FRONT
-from memstow.api.operations.requests import SolveFrontRequest, SolveRequest
+from memstow.api.operations.operations import SOLVE, SOLVE_FRONT, SOLVE_SYMBOLIC
+from memstow.api.operations.requests import SolveFrontRequest, SolveRequest, SolveSymbolicRequest
 from memstow.api.operations.results import SolveResult
 from memstow.api.operations.solve import try_briefly
 from memstow.api.store.database import StoreError
@@ -65,6 +65,10 @@ class JobSteps:
         if cached is not None:
             run.finish(State.DONE, cached)
             return
+        if run.job.is_symbolic:
+            # No plan of another request serves this one, and no attempt is short enough for this process.
+            self._answer_by_run(run, run.claimed.plan)
+            return
         known = self._known_plan(run)
         result, final = self._quick_try(run, known)
         if result is not None and final:
@@ -89,6 +93,11 @@ class JobSteps:
         job = run.job
         if job.fresh:
             return None
+        if job.is_symbolic:
+            found = run.with_retries(lambda: self._cache.find(job.cache_key))
+            if found is not None:
+                self._metrics.cache.labels("hit").inc()
+            return found
         deterministic = bool(json.loads(job.options)["deterministic"])
         cached = run.with_retries(
             lambda: self._cache.answer(job.cache_key, self._problem(run), deterministic)
@@ -146,6 +155,8 @@ class JobSteps:
                 tick=run.flush,
             )
             request = self._request(run, known)
+            if isinstance(request, SolveSymbolicRequest):
+                return self._executor.run(SOLVE_SYMBOLIC, request, control)
             if isinstance(request, SolveFrontRequest):
                 return self._executor.run(SOLVE_FRONT, request, control)
             return self._executor.run(SOLVE, request, control)
@@ -153,7 +164,11 @@ class JobSteps:
     @staticmethod
     def _request(run: JobRun, known: bytes | None) -> SolveRequest:
         claimed = run.claimed
-        kind = SolveFrontRequest if run.job.is_front else SolveRequest
+        kind = SolveRequest
+        if run.job.is_front:
+            kind = SolveFrontRequest
+        elif run.job.is_symbolic:
+            kind = SolveSymbolicRequest
         return kind(problem=claimed.problem, options=claimed.job.options, hint=claimed.hint, known_plan=known)
 
     def _finish(self, run: JobRun, result: SolveResult) -> None:
@@ -180,6 +195,8 @@ class JobSteps:
             return
         shutdown = self._shutdown
         ending = shutdown.stopped.is_set() or shutdown.ending.is_set() or error.code in ("killed", "stopping")
+        if error.code == "stuck" and not ending and run.stop is Stop.NO and self._finish_with_points(run):
+            return
         retry = error.code == "child_lost" and run.job.losses + 1 < self._limits.max_attempts
         if run.stop is not Stop.NO:
             run.finish(State.CANCELLED)
@@ -187,6 +204,20 @@ class JobSteps:
             run.put_back(lost=not ending)
         else:
             run.finish(State.FAILED, error=f"{error.code}: {error}")
+
+    @staticmethod
+    def _finish_with_points(run: JobRun) -> bool:
+        """End the job of a front with the points that were found until its process was stopped."""
+        latest = run.latest() if run.job.is_front else None
+        if latest is None:
+            return False
+        from memstow.api.operations.front import front_result
+
+        result = front_result(latest)
+        if result is None:
+            return False
+        run.finish(State.DONE, result)
+        return True
 
     def _write_to_cache(self, run: JobRun, result: SolveResult, complete: bool) -> None:
         """Cache the plan for equal requests if the run was complete, and as the best of its problem."""
@@ -196,7 +227,7 @@ class JobSteps:
         # With servers of several versions on one store the request may have come to another one.
         key = job.cache_key if complete and is_of_this_version(job.cache_key) else None
         try:
-            best = self._is_best(run, result)
+            best = not job.is_symbolic and self._is_best(run, result)
             self._cache.store([CachedPlan(self._problem(run), result, key, best, self._owner(run))])
         except StoreError as error:
             log.warning("store_error", during="keep", error=str(error))

@@ -73,6 +73,9 @@ class FastPath:
         """The answer, if it can be had at once; else the request as a job."""
         with tracing.span("read"):
             request = parse_request(body, form, limits)
+        if not isinstance(request, ParsedRequest):
+            # A problem with symbols takes longer.
+            return request.validated()
         problem = problem_of(request.problem)
         plan_forms.refuse_other_documents(request.problem, to)
         if choice_count(problem) > self._most_choices or plan_forms.takes_long(problem, to):

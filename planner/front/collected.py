@@ -1,6 +1,7 @@
 """Points as they are found, and those of them that are on the front."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from memstow.planner.front.request import FrontRequest
 from memstow.planner.model.front import FrontPoint
@@ -14,7 +15,7 @@ class Collected:
         self._points: dict[tuple[int, int], FrontPoint] = {}
 
     def add(self, points: Iterable[FrontPoint]) -> None:
-        """Take points in; later ones with the same values take the place of earlier ones."""
+        """Take points in; of those with the same values all that is proven of either is kept."""
         for point in points:
             values = self._values(point)
             if any(other != values and _no_worse(other, values) for other in self._points):
@@ -24,7 +25,7 @@ class Collected:
                 for other, kept in self._points.items()
                 if other == values or not _no_worse(values, other)
             }
-            self._points[values] = point
+            self._points[values] = with_proofs(point, self._points.get(values))
 
     def points(self) -> tuple[FrontPoint, ...]:
         """Those that are asked for, by the first term, ascending."""
@@ -37,6 +38,18 @@ class Collected:
     def _values(self, point: FrontPoint) -> tuple[int, int]:
         first, second = self._request.terms
         return point.values[first], point.values[second]
+
+
+def with_proofs(point: FrontPoint, earlier: FrontPoint | None) -> FrontPoint:
+    """The point with what was proven before of a point with the same values."""
+    if earlier is None or (earlier.bounds == point.bounds and earlier.proven == point.proven):
+        return point
+    bounds = {
+        term: max(point.bounds.get(term, 0), earlier.bounds.get(term, 0))
+        for term in point.values
+        if term in point.bounds or term in earlier.bounds
+    }
+    return replace(point, bounds=bounds, proven=point.proven or earlier.proven or bounds == point.values)
 
 
 def _no_worse(one: tuple[int, int], other: tuple[int, int]) -> bool:

@@ -1,7 +1,7 @@
 """The way to a front: the points of a problem or a graph, collected as they are found."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from memstow.planner.front.request import (
     OnPoint,
     Points,
 )
-from memstow.planner.front.two_terms import default_terms, two_terms
+from memstow.planner.front.two_terms import default_terms, require_front
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.events import Listener
@@ -65,7 +65,11 @@ def front(
     if targets:
         from memstow.planner.front.targets import front_of_targets
 
-        return front_of_targets(problem, asked, options or Options(), targets, callbacks)
+        def pass_on(_target: str, point: FrontPoint, _so_far: Callable[[], Front]) -> None:
+            if on_point is not None:
+                on_point(point)
+
+        return front_of_targets(problem, asked, options or Options(), targets, callbacks, on_point=pass_on)
     return find_front(problem, asked, options or Options(), callbacks, on_point)
 
 
@@ -124,7 +128,7 @@ def collect(
 def request_of(
     document: Problem | Graph, asked: FrontOptions, options: Options, start: Sequence[FrontPoint] = ()
 ) -> FrontRequest:
-    """The request, with defaults filled in."""
+    """The request, with defaults filled in; InputError for all that has no front."""
     if isinstance(document, Problem):
         _refuse_for_problem(asked)
     most = MOST_POINTS if asked.points is None else asked.points
@@ -132,10 +136,7 @@ def request_of(
     terms = asked.terms
     if terms is None:
         terms = default_terms(document, options.hint) if isinstance(document, Problem) else GRAPH_TERMS
-    if isinstance(document, Problem):
-        # Terms without a front are refused before the work begins.
-        two_terms(document, terms)
-    return FrontRequest(
+    request = FrontRequest(
         terms=terms,
         options=options,
         generators=DEFAULT_GENERATORS if asked.generators is None else frozenset(asked.generators),
@@ -144,6 +145,19 @@ def request_of(
         points=min(most, max(_MOST_PLACEMENTS // max(size, 1), 2)),
         start=tuple(start),
     )
+    _require_front(document, request)
+    return request
+
+
+def _require_front(document: Problem | Graph, request: FrontRequest) -> None:
+    """Raise InputError where there is no such front: those who accept a request do not begin the work."""
+    if isinstance(document, Problem):
+        require_front(document, request.terms, request.options.hint)
+        return
+    # Fronts of problems do not wait for this import.
+    from memstow.planner.front import graph_terms
+
+    graph_terms.require_front(document, request)
 
 
 def digest_of(document: Problem | Graph) -> str:

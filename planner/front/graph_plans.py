@@ -36,6 +36,11 @@ class GraphPlans:
         """Of the pool that counts."""
         return sum(use.peak for use in plan.pools if self._pool in (None, use.pool))
 
+    def at_once(self, it: Candidate, options: Options) -> Plan:
+        """The same without time, whoever wants it to stop: what can be found at a glance."""
+        plans = GraphPlans(self._graph, self._pool, Callbacks(self._callbacks.on_event))
+        return plans.plan(it, replace(options, time_limit=0.0))
+
     def plan(self, it: Candidate, options: Options) -> Plan:
         """The plan of a schedule, judged as of the graph; its cost is counted again."""
         options = replace(options, hint=None)

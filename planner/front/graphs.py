@@ -25,6 +25,7 @@ from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import PLANNED, Plan, Schedule, Status
 from memstow.planner.solve.allowance import Allowance
+from memstow.planner.solve.cancelling import cancelling
 from memstow.planner.solve.graphs import Callbacks
 
 # Of what is left: to look for orders, for schedules in them, for other orders, for what runs again.
@@ -68,7 +69,8 @@ class _Run:
         known = {it.plan.schedule: it for it in self._request.start}
         told: list[FrontPoint] = []
         for number, it in enumerate(wanted):
-            if self._callbacks.cancelled or (number and self._allowance.over):
+            # One is placed in any case: a run that was stopped early has something to show for it.
+            if number and (self._callbacks.cancelled or self._allowance.over):
                 complete = False
                 break
             before = known.get(it.schedule)
@@ -79,7 +81,8 @@ class _Run:
             else:
                 complete = complete and plan.status is Status.INFEASIBLE
         complete = complete and self._bounds.exact and all(it.proven or is_beaten(it, told) for it in told)
-        return Ending(complete=complete, work=self._allowance.work)
+        infeasible = complete and not told and self._request.within is None
+        return Ending(complete=complete, infeasible=infeasible, work=self._allowance.work)
 
     def _candidates(self) -> list[Candidate]:
         orders = orders_of(
@@ -111,12 +114,13 @@ class _Run:
         """Ways to run one order, and orders next to it."""
         wants_stripes = "stripes" in self._request.generators
         budget = self._allowance.budget(_SCHEDULES_SHARE * share)
-        front = order_front(self._graph, order, budget, stripes=wants_stripes)
+        with cancelling(budget, self._callbacks.cancel):
+            front = order_front(self._graph, order, budget, stripes=wants_stripes)
         self._allowance.spend(budget.work)
         self._bounds.exact = self._bounds.exact and front.complete
         fronts = [front]
         if first and wants_stripes and self._graph.order != GIVEN:
-            fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE)
+            fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE, self._callbacks)
         return [Candidate(it.bytes, it.cost, it.schedule) for front in fronts for it in front.points]
 
     def _run_again(self, order: Sequence[int], share: float) -> Iterable[Candidate]:
@@ -138,7 +142,7 @@ class _Run:
             self._bounds.learn((it.candidate.cost - 1, it.bound_if_cheaper) for it in again)
         if "stripes" in self._request.generators:
             best = Candidates(self._near(found)).items
-            found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share)
+            found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks)
         return found
 
     def _near(self, found: Sequence[Candidate]) -> list[Candidate]:
@@ -152,7 +156,11 @@ class _Run:
         return [it for it in found if capacity is None or it.bytes <= capacity]
 
     def _plan(self, it: Candidate, left: int) -> Plan:
-        plan = self._plans.plan(it, self._allowance.share(1 / left))
+        options = self._allowance.share(1 / left)
+        if self._callbacks.cancelled:
+            plan = self._plans.at_once(it, options)
+        else:
+            plan = self._plans.plan(it, options)
         self._allowance.spend(plan.work)
         return plan
 

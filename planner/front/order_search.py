@@ -8,10 +8,12 @@ from math import log
 from random import Random
 from typing import Final
 
+from memstow.planner.front.request import FrontCallbacks
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.stripes.front import OrderFront, order_front
 from memstow.planner.model.graph import Graph
 from memstow.planner.solve.allowance import Allowance
+from memstow.planner.solve.cancelling import cancelling
 
 # Costs, as multiples of the least, at which orders are compared.
 _COMPARED: Final = (1.0, 1.1, 1.25, 1.5, 2.0)
@@ -24,6 +26,7 @@ def moved_orders(
     first: OrderFront,
     allowance: Allowance,
     share: float,
+    callbacks: FrontCallbacks,
 ) -> Iterator[OrderFront]:
     """The fronts of orders that are better at one of the costs than all before, within this share."""
     if not first.points:
@@ -35,13 +38,14 @@ def moved_orders(
     random = Random(0)  # noqa: S311
     limit = allowance.mark(share)
     for _ in range(_MOST_MOVES):
-        if allowance.is_past(limit):
+        if callbacks.cancelled or allowance.is_past(limit):
             return
         tried = _moved(order, after, random)
         if tried is None:
             continue
         budget = allowance.budget(share)
-        front = order_front(graph, tried, budget)
+        with cancelling(budget, callbacks.cancel):
+            front = order_front(graph, tried, budget)
         allowance.spend(budget.work + len(order))
         if not front.points:
             continue

@@ -127,7 +127,11 @@ class _Run:
         hint = self._known.best_within(limit)
         if hint is not None and all(term.kind is not Kind.MOVES for term in self._two.terms):
             options = replace(options, hint=hint)
-        plan = engine.plan(problem, options, self._hears, self._callbacks.cancel)
+        cancel = self._callbacks.cancel
+        if self._callbacks.cancelled and not self._known.listed():
+            # A run that was stopped early has a point to show for it, if one can be found at a glance.
+            cancel, options = None, replace(options, time_limit=0.0)
+        plan = engine.plan(problem, options, self._hears, cancel)
         self._allowance.spend(plan.work)
         if plan.status is Status.INFEASIBLE:
             if limit in (None, ANY):

@@ -12,9 +12,11 @@ from memstow.planner.graph.recompute.points import Choice, Patience, recompute_p
 from memstow.planner.graph.recompute.programs import Kind
 from memstow.planner.graph.runs import with_runs
 from memstow.planner.graph.stripes.front import order_front
+from memstow.planner.graph.stripes.limits import is_countable
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Schedule, Stripe
 from memstow.planner.solve.allowance import Allowance
+from memstow.planner.solve.cancelling import cancelling
 
 _KINDS: Final[tuple[Kind, ...]] = ("recompute", "spill")
 # Schedules in which stripes are looked for as well, the best at each cost.
@@ -65,14 +67,23 @@ def reruns(
 
 
 def striped(
-    graph: Graph, found: Sequence[Candidate], allowance: Allowance, share: float
+    graph: Graph,
+    found: Sequence[Candidate],
+    allowance: Allowance,
+    share: float,
+    callbacks: FrontCallbacks,
 ) -> Iterator[Candidate]:
     """The same with stripes in them, of those that are best."""
     best = found[:: max(1, -(-len(found) // _MOST_STRIPED))]
     for number, it in enumerate(best):
+        if callbacks.cancelled:
+            return
         plain, _ = with_runs(graph, it.schedule)
+        if not is_countable(plain, stripes=True):
+            continue
         budget = allowance.budget(share / (len(best) - number))
-        front = order_front(plain, range(len(plain.operators)), budget)
+        with cancelling(budget, callbacks.cancel):
+            front = order_front(plain, range(len(plain.operators)), budget)
         allowance.spend(budget.work)
         place = _places(it.schedule)
         for point in front.points:

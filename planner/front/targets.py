@@ -1,14 +1,15 @@
 """The front in the memories of each of several targets: which is the smallest that will do."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import memstow
+from memstow.planner.front.collected import Collected
 from memstow.planner.front.front import Outcome, collect, digest_of, request_of
-from memstow.planner.front.request import FrontCallbacks
+from memstow.planner.front.request import FrontCallbacks, FrontRequest
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import Front, FrontOptions, TargetFront
+from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetFront
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem, end_of
@@ -18,6 +19,47 @@ from memstow.planner.targets.target import retarget
 
 MOST_TARGETS: Final = 64
 
+OnTargetPoint = Callable[[str, FrontPoint, Callable[[], Front]], None]
+"""Told of each point: the target, the point, and how to get the front of all targets so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class InTarget:
+    """The front that is asked for, in the memories of one target."""
+
+    name: str
+    target: Target
+    document: Problem | Graph
+    request: FrontRequest
+
+
+def in_targets(
+    document: Problem | Graph,
+    asked: FrontOptions,
+    options: Options,
+    targets: Sequence[Target],
+    names: Sequence[str] | None = None,
+) -> tuple[InTarget, ...]:
+    """The fronts to find, the smallest target first; InputError for all that one of them would refuse."""
+    if not 0 < len(targets) <= MOST_TARGETS:
+        message = f"there are {len(targets):,}; compare 1 to {MOST_TARGETS} in one call"
+        raise InputError.single("too_many", "targets", message)
+    called = names_of(targets) if names is None else list(names)
+    in_order = sorted(range(len(targets)), key=lambda at: _size_order(targets[at]))
+    found: list[InTarget] = []
+    for at in in_order:
+        moved = _moved(document, targets[at])
+        # The terms of the first are those of all.
+        same = replace(asked, terms=found[0].request.terms) if found else asked
+        request = request_of(moved, same, options)
+        found.append(InTarget(called[at], targets[at], moved, request))
+    return tuple(found)
+
+
+def names_of(targets: Sequence[Target]) -> list[str]:
+    """What targets are called that nobody has given another name."""
+    return [it.name or f"target {number}" for number, it in enumerate(targets, start=1)]
+
 
 def front_of_targets(
     document: Problem | Graph,
@@ -26,37 +68,76 @@ def front_of_targets(
     targets: Sequence[Target],
     callbacks: FrontCallbacks,
     names: Sequence[str] | None = None,
+    on_point: OnTargetPoint | None = None,
+    start: Sequence[TargetFront] = (),
 ) -> Front:
-    """The fronts, the smallest target first; `names`: as the targets are called, else as they say."""
-    if len(targets) > MOST_TARGETS:
-        message = f"there are {len(targets):,}; compare at most {MOST_TARGETS} in one call"
-        raise InputError.single("too_many", "targets", message)
-    called = (
-        list(names) if names is not None else [it.name or f"target {i + 1}" for i, it in enumerate(targets)]
-    )
-    moved = [_moved(document, target) for target in targets]
-    in_order = sorted(range(len(targets)), key=lambda i: _size_order(targets[i]))
+    """The fronts, the smallest target first; `names`: as the targets are called, else as they say.
+
+    `start`: what an earlier run of ours has found of the same targets.
+    """
     allowance = Allowance(options)
-    terms = request_of(moved[in_order[0]], asked, options).terms
-    fronts = []
-    for done, index in enumerate(in_order):
-        share = allowance.share(1 / (len(in_order) - done))
-        request = replace(request_of(moved[index], asked, share), terms=terms)
-        outcome = collect(moved[index], request, callbacks, None)
-        allowance.spend(outcome.ending.work)
-        fronts.append(_front_of(called[index], targets[index], outcome))
-    return Front(
-        name=document.name,
-        terms=terms,
-        complete=all(it.complete for it in fronts),
-        asked=asked,
-        targets=fronts,
-        smallest=_smallest(fronts),
-        seconds=allowance.seconds,
-        work=allowance.work,
-        digest=digest_of(document),
-        memstow=memstow.__version__,
-    )
+    run = _Run(document, asked, in_targets(document, asked, options, targets, names), allowance, start)
+    for at in range(len(run.wanted)):
+        if not run.is_known(at):
+            run.find(at, callbacks, on_point)
+    return run.so_far()
+
+
+class _Run:
+    """The fronts one after the other, each within its share of what is left."""
+
+    def __init__(
+        self,
+        document: Problem | Graph,
+        asked: FrontOptions,
+        wanted: tuple[InTarget, ...],
+        allowance: Allowance,
+        start: Sequence[TargetFront],
+    ) -> None:
+        self.wanted = wanted
+        self._document = document
+        self._asked = asked
+        self._allowance = allowance
+        self._fronts = [TargetFront(target=it.name, fits="unknown", bytes=_bytes(it.target)) for it in wanted]
+        if [it.target for it in start] == [it.name for it in wanted]:
+            self._fronts = list(start)
+
+    def is_known(self, at: int) -> bool:
+        """Whether an earlier run has found all of this one."""
+        return self._fronts[at].complete or self._fronts[at].fits == "no"
+
+    def find(self, at: int, callbacks: FrontCallbacks, on_point: OnTargetPoint | None) -> None:
+        """Find one front."""
+        it = self.wanted[at]
+        share = self._allowance.share(1 / (len(self.wanted) - at))
+        request = replace(it.request, options=share, start=self._fronts[at].points)
+        collected = Collected(request)
+        collected.add(request.start)
+
+        def hear(point: FrontPoint) -> None:
+            collected.add([point])
+            self._fronts[at] = replace(self._fronts[at], fits="yes", points=collected.points())
+            if on_point is not None:
+                on_point(it.name, point, self.so_far)
+
+        outcome = collect(it.document, request, callbacks, hear)
+        self._allowance.spend(outcome.ending.work)
+        self._fronts[at] = _front_of(it, outcome)
+
+    def so_far(self) -> Front:
+        """What is known of all of them."""
+        return Front(
+            name=self._document.name,
+            terms=self.wanted[0].request.terms,
+            complete=all(it.complete for it in self._fronts),
+            asked=self._asked,
+            targets=self._fronts,
+            smallest=_smallest(self._fronts),
+            seconds=self._allowance.seconds,
+            work=self._allowance.work,
+            digest=digest_of(self._document),
+            memstow=memstow.__version__,
+        )
 
 
 def _moved(document: Problem | Graph, target: Target) -> Problem | Graph:
@@ -67,16 +148,16 @@ def _moved(document: Problem | Graph, target: Target) -> Problem | Graph:
     return in_memories(document, target, None, fit_only=False)
 
 
-def _front_of(name: str, target: Target, outcome: Outcome) -> TargetFront:
+def _front_of(it: InTarget, outcome: Outcome) -> TargetFront:
     fits: Literal["yes", "no", "unknown"] = "unknown"
     if outcome.points:
         fits = "yes"
     elif outcome.ending.infeasible:
         fits = "no"
     return TargetFront(
-        target=name,
+        target=it.name,
         fits=fits,
-        bytes=_bytes(target),
+        bytes=_bytes(it.target),
         points=outcome.points,
         complete=outcome.ending.complete,
         explanation=outcome.ending.explanation,

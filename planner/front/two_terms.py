@@ -4,13 +4,26 @@ from dataclasses import dataclass, replace
 from math import lcm
 from typing import Final
 
-from memstow.planner.check import find_issues
+from memstow.planner.check import find_issues, require_hint, require_valid
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.objective import Kind, Term, parse_term, peak_of
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Pool, Problem, Reserved, end_of
 
 CAPACITY: Final = "capacity"
+
+
+def require_front(problem: Problem, names: tuple[str, str], hint: Plan | None) -> None:
+    """Raise InputError where the problem has no such front, before any work is done.
+
+    Paths that begin with `$` are of the problem, others of what is asked for.
+    """
+    require_valid(problem)
+    require_hint(problem, hint)
+    terms = two_terms(problem, names).terms
+    if hint is None and any(term.kind is Kind.MOVES for term in terms):
+        message = "`moves` counts what differs from a plan; give that plan as the hint"
+        raise InputError.single("moves_without_hint", "terms", message)
 
 
 @dataclass(frozen=True, slots=True)

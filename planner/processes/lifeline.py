@@ -14,7 +14,9 @@ import sys
 _NICER = 5
 _MUCH_NICER = 10
 _PR_SET_CHILD_SUBREAPER = 36
-_LATE_SECONDS = 10.0
+# Longer than the patience of a parent that sees the child wait for a processor: the parent is to end it, and
+# knows why. This is for a parent that cannot.
+_LATE_SECONDS = 75.0
 # Address space is more than memory: threads reserve stacks and arenas that they never touch.
 _ADDRESS_SPACE_ABOVE = 8 << 30
 

@@ -45,8 +45,15 @@ class Group(ABC):
         return sum(map(_resident, (self.id, *_descendants(self.id)))) if self.alive() else 0
 
     def waited(self) -> float:
-        """Seconds that a thread of it was ready and had no processor; 0 if the system does not say."""
-        return max(_waits(self.id), default=0.0) if self.alive() else 0.0
+        """Seconds that a thread of it was ready and had no processor; 0 if the system does not say.
+
+        It may wait for a descendant that has none: of all threads, the one that waited longest counts.
+        """
+        if not self.alive():
+            return 0.0
+        return max(
+            (it for process in (self.id, *_descendants(self.id)) for it in _waits(process)), default=0.0
+        )
 
     def _kill(self) -> None:
         if not self.alive():

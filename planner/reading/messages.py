@@ -1,6 +1,7 @@
 """Translates errors of pydantic into messages of memstow: a code, the place, the value, the expectation."""
 
 import dataclasses
+import re
 from collections.abc import Iterable
 from math import isfinite
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
@@ -53,6 +54,8 @@ _LIMITS: Final = {
     "less_than_equal": ("too_large", "le", "at most"),
     "less_than": ("too_large", "lt", "less than"),
 }
+_WITH_UNIT: Final = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9][0-9.]*\s*[kKmMgGtT]?[iI]?[bB]?)\s*")
+"""An amount of bytes as people write it, which options of the command line take and documents do not."""
 _NUMBERS: Final = {2: "two", 3: "three"}
 _FOREIGN_NAMES: Final = {
     "lower": "lifetime",
@@ -112,6 +115,10 @@ def wrong_type(expected: str, given: object) -> str:
         return f"expected an integer, given {shown(given)}{hint}"
     if expected == "an integer" and isinstance(given, str) and given.isascii() and given.isdigit():
         return f"expected an integer, given the string {shown(given)}; leave out the quotes"
+    if expected == "an integer" and isinstance(given, str) and _WITH_UNIT.fullmatch(given):
+        return (
+            f"expected an integer, given {shown(given)}; write the number in full, such as 65536 for 64 KiB"
+        )
     return f"expected {expected}, given {shown(given)}"
 
 

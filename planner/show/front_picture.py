@@ -1,6 +1,7 @@
 """A front as an SVG picture: the first term across, the second up, and a step at each point.
 
-A proven point is filled, an open one is hollow, with a line to its bound.
+A proven point is filled, an open one is hollow, with a line to its bound. Where targets are compared,
+each has stairs of its own, drawn over those of smaller ones: what is the same in both is seen once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ _TICKS: Final = 5
 _IN_BYTES: Final = ("peak", "max_peak", "capacity")
 _NAME: Final = 40
 _LABEL_WIDTH, _LABEL_TALL = 110, 13
+_SAYS: Final = {"no": "does not fit", "unknown": "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class _Curve:
     name: str | None
     points: Sequence[FrontPoint]
     colour: str
+    says: str = ""
+    """What there is to say of it beside its name."""
+    best: bool = False
+    """Whether it is the smallest target that will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +86,28 @@ def front_svg(front: Front) -> str:
     if points:
         across, up = _axes(front, points)
         lines += [*_frame(across, up)]
-        labels = _labelled(len(points))
-        for place, curve in enumerate(curves):
+        labels = _Labels(_labelled(len(points)))
+        for curve in curves:
             lines += _stairs(curve, across, up, labels)
-            lines += _legend(curve, place)
     else:
         lines.append(f'<text class="caption" x="{_LEFT}" y="{_TOP + 20}" fill="{QUIET}">no points</text>')
+    lines += _legend(curves)
     return "\n".join(lines) + "\n</svg>\n"
 
 
 def _curves(front: Front) -> list[_Curve]:
     if not front.targets:
         return [_Curve(None, front.points, RAMP[8])]
-    shown = [target for target in front.targets if target.points]
-    last = max(len(shown) - 1, 1)
+    last = max(len(front.targets) - 1, 1)
     return [
-        _Curve(target.target, target.points, RAMP[place * (len(RAMP) - 1) // last])
-        for place, target in enumerate(shown)
+        _Curve(
+            target.target,
+            target.points,
+            RAMP[place * (len(RAMP) - 1) // last],
+            _SAYS.get(target.fits, ""),
+            target.target == front.smallest,
+        )
+        for place, target in enumerate(front.targets)
     ]
 
 
@@ -146,8 +157,33 @@ def _ticks(axis: _Axis) -> list[int]:
     return list(range(-(-axis.low // step) * step, axis.high + 1, step))
 
 
-def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: int) -> Iterator[str]:
+class _Labels:
+    """Where labels are, so that none lies on another: of each curve the ends first, then the others."""
+
+    def __init__(self, each: int) -> None:
+        self._each = each
+        self._kept: list[tuple[float, float]] = []
+
+    def of(self, curve: _Curve, across: _Axis, up: _Axis) -> set[int]:
+        """The points of this curve that have one."""
+        number = len(curve.points)
+        found = set()
+        for place in dict.fromkeys((0, number - 1, *range(number))) if number else ():
+            values = curve.points[place].values
+            x, y = across.at(values[across.term]), up.at(values[up.term])
+            # The last one is to the left of its point.
+            x -= _LABEL_WIDTH if x > _RIGHT - 120 else 0
+            free = all(abs(x - a) > _LABEL_WIDTH or abs(y - b) > _LABEL_TALL for a, b in self._kept)
+            if free and place % self._each == 0:
+                self._kept.append((x, y))
+                found.add(place)
+        return found
+
+
+def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: _Labels) -> Iterator[str]:
     """The steps of a curve, its bounds, and its points."""
+    if not curve.points:
+        return
     first, second = across.term, up.term
     path = []
     for place, point in enumerate(curve.points):
@@ -157,25 +193,9 @@ def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: int) -> Iterator[st
         f'<path class="front" d="{"".join(path)}H{_RIGHT}" stroke="{curve.colour}" stroke-width="1.5" '
         'fill="none"/>'
     )
-    labelled = _apart(curve, across, up)
+    labelled = labels.of(curve, across, up)
     for place, point in enumerate(curve.points):
-        yield from _point(curve, point, across, up, place % labels == 0 and place in labelled)
-
-
-def _apart(curve: _Curve, across: _Axis, up: _Axis) -> set[int]:
-    """The points whose labels do not lie on each other: the ends, and of the others the first ones."""
-    number = len(curve.points)
-    if not number:
-        return set()
-    kept: dict[int, tuple[float, float]] = {}
-    for place in (0, number - 1, *range(1, number - 1)):
-        values = curve.points[place].values
-        x, y = across.at(values[across.term]), up.at(values[up.term])
-        # The last one is to the left of its point.
-        x -= _LABEL_WIDTH if x > _RIGHT - 120 else 0
-        if all(abs(x - a) > _LABEL_WIDTH or abs(y - b) > _LABEL_TALL for a, b in kept.values()):
-            kept[place] = x, y
-    return set(kept)
+        yield from _point(curve, point, across, up, place in labelled)
 
 
 def _point(curve: _Curve, point: FrontPoint, across: _Axis, up: _Axis, labelled: bool) -> Iterator[str]:
@@ -204,13 +224,22 @@ def _point(curve: _Curve, point: FrontPoint, across: _Axis, up: _Axis, labelled:
         )
 
 
-def _legend(curve: _Curve, place: int) -> Iterator[str]:
-    if curve.name is None or place >= _MOST_LABELS:
-        return
-    y = _TOP + 16 + 14 * place
-    name = escape(plain(curve.name, most=_NAME))
-    yield f'<rect x="{_RIGHT - 14}" y="{y - 9}" width="10" height="10" fill="{curve.colour}"/>'
-    yield f'<text x="{_RIGHT - 20}" y="{y}" text-anchor="end" fill="{QUIET}">{name}</text>'
+def _legend(curves: Sequence[_Curve]) -> Iterator[str]:
+    for place, curve in enumerate(curves[:_MOST_LABELS]):
+        if curve.name is None:
+            return
+        y = _TOP + 16 + 14 * place
+        said = plain(curve.name, most=_NAME) + (f": {curve.says}" if curve.says else "")
+        weight = ' font-weight="bold"' if curve.best else ""
+        if curve.best:
+            said += ", the smallest that will do"
+        fill = curve.colour if curve.points else "#ffffff"
+        box = f'x="{_RIGHT - 14}" y="{y - 9}" width="10" height="10"'
+        yield f'<rect {box} fill="{fill}" stroke="{curve.colour}"/>'
+        yield (
+            f'<text class="target" x="{_RIGHT - 20}" y="{y}" text-anchor="end" fill="{QUIET}"{weight} '
+            f'stroke="#ffffff" stroke-width="3" paint-order="stroke">{escape(said)}</text>'
+        )
 
 
 def _labelled(number: int) -> int:
@@ -227,5 +256,8 @@ def _description(front: Front, curves: Sequence[_Curve]) -> str:
             f"{count(it.values[first])} and {count(it.values[second])}{'' if it.proven else ' (open)'}"
             for it in curve.points[:_MOST_LABELS]
         ]
-        said.append((f"{curve.name}: " if curve.name else "") + "; ".join(some))
+        name = f"{curve.name}: " if curve.name else ""
+        said.append(name + (curve.says or "; ".join(some)))
+    smallest = [curve.name for curve in curves if curve.best]
+    said += [f"The smallest that will do is {name}" for name in smallest]
     return plain(f"{first} across, {second} up, a step for each point. " + ". ".join(said))

@@ -62,6 +62,10 @@ class Allowance:
         """Since the call; a deterministic run has none."""
         return 0.0 if self._options.deterministic else round(time.monotonic() - self._begin, 6)
 
+    def affords(self, seconds: float) -> bool:
+        """Whether so much time is left; that of a deterministic run has no end."""
+        return self._options.deterministic or self._seconds_left() >= seconds
+
     def _seconds_left(self) -> float:
         return self._options.time_limit - (time.monotonic() - self._begin)
 

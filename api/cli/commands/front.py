@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.exit_codes import Exit
@@ -29,7 +29,7 @@ from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from memstow.planner.model.events import Event, Listener
-    from memstow.planner.model.front import Front, FrontOptions
+    from memstow.planner.model.front import Front, FrontOptions, FrontPoint
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.problem import Problem
@@ -75,11 +75,6 @@ def run(args: argparse.Namespace) -> int:
     document = read_document(args.file, args)
     names = [name for given in args.targets or () for name in given.split(",")]
     targets = [read_target(name) for name in names]
-    if targets and (args.server or os.environ.get("MEMSTOW_SERVER")):
-        from memstow.planner.model.errors import InputError
-
-        message = "targets are compared here, not by a service; leave out one of the two"
-        raise InputError.single("no_targets", "--target", message)
     front, interrupted = _found(args, document, _Targets(names, targets))
     _write(args, front, outputs)
     if interrupted:
@@ -137,14 +132,14 @@ def _found(args: argparse.Namespace, document: "Problem | Graph", targets: _Targ
             given_up[event.name] = None
 
     def count(values: "Mapping[str, object]") -> None:
-        known.add(tuple(value for value in values.values() if type(value) is int))
+        known.add((values.get("target"), *(value for value in values.values() if type(value) is int)))
         if progress is not None:
             progress.points = len(known)
 
     def work(cancel: threading.Event) -> "Front":
         hearing = _Hearing(hear, count, cancel)
         if server:
-            return _remote(args, server, document, asked, options, hearing)
+            return _remote(args, server, document, asked, options, targets, hearing)
         return _front(document, asked, options, targets, hearing)
 
     call = Interruptible(work)
@@ -167,7 +162,10 @@ def _front(
     if targets.targets:
         from memstow.planner.front.targets import front_of_targets
 
-        return front_of_targets(document, asked, options, targets.targets, callbacks, targets.names)
+        def hear(target: str, point: "FrontPoint", _so_far: object) -> None:
+            hearing.values({"target": target, **point.values})
+
+        return front_of_targets(document, asked, options, targets.targets, callbacks, targets.names, hear)
     from memstow.planner.front.front import find_front
 
     return find_front(document, asked, options, callbacks, lambda point: hearing.values(point.values))
@@ -179,6 +177,7 @@ def _remote(
     document: "Problem | Graph",
     asked: "FrontOptions",
     options: "Options",
+    targets: _Targets,
     hearing: _Hearing,
 ) -> "Front":
     client = client_of(server, args.key or os.environ.get("MEMSTOW_KEY"))
@@ -186,9 +185,17 @@ def _remote(
     from memstow.planner.front.front import request_of
     from memstow.planner.model.front import Front
 
+    # The server calls them as the user does.
+    called = [replace(it, name=name) for it, name in zip(targets.targets, targets.names, strict=True)]
     with client:
-        found = find_front(client, document, asked, options, hearing.values, hearing.cancel.is_set)
-    return found or Front(terms=request_of(document, asked, options).terms, asked=asked)
+        found = find_front(client, document, asked, options, hearing.values, hearing.cancel.is_set, called)
+    if found is not None:
+        return found
+    if called:
+        from memstow.planner.front.targets import in_targets
+
+        return Front(terms=in_targets(document, asked, options, called)[0].request.terms, asked=asked)
+    return Front(terms=request_of(document, asked, options).terms, asked=asked)
 
 
 def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:

@@ -138,9 +138,9 @@ def _range(text: str) -> tuple[str, int, int, int]:
 def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
     """Read an ONNX model whose dimensions become symbols, as `--symbol` says."""
     from memstow.planner import formats
-    from memstow.planner.formats.onnx.symbolic import read_symbolic_model, symbol_for
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.symbolic import Symbol
+    from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
 
     ranges: dict[str, Symbol] = {}
     for name, least, most, step in args.symbol:
@@ -188,7 +188,7 @@ def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | 
     from memstow.planner.model.problem import Problem
 
     data = _with_live_ranges(path, data)
-    if args.at:
+    if getattr(args, "at", None):
         return _changed_problem(_at_values(data, path, args), args)
     with naming_file(path):
         document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))

@@ -1,5 +1,6 @@
 """Fronts: a problem in, a job that finds the front of two terms, and the front so far."""
 
+import hashlib
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
@@ -9,17 +10,15 @@ from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.errors import ApiError
 from memstow.api.http.job_plans import FINAL
+from memstow.api.http.parameters import CHANGE_PARAMETERS, FRONT_PARAMETERS, OPTION_PARAMETERS
 from memstow.api.http.requests import (
-    CHANGE_PARAMETERS,
-    FRONT_PARAMETERS,
-    OPTION_PARAMETERS,
     CurrentService,
     FormatOfBody,
     find_job,
     read_problem_body,
     require_known,
 )
-from memstow.api.http.responses import job_path, job_response, matching_tag, plan_body
+from memstow.api.http.responses import job_path, job_response, matching_tag, media_type_of_plan
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
@@ -28,7 +27,7 @@ from memstow.api.http.submission import (
     idempotency_key_of,
     removed_error,
 )
-from memstow.api.operations.operations import READ, WRITE_FRONT
+from memstow.api.operations.operations import PAGE, READ, WRITE_FRONT
 from memstow.api.operations.requests import ReadRequest, WriteFrontRequest
 from memstow.api.store.keys import Role
 from memstow.planner.model.front import FORMATS
@@ -36,6 +35,19 @@ from memstow.planner.model.front import FORMATS
 router = APIRouter(tags=["fronts"])
 
 _JOB: Final = schemas.ref("Job")
+_FOR_PAGE: Final = {
+    "type": "object",
+    "description": "With `output_format=page`: the front, the problems or graphs that its plans are for, and "
+    "for each point which of them.",
+    "required": ["name", "front", "of"],
+    "properties": {
+        "name": {"type": "string"},
+        "front": schemas.ref("Front"),
+        "problems": {"type": "array", "items": schemas.ref("Problem")},
+        "graphs": {"type": "array", "items": schemas.ref("Graph")},
+        "of": {"type": "array", "items": {"type": ["integer", "null"]}},
+    },
+}
 
 
 @router.post(
@@ -44,7 +56,8 @@ _JOB: Final = schemas.ref("Job")
     summary="Put a problem into the queue, to find the front of two terms",
     description="The answer is a job like any other: it has a state and events, `point` for each point that "
     "is found, and can be stopped. What is found so far is at `/v1/jobs/{job}/front`; a run that is "
-    "interrupted goes on from there. The time limit is for all points together.",
+    "interrupted goes on from there. The time limit is for all points together. With `targets`, there is a "
+    "front in the memories of each, and the answer tells which is the smallest that will do.",
     status_code=202,
     response_class=Response,
     responses=schemas.answers(202, "The job.", samples.JOB, _JOB, "application/json", 400, 410, 415, 507),
@@ -56,6 +69,7 @@ _JOB: Final = schemas.ref("Job")
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
                 "front": schemas.ref("FrontOptions"),
+                "targets": schemas.targets(),
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
             },
             ["problem"],
@@ -105,7 +119,7 @@ async def submit(
             200,
             "The front.",
             samples.FRONT,
-            schemas.ref("Front"),
+            {"anyOf": [schemas.ref("Front"), _FOR_PAGE]},
             "application/json",
             404,
             409,
@@ -121,15 +135,20 @@ async def get_front(
     service: CurrentService,
     job: str,
     output_format: Annotated[
-        str, Query(description="Format of the front.", json_schema_extra={"enum": list(FORMATS)})
+        str,
+        Query(
+            description="Format of the front. `page` is JSON for the page of this service: the front with "
+            "what each of its plans is for, of several targets that of the smallest that will do.",
+            json_schema_extra={"enum": [*FORMATS, PAGE]},
+        ),
     ] = "json",
 ) -> Response:
     """The front."""
     require_known(request, "output_format")
     caller = await service.caller(request, Role.READ)
     found = await find_job(service, caller, job)
-    if output_format not in FORMATS:
-        raise ApiError(422, "unknown_format", f"fronts can be had as {', '.join(FORMATS)}")
+    if output_format not in (*FORMATS, PAGE):
+        raise ApiError(422, "unknown_format", f"fronts can be had as {', '.join((*FORMATS, PAGE))}")
     if not found.is_front:
         raise ApiError(409, "no_front", f"the job is for a plan, which is at {job_path(found.id)}/plan")
     front = await service.document(request, found.id, "plan")
@@ -138,17 +157,22 @@ async def get_front(
             raise ApiError(409, "job_failed", found.error)
         message = f"the job is {found.state.value} and has no points yet"
         raise ApiError(409, "no_front_yet", message, headers={"Retry-After": "1"})
-    if output_format != "json":
-        write = WriteFrontRequest(front=front, to=output_format)
-        written = await service.perform(WRITE_FRONT, write, len(front), share_of(caller, request))
-        front = written.body
-    made = await service.in_thread(plan_body, front, output_format)
+    tag = f'"{hashlib.sha256(front).hexdigest()[:32]}-{output_format}"'
     headers = {
-        "ETag": made.etag,
+        "ETag": tag,
         "Cache-Control": "private, no-cache",
         FINAL: "true" if found.over else "false",
     }
-    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), made.etag)
+    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), tag)
     if held is not None:
         return Response(None, 304, headers | {"ETag": held})
-    return Response(made.body, 200, headers, made.media_type)
+    if output_format != "json":
+        problem = await service.document(request, found.id, "problem") if output_format == PAGE else None
+        write = WriteFrontRequest(
+            front=front, to=output_format, problem=problem, options=found.options if problem else None
+        )
+        size = len(front) + len(problem or b"")
+        written = await service.perform(WRITE_FRONT, write, size, share_of(caller, request))
+        front = written.body
+    media = media_type_of_plan("json" if output_format == PAGE else output_format)
+    return Response(front, 200, headers, media)

@@ -6,8 +6,8 @@ from starlette.responses import Response
 from memstow.api.http import samples, schemas
 from memstow.api.http.errors import ApiError
 from memstow.api.http.job_plans import FINAL, plan_of_job
+from memstow.api.http.parameters import SOURCE_PARAMETERS
 from memstow.api.http.requests import (
-    SOURCE_PARAMETERS,
     CurrentService,
     FormatOfPlan,
     find_job,
@@ -30,7 +30,7 @@ router = APIRouter(tags=["jobs"])
         200,
         "The problem, or the graph.",
         samples.PROBLEM,
-        {"anyOf": [schemas.ref("Problem"), schemas.ref("Graph")]},
+        {"anyOf": [schemas.ref("Problem"), schemas.ref("Graph"), schemas.ref("SymbolicProblem")]},
         "application/json",
         404,
     ),
@@ -57,7 +57,7 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
         200,
         "The plan.",
         samples.PLAN,
-        schemas.ref("Plan"),
+        schemas.a_plan(),
         "application/json",
         404,
         409,
@@ -82,7 +82,7 @@ async def get_plan(
     to = output_format(request, output_format_name)
     if found.is_front:
         raise ApiError(409, "is_front", f"the job is for a front, which is at {job_path(found.id)}/front")
-    plan = await plan_of_job(service, request, caller, found.id, to)
+    plan = await plan_of_job(service, request, caller, found, to)
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)

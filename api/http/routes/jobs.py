@@ -10,9 +10,8 @@ from starlette.responses import Response
 from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.errors import ApiError
+from memstow.api.http.parameters import CHANGE_PARAMETERS, OPTION_PARAMETERS, SHAPES_PARAMETERS
 from memstow.api.http.requests import (
-    CHANGE_PARAMETERS,
-    OPTION_PARAMETERS,
     CurrentService,
     FormatOfBody,
     FormatOfPlan,
@@ -55,13 +54,15 @@ _JOB = schemas.ref("Job")
         "parameters": [
             *OPTION_PARAMETERS,
             *CHANGE_PARAMETERS,
+            *SHAPES_PARAMETERS,
             IDEMPOTENCY_PARAMETER,
         ],
         **schemas.enveloped(
             {
-                "problem": schemas.problem(),
+                "problem": schemas.any_problem(),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
+                **schemas.SHAPES_MEMBERS,
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
                 "hint_job": {"type": "string", "description": "A job whose plan is where to start."},
             },

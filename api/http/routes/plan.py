@@ -5,11 +5,14 @@ from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
 from memstow.api.http.job_plans import JobPlan
-from memstow.api.http.preferences import preferences_of
-from memstow.api.http.requests import (
+from memstow.api.http.parameters import (
     CHANGE_PARAMETERS,
     OPTION_PARAMETERS,
+    SHAPES_PARAMETERS,
     SOURCE_PARAMETERS,
+)
+from memstow.api.http.preferences import preferences_of
+from memstow.api.http.requests import (
     CurrentService,
     FormatOfBody,
     FormatOfPlan,
@@ -25,6 +28,7 @@ from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.operations.results import ValidatedRequest
+from memstow.api.operations.symbolic_options import SHAPES_MEMBERS
 from memstow.api.workers.quick_solve import Answer
 
 router = APIRouter(tags=["plan"])
@@ -56,7 +60,7 @@ _PREFER = {
         200,
         "The plan.",
         samples.PLAN,
-        schemas.ref("Plan"),
+        schemas.a_plan(),
         "application/json",
         400,
         410,
@@ -73,14 +77,16 @@ _PREFER = {
             *OPTION_PARAMETERS,
             *CHANGE_PARAMETERS,
             *SOURCE_PARAMETERS,
+            *SHAPES_PARAMETERS,
             IDEMPOTENCY_PARAMETER,
             _PREFER,
         ],
         **schemas.enveloped(
             {
-                "problem": schemas.problem(),
+                "problem": schemas.any_problem(),
                 "target": schemas.target(),
                 "options": schemas.ref("Options"),
+                **schemas.SHAPES_MEMBERS,
             },
             ["problem"],
             {"problem": samples.PROBLEM, "options": {"time_limit": 5.0}},
@@ -102,12 +108,13 @@ async def plan(
     preferences = preferences_of(request)
     share = share_of(caller, request)
     as_job = JobPlan(service, request, caller, to, preferences, body if form.rewrites_model else None)
-    if len(body) > service.settings.fast_body or preferences.at_once or form.is_model:
+    slow = len(body) > service.settings.fast_body or form.is_model or b'"symbols"' in body
+    if slow or preferences.at_once:
         read = ReadRequest(body=body, form=form, limits=limits)
         validated = await service.read(request, READ, read, len(body), share)
         return await as_job.response(body, validated)
     fresh = wants_fresh(request)
-    options = tuple(request.query_params.get(name) for name in (*OPTION_NAMES, *CHANGES))
+    options = tuple(request.query_params.get(name) for name in (*OPTION_NAMES, *CHANGES, *SHAPES_MEMBERS))
     owner = caller.cache_owner
     key = (body, (owner, form.format, to, limits.time_setting, *options))
     recent = None if fresh else service.recent_plans.get(key)

@@ -10,8 +10,8 @@ from memstow.api.http import samples, schemas
 from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
+from memstow.api.http.parameters import CHANGE_PARAMETERS
 from memstow.api.http.requests import (
-    CHANGE_PARAMETERS,
     CurrentService,
     FormatOfBody,
     form_of_document,
@@ -75,7 +75,8 @@ for _name in ("structured", "executorch", "usmp"):
     description="That a plan is not valid is an answer (200, `valid` false), not an error. `claims` says of "
     "each thing that the plan says whether it was checked; `checked` is whether all were. With `recheck` the "
     "solvers are asked to check what is only claimed; never for longer than `sync_seconds`. A model is "
-    "judged by the memory plan that it carries.",
+    "judged by the memory plan that it carries, and the plan of a problem with `symbols` at all values that "
+    "they take, without `target`, `hint` and `recheck`.",
     response_class=Response,
     responses=schemas.answers(
         200,
@@ -88,9 +89,9 @@ for _name in ("structured", "executorch", "usmp"):
     ),
     openapi_extra=schemas.enveloped(
         {
-            "problem": schemas.problem(),
+            "problem": schemas.any_problem(),
             "target": schemas.target(),
-            "plan": schemas.plan(),
+            "plan": schemas.any_plan(),
             "hint": schemas.plan(),
         },
         ["problem", "plan"],
@@ -229,7 +230,10 @@ async def tile(
         str | None, Query(description="Where tiles lie; default: the first pool with a capacity.")
     ] = None,
     capacity: Annotated[
-        int | None, Query(ge=0, le=1 << 62, description="Bytes of this pool; default: as the pool says.")
+        int | None,
+        Query(
+            ge=0, le=1 << 62, description="Bytes of this pool, in full (65536); default: as the pool says."
+        ),
     ] = None,
     home: Annotated[
         str | None, Query(description="The pool where whole tensors lie; default: the next one, if any.")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memstow.planner.graph.stripes.limits import require_countable
 from memstow.planner.graph.stripes.program import stripe_program
 from memstow.planner.graph.stripes.ways import KnownWay, ways_of
 from memstow.planner.graph.units import unit_of
@@ -42,7 +43,11 @@ def order_front(
     most_cost: int = MOST,
     stripes: bool = True,
 ) -> OrderFront:
-    """The front of a valid graph whose operators run in this order, up to a cost."""
+    """The front of a valid graph whose operators run in this order, up to a cost.
+
+    Raises InputError where its numbers are too large to add up.
+    """
+    require_countable(graph, stripes)
     unit = unit_of(graph)
     known = tuple(ways_of(graph, order, budget, unit))
     program = stripe_program(graph, order, unit, [it.way for it in known])

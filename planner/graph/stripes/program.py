@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import NOBODY, links_of
@@ -12,12 +11,8 @@ from memstow.planner.graph.storages import storages
 from memstow.planner.graph.stripes.images import image_of
 from memstow.planner.graph.stripes.kinds import Axis, kinds
 from memstow.planner.graph.units import load_of, resident_load, start_height
-from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
-from memstow.solvers.stripes import MOST, StripeProgram
-
-# Strips may make an element once for each column.
-_MOST_TIMES: Final = 1 << 20
+from memstow.solvers.stripes import StripeProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +29,7 @@ class Way:
 def stripe_program(
     graph: Graph, order: Sequence[int], unit: int = 1, ways: Sequence[Way] = ()
 ) -> StripeProgram:
-    """The arrays of a valid graph; an InputError where its numbers are too large to add up."""
+    """The arrays of a valid graph whose numbers can be added up (`limits`)."""
     links, known = links_of(graph), kinds(graph)
     place = {operator: at for at, operator in enumerate(order)}
     costs = operator_costs(graph)
@@ -49,11 +44,6 @@ def stripe_program(
     last_reader = array("q", [NOBODY]) * len(order)
     use_start, uses = array("q", [0]), array("q")
     needs = [step.bytes for step in steps(graph, order, unit)]
-    _check_sums(
-        graph,
-        max([sum(costs), *(way.cost for way in ways)]),
-        max([0, *needs, *(way.bytes for way in ways)]),
-    )
     for at, operator in enumerate(order):
         columns["alone"][at] = needs[at]
         columns["cost"][at] = costs[operator]
@@ -108,10 +98,3 @@ def _wholes(graph: Graph, place: dict[int, int]) -> Iterator[tuple[int, int, int
         alone = storage.begin is None and maker != NOBODY
         if end >= 0:
             yield begin, end, storage.size, place[maker] if alone else NOBODY
-
-
-def _check_sums(graph: Graph, cost: int, most: int) -> None:
-    total = sum(storage.size for storage in storages(graph)) + most
-    if max(cost, total) >= MOST // _MOST_TIMES:
-        message = "sizes or costs are too large to choose stripes; scale them"
-        raise InputError.single("too_large", "$", message)

@@ -7,6 +7,7 @@ from memstow.planner.graph.check.alternatives import with_alternative
 from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.steps import steps
+from memstow.planner.graph.stripes.limits import fits
 from memstow.planner.graph.stripes.program import Way
 from memstow.planner.model.graph import Alternative, Graph, Operator
 from memstow.solvers.core import Budget
@@ -42,6 +43,8 @@ def ways_of(graph: Graph, order: Sequence[int], budget: Budget, unit: int = 1) -
         if not after & planned <= before:
             continue
         way = _way(graph, order, alternative, begin, end, unit)
+        if not fits(way.bytes, way.cost, len(graph.alternatives)):
+            continue
         yield KnownWay(way, alternative, after & planned == before & planned)
 
 

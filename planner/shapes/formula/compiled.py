@@ -21,13 +21,13 @@ def compile_formula(node: Node) -> Formula:
 def _built(node: Node) -> tuple[Formula, int | None]:
     """The function of a formula, and its value if that is the same everywhere."""
     match node:
-        case Number(value):
-            return _constant(value)
+        case Number(number):
+            return _constant(number)
         case Name(name):
             return (lambda values: within(values[name])), None
         case Negation(operand):
-            positive, value = _built(operand)
-            return _folded(lambda values: -positive(values), [value])
+            positive, known = _built(operand)
+            return _folded(lambda values: -positive(values), [known])
         case Chain(first, rest):
             return _chain(first, rest)
         case Call(function, arguments):

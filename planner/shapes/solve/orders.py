@@ -1,7 +1,7 @@
 """The search for orders: starts from the plans at single points, a search over all points, and a proof."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,8 +50,9 @@ class OrderSearch:
         allowance: Allowance,
         seed: int,
         cancel: threading.Event | None,
+        on_better: "Callable[[OrderSearch, Best], None] | None" = None,
     ) -> None:
-        """`numbers`: which of the points count."""
+        """`numbers`: which of the points count. `on_better` hears of each better sequence that is found."""
         self._arrays = arrays
         self._points = points
         self._numbers = numbers
@@ -61,6 +62,7 @@ class OrderSearch:
         self._allowance = allowance
         self._seed = seed
         self._cancel = cancel
+        self._on_better = on_better
         self._shaped: dict[Ties, Shaped] = {}
         self._known_starts: dict[Ties, list[Found]] = {}
         self.best: Best | None = None
@@ -150,6 +152,8 @@ class OrderSearch:
         best = Best(arrays, found, peaks, result.fits, self._scale.score(peaks))
         if best.better_than(self.best):
             self.best = best
+            if self._on_better is not None:
+                self._on_better(self, best)
 
     def _ready(self, arrays: ShapedArrays) -> Shaped:
         shaped = self._shaped.get(arrays.ties)

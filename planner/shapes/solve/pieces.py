@@ -35,7 +35,9 @@ class PieceSearch:
         allowance: Allowance,
         seed: int,
         cancel: threading.Event | None,
+        on_better: "Callable[[Sequence[Piece]], None] | None" = None,
     ) -> None:
+        """`on_better` hears of orders that are better together than those before."""
         self._arrays = arrays
         self._points = points
         self._peaks_of = peaks_of
@@ -43,6 +45,7 @@ class PieceSearch:
         self._allowance = allowance
         self._seed = seed
         self._cancel = cancel
+        self._on_better = on_better
 
     def run(self, first: Piece, count: int) -> list[Piece]:
         """At most `count` orders, of which the first may be one."""
@@ -55,7 +58,9 @@ class PieceSearch:
                 break
             share = 0.9 / (_ROUNDS - turn) / len(pieces)
             better = [self._piece(numbers, share) for numbers in self._dealt(pieces) if numbers]
-            pieces = self._best(pieces, better, count)
+            before, pieces = pieces, self._best(pieces, better, count)
+            if self._on_better is not None and pieces != before:
+                self._on_better(pieces)
         return self._used(pieces)
 
     def piece_of(self, search: OrderSearch, best: Best) -> Piece:

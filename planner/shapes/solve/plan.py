@@ -1,9 +1,11 @@
 """The way from a symbolic problem to an accepted plan."""
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Final
 
 import memstow
@@ -28,7 +30,7 @@ from memstow.planner.shapes.sizes import sizes_of
 from memstow.planner.shapes.solve.arrays import ShapedArrays, make_arrays, require_room
 from memstow.planner.shapes.solve.misfit import why_not
 from memstow.planner.shapes.solve.orders import OrderSearch
-from memstow.planner.shapes.solve.pieces import PieceSearch
+from memstow.planner.shapes.solve.pieces import Piece, PieceSearch
 from memstow.planner.shapes.solve.points import PointPlan, plans_at_points, without_capacities
 from memstow.planner.shapes.solve.quality import Scale
 from memstow.planner.shapes.solve.ties import NONE, all_ties, likely_ties
@@ -36,12 +38,17 @@ from memstow.planner.solve.allowance import Allowance
 from memstow.planner.solve.engine import plan as plan_problem
 from memstow.planner.verify.shapes import judge_symbolic
 
+OnBetterPlan = Callable[[SymbolicPlan], None]
+"""Hears of each better plan on the way."""
+
 SOLVER: Final = "orders"
 _WHOLE: Final = 0.9
 # What comes after the search: an order without what follows from the rest, its peaks, and the judge.
 _SECONDS_PER_BUFFER: Final = 250e-6
 _MOST_RESERVED: Final = 0.5
 _FIRST_PIECE: Final = 0.4
+# Telling of a plan on the way takes one in so many seconds at most.
+_TELLING_PART: Final = 5
 
 
 def plan_symbolic(
@@ -51,19 +58,20 @@ def plan_symbolic(
     shapes: Shapes = "order",
     pieces: int = 2,
     on_event: Listener | None = None,
+    on_better: OnBetterPlan | None = None,
     cancel: threading.Event | None = None,
 ) -> SymbolicPlan:
     """Lay out every value of the symbols, within the limits of the options.
 
     `shapes` says what the plan consists of: offsets for every value (fixed), an order from which they follow
     (order), or several orders, at most `pieces`. When `cancel` is set, the best plan so far is returned. The
-    judge has accepted every plan.
+    judge has accepted every plan, also those that `on_better` hears of on the way.
     Raises InputError for a problem that contradicts itself, DeclinedError for what an order cannot honour.
     """
     require_valid_symbolic(problem)
     if not 1 <= pieces <= MOST_ORDERS:
         raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
-    return _Run(problem, options or Options(), shapes, pieces, on_event, cancel).plan()
+    return _Run(problem, options or Options(), shapes, pieces, on_event, on_better, cancel).plan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,7 @@ class _Run:
         shapes: Shapes,
         pieces: int,
         on_event: Listener | None,
+        on_better: OnBetterPlan | None,
         cancel: threading.Event | None,
     ) -> None:
         self._problem = problem
@@ -91,7 +100,10 @@ class _Run:
         self._shapes = shapes
         self._pieces = pieces
         self._on_event = on_event
+        self._on_better = on_better
         self._cancel = cancel
+        self._told_at = -inf
+        self._telling = 0.0
         reserved = min(_SECONDS_PER_BUFFER * len(problem.buffers), _MOST_RESERVED * options.time_limit)
         self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))
 
@@ -131,16 +143,6 @@ class _Run:
         sets = self._sets(largest, points, sizes)
         if isinstance(sets, Explanation):
             return _Made(SymbolicPlan(status=Status.UNKNOWN, shapes=self._shapes, explanation=sets))
-        whole = OrderSearch(
-            sets, points, range(len(points)), scale, self._allowance, self._options.seed, self._cancel
-        )
-        several = self._shapes == "pieces" and self._pieces > 1
-        prove = self._problem.aim == "worst" and not several
-        best = whole.run(
-            _WHOLE * (_FIRST_PIECE if several else 1.0),
-            prove=prove,
-            every_set=self._every_set(largest, sets, sizes) if prove else None,
-        )
         dealer = PieceSearch(
             sets,
             points,
@@ -149,6 +151,24 @@ class _Run:
             self._allowance,
             self._options.seed,
             self._cancel,
+            partial(self._tell, points, scale),
+        )
+        whole = OrderSearch(
+            sets,
+            points,
+            range(len(points)),
+            scale,
+            self._allowance,
+            self._options.seed,
+            self._cancel,
+            lambda search, best: self._tell(points, scale, [dealer.piece_of(search, best)]),
+        )
+        several = self._shapes == "pieces" and self._pieces > 1
+        prove = self._problem.aim == "worst" and not several
+        best = whole.run(
+            _WHOLE * (_FIRST_PIECE if several else 1.0),
+            prove=prove,
+            every_set=self._every_set(largest, sets, sizes) if prove else None,
         )
         pieces = [dealer.piece_of(whole, best)]
         if several:
@@ -164,6 +184,20 @@ class _Run:
             return _Made(made, prove and whole.proven and pieces[0].peaks == best.peaks)
         status = Status.INFEASIBLE if any(it.nothing for it in points) else Status.UNKNOWN
         return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
+
+    def _tell(self, points: Sequence[PointPlan], scale: Scale, pieces: Sequence[Piece]) -> None:
+        """Tell of the plan of these orders, where somebody listens, it can be used, and there is time."""
+        if self._on_better is None or not all(it.fits for it in pieces):
+            return
+        begin = time.monotonic()
+        took = max(self._telling, _SECONDS_PER_BUFFER * len(self._problem.buffers))
+        if begin < self._told_at + took * _TELLING_PART or not self._allowance.affords(took * _TELLING_PART):
+            return
+        orders = tuple(it.order for it in pieces)
+        made = SymbolicPlan(status=Status.FEASIBLE, shapes=self._shapes, orders=orders, solver=SOLVER)
+        self._on_better(self._judged(self._stamped(self._with_values(_Made(made), points, scale))))
+        self._told_at = time.monotonic()
+        self._telling = self._told_at - begin
 
     def _peaks(self, points: Sequence[PointPlan], order: Order) -> list[int]:
         """What an order needs at each point, whatever the capacities."""

@@ -6,7 +6,8 @@ it begins at a fixed distance above one that begins there. Buffers of a unit tha
 *level*; levels with these relations form a graph without circles, because the units do.
 
 Sets of buffers are bits of whole numbers: of each level the buffers that end at or below it, and those that
-begin at or above it. Memory is bounded by taking some thousand buffers at a time.
+begin at or above it. Memory is bounded by taking some thousand buffers at a time. Most orders need none of it
+(`neighbours.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from typing import Final
 
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.problem_index import ALONE
+from memstow.planner.verify.shapes.neighbours import neighbours_are_joined
 from memstow.planner.verify.shapes.stack import Stack
 
 MOST_BITS: Final = 1 << 30
@@ -29,12 +31,16 @@ def check_apart(stack: Stack, largest: Sequence[int], findings: Findings) -> Non
     count = len(stack.index.buffers)
     if not count:
         return
+    meetings = _Meetings(stack, largest)
+    if not meetings.has_exceptions and neighbours_are_joined(
+        meetings.events, meetings.listed, stack.pool, levels.level, stack.above
+    ):
+        return
     block = max(64, min(count, MOST_BITS // (2 * max(levels.count, 1))))
     if -(-count // block) * (levels.count + levels.relations + 2 * count) > MOST_STEPS:
         text = "that {} buffers are apart at every value could not be shown: {} relations are too many"
         findings.add(Code.NOT_SHOWN, text, count, levels.relations)
         return
-    meetings = _Meetings(stack, largest)
     for begin in range(0, count, block):
         _Block(levels, meetings, range(begin, min(begin + block, count)), findings).check()
         if findings.full(Code.UNORDERED):
@@ -112,6 +118,9 @@ class _Meetings:
         for one, other in index.in_place:
             if self._units.same_offset(one, other):
                 self._lift(one, other)
+
+        self.has_exceptions = bool(self._lifted) or len(stack.units.members) < len(stack.pool)
+        """Whether some that live together may overlap, or buffers keep their distances."""
 
     def _lift(self, one: int, other: int) -> None:
         self._lifted.setdefault(one, []).append(other)

@@ -66,7 +66,7 @@ class _Bound:
     def __init__(self, index: ProblemIndex, orders: Orders, sizes: Sizes) -> None:
         largest = sizes.largest()
         laid = [(heights, heights.offsets(largest)) for heights in orders.all]
-        doubts = [list(heights.broken_below(largest, offsets)) for heights, offsets in laid]
+        doubts = [list(heights.broken(largest, offsets)) for heights, offsets in laid]
         at = sizes.point_of_all()
         self.how = COUNTED if at is not None else UPPER_BOUNDS
         """`COUNTED` where all sizes are that large at one point."""

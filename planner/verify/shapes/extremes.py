@@ -84,6 +84,14 @@ def largest(
     return Largest(search.seen, search.seen, search.at, How.CORNER if search.looked == 1 else How.SPLIT)
 
 
+def is_never_below(node: Node, axes: Sequence[Axis], least: int) -> bool:
+    """Whether intervals alone show that no value is below that."""
+    try:
+        return node.bounds([axis.first for axis in axes], [axis.last for axis in axes])[0] >= least
+    except Unsure:
+        return False
+
+
 class _Search:
     """`seen` is the largest value that was seen, at the point `at`; `looked` counts the boxes."""
 
@@ -116,8 +124,7 @@ class _Search:
         low = tuple(axis.first + axis.step * first for axis, (first, _) in ends)
         high = tuple(axis.first + axis.step * last for axis, (_, last) in ends)
         for at in (high, low):
-            value = _value(self._node, at)
-            if value > self.seen:
+            if at != self.at and (value := _value(self._node, at)) > self.seen:
                 self.seen, self.at = value, at
         try:
             bound = self._node.bounds(low, high)[1]

@@ -35,7 +35,7 @@ class Heights:
         self._lids = [
             min((begin for begin, _ in ranges if begin > 0), default=None) for ranges in self._index.reserved
         ]
-        """Where the first range is reserved that is not at the bottom."""
+        """Where the first range is reserved that is not at the bottom: an order keeps below it."""
         units = stack.units
         self._steps = []
         for u in stack.sequence:
@@ -69,42 +69,31 @@ class Heights:
         return peaks
 
     def broken(self, sizes: Sequence[int], offsets: Sequence[int]) -> Iterator[Broken]:
-        """What does not hold at these sizes: ends of pools, reserved ranges, pins."""
+        """What does not hold at these sizes; where nothing is broken, nothing is at smaller ones."""
+        index, pools = self._index, self._stack.pool
         for i, (size, offset) in enumerate(zip(sizes, offsets, strict=True)):
-            yield from self._misplaced(i, size, offset)
+            pool = pools[i]
+            lid, end = self._lids[pool], index.ends[pool]
+            if offset < self.floors[pool] or offset + size > end or (size and lid and offset + size > lid):
+                yield self._misplaced(i, size, offset)
         yield from self._pushed(sizes, offsets)
 
-    def broken_below(self, sizes: Sequence[int], offsets: Sequence[int]) -> Iterator[Broken]:
-        """What may not hold at these sizes or smaller ones; nothing: all of it holds at all of them."""
-        units = self._stack.units
-        for i, (size, offset) in enumerate(zip(sizes, offsets, strict=True)):
-            yield from self._misplaced(i, size, offset)
-            lid = self._lids[self._stack.pool[i]]
-            is_free = size and self._stack.pinned[units.unit[i]] is None
-            if lid is not None and is_free and offset + size > lid:
-                yield self._on_reserved(i, size, offset, lid)
-        yield from self._pushed(sizes, offsets)
-
-    def _misplaced(self, i: int, size: int, offset: int) -> Iterator[Broken]:
-        index, pool = self._index, self._stack.pool[i]
-        it, name = index.pools[pool], index.id_of(i)
-        if offset < 0:
-            yield Broken(Code.PINNED_OFFSET, f"{name!r} would be at {offset:,}, below 0", (name,), it.id)
-        if offset + size > index.ends[pool]:
-            message = f"{name!r} ends at {offset + size:,} but {it.id!r} ends at {index.ends[pool]:,}"
-            yield Broken(Code.BEYOND_CAPACITY, message, (name,), it.id)
-        if size:
-            for begin, end in index.reserved[pool]:
-                if begin < offset + size and offset < end:
-                    yield self._on_reserved(i, size, offset, begin)
-                    break
-
-    def _on_reserved(self, i: int, size: int, offset: int, begin: int) -> Broken:
-        name, pool = self._index.id_of(i), self._index.pools[self._stack.pool[i]].id
-        message = (
-            f"{name!r} is at [{offset}, {offset + size}) of {pool!r}, where bytes from {begin} are reserved"
-        )
-        return Broken(Code.RESERVED, message, (name,), pool)
+    def _misplaced(self, i: int, size: int, offset: int) -> Broken:
+        pool = self._stack.pool[i]
+        name, home, floor = self._index.id_of(i), self._index.pools[pool].id, self.floors[pool]
+        if offset < floor:
+            code = Code.PINNED_OFFSET
+            message = f"{name!r} would be at {offset:,} of {home!r}, below {floor:,}, where its room begins"
+        elif offset + size > self._index.ends[pool]:
+            code = Code.BEYOND_CAPACITY
+            message = f"{name!r} ends at {offset + size:,} but {home!r} ends at {self._index.ends[pool]:,}"
+        else:
+            code = Code.RESERVED
+            message = (
+                f"{name!r} ends at {offset + size:,} of {home!r}, where bytes from {self._lids[pool]:,} are "
+                "reserved: an order keeps below them"
+            )
+        return Broken(code, message, (name,), home)
 
     def _pushed(self, sizes: Sequence[int], offsets: Sequence[int]) -> Iterator[Broken]:
         """Pinned buffers that begin before something ends that they are above of."""

@@ -8,7 +8,15 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicProblem
 from memstow.planner.model.with_sizes import with_sizes
 from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.shapes.extremes import Boxes, How, Largest, NotShown, NoValue, largest
+from memstow.planner.verify.shapes.extremes import (
+    Boxes,
+    How,
+    Largest,
+    NotShown,
+    NoValue,
+    is_never_below,
+    largest,
+)
 from memstow.planner.verify.shapes.nodes import Call, Chain, FormulaError, Named, Negated, Node, Number
 from memstow.planner.verify.shapes.parsing import parsed
 from memstow.planner.verify.shapes.space import Space, Values
@@ -45,9 +53,10 @@ class Sizes:
         for number, formula in enumerate(self._formulas):
             name = self._problem.buffers[first_with[number]].id
             try:
-                below = largest(Negated(formula.node), axes, formula.used, boxes, above=0)
-                if below.value > 0:
-                    _note_negative(name, below, self._space, findings)
+                if not is_never_below(formula.node, axes, 0):
+                    below = largest(Negated(formula.node), axes, formula.used, boxes, above=0)
+                    if below.value > 0:
+                        _note_negative(name, below, self._space, findings)
                 self._largest.append(largest(formula.node, axes, formula.used, boxes))
             except NoValue as error:
                 text = "the problem is not valid: the size of {!r} has no value at {}: {}"

@@ -18,11 +18,12 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.client import AsyncClient, Client, ServerError
 from memstow.api.client.runs import find_front, solve
 from memstow.planner import formats
+from memstow.planner.formats.native import plain
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.events import Event, Incumbent
-from memstow.planner.model.front import FrontOptions
+from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
@@ -34,6 +35,7 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
+from memstow.planner.model.target import Target
 from memstow.planner.shapes.plan_at import plan_at
 from memstow.planner.verify import verify
 from tests.api.serving import ROOT, Server
@@ -70,6 +72,52 @@ def test_a_run_by_a_server_tells_what_a_run_here_tells(running: Server) -> None:
         plan = solve(client, problem, Options(time_limit=1.0, seed=4), heard.append, lambda: False)
     assert verify(problem, plan) == []
     assert all(isinstance(event, Event) for event in heard)
+
+
+TARGETS = (
+    Target(name="large", pools=[Pool(id="ram", capacity=128)]),
+    Target(name="small", pools=[Pool(id="ram", capacity=64)]),
+)
+
+
+def test_the_fronts_of_targets_come_back_whole(running: Server, tmp_path: Path) -> None:
+    problem = Problem(
+        version=1,
+        buffers=(Buffer(id="a", size=64, lifetime=(0, 2)), Buffer(id="b", size=32, lifetime=(2, 3))),
+        reuse_costs=(ReuseCost(buffers=("a", "b"), cost=1),),
+    )
+    asked = FrontOptions(terms=("peak", "reuse_cost"))
+    with Client(running.url) as client:
+        front = client.front(problem, asked, Options(time_limit=60.0), targets=TARGETS)
+
+    async def ask() -> Front:
+        async with AsyncClient(running.url) as client:
+            job = await client.submit_front(problem, asked, Options(time_limit=60.0), targets=TARGETS)
+            async for _ in client.events(job):
+                pass
+            return await client.front_result(job)
+
+    for found in (front, asyncio.run(ask())):
+        assert [(it.target, len(it.points)) for it in found.targets] == [("small", 1), ("large", 2)]
+        assert (found.smallest, found.complete) == ("small", True)
+    file = tmp_path / "problem.json"
+    file.write_bytes(formats.write_problem(problem))
+    paths = []
+    for target in TARGETS:
+        paths.append(str(tmp_path / f"{target.name}.json"))
+        Path(paths[-1]).write_text(json.dumps(plain(target)))
+    command = ["front", str(file), "--target", ",".join(paths), "--terms", "peak,reuse_cost"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "memstow.api.cli.main", *command, "--server", running.url, "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == Exit.DONE, ran.stderr
+    document = json.loads(ran.stdout)
+    assert document["smallest"] == paths[1]
+    assert [it["target"] for it in document["targets"]] == [paths[1], paths[0]]
 
 
 def test_a_front_comes_back_whole(running: Server) -> None:

@@ -5,6 +5,7 @@ import re
 import time
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from memstow.planner import formats
@@ -132,3 +133,69 @@ def test_a_front_that_is_stopped_keeps_its_points(client: TestClient) -> None:
     assert client.delete(f"/v1/jobs/{job}").status_code == 200
     assert ended(client, job)["state"] == "cancelled"
     assert read_front(client.get(f"/v1/jobs/{job}/front").content).points
+
+
+FIRST = {"version": 1, "name": "middle", "pools": [{"id": "fast", "capacity": 6}, {"id": "slow", "cost": 3}]}
+SMALL = {"version": 1, "pools": [{"id": "fast", "capacity": 3}, {"id": "slow", "capacity": 1, "cost": 3}]}
+
+
+def test_the_fronts_of_several_targets_and_the_smallest_that_will_do(client: TestClient) -> None:
+    large = {**FIRST, "name": "large", "pools": [{"id": "fast", "capacity": 64}, {"id": "slow", "cost": 3}]}
+    job = submit(client, targets=[large, SMALL, {**FIRST, "pools": [{"id": "fast", "capacity": 6}]}])
+    assert [it.get("name") for it in job["options"]["targets"]] == ["large", "target 2", "middle"]
+    over = ended(client, job["id"])
+    assert (over["state"], over["status"], over["value"]) == ("done", "optimal", 6)
+    response = client.get(f"/v1/jobs/{job['id']}/front")
+    front = read_front(response.content)
+    assert [(it.target, it.fits, len(it.points)) for it in front.targets] == [
+        ("target 2", "no", 0),
+        ("middle", "yes", 1),
+        ("large", "yes", 4),
+    ]
+    assert (front.smallest, front.complete, front.points) == ("middle", True, ())
+    told = client.get(f"/v1/jobs/{job['id']}/events").text
+    points = [json.loads(data) for data in re.findall(r"^event: point\s+data: (.*)$", told, re.MULTILINE)]
+    assert {it["target"] for it in points} == {"middle", "large"}
+    table = client.get(f"/v1/jobs/{job['id']}/front?output_format=csv").text.splitlines()
+    assert table[0].startswith("target,peak:fast,placement_cost")
+    assert table[1] == "middle,6,0,6,0,yes"
+    picture = client.get(f"/v1/jobs/{job['id']}/front?output_format=svg").text
+    assert all(name in picture for name in ("middle", "large", "target 2"))
+
+
+def test_targets_of_the_query_are_named(client: TestClient) -> None:
+    problem = {"version": 1, "buffers": [{"id": "a", "size": 64, "lifetime": [0, 2]}]}
+    query = "terms=peak:sram,placement_cost&time_limit=5&targets=stm32h743,corstone300"
+    refused = problem_document(client.post(f"/v1/fronts?{query}", json=problem), 422, "unknown_pool")
+    assert refused["errors"][0]["path"] == "$.query.terms"
+    reuse = {**problem, "reuse_costs": [{"buffers": ["a", "b"], "cost": 1}]}
+    reuse["buffers"] = [
+        {"id": "a", "size": 64, "lifetime": [0, 2]},
+        {"id": "b", "size": 64, "lifetime": [3, 4]},
+    ]
+    query = "terms=max_peak,reuse_cost&time_limit=60&targets=stm32h743,corstone300"
+    job = client.post(f"/v1/fronts?{query}", json=reuse).json()
+    ended(client, job["id"])
+    front = read_front(client.get(f"/v1/jobs/{job['id']}/front").content)
+    assert sorted(it.target for it in front.targets) == ["corstone300", "stm32h743"]
+
+
+@pytest.mark.parametrize(
+    ("members", "code", "path"),
+    [
+        ({"targets": ["rp2040x"]}, "unknown_target", "$.targets[0]"),
+        ({"targets": ["rp2040", {"version": 1, "pools": []}]}, "empty", "$.targets[1].pools"),
+        ({"targets": []}, "not_targets", "$.targets"),
+        ({"targets": "rp2040"}, "not_targets", "$.targets"),
+        ({"targets": ["rp2040"] * 65}, "not_targets", "$.targets"),
+        ({"targets": ["rp2040"], "target": "rp2040"}, "two_targets", "$.targets"),
+        ({"targets": [FIRST, "rp2040"]}, "unknown_pool", "$.front.terms"),
+    ],
+)
+def test_targets_that_are_wrong_are_refused(
+    client: TestClient, members: dict[str, Any], code: str, path: str
+) -> None:
+    asked = {"problem": TWO_POOLS, "front": FRONT, **members}
+    document = problem_document(client.post("/v1/fronts", json=asked), 422, code)
+    assert document["errors"][0]["path"] == path
+    assert client.post("/v1/jobs", json=asked).status_code == 422

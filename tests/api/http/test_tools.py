@@ -351,6 +351,17 @@ def test_what_tiles_cannot_be_is_told(client: TestClient, query: str, code: str)
     problem_document(client.post(f"/v1/tile?{query}", json=LAYER), 422, code)
 
 
+@pytest.mark.parametrize("amount", ["64KiB", "0x10000", "1.5 MiB"])
+def test_an_amount_with_a_unit_is_refused_with_what_to_write(client: TestClient, amount: str) -> None:
+    refused = client.post("/v1/tile", params={"capacity": amount}, json=LAYER)
+    (issue,) = problem_document(refused, 422, "invalid_request")["errors"]
+    assert issue["path"] == "query.capacity"
+    assert issue["message"].endswith("; write the number in full, such as 65536 for 64 KiB")
+    body = {"problem": {"version": 1, "buffers": [{"id": "a", "size": amount, "lifetime": [0, 1]}]}}
+    (issue,) = problem_document(client.post("/v1/plan", json=body), 422, "not_an_integer")["errors"]
+    assert issue["message"].endswith("; write the number in full, such as 65536 for 64 KiB")
+
+
 def test_a_problem_has_no_operators_to_tile(client: TestClient) -> None:
     problem_document(client.post("/v1/tile?capacity=64", json={"problem": PROBLEM}), 422, "not_a_graph")
     sample = client.post("/v1/tile?capacity=16", json=LAYER).json()

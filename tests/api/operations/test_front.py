@@ -6,10 +6,14 @@ from dataclasses import replace
 
 from memstow.api.operations.body import parse_request
 from memstow.api.operations.front import solve_front
+from memstow.api.operations.front_teller import FrontTeller
 from memstow.api.operations.messages import decode_update, encode_update
 from memstow.api.operations.requests import BodyForm, Limits, SolveFrontRequest
-from memstow.api.operations.results import PointUpdate, SolveResult, SolveUpdate
+from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult, SolveUpdate
+from memstow.planner.front.collected import Collected
 from memstow.planner.front.documents import read_front
+from memstow.planner.front.request import FrontRequest
+from memstow.planner.model.front import Front, TargetFront
 
 PROBLEM = {
     "version": 1,
@@ -30,9 +34,16 @@ LIMITS = Limits(
 )
 
 
-def request(**options: object) -> SolveFrontRequest:
+TARGETS = [
+    {"version": 1, "name": name, "pools": [{"id": "ram", "capacity": capacity}]}
+    for name, capacity in (("large", 64), ("none", 3), ("tight", 6))
+]
+
+
+def request(targets: object = None, **options: object) -> SolveFrontRequest:
     """What the store hands to the process of a job."""
-    body = {"problem": PROBLEM, "options": options, "front": {"terms": ["peak", "reuse_cost"]}}
+    asked = {"terms": ["peak", "reuse_cost"]}
+    body = {"problem": PROBLEM, "options": options, "front": asked, "targets": targets}
     form = BodyForm(front={}, members=("priority",))
     validated = parse_request(json.dumps(body).encode(), form, LIMITS).validated()
     return SolveFrontRequest(problem=validated.problem, options=validated.options)
@@ -47,6 +58,27 @@ def run(wanted: SolveFrontRequest) -> tuple[SolveResult, list[SolveUpdate]]:
     return result, told
 
 
+def points_of(told: list[SolveUpdate]) -> list[PointUpdate]:
+    """All points that were told."""
+    return [point for it in told if isinstance(it, FrontUpdate) for point in it.points]
+
+
+def fronts_of(told: list[SolveUpdate]) -> list[Front]:
+    """The fronts on the way."""
+    return [read_front(it.front.plan) for it in told if isinstance(it, FrontUpdate)]
+
+
+def test_a_point_is_told_once_and_is_in_the_front_that_comes_with_it() -> None:
+    _, told = run(request(time_limit=240.0))
+    points = [(it.values, it.bounds, it.proven) for it in points_of(told)]
+    assert all(points.count(it) == 1 for it in points)
+    for update in told:
+        if isinstance(update, FrontUpdate):
+            held = [dict(it.values) for it in read_front(update.front.plan).points]
+            # A better one may have come meanwhile.
+            assert any(it.values in held for it in update.points)
+
+
 def test_each_point_is_told_and_the_front_so_far() -> None:
     result, told = run(request(time_limit=240.0))
     assert (result.status, result.value, result.bound, result.peak) == ("optimal", 4, 4, None)
@@ -54,9 +86,9 @@ def test_each_point_is_told_and_the_front_so_far() -> None:
     values = [dict(point.values) for point in front.points]
     assert values[0]["peak"] == 4
     assert values[-1]["reuse_cost"] == 0
-    points = [it for it in told if isinstance(it, PointUpdate)]
+    points = points_of(told)
     assert all(value in [it.values for it in points] for value in values)
-    so_far = [read_front(it.plan) for it in told if isinstance(it, SolveResult)]
+    so_far = fronts_of(told)
     assert so_far
     assert not any(it.complete for it in so_far)
 
@@ -65,7 +97,7 @@ def test_a_run_goes_on_from_the_points_of_an_earlier_one() -> None:
     first, _ = run(request(time_limit=240.0))
     again, told = run(replace(request(time_limit=0.0), known_plan=first.plan))
     assert read_front(again.plan).points == read_front(first.plan).points
-    assert isinstance(told[0], PointUpdate)
+    assert points_of(told) == []
 
 
 def test_a_deterministic_run_begins_anew_and_ends_the_same() -> None:
@@ -82,3 +114,58 @@ def test_points_of_another_problem_are_no_start() -> None:
     again, _ = run(replace(request(time_limit=240.0), known_plan=json.dumps(front).encode()))
     assert read_front(again.plan).digest != front["digest"]
     assert again.status == "optimal"
+
+
+def test_a_run_over_targets_goes_on_from_what_is_known_of_each() -> None:
+    first, told = run(request(TARGETS, time_limit=240.0))
+    front = read_front(first.plan)
+    assert [(it.target, it.fits) for it in front.targets] == [
+        ("none", "no"),
+        ("tight", "yes"),
+        ("large", "yes"),
+    ]
+    assert (front.smallest, front.complete, first.status, first.value) == ("tight", True, "optimal", 4)
+    points = points_of(told)
+    assert {it.target for it in points} == {"tight", "large"}
+    so_far = fronts_of(told)
+    assert so_far
+    assert all([it.target for it in them.targets] == ["none", "tight", "large"] for them in so_far)
+    again, told = run(replace(request(TARGETS, time_limit=0.0), known_plan=first.plan))
+    assert read_front(again.plan).targets == front.targets
+    assert told == []
+    half, told = run(replace(request(TARGETS, time_limit=240.0), known_plan=_half(first.plan)))
+    ends = read_front(half.plan)
+    assert [_values(it) for it in ends.targets] == [_values(it) for it in front.targets]
+    assert ends.complete
+    assert {it.target for it in points_of(told)} == {"large"}
+
+
+def _values(front: TargetFront) -> list[dict[str, int]]:
+    return [dict(point.values) for point in front.points]
+
+
+def _half(front: bytes) -> bytes:
+    """The front of an earlier run that was stopped in its last target."""
+    document = json.loads(front)
+    last = document["targets"][-1]
+    last.update(points=last["points"][:1], complete=False)
+    return json.dumps({**document, "complete": False}).encode()
+
+
+def test_what_was_proven_before_stays_so() -> None:
+    first, _ = run(request(time_limit=240.0))
+    front = read_front(first.plan)
+    weaker = json.loads(first.plan)
+    for point in weaker["points"]:
+        point.update(bounds={}, proven=False)
+    told: list[SolveUpdate] = []
+    with FrontTeller(told.append, front, timed=False) as teller:
+        for open_ in read_front(json.dumps(weaker).encode()).points:
+            teller.tell(None, open_, lambda: front)
+    assert told == []
+    collected = Collected(FrontRequest(terms=front.terms))
+    collected.add(front.points)
+    collected.add(read_front(json.dumps(weaker).encode()).points)
+    assert [(it.bounds, it.proven) for it in collected.points()] == [
+        (it.bounds, it.proven) for it in front.points
+    ]

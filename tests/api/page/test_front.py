@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from memstow.api.cli.io import front_page as front_pages
 from memstow.api.cli.io.front_page import front_page, plans_left_out
+from memstow.api.page import front_plans
 from memstow.planner.formats import write_problem
 from memstow.planner.formats.graph.native import to_bytes
-from memstow.planner.front.documents import plain_front
+from memstow.planner.front.documents import plain_front, read_front
 from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.schedules import only_orders
 from memstow.planner.model.errors import InputError
@@ -23,6 +23,7 @@ from tests.api.page import samples
 from tests.api.page.browser import Look
 from tests.api.page.samples import JsonObject
 from tests.api.serving import Server
+from tests.waiting import wait_for
 
 DROP = """(files) => {
   const data = new DataTransfer();
@@ -338,6 +339,47 @@ def test_a_job_for_a_front_is_drawn_and_its_points_open(running: Any, server: Se
     look.close()
 
 
+def test_the_points_of_a_job_of_a_graph_are_drawn_as_their_schedules_run(
+    running: Any, server: Server, address: str
+) -> None:
+    graph = samples.conv_net()
+    with server.client() as client:
+        body = {"graph": json.loads(to_bytes(graph)), "options": {"time_limit": 60.0}}
+        job = client.post("/v1/fronts", json=body).json()["id"]
+        wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["finished"], "the front")
+        found = read_front(client.get(f"/v1/jobs/{job}/front").content)
+    schedule = found.points[0].plan.schedule
+    assert schedule is not None
+    assert schedule.stripes
+    look = Look(running).open(f"{address}/jobs/{job}#point=1")
+    look.wait(ON_PLAN)
+    expected = scheduled_problem(graph, schedule).buffers
+    look.page.keyboard.press("b")
+    look.wait("document.querySelector('dialog table tbody tr')")
+    rows = look.page.evaluate("document.querySelectorAll('dialog table tbody tr').length")
+    assert rows == len(expected)
+    assert look.violations() == []
+    look.close()
+
+
+def test_a_job_of_targets_shows_the_smallest_that_will_do(running: Any, server: Server, address: str) -> None:
+    targets = [
+        {"version": 1, "name": str(it), "pools": [{"id": "ram", "capacity": it}]} for it in (64, 96, 999)
+    ]
+    with server.client() as client:
+        body = {"problem": PROBLEM, "front": {"terms": ["peak", "reuse_cost"]}, "targets": targets}
+        job = client.post("/v1/fronts", json=body).json()["id"]
+        wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["finished"], "the fronts")
+        whole = client.get(f"/v1/jobs/{job}/front", params={"output_format": "page"}).json()
+    assert whole["front"]["name"] == "three buffers in 96"
+    look = Look(running).open(f"{address}/jobs/{job}")
+    look.wait("document.querySelectorAll('.points tbody tr').length === 1")
+    look.page.keyboard.press("Home")
+    look.page.keyboard.press("Enter")
+    look.wait(ON_PLAN)
+    look.close()
+
+
 def test_the_chart_is_saved(look: Look, page: bytes, tmp_path: Path) -> None:
     look.show(page, tmp_path)
     with look.page.expect_download() as download:
@@ -350,7 +392,7 @@ def test_the_chart_is_saved(look: Look, page: bytes, tmp_path: Path) -> None:
 def test_points_beyond_the_room_are_drawn_without_plans(
     look: Look, net: tuple[Graph, Front], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(front_pages, "MOST_PLANS", 2)
+    monkeypatch.setattr(front_plans, "MOST_PLANS", 2)
     made = front_page(*net, "", 2)
     said = plans_left_out(made, net[1])
     assert said is not None

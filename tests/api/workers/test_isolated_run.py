@@ -177,6 +177,20 @@ def test_two_that_share_a_processor_wait_for_it() -> None:
     assert [it.waited() for it in children] == [0.0, 0.0]
 
 
+@pytest.mark.skipif(
+    not Path("/proc/self/schedstat").exists(), reason="the system does not say how long threads wait"
+)
+def test_who_waits_for_a_descendant_that_has_no_processor_waits_for_it() -> None:
+    spin = f"import os; os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\nwhile True: pass"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}])"
+    children = [Process([sys.executable, "-c", code]) for code in (spin, parent)]
+    try:
+        wait_for(lambda: children[1].waited() > 1.0, "the descendant to wait")
+    finally:
+        for it in children:
+            it.close()
+
+
 def test_long_runs_have_a_lower_priority_than_short_ones(executor: ChildExecutor) -> None:
     def priority(seconds: float) -> int:
         seen: list[int] = []

@@ -13,8 +13,11 @@ from typing import TypeVar
 
 import pytest
 
+import memstow
 from memstow.api.metrics import Metrics
+from memstow.api.operations.front_teller import result_of as front_result
 from memstow.api.operations.operations import Operation
+from memstow.api.operations.results import FrontUpdate
 from memstow.api.operations.solve import result_of
 from memstow.api.store import migrate
 from memstow.api.store.accounts import Quotas
@@ -29,6 +32,7 @@ from memstow.api.workers.executor import ChildError, RunControl
 from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import Runner, RunnerSettings
 from memstow.api.workers.shortage import Backoff
+from memstow.planner.front.documents import read_front
 from memstow.planner.model.events import Incumbent
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan
@@ -36,6 +40,7 @@ from tests.api.store.drafts import draft
 from tests.waiting import PATIENCE, wait_for
 
 LEASE = 10.0
+TWO_POOLS = {"pools": [{"id": "fast", "capacity": 8}, {"id": "slow", "cost": 3}]}
 MEMORY = 1 << 30
 Q = TypeVar("Q")
 R = TypeVar("R")
@@ -429,3 +434,34 @@ def test_a_job_is_taken_over_when_it_shows_no_life_for_a_lease(
         found = jobs.get(job)
         assert found is not None
         assert found.state is state, now
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_front_whose_child_does_not_end_has_the_points_that_were_found(
+    database: Database, jobs: Queue, told: bool
+) -> None:
+    front = memstow.front(
+        parse_problem({"version": 1, "buffers": [{"id": "a", "size": 4, "lifetime": [0, 1]}], **TWO_POOLS}),
+        ("peak:fast", "placement_cost"),
+        points=1,
+    )
+    update = FrontUpdate(front=front_result(front), points=())
+
+    def act(control: RunControl) -> None:
+        if told:
+            control.on_update(update)
+        raise ChildError("stuck", "did not end when it was told to")
+
+    job, _ = jobs.submit(draft(options=options(front={"terms": ["peak:fast", "placement_cost"]})))
+    run_next(runner_of(database, jobs, Place(act)), database)
+    over = jobs.get(job)
+    assert over is not None
+    if not told:
+        assert (over.state, over.error) == (State.FAILED, "stuck: did not end when it was told to")
+        return
+    assert (over.state, over.status, over.error) == (State.DONE, "feasible", None)
+    stored = jobs.document(job, "plan")
+    assert stored is not None
+    found = read_front(stored)
+    assert (len(found.points), found.complete) == (1, False)
+    assert [it.kind for it in JobEvents(database).after(job, 0)] == ["done"]

@@ -6,12 +6,15 @@ from random import Random
 import pytest
 
 import memstow
+from memstow.planner.generate.symbolic import symbolic
+from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Status
+from memstow.planner.model.plan import PLANNED, Status
 from memstow.planner.model.problem import Pool
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
+    Shapes,
     Symbol,
     SymbolicBuffer,
     SymbolicPlan,
@@ -49,6 +52,26 @@ def test_the_judge_accepts_all_that_it_says(seed: int) -> None:
         assert {use.pool: use.peak for use in found.pools} == layout.peaks(at)
         assert found.objective[0].value == layout.lay_out(at).objective
         assert found.solver == "stack"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_plans_of_the_planner_are_ordinary_plans_at_every_value(seed: int) -> None:
+    problem = symbolic(7, seed=seed, family="random", symbols=1 + seed % 2, features=SYMBOLIC_FEATURES)
+    kinds: tuple[Shapes, ...] = ("order", "pieces", "fixed")
+    try:
+        plan = memstow.plan_symbolic(
+            problem, memstow.Options(deterministic=True, work_limit=100_000), shapes=kinds[seed % 3]
+        )
+    except memstow.DeclinedError:
+        return
+    if plan.status not in PLANNED:
+        return
+    rng = Random(seed)
+    for at in [*(it.at for it in plan.points), *(random_point(problem, rng) for _ in range(6))]:
+        found = plan_at(problem, plan, at)
+        assert memstow.judge(problem_at(problem, at), found).violations == ()
+    for point in plan.points:
+        assert Layout(problem, plan).lay_out(point.at).objective == point.peak
 
 
 def test_fixed_offsets_are_a_plan_at_every_value() -> None:

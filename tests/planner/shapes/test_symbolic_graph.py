@@ -42,7 +42,8 @@ def _symbolic(graph: Graph, random: Random) -> SymbolicGraph:
     for tensor in graph.tensors:
         made = SymbolicTensor(id=tensor.id, kind=tensor.kind, size=f"{random.randint(1, 9)}*s*b + 1")
         if random.random() < 0.5:
-            shape: list[int | str] = [random.choice([3, "s", "b + 1", "s // 2 + b"]) for _ in range(3)]
+            extents: list[int | str] = [3, "s", "b + 1", "s // 2 + b"]
+            shape = [random.choice(extents) for _ in range(3)]
             made = SymbolicTensor(id=tensor.id, kind=tensor.kind, shape=shape, type=random.choice(types))  # type: ignore[arg-type]
         tensors.append(made)
     operators = [

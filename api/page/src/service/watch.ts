@@ -147,7 +147,7 @@ class Watch {
     if (job.peek()?.status === null) return null;
     try {
       const headers = this.#tag === "" ? {} : { "If-None-Match": this.#tag };
-      const response = await send(`/v1/jobs/${this.id}/${this.#isFront ? "front" : "plan"}`, { headers, signal: this.stop });
+      const response = await send(`/v1/jobs/${this.id}/${this.#isFront ? "front?output_format=page" : "plan"}`, { headers, signal: this.stop });
       if (response.status === 304) return null;
       this.#tag = response.headers.get("etag") ?? "";
       return new Uint8Array(await response.arrayBuffer());

@@ -15,7 +15,6 @@ from memstow.planner.graph.schedules import scheduled_graph
 from memstow.planner.graph.steps import steps
 from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.graph.units import unit_of
-from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, View
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule
@@ -229,27 +228,3 @@ def test_large_alignments_do_not_overflow() -> None:
     )
     found = order_front(graph, [0], Budget(-1.0, -1))
     assert [it.bytes for it in found.points] == [40]
-
-
-def test_alternatives_beyond_all_sizes_are_refused_by_name() -> None:
-    large = [Tensor(id=f"r{i}", size=1 << 61) for i in range(6)]
-    graph = Graph(
-        tensors=[Tensor(id=name, size=20) for name in ("x", "y")],
-        operators=[Operator(id="one", inputs=["x"], outputs=["y"])],
-        inputs=["x"],
-        outputs=["y"],
-        alternatives=[
-            Alternative(
-                id="more",
-                replaces=["one"],
-                tensors=large,
-                operators=[
-                    Operator(id="first", inputs=["x"], outputs=[it.id for it in large]),
-                    Operator(id="then", inputs=[it.id for it in large], outputs=["y"]),
-                ],
-            )
-        ],
-    )
-    require_valid(graph)
-    with pytest.raises(InputError, match="too large to choose stripes"):
-        order_front(graph, [0], Budget(-1.0, -1))

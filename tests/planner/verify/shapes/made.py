@@ -6,7 +6,7 @@ from math import lcm
 from random import Random
 
 from memstow.planner.model.plan import Placement, Plan, Status
-from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
+from memstow.planner.model.problem import LIMIT, InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -207,15 +207,19 @@ class Meaning:
                     break
         return found
 
+    def _floor(self, pool: Pool) -> int:
+        floor = 0
+        while any(it.offset <= floor < it.offset + it.size for it in pool.reserved):
+            floor += 1
+        return floor
+
     def _start(self, members: list[str], sizes: dict[str, int], found: dict[str, int]) -> int:
         for name in members:
             pin = self.of[name].offset
             if pin is not None:
                 return pin - self.distance[name]
         pool = self.pool_of[self.place[members[0]].pool]
-        floor = 0
-        while any(it.offset <= floor < it.offset + it.size for it in pool.reserved):
-            floor += 1
+        floor = self._floor(pool)
         start = -1_000
         while not all(
             start + self.distance[name] >= floor
@@ -234,9 +238,11 @@ class Meaning:
 
         sizes = dict(zip(self.names, sizes_at(self.problem, at), strict=True))
         offsets = self.offsets(sizes)
-        if min(offsets.values()) < 0:
-            return False
         for name in self.names:
+            pool = self.pool_of[self.place[name].pool]
+            lid = min((it.offset for it in pool.reserved if it.offset > self._floor(pool)), default=LIMIT)
+            if offsets[name] < self._floor(pool) or (sizes[name] and offsets[name] + sizes[name] > lid):
+                return False
             if any(offsets[o] + sizes[o] > offsets[name] for o in self.place[name].above):
                 return False
         placements = [

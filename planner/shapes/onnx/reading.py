@@ -18,12 +18,6 @@ from memstow.planner.formats.onnx.dimensions import (
 from memstow.planner.formats.onnx.format import parsed_model, read_graph
 from memstow.planner.formats.onnx.inference import with_shapes
 from memstow.planner.formats.onnx.numbers import refuse_large_dimensions, refuse_large_numbers
-from memstow.planner.formats.onnx.symbolic_shapes import (
-    Dimension,
-    SymbolicShapes,
-    forget_other_names,
-    same_count,
-)
 from memstow.planner.formats.onnx.texts import path_of
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph, Operator, Tensor
@@ -34,6 +28,12 @@ from memstow.planner.reading.printable import shown
 from memstow.planner.shapes.formula import FormulaValueError, evaluate, parse_formula
 from memstow.planner.shapes.formula.nodes import FUNCTIONS
 from memstow.planner.shapes.graphs.check import checked
+from memstow.planner.shapes.onnx.shapes import (
+    Dimension,
+    SymbolicShapes,
+    forget_other_names,
+    same_count,
+)
 
 _MOST_TOLD: Final = 20
 

@@ -1,14 +1,16 @@
 """ONNX models whose open dimensions are symbols: at each value as the model with this value."""
 
+from collections.abc import Callable
+
 import pytest
 
 from memstow.planner.formats.onnx.format import read_graph
-from memstow.planner.formats.onnx.symbolic import read_symbolic_model, symbol_for
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import Symbol
 from memstow.planner.shapes.at_point import points_of, problem_at
 from memstow.planner.shapes.graphs.lowering import lower_symbolic
+from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
 from tests.onnx_models import MODELS, model, node, numbers, value, weights
 from tests.planner.refusal import refusal
 
@@ -53,7 +55,8 @@ def without_name(problem: Problem) -> list[object]:
 @pytest.mark.parametrize("name", sorted(MODELS))
 @pytest.mark.parametrize("in_place", [False, True])
 def test_at_a_value_it_is_the_model_with_this_value(name: str, in_place: bool) -> None:
-    data = MODELS[name]("N")
+    make: Callable[..., bytes] = MODELS[name]
+    data = make("N")
     problem = lower_symbolic(read_symbolic_model(data, ranges(N=(1, 64)), in_place))
     assert [symbol.id for symbol in problem.symbols] == ["N"]
     for n in (1, 2, 17, 64):

@@ -1,0 +1,1 @@
+"""ONNX models whose open dimensions are symbols."""

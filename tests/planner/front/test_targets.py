@@ -1,0 +1,109 @@
+"""Fronts in the memories of several targets: each is that of the target alone; the smallest is told."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import memstow
+from memstow.planner.front.documents import read_front, write_front
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.front import Front, FrontPoint
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
+from memstow.planner.model.target import Target
+from memstow.planner.targets.target import retarget
+from memstow.planner.verify import verify
+from tests.planner.graph.stripes.nets import random_net
+
+ENOUGH = Options(deterministic=True, work_limit=200_000_000)
+PROBLEM = Problem(
+    name="three",
+    buffers=[Buffer(id=name, size=4, lifetime=(at, at + 1)) for at, name in enumerate("abc")],
+    reuse_costs=[ReuseCost(buffers=("a", "b"), cost=3), ReuseCost(buffers=("b", "c"), cost=1)],
+)
+TERMS = ("peak", "reuse_cost")
+
+
+def target(name: str | None, *capacities: int | None) -> Target:
+    """A target with pools of these capacities."""
+    return Target(name=name, pools=[Pool(id=f"p{at}", capacity=it) for at, it in enumerate(capacities)])
+
+
+def values(points: tuple[FrontPoint, ...]) -> list[dict[str, int]]:
+    return [dict(point.values) for point in points]
+
+
+def test_each_front_is_that_of_the_target_alone() -> None:
+    targets = [target("large", 64), target(None, None), target("small", 4), target("none", 3)]
+    told: list[FrontPoint] = []
+    front = memstow.front(PROBLEM, TERMS, targets=targets, options=ENOUGH, on_point=told.append)
+    assert [it.target for it in front.targets] == ["none", "small", "large", "target 2"]
+    assert [it.fits for it in front.targets] == ["no", "yes", "yes", "yes"]
+    assert (front.smallest, front.complete) == ("small", True)
+    for name, capacity in (("small", 4), ("large", 64)):
+        moved = retarget(PROBLEM, target(name, capacity))
+        alone = memstow.front(moved, TERMS, options=ENOUGH)
+        (found,) = (it for it in front.targets if it.target == name)
+        assert values(found.points) == values(alone.points)
+        assert not any(verify(moved, point.plan) for point in found.points)
+        assert all(dict(point.values) in values(tuple(told)) for point in found.points)
+
+
+def test_a_front_of_targets_is_read_as_it_was_written() -> None:
+    front = memstow.front(PROBLEM, TERMS, targets=[target("a", 64), target("b", 3)], options=ENOUGH)
+    assert read_front(write_front(front, "json")) == front
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_graph_in_memories_that_are_too_small(seed: int) -> None:
+    graph: Graph = random_net(3000 + seed, 6)
+    least = memstow.front(graph, options=ENOUGH).points[0].values["peak"]
+    targets = [target("large", 10 * least), target("tight", least), target("small", max(least - 1, 1))]
+    front = memstow.front(graph, targets=targets, options=ENOUGH)
+    assert [(it.target, it.fits) for it in front.targets] == [
+        ("small", "no"),
+        ("tight", "yes"),
+        ("large", "yes"),
+    ]
+    assert front.smallest == "tight"
+    for it in front.targets[1:]:
+        moved = replace(graph, pools=(Pool(id="p0", capacity=it.bytes),), objective=None)
+        assert not any(verify(moved, point.plan) for point in it.points)
+
+
+def test_what_one_target_would_refuse_is_refused_before_any_work() -> None:
+    told: list[FrontPoint] = []
+    other = Target(name="other", pools=[Pool(id="fast", capacity=64), Pool(id="slow")])
+    with pytest.raises(InputError, match="no pool 'p0'"):
+        memstow.front(
+            PROBLEM, ("peak:p0", "reuse_cost"), targets=[target("a", 3), other], on_point=told.append
+        )
+    assert told == []
+
+
+def test_the_picture_names_each_target_and_the_smallest_that_will_do() -> None:
+    targets = [target("large <1>", 64), target("none", 3), target("small", 4)]
+    front = memstow.front(PROBLEM, TERMS, targets=targets, options=ENOUGH)
+    picture = memstow.write_front(front, "svg").decode()
+    assert picture.count('class="target"') == 3
+    assert "none: does not fit<" in picture
+    assert 'font-weight="bold"' in picture
+    assert "small, the smallest that will do<" in picture
+    assert "large &lt;1&gt;<" in picture
+    nowhere = memstow.front(PROBLEM, TERMS, targets=[target("none", 3)], options=ENOUGH)
+    picture = memstow.write_front(nowhere, "svg").decode()
+    assert "no points" in picture
+    assert "none: does not fit<" in picture
+    document = json.loads(memstow.write_front(nowhere, "json"))
+    assert "smallest" not in document
+
+
+def test_a_run_that_is_stopped_says_what_it_does_not_know() -> None:
+    front = memstow.front(
+        PROBLEM, TERMS, targets=[target("a", 64), target("b", 32)], options=Options(time_limit=0.0)
+    )
+    assert isinstance(front, Front)
+    assert [it.target for it in front.targets] == ["b", "a"]
+    assert not front.complete or front.smallest == "b"
