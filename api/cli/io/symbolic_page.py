@@ -3,42 +3,26 @@
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from memstow.api.cli.io.problem_input import naming_file, naming_option, read_bytes_of, values_of
-from memstow.api.cli.io.symbolic_input import symbolic_in
+from memstow.api.cli.io.problem_input import STDIN, naming_file, naming_option, read_bytes_of, values_of
+from memstow.api.cli.io.symbolic_input import read_symbolic_plan_of, refuse_for_symbolic, symbolic_in
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
-# Arguments of `view` that are not for plans of formulas: their names, and their values when not given.
-_NOT_FOR_SYMBOLS: Final = {
-    "--target": ("target", None),
-    "--capacity": ("capacity", None),
-    "--fit-only": ("fit_only", False),
-    "--order": ("order", None),
-    "--dim": ("dim", None),
-    "--in-place": ("in_place", False),
-    "--no-in-place": ("no_in_place", False),
-    "--point": ("point", None),
-    "--prefix": ("prefix", None),
-    "--format": ("format", None),
-    "--plan-format": ("plan_format", None),
-}
-
 
 def symbolic_page_of(args: argparse.Namespace) -> bytes | None:
-    """The page that `memstow view` was asked for; None: nothing with symbols is among its files."""
+    """The page that `memstow view` was asked for; None: no plan of formulas is among its files."""
     found = _files_among(args)
     if found is None:
         return None
     source, problem, path = found
-    for option, (name, unset) in _NOT_FOR_SYMBOLS.items():
-        if getattr(args, name) not in (unset, []):
-            raise _error("not_for_symbols", option, "it is not for plans of formulas; leave it out")
-    plan = _read_plan(path, problem)
+    refuse_for_symbolic(args)
+    plan = read_symbolic_plan_of(path)
+    _require_same_problem(problem, plan, path)
     at = values_of(args)
     if at:
         from memstow.planner.shapes.at_point import require_values
@@ -63,29 +47,30 @@ def symbolic_page(
 
 
 def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicProblem, str] | None":
-    """The file of a problem with symbols, the problem, and the file of its plan; None: there is none."""
-    from memstow.api.cli.io.output import STDOUT
+    """The file of a problem with symbols, the problem, and the file of its plan; None: there is none.
 
+    With --at, a plan that is not one of formulas is for the problem at that value, and nothing new.
+    """
     if args.other is not None and args.problem is not None:
         return None
     given = [args.plan, args.other or args.problem]
     for source, path in (given, given[::-1]):
-        if source in (None, STDOUT):
-            continue
-        data = read_bytes_of(source)
-        problem = symbolic_in(data, source)
+        problem = None if source in (None, STDIN) else symbolic_in(read_bytes_of(source), source)
         if problem is None:
             continue
         if path is None:
             raise _error("no_plan", "PLAN", "this is a problem with symbols; give its plan as well")
-        if args.at and path != STDOUT and not _is_formed(read_bytes_of(path)):
-            return None
+        if path != STDIN and not _is_formed(read_bytes_of(path)):
+            if args.at:
+                return None
+            message = "this is a plan for one value of the symbols; say which, such as --at s=128"
+            raise _error("no_value", "--at", message)
         return source, problem, path
     return None
 
 
 def _is_formed(data: bytes) -> bool:
-    """Whether it is a plan of formulas; another plan is for the problem at one value."""
+    """Whether it is a plan of formulas."""
     from memstow.planner.model.errors import InputError
     from memstow.planner.reading.json_text import parse_json
     from memstow.planner.shapes.reading import is_symbolic_plan
@@ -96,24 +81,13 @@ def _is_formed(data: bytes) -> bool:
         return False
 
 
-def _read_plan(path: str, problem: "SymbolicProblem") -> "SymbolicPlan":
+def _require_same_problem(problem: "SymbolicProblem", plan: "SymbolicPlan", path: str) -> None:
     from memstow.planner.model.symbolic_digest import digest_symbolic
-    from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.shapes.reading import is_symbolic_plan, parse_symbolic_plan
 
-    raw = parse_json(read_bytes_of(path))
-    with naming_file(path):
-        if not is_symbolic_plan(raw):
-            message = (
-                "this is no plan of formulas, which says its `shapes`; of a plan for one value say which: "
-                "--at SYMBOL=N"
-            )
-            raise _error("not_symbolic", "$", message)
-        plan = parse_symbolic_plan(raw)
-        if plan.digest is not None and plan.digest != digest_symbolic(problem):
+    if plan.digest is not None and plan.digest != digest_symbolic(problem):
+        with naming_file(path):
             message = "the plan is for another problem, as its digest says; give that one"
             raise _error("other_problem", "digest", message)
-    return plan
 
 
 def _error(code: str, path: str, message: str) -> "InputError":

@@ -11,10 +11,13 @@ from PIL import Image
 
 from memstow.api.cli.io.front_page import front_page
 from memstow.api.cli.io.page_file import page_of
+from memstow.api.cli.io.symbolic_page import symbolic_page
 from memstow.api.page.alone import Comparison, page_alone
 from memstow.planner.generate.graph import graph as make_graph
 from memstow.planner.generate.planted import planted
+from memstow.planner.generate.symbolic import symbolic as make_symbolic
 from memstow.planner.model.options import Options
+from memstow.planner.shapes.solve.plan import plan_symbolic
 from memstow.planner.solve import engine
 from tests.api.asking import submit
 from tests.api.http.conftest import hard
@@ -43,7 +46,10 @@ def _pictures() -> dict[str, tuple[bytes, str, bool]]:
     )
     net = samples.conv_net()
     front = front_page(net, samples.front_of(net), "", None).page
+    symbolic = make_symbolic(55, 0, symbols=2)
+    formed = plan_symbolic(symbolic, deterministic, shapes="pieces", pieces=2)
     return {
+        "symbols": (symbolic_page(symbolic, formed, "attention.json", {}), "#value=256_4", False),
         "front": (front, "#at=3", False),
         "point": (front, "#point=3", True),
         "order": (ordered, "#operator=o3", False),

@@ -27,10 +27,13 @@ from memstow.planner.model.symbolic import (
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
 from memstow.planner.shapes.sweep import sweep_points
+from tests.api.page import samples
 from tests.api.page.browser import Look
+from tests.api.page.test_front import DROP, dropped
 from tests.planner.shapes.stacks import stacked_plan
 
 HOSTILE: Final = "</script><img src=x onerror=alert(1)>"
+PLAIN: Final = samples.buffers((64, 0, 2), (32, 0, 2), (64, 2, 4))
 SHOWN: Final = "document.querySelector('.values') && document.querySelector('canvas[data-pool]')"
 PROBLEM: Final = SymbolicProblem(
     name="attention",
@@ -208,10 +211,11 @@ def test_a_value_at_which_it_does_not_fit_is_told(look: Look, tmp_path: Path) ->
     assert plan is not None
     look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
     look.page.click(".points tbody tr:last-of-type button")
-    look.wait("document.querySelector('.values p.wrong')")
-    assert "It does not fit here: pool memory ends at 1048576" in look.text(".values p.wrong")
+    look.wait("document.querySelector('h1.wrong')")
+    assert look.verdict == "The plan does not fit at this value."
+    assert look.text(".note").startswith("Pool memory ends at 1,048,576, and")
     look.page.click(".points tbody tr:first-of-type button")
-    look.wait("!document.querySelector('.values p.wrong')")
+    look.wait("!document.querySelector('h1.wrong')")
 
 
 def test_large_plans_are_laid_out_in_the_worker(look: Look, tmp_path: Path) -> None:
@@ -253,8 +257,8 @@ def test_what_view_cannot_show_is_refused(tmp_path: Path, capsys: pytest.Capture
     out = ["--output", str(tmp_path / "out.html")]
     for arguments, said in (
         ([problem], "give its plan as well"),
-        ([problem, ordinary], "of a plan for one value say which: --at SYMBOL=N"),
-        ([problem, plan, "--capacity", "64"], "--capacity: it is not for plans of formulas"),
+        ([problem, ordinary], "this is a plan for one value of the symbols; say which, such as --at s=128"),
+        ([problem, plan, "--capacity", "64"], "it is not for problems with symbols; leave it out"),
         ([problem, plan, "--at", "s=17"], "17 is no value of 's'"),
         ([problem, plan, "--at", "s=32"], "'b' has no value"),
     ):
@@ -278,3 +282,24 @@ def _chain(problem: SymbolicProblem) -> Order:
             for number, name in enumerate(names)
         ]
     )
+
+
+def test_a_problem_and_its_plan_can_be_dropped_on_the_page_of_the_service(look: Look, address: str) -> None:
+    plan = planned(PROBLEM)
+    documents = [json.loads(write_symbolic(PROBLEM)), json.loads(write_symbolic_plan(plan))]
+    look.open(f"{address}/")
+    dropped(look, documents[0]).wait("document.querySelector('.values')")
+    assert look.verdict.startswith("No plan yet.")
+    look.page.evaluate(DROP, [["plan.json", json.dumps(documents[1])]])
+    look.wait("document.querySelector('.facts')?.textContent.includes('peak, bytes')")
+    look.page.focus(".slider input[type=range]")
+    look.page.keyboard.press("End")
+    at(look, 1024, 1)
+    assert peak_of(look) == f"{Layout(PROBLEM, plan).at(s=1024, b=1).objective:,}"
+    assert "Checked here at each value that you look at." in look.text(".values")
+    look.page.keyboard.press("n")
+    at(look, 1024, 8)
+    assert look.violations() == []
+    dropped(look, PLAIN, samples.places(0, 64, 0)).wait("!document.querySelector('.values')")
+    dropped(look, *documents[::-1]).wait(SHOWN)
+    at(look, 16, 1)

@@ -41,7 +41,7 @@ export function readDocuments(bytes: Uint8Array, held: boolean, progress: (part:
   const found = noDocuments();
   const fields = fieldsOf(bytes);
   const json = new JsonReader(bytes, progress);
-  if (fields.has("symbols")) json.fail("sizes are formulas: `memstow view PROBLEM PLAN` makes a page of it");
+  if (fields.has("symbols")) json.fail("sizes are formulas, which have a page of their own: `memstow view PROBLEM PLAN` makes it");
   if (fields.has("operators")) found.graph = readGraph(json);
   else if (fields.has("buffers")) found.problem = readProblem(json);
   else if (fields.has("problem") || fields.has("graph") || fields.has("plan")) readBoth(json, found);

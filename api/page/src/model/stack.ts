@@ -1,4 +1,5 @@
 /** Offsets for given sizes: constant ones, or those that follow from an order. */
+import { count } from "../draw/format.ts";
 import { LIMIT } from "./formula.ts";
 import { type Frame, lcm, modulo, most, type Unit } from "./units.ts";
 
@@ -17,7 +18,6 @@ export type Placer = (sizes: readonly bigint[]) => Placed | string;
 export function stackedBy(frame: Frame, units: Unit[]): Placer {
   const pools = new Array<number>(frame.names.length).fill(0);
   for (const unit of units) for (const member of unit.members) pools[member.buffer] = unit.pool;
-  const ends = frame.pools.map((pool) => pool.end);
   return (sizes) => {
     const offsets = new Array<bigint>(sizes.length).fill(0n);
     for (const unit of units) {
@@ -30,28 +30,33 @@ export function stackedBy(frame: Frame, units: Unit[]): Placer {
       else begin = unit.pin;
       for (const member of unit.members) offsets[member.buffer] = begin + member.distance;
     }
-    return measured(frame, ends, { offsets, pools, peaks: [] }, sizes);
+    return measured(frame, { offsets, pools, peaks: [] }, sizes);
   };
 }
 
 export function fixedAt(frame: Frame, offsets: bigint[], pools: number[]): Placer {
-  const capacities = frame.pools.map((pool) => pool.capacity);
-  return (sizes) => measured(frame, capacities, { offsets: [...offsets], pools, peaks: [] }, sizes);
+  return (sizes) => measured(frame, { offsets: [...offsets], pools, peaks: [] }, sizes);
 }
 
 /** Counts the peaks. Buffers without bytes count nowhere: one behind the end of its pool is moved to the bottom, as
  * `memstow evaluate` does. */
-function measured(frame: Frame, ends: bigint[], placed: Placed, sizes: readonly bigint[]): Placed | string {
+function measured(frame: Frame, placed: Placed, sizes: readonly bigint[]): Placed | string {
   const { offsets, pools } = placed;
   placed.peaks = frame.pools.map(() => 0n);
   for (let buffer = 0; buffer < sizes.length; buffer++) {
     const place = pools[buffer] as number;
     const top = (offsets[buffer] as bigint) + (sizes[buffer] as bigint);
-    if (top > LIMIT) return "an offset is above 2^62";
+    if (top > LIMIT) return "An offset is above 2^62";
     const pool = frame.pools[place];
     if (pool !== undefined && sizes[buffer] === 0n && top > pool.capacity) offsets[buffer] = modulo(-pool.base, lcm(frame.alignments[buffer] as bigint, pool.alignment));
     if ((sizes[buffer] as bigint) > 0n) placed.peaks[place] = most(placed.peaks[place] as bigint, top);
   }
-  const full = placed.peaks.findIndex((peak, place) => peak > (ends[place] as bigint));
-  return full < 0 ? placed : `pool ${frame.pools[full]?.id} ends at ${ends[full]}, and ${placed.peaks[full]} bytes of it are needed`;
+  for (const [place, pool] of frame.pools.entries()) {
+    const peak = placed.peaks[place] as bigint;
+    if (peak > pool.capacity) return `Pool ${pool.id} ends at ${count(pool.capacity)}, and ${count(peak)} bytes of it are needed`;
+    if (pool.reserved.some(([begin, end]) => peak > begin && offsets.some((offset, buffer) => (
+      pools[buffer] === place && (sizes[buffer] as bigint) > 0n && offset < end && begin < offset + (sizes[buffer] as bigint)
+    )))) return `A buffer is on what is reserved of pool ${pool.id}`;
+  }
+  return placed;
 }

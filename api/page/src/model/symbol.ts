@@ -22,6 +22,7 @@ export function readSymbol(json: JsonReader): Symbol0 {
     else if (field === "values") json.list(() => symbol.values.push(BigInt(json.whole())));
     else json.skip();
   });
+  if (symbol.step < 1n || symbol.min > symbol.max) json.fail("a symbol goes from its least value to a larger one in steps of 1 or more");
   if (symbol.values.length === 0) symbol.values = [symbol.min, symbol.max, ...powers(symbol)];
   symbol.values = ascending(symbol.values);
   return symbol;

@@ -6,12 +6,13 @@ import { nameAt, nameCount, NameIndex } from "./names.ts";
 import { readPlan, type RawPlan } from "./plan.ts";
 import { type RawPair, type RawPool, type RawProblem, readProblem, strings } from "./problem.ts";
 import { fixedAt, type Placer, stackedBy } from "./stack.ts";
-import { type Frame, most, type Ordered, pairKey, unitsOf } from "./units.ts";
+import { type Frame, most, type Ordered, pairKey, type Range, unitsOf } from "./units.ts";
 import { readSymbol, type Symbol0 } from "./symbol.ts";
 
 export interface Symbolic {
   problem: RawProblem;
-  plan: RawPlan;
+  /** Null: there is none yet. */
+  plan: RawPlan | null;
   symbols: Symbol0[];
   /** Values that matter: of each symbol one, in the order of the symbols. */
   points: bigint[][];
@@ -23,7 +24,6 @@ export interface Symbolic {
   placers: Placer[];
   shapes: string;
   bound: number | null;
-  worst: number | null;
   name: string;
   /** What the judge said when `memstow view` made the page: nothing is wrong, what is, or null: nobody asked it. */
   judged: string | null;
@@ -31,11 +31,32 @@ export interface Symbolic {
   first: bigint[] | null;
 }
 
+/** Values that matter, of all symbols together. */
+const MOST_POINTS = 64;
+
 type At = Map<string, bigint>;
 
-/** Of the data that `memstow view` has put into its page; null: it is something else. */
-export function readSymbolic(bytes: Uint8Array): Symbolic | null {
-  if (!fieldsOf(bytes).has("symbolic")) return null;
+/** Among files: a problem with symbols, alone or with its plan, or both in what `memstow view` has put into its page;
+ * null: they are something else. */
+export function symbolicAmong(files: { name: string; bytes: Uint8Array; held: boolean }[]): Symbolic | null {
+  const held = files.find((file) => file.held && fieldsOf(file.bytes).has("symbolic"));
+  if (held !== undefined) return readHeld(held.bytes);
+  const source = files.findLast((file) => fieldsOf(file.bytes).has("symbols"));
+  if (source === undefined) return null;
+  const json = new JsonReader(source.bytes);
+  if (fieldsOf(source.bytes).has("operators")) json.fail("a graph with symbols: `memstow view PROBLEM PLAN` makes a page of it");
+  const problem = problemFrom(json);
+  json.end();
+  const other = files.findLast((file) => file !== source && !fieldsOf(file.bytes).has("symbols"));
+  if (other === undefined) return joined(problem, null, source.name, null, null);
+  const second = new JsonReader(other.bytes);
+  const plan = planFrom(second);
+  second.end();
+  if (plan.shapes === "") throw new ReadError("this is no plan of formulas, which says its `shapes`");
+  return joined(problem, plan, source.name, null, null);
+}
+
+function readHeld(bytes: Uint8Array): Symbolic {
   const json = new JsonReader(bytes);
   let name = "";
   let judged: string | null = null;
@@ -76,7 +97,6 @@ interface Plan {
   orders: RawPlacement[][];
   points: { at: At; peak: Whole; least: Whole }[];
   bound: number | null;
-  worst: number | null;
 }
 
 function problemFrom(json: JsonReader): Problem {
@@ -91,11 +111,11 @@ function problemFrom(json: JsonReader): Problem {
 }
 
 function planFrom(json: JsonReader): Plan {
-  const found: Omit<Plan, "raw"> = { shapes: "", orders: [], points: [], bound: null, worst: null };
+  const found: Omit<Plan, "raw"> = { shapes: "", orders: [], points: [], bound: null };
   const raw = readPlan(json, (field) => {
     if (field === "shapes") found.shapes = json.string();
     else if (field === "points") json.list(() => found.points.push(readPoint(json)));
-    else if (field === "bound" || field === "worst") found[field] = json.number();
+    else if (field === "bound") found.bound = json.number();
     else if (field === "orders") json.list(() => found.orders.push(readOrder(json)));
     else return false;
     return true;
@@ -139,30 +159,33 @@ function readPlacement(json: JsonReader): RawPlacement {
   return found;
 }
 
-function joined(problem: Problem, plan: Plan, name: string, judged: string | null, first: At | null): Symbolic {
+function joined(problem: Problem, plan: Plan | null, name: string, judged: string | null, first: At | null): Symbolic {
   const { raw, symbols } = problem;
   const names = new Set(symbols.map((symbol) => symbol.id));
   const index = new NameIndex(raw.names);
   const frame = frameOf(raw, index);
+  if (problem.points.length > MOST_POINTS) throw new ReadError(`there are more than ${MOST_POINTS} points`);
   const row = (at: At): bigint[] => symbols.map((symbol) => {
     const value = at.get(symbol.id);
     if (value === undefined) throw new ReadError(`${JSON.stringify(symbol.id)} has no value at a point`);
     return value;
   });
   return {
-    problem: raw, plan: plan.raw, symbols, name, judged,
+    problem: raw, plan: plan?.raw ?? null, symbols, name: raw.name ?? name, judged,
     points: problem.points.length > 0 ? problem.points.map(row) : combinations(symbols),
-    said: plan.points.map((point) => ({ ...point, at: row(point.at) })),
+    said: (plan?.points ?? []).map((point) => ({ ...point, at: row(point.at) })),
     formulas: new Map([...problem.formulas].map(([buffer, text]) => [buffer, readFormula(text, names)])),
     sizes: raw.sizes.bigints(),
-    placers: placersOf(frame, plan, raw, index),
-    shapes: plan.shapes, bound: plan.bound, worst: plan.worst,
+    placers: plan === null ? [] : placersOf(frame, plan, raw, index),
+    shapes: plan?.shapes ?? "", bound: plan?.bound ?? null,
     first: first === null ? null : row(first),
   };
 }
 
 /** All of the symbols' values with each other, where no points are given. */
 function combinations(symbols: Symbol0[]): bigint[][] {
+  const count = symbols.reduce((product, symbol) => product * symbol.values.length, 1);
+  if (count > MOST_POINTS) throw new ReadError(`the values of the symbols have more than ${MOST_POINTS} combinations: give \`points\``);
   return symbols.reduce<bigint[][]>((rows, symbol) => rows.flatMap((row) => symbol.values.map((value) => [...row, value])), [[]]);
 }
 
@@ -190,7 +213,9 @@ function placersOf(frame: Frame, plan: Plan, problem: RawProblem, index: NameInd
   return plan.orders.map((order) => {
     const placed: Ordered[] = frame.names.map(() => ({ pool: -1, above: [], shares: -1 }));
     for (const one of order) {
-      placed[known(one.buffer)] = { pool: poolAt.get(one.pool) ?? -1, above: one.above.map(known), shares: one.shares === null ? -1 : known(one.shares) };
+      const buffer = known(one.buffer);
+      if ((placed[buffer] as Ordered).pool >= 0) throw new ReadError(`${JSON.stringify(one.buffer)} has two places in one order`);
+      placed[buffer] = { pool: poolAt.get(one.pool) ?? -1, above: one.above.map(known), shares: one.shares === null ? -1 : known(one.shares) };
     }
     return stackedBy(frame, unitsOf(frame, placed));
   });
@@ -218,15 +243,15 @@ function frameOf(raw: RawProblem, index: NameIndex): Frame {
   };
 }
 
-/** What an order may use: from the end of what is reserved at the bottom to the next such range, or the capacity. */
-function roomOf(pool: RawPool): { capacity: bigint; floor: bigint; end: bigint } {
-  const capacity = pool.capacity === null ? LIMIT : BigInt(pool.capacity);
-  const ranges = pool.reserved.map((range) => [BigInt(range.offset), BigInt(range.offset) + BigInt(range.size)] as const);
+/** What is reserved at the bottom, and above. */
+function roomOf(pool: RawPool): { capacity: bigint; floor: bigint; reserved: Range[] } {
+  const ranges = pool.reserved.map((range): Range => [BigInt(range.offset), BigInt(range.offset) + BigInt(range.size)]);
   ranges.sort((one, other) => (one[0] < other[0] ? -1 : one[0] > other[0] ? 1 : 0));
   let floor = 0n;
-  for (const [begin, end] of ranges) {
-    if (begin > floor) return { capacity, floor, end: begin < capacity ? begin : capacity };
-    floor = most(floor, end);
+  const reserved: Range[] = [];
+  for (const range of ranges) {
+    if (range[0] <= floor) floor = most(floor, range[1]);
+    else reserved.push(range);
   }
-  return { capacity, floor, end: capacity };
+  return { capacity: pool.capacity === null ? LIMIT : BigInt(pool.capacity), floor, reserved };
 }

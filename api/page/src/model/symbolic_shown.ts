@@ -2,7 +2,7 @@
 
 import { type Amount, Column } from "./columns.ts";
 import { poolBound } from "./bounds.ts";
-import { noDocuments } from "./documents.ts";
+import { type Documents, noDocuments } from "./documents.ts";
 import { LIMIT, type Values } from "./formula.ts";
 import { ReadError, type Whole } from "./json.ts";
 import { NameColumn, nameAt } from "./names.ts";
@@ -13,7 +13,8 @@ import { type Scene, scenesOf } from "./scene.ts";
 import { type Progress, type Shown, shownOf } from "./shown.ts";
 import type { Placed } from "./stack.ts";
 import type { Symbol0 } from "./symbol.ts";
-import { readSymbolic, type Symbolic } from "./symbolic.ts";
+import { symbolicAmong, type Symbolic } from "./symbolic.ts";
+import type { Request } from "../worker/reader.ts";
 
 /** What the page says besides the plan at the value. */
 export interface ValuesShown {
@@ -49,8 +50,7 @@ export interface PointShown {
 /** The plan at this value, and what is known of the points. */
 export function shownAt(file: Symbolic, at: bigint[], points: PointShown[], progress: Progress = () => undefined): Shown {
   const laid = laidAt(file, at);
-  const documents = { ...noDocuments(), problem: laid.problem, plans: [{ name: "", plan: laid.plan }] };
-  const shown = shownOf(documents, file.name, progress);
+  const shown = shownOf(documentsOf(laid), file.name, progress);
   const scene = { ...shown.scene, name: `${shown.scene.name} at ${valuesText(file.symbols, at)}` };
   const several = severalBound(scene, shown.pools.map((pool) => pool.bound?.checked === true ? pool.bound.value : scene.zero));
   const [term] = shown.terms;
@@ -73,7 +73,7 @@ export function valuesText(symbols: Symbol0[], at: bigint[]): string {
 /** The peak and the least at a value, without the map. */
 export function pointAt(file: Symbolic, at: bigint[]): PointShown {
   const laid = laidAt(file, at);
-  const [scene] = scenesOf({ ...noDocuments(), problem: laid.problem, plans: [{ name: "", plan: laid.plan }] }, "");
+  const [scene] = scenesOf(documentsOf(laid), "");
   const own = ownBound(scene);
   const said = file.said.find((one) => one.at.every((value, place) => value === at[place]));
   const least = said === undefined ? null : BigInt(said.least);
@@ -109,9 +109,13 @@ export function ratioOf(point: PointShown): number | null {
   return Number(point.peak) / Number(point.least);
 }
 
+function documentsOf(laid: Laid): Documents {
+  return { ...noDocuments(), problem: laid.problem, plans: laid.plan === null ? [] : [{ name: "", plan: laid.plan }] };
+}
+
 interface Laid {
   problem: RawProblem;
-  plan: RawPlan;
+  plan: RawPlan | null;
   objective: bigint | null;
   order: number;
   misfit: string;
@@ -135,6 +139,7 @@ function laidAt(file: Symbolic, at: bigint[]): Laid {
   const problem = { ...file.problem, objective: [termOf(file)], sizes: column };
   // Assigned in a function, which the compiler does not follow.
   const found = best as { placed: Placed; value: bigint; order: number } | null;
+  if (file.plan === null) return { problem, plan: null, objective: null, order: 0, misfit };
   if (found === null) {
     const status = file.placers.length === 0 ? file.plan.status : "unknown";
     return { problem, plan: { ...file.plan, ...placements(file, null), status, terms: [], uses: [] }, objective: null, order: 0, misfit };
@@ -194,10 +199,7 @@ export function firstOf(file: Symbolic): bigint[] {
 
 
 /** Null: none of the files is a plan of formulas. */
-export function readSymbolicShown(files: { bytes: Uint8Array }[], at: bigint[] | null, progress: Progress): { shown: Shown } | null {
-  for (const { bytes } of files) {
-    const file = readSymbolic(bytes);
-    if (file !== null) return { shown: shownAt(file, at ?? firstOf(file), pointsOf(file, progress), progress) };
-  }
-  return null;
+export function readSymbolicShown(files: Request["files"], at: bigint[] | null, progress: Progress): { shown: Shown } | null {
+  const file = symbolicAmong(files);
+  return file === null ? null : { shown: shownAt(file, at ?? firstOf(file), pointsOf(file, progress), progress) };
 }

@@ -3,10 +3,13 @@
 import { floored } from "./formula.ts";
 import { ReadError } from "./json.ts";
 
+/** Bytes that are reserved, from the first to the one after the last. */
+export type Range = readonly [bigint, bigint];
+
 /** What does not change from value to value, by index of buffer and pool. */
 export interface Frame {
   names: string[];
-  pools: { id: string; base: bigint; alignment: bigint; capacity: bigint; floor: bigint; end: bigint }[];
+  pools: { id: string; base: bigint; alignment: bigint; capacity: bigint; floor: bigint; reserved: Range[] }[];
   alignments: bigint[];
   pins: (bigint | null)[];
   relative: { first: number; second: number; value: bigint }[];
@@ -62,7 +65,9 @@ function distancesOf(frame: Frame, placed: Ordered[]): Distance[] {
   const near = new Map<number, { other: number; by: bigint }[]>();
   const join = (one: number, other: number, by: bigint): void => {
     for (const [from, to, apart] of [[one, other, by], [other, one, -by]] as const) {
-      near.set(from, [...near.get(from) ?? [], { other: to, by: apart }]);
+      const those = near.get(from);
+      if (those === undefined) near.set(from, [{ other: to, by: apart }]);
+      else those.push({ other: to, by: apart });
     }
   };
   for (const pair of frame.relative) join(pair.first, pair.second, pair.value);

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { start } from "../shell/app.tsx";
 import { Reading } from "../shell/drop.tsx";
 import { parts } from "../shell/parts.ts";
+import type { Shown } from "../model/shown.ts";
 import { COMPARE } from "../shell/compare_jobs.ts";
 import * as state from "../shell/state.ts";
 import { compare, refused } from "./compared.ts";
@@ -25,7 +26,24 @@ const FrontView = lazy(async () => (await fronts()).FRONT_PARTS.front, loading);
 const PointStrip = lazy(async () => (await fronts()).FRONT_PARTS.point, () => null);
 const UploadDialog = lazy(async () => (await import("./uploaddialog.tsx")).UploadDialog, () => null);
 
+const ValuesView = lazy(async () => (await symbols()).SYMBOL_PARTS.status, () => null);
+const PointsSide = lazy(async () => (await import("../symbols/points.tsx")).PointsSide, () => null);
+
 let frontKey = parts.frontKey;
+let formed: typeof import("../symbols/parts.ts").SYMBOL_PARTS | null = null;
+
+/** The part for plans of formulas, which is loaded with the first of them. */
+async function symbols(): Promise<typeof import("../symbols/parts.ts")> {
+  const loaded = await import("../symbols/parts.ts");
+  formed = loaded.SYMBOL_PARTS;
+  return loaded;
+}
+
+async function opened(shown: Shown, restore: boolean): Promise<void> {
+  if (shown.symbolic !== undefined || formed !== null) (await symbols()).SYMBOL_PARTS.opened(shown, restore);
+}
+
+const isFormed = (): boolean => state.shown.value?.symbolic !== undefined;
 
 async function fronts(): Promise<typeof import("../front/parts.ts")> {
   const loaded = await import("../front/parts.ts");
@@ -36,8 +54,9 @@ async function fronts(): Promise<typeof import("../front/parts.ts")> {
 const TITLES: Record<string, string> = { "/jobs": "jobs", "/new": "new plan", "/reference": "reference" };
 
 export function startServed(root: HTMLElement): void {
-  Object.assign(parts, { navigation: Navigation, place, start: Start, status: Status, side: AskSolver, dialogs: ServiceDialogs, takes, failed: OrTheService,
-    front: FrontView, point: PointStrip, frontKey: (event: KeyboardEvent) => frontKey(event) });
+  Object.assign(parts, { navigation: Navigation, place, start: Start, status: Status, side: Beside, dialogs: ServiceDialogs, takes, failed: OrTheService,
+    front: FrontView, point: PointStrip, frontKey: (event: KeyboardEvent) => (isFormed() ? formed?.frontKey(event) ?? false : frontKey(event)),
+    opened: (shown: Shown, restore: boolean) => void opened(shown, restore), link: (address: URLSearchParams) => formed?.link(address) });
   listenForLinks();
   let stop = (): void => undefined;
   effect(() => {
@@ -73,7 +92,13 @@ function place(): JSX.Element | null {
   }
 }
 
+/** The solver is asked about problems; one of formulas has its points there. */
+function Beside(props: { shown: Shown }): JSX.Element | null {
+  return isFormed() ? <PointsSide /> : <AskSolver shown={props.shown} />;
+}
+
 function Status(): JSX.Element | null {
+  if (isFormed()) return <ValuesView />;
   if (jobId() !== null) return <JobStrip />;
   return path() === "/new" ? <NewStrip /> : <PlanStrip />;
 }

@@ -61,7 +61,10 @@ export async function openFiles(files: File[], both = false): Promise<void> {
     // Its problem may come yet.
     waiting = all.length === 1 && state.front.peek() !== null ? all : [];
   } else if (failure === NO_PROBLEM && before !== null) {
-    await open([...(await before()), ...(await content())], { both: true });
+    const both: Content = async () => [...(await before()), ...(await content())];
+    await open(await both(), { both: true });
+    // Of formulas there is no comparison: it is the plan of the problem that was there.
+    if (state.shown.peek()?.symbolic !== undefined) looked = both;
     waiting = [];
   } else {
     waiting = failure === NO_PROBLEM || failure === MISSING_SECOND ? all.slice(-2) : [];
@@ -90,7 +93,7 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
     if (!update) startLooking(shown);
     state.stage.value = { kind: "shown", shown, source: how.source ?? "file" };
     if (how.restore === true) readFragment(location.hash);
-    parts.opened(shown);
+    if (!update) parts.opened(shown, how.restore === true);
     return null;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -24,8 +24,8 @@ export interface Parts {
   frontKey: (event: KeyboardEvent) => boolean;
   /** Takes files that the page cannot read itself; false: it can. */
   takes: (files: File[]) => boolean;
-  /** A plan is shown that was read from files. */
-  opened: (shown: Shown) => void;
+  /** Another plan is shown than before, of which the address may say more. */
+  opened: (shown: Shown, restore: boolean) => void;
   /** What the address of the page says besides. */
   link: (address: URLSearchParams) => void;
   /** Below a message that files cannot be shown. */

@@ -4,9 +4,12 @@ import { bytes, count, plain } from "../draw/format.ts";
 import type { Pen } from "../draw/pen.ts";
 import { addressTicks } from "../draw/ticks.ts";
 import { shareOf, type Symbol0, valueAt } from "../model/symbol.ts";
-import type { PointShown } from "../model/symbolic_shown.ts";
+import { type PointShown, ratioOf } from "../model/symbolic_shown.ts";
+import { ratioText } from "./words.ts";
 
 const LEFT = 66, RIGHT = 16, TOP = 20, BOTTOM = 22;
+/** Below the bytes, how many times the least it is: where bytes grow a thousandfold, what is lost cannot be seen. */
+const RATIOS = 34, BETWEEN = 10;
 /** From this ratio of the ends on, bytes are drawn in orders of magnitude. */
 const FAR = 16;
 
@@ -34,9 +37,10 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
   const [from, to] = log ? [lowest / 1.3, highest * 1.3] : [0, highest * 1.08];
   const share = (value: number): number => (log ? Math.log(Math.max(value, from) / from) / Math.log(to / from) : value / to);
   const x = (value: bigint): number => LEFT + (wide - LEFT - RIGHT) * shareOf(symbol, value);
-  const y = (value: bigint): number => tall - BOTTOM - (tall - TOP - BOTTOM) * share(Number(value));
+  const floor = tall - BOTTOM - RATIOS - BETWEEN;
+  const y = (value: bigint): number => floor - (floor - TOP) * share(Number(value));
   for (const tick of log ? powers(from, to) : addressTicks(from, to, 4)) {
-    const at = tall - BOTTOM - (tall - TOP - BOTTOM) * share(tick.at);
+    const at = floor - (floor - TOP) * share(tick.at);
     pen.line([LEFT, at, wide - RIGHT, at], theme.frame, 1);
     pen.text(LEFT - 6, at + 4, tick.text, { fill: theme.quiet, anchor: "end" });
   }
@@ -51,12 +55,34 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
   for (const part of line("peak")) pen.line(part, theme.ink, 1.5);
   for (const one of curve.marks) if (one.peak !== null) dot(pen, x(one.at[place] as bigint), y(one.peak), 3, theme.ink, theme.paper);
   pen.line([x(curve.here), TOP, x(curve.here), tall - BOTTOM], theme.moment, 1);
-  pen.outline(LEFT, TOP, wide - LEFT - RIGHT, tall - TOP - BOTTOM, theme.frame, 1);
+  pen.outline(LEFT, TOP, wide - LEFT - RIGHT, floor - TOP, theme.frame, 1);
+  drawRatios(pen, curve, x, wide, tall, theme);
   drawValues(pen, curve, x, wide, tall, theme);
   pen.line([LEFT, 9, LEFT + 20, 9], theme.ink, 1.5);
   pen.text(LEFT + 25, 13, "peak", { fill: theme.ink, bold: true });
   pen.line([LEFT + 72, 9, LEFT + 92, 9], theme.met, 1.5, [5, 3]);
   pen.text(LEFT + 97, 13, "least that is known", { fill: theme.met, bold: true });
+}
+
+function drawRatios(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: number, tall: number, theme: Theme): void {
+  const low = tall - BOTTOM;
+  const ratios = curve.samples.flatMap((one) => ratioOf(one) ?? []);
+  const most = Math.max(1, ...ratios);
+  // A thousandth of a loss should not look like a loss.
+  const top = Math.max(most, 1.05);
+  const y = (ratio: number): number => low - ((RATIOS - 4) * (ratio - 1)) / (top - 1);
+  for (const part of parts(curve.samples, "peak", "least")) {
+    const known = part.flatMap((one) => {
+      const ratio = ratioOf(one);
+      return ratio === null ? [] : [x(one.at[curve.place] as bigint), y(ratio)];
+    });
+    if (known.length < 4) continue;
+    pen.area([known[0] as number, low, ...known, known[known.length - 2] as number, low], theme.dark ? "#5a3214" : "#fbd9c2");
+    pen.line(known, theme.open, 1.5);
+  }
+  pen.outline(LEFT, low - RATIOS, wide - LEFT - RIGHT, RATIOS, theme.frame, 1);
+  if (ratios.length > 0) pen.text(LEFT - 6, low - RATIOS + 10, ratioText(most), { fill: theme.quiet, anchor: "end" });
+  pen.text(LEFT - 6, low, "of least", { fill: theme.quiet, anchor: "end" });
 }
 
 /** Values below the axis, those that matter, as many as have room; the one that is looked at always. */

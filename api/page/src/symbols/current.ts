@@ -2,11 +2,11 @@
 import { batch, signal } from "@preact/signals";
 import { type PointShown, pointAt, shownAt, type ValuesShown } from "../model/symbolic_shown.ts";
 import { nearest, spread } from "../model/symbol.ts";
-import { readSymbolic, type Symbolic } from "../model/symbolic.ts";
+import { symbolicAmong, type Symbolic } from "../model/symbolic.ts";
 import type { Shown } from "../model/shown.ts";
 import { lookedAt, open } from "../shell/open.ts";
 import * as state from "../shell/state.ts";
-import { inflated, reasonOf } from "../worker/reader.ts";
+import { reasonOf, unpacked } from "../worker/reader.ts";
 
 /** Buffers of a plan that is laid out while a slider moves. */
 const MOST_HERE = 2_000;
@@ -23,8 +23,11 @@ export const failure = signal("");
 
 let file: Symbolic | null = null;
 let first: bigint[] = [];
+/** While the plan is laid out again. */
 let isBusy = false;
 let charted = "";
+/** How many plans were opened. */
+let count = 0;
 
 export function valuesNow(): ValuesShown | null {
   return state.shown.value?.symbolic ?? null;
@@ -50,6 +53,7 @@ export function move(place: number, value: bigint): void {
 }
 
 async function follow(): Promise<void> {
+  const number = count;
   for (;;) {
     const at = wanted.peek();
     const now = valuesNow();
@@ -57,11 +61,14 @@ async function follow(): Promise<void> {
     if (file !== null) show(file, at, now.points);
     else {
       const content = lookedAt();
-      failure.value = content === null ? "" : await open(await content(), { update: true, at }) ?? "";
+      const said = content === null ? "" : await open(await content(), { update: true, at }) ?? "";
+      if (number !== count) return;
+      failure.value = said;
       state.upward.value = new Map();
     }
     if (wanted.peek() === at) break;
     await new Promise((done) => requestAnimationFrame(done));
+    if (number !== count) return;
   }
   isBusy = false;
   chart();
@@ -81,12 +88,22 @@ function show(from: Symbolic, at: bigint[], points: PointShown[]): void {
   }
 }
 
-/** The first time that the plan is shown: what the address says, and what is needed to lay it out again. */
-export function opened(shown: Shown): void {
+/** A plan is shown: what the address says of the value, and what is needed to lay it out again. */
+export function opened(shown: Shown, restore: boolean): void {
   const { symbolic } = shown;
-  if (symbolic === undefined || first.length > 0) return;
+  count++;
+  file = null;
+  isBusy = false;
+  charted = "";
+  batch(() => {
+    wanted.value = null;
+    along.value = 0;
+    samples.value = [];
+    failure.value = "";
+  });
+  if (symbolic === undefined) return;
   first = symbolic.at;
-  const given = new URLSearchParams(location.hash.slice(1)).get("value") ?? "";
+  const given = restore ? new URLSearchParams(location.hash.slice(1)).get("value") ?? "" : "";
   if (/^-?\d+(_-?\d+)*$/.test(given) && given.split("_").length === first.length) {
     go(given.split("_").map((digits, place) => nearest(symbolic.symbols[place] as ValuesShown["symbols"][number], BigInt(digits))));
   }
@@ -95,10 +112,13 @@ export function opened(shown: Shown): void {
 }
 
 async function keep(): Promise<void> {
-  const content = lookedAt();
-  const [held] = content === null ? [] : await content();
-  if (held === undefined) return;
-  file = readSymbolic(await inflated(held.bytes));
+  const number = count;
+  // Whoever opens files says where they are once they are shown.
+  await new Promise((done) => setTimeout(done));
+  const files = await lookedAt()?.() ?? [];
+  const read = symbolicAmong(await Promise.all(files.map(unpacked)));
+  if (number !== count) return;
+  file = read;
   chart();
 }
 

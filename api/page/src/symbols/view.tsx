@@ -9,7 +9,6 @@ import { boundText, judgedText, kindText, worstText } from "./words.ts";
 export function ValuesView(): JSX.Element | null {
   const now = valuesNow();
   if (now === null) return null;
-  const wrong = [failure.value, now.misfit === "" ? "" : `It does not fit here: ${now.misfit}`].filter((text) => text !== "");
   const isRefused = now.judged !== null && now.judged !== "";
   return (
     <section class="values" aria-label="values of the symbols">
@@ -19,7 +18,7 @@ export function ValuesView(): JSX.Element | null {
           {[kindText(now), worstText(now), boundText(now)].filter((text) => text !== "").join(" ")}{" "}
           <span class={isRefused ? "wrong" : ""}>{judgedText(now)}</span>
         </p>
-        {wrong.map((text) => <p key={text} class="wrong">{plain(text, 300)}.</p>)}
+        {failure.value !== "" && <p class="wrong">{plain(failure.value, 300)}.</p>}
       </div>
       <div class="curve">
         {now.symbols.length > 1 && (

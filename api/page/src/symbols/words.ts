@@ -9,7 +9,7 @@ export function ratioText(ratio: number | null): string {
 }
 
 export function kindText(now: ValuesShown): string {
-  if (now.orders === 0) return "There is no plan.";
+  if (now.orders === 0) return "";
   if (now.shapes === "fixed") return "The same offsets at every value.";
   if (now.orders === 1) return "One order of the buffers for every value.";
   return `${now.orders} orders; at each value the best one counts, here number ${now.order + 1}.`;

@@ -43,10 +43,7 @@ export function serve(): void {
 async function read(request: Request, report: (report: Report) => void): Promise<Found> {
   let last = 0;
   const files = [];
-  for (const file of request.files) {
-    const bytes = file.held || isGzip(file.bytes) ? await inflated(file.bytes) : file.bytes;
-    files.push({ name: file.name, bytes, held: file.held });
-  }
+  for (const file of request.files) files.push(await unpacked(file));
   const progress = (doing: string, part: number): void => {
     const now = Date.now();
     if (now - last < 80) return;
@@ -56,11 +53,15 @@ async function read(request: Request, report: (report: Report) => void): Promise
   return others?.(files, request, progress) ?? { shown: readShown(files, request.both, progress) };
 }
 
+export async function unpacked(file: Request["files"][number]): Promise<Request["files"][number]> {
+  return file.held || isGzip(file.bytes) ? { ...file, bytes: await inflated(file.bytes) } : file;
+}
+
 function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-export async function inflated(bytes: Uint8Array): Promise<Uint8Array> {
+async function inflated(bytes: Uint8Array): Promise<Uint8Array> {
   const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
