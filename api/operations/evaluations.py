@@ -6,16 +6,17 @@ from typing import Final
 
 from memstow.api.operations.body import envelope
 from memstow.api.operations.body_documents import json_value
-from memstow.api.operations.body_issues import collect, over_limit
+from memstow.api.operations.body_issues import collect
 from memstow.api.operations.requests import EvaluateRequest, Limits
 from memstow.api.operations.results import Document
+from memstow.api.operations.symbolic_limits import symbolic_within
 from memstow.planner.formats import write_plan
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.model.symbolic_digest import digest_symbolic
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.printable import shown
-from memstow.planner.shapes.reading import is_symbolic, is_symbolic_plan, parse_symbolic, parse_symbolic_plan
+from memstow.planner.shapes.reading import is_symbolic, is_symbolic_plan, parse_symbolic_plan
 
 _MEMBERS: Final = ("problem", "plan", "at")
 
@@ -49,10 +50,7 @@ def _problem(raw: object, limits: Limits) -> SymbolicProblem:
     if not is_symbolic(raw):
         message = "this has no `symbols`: its sizes are numbers, and so it has no values to be laid out at"
         raise InputError.single("not_symbolic", "$", message)
-    problem = parse_symbolic(raw)
-    if len(problem.buffers) > limits.max_buffers:
-        raise over_limit("$.buffers", "buffers", len(problem.buffers), limits.max_buffers, "max_buffers")
-    return problem
+    return symbolic_within(raw, limits)
 
 
 def _plan(raw: object) -> SymbolicPlan:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.operations.body_issues import collect, over_limit
+from memstow.api.operations.body_issues import collect
 from memstow.api.operations.requests import Limits
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.reading.messages import missing_field, unknown_field
@@ -27,7 +27,8 @@ def has_symbols(content: object) -> bool:
 
 def symbolic_to_judge(content: object, limits: Limits) -> "tuple[SymbolicProblem, SymbolicPlan]":
     """The problem and the plan of such an envelope; InputError with everything that is wrong."""
-    from memstow.planner.shapes.reading import parse_symbolic, parse_symbolic_plan
+    from memstow.api.operations.symbolic_limits import symbolic_within
+    from memstow.planner.shapes.reading import parse_symbolic_plan
 
     raw = content if isinstance(content, dict) else {}
     issues = [
@@ -38,15 +39,8 @@ def symbolic_to_judge(content: object, limits: Limits) -> "tuple[SymbolicProblem
     if "plan" not in raw:
         issues.append(Issue("missing_field", "$.plan", missing_field("plan")))
         raise InputError(issues)
-    problem = collect(issues, "problem", lambda: _within(parse_symbolic(raw["problem"]), limits))
+    problem = collect(issues, "problem", lambda: symbolic_within(raw["problem"], limits))
     plan = collect(issues, "plan", lambda: parse_symbolic_plan(raw["plan"]))
     if issues or problem is None or plan is None:
         raise InputError(issues)
     return problem, plan
-
-
-def _within(problem: "SymbolicProblem", limits: Limits) -> "SymbolicProblem":
-    count = len(problem.buffers)
-    if count > limits.max_buffers:
-        raise over_limit("$.buffers", "buffers", count, limits.max_buffers, "max_buffers")
-    return problem

@@ -13,18 +13,19 @@ from memstow.api.operations.body import (
     format_alone,
     options_within,
 )
-from memstow.api.operations.body_issues import collect, over_limit
+from memstow.api.operations.body_issues import collect
 from memstow.api.operations.encoding import cache_key_of_parts, hint_key, options_to_text
 from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import ValidatedRequest
+from memstow.api.operations.symbolic_limits import planned_within, symbolic_within
 from memstow.api.operations.symbolic_options import SHAPES_MEMBERS, ShapesAsked, parse_shapes, with_shapes
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.symbolic import SymbolicProblem
 from memstow.planner.model.symbolic_digest import digest_symbolic
 from memstow.planner.reading.printable import printable
-from memstow.planner.shapes.reading import parse_symbolic, write_symbolic
+from memstow.planner.shapes.reading import write_symbolic
 from memstow.planner.solve.portfolio import AUTO
 
 NOT_FOR_SYMBOLS: Final = "it is not for problems with symbols; leave it out, or write it into the problem"
@@ -65,7 +66,7 @@ def parse_symbolic_alone(content: object, form: BodyForm, limits: Limits) -> Sym
     # Members of an envelope beside those of the problem are told as such.
     format_alone(content)
     issues: list[Issue] = []
-    problem = collect(issues, "", lambda: symbolic_within(content, limits))
+    problem = collect(issues, "", lambda: planned_within(symbolic_within(content, limits)))
     _refuse_changes(issues, "query", form.changes)
     options = collect(issues, "query", lambda: _options_within(dict(form.options), limits))
     asked = collect(issues, "query", lambda: parse_shapes(form.shapes or {}))
@@ -84,7 +85,7 @@ def parse_symbolic_envelope(
     raw = envelope(issues, given, allowed, (subject,))
     _refuse_changes(issues, "", {name: content[name] for name in refused if name in content})
     _refuse_changes(issues, "query", form.changes)
-    problem = collect(issues, subject, lambda: symbolic_within(raw_problem, limits))
+    problem = collect(issues, subject, lambda: planned_within(symbolic_within(raw_problem, limits)))
     options = raw.get("options", {})
     if isinstance(options, dict):
         # The body comes before the query.
@@ -96,15 +97,6 @@ def parse_symbolic_envelope(
     if "priority" in others:
         collect(issues, "", lambda: checked_priority(others["priority"]))
     return _parsed(issues, problem, read_options, asked, form, others)
-
-
-def symbolic_within(raw: object, limits: Limits) -> SymbolicProblem:
-    """The problem with symbols that a JSON value describes."""
-    for name in ("buffers", "tensors", "operators"):
-        listed = raw.get(name) if isinstance(raw, dict) else None
-        if isinstance(listed, list) and len(listed) > limits.max_buffers:
-            raise over_limit(f"$.{name}", name, len(listed), limits.max_buffers, "max_buffers")
-    return parse_symbolic(raw)
 
 
 def _parsed(

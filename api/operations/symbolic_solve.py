@@ -88,6 +88,11 @@ def result_of(plan: SymbolicPlan) -> SolveResult:
     )
 
 
+def result_in(body: bytes) -> SolveResult:
+    """The same of a plan from the store."""
+    return result_of(read_symbolic_plan(body))
+
+
 def _known(problem: SymbolicProblem, body: bytes | None) -> SymbolicPlan | None:
     """The plan of an earlier attempt, if the judge accepts it."""
     if body is None:

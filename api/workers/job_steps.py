@@ -25,6 +25,8 @@ from memstow.planner.solve.better_plan import better
 
 # A run may exceed its limit by its start and its last verification.
 _MARGIN_SECONDS: Final = 10.0
+# Problems with symbols are examined, and made a problem at each point, which only their sizes limit.
+_SYMBOLIC_MARGIN_SECONDS: Final = 120.0
 _PROVEN: Final = (Status.OPTIMAL.value, Status.INFEASIBLE.value)
 
 log = structlog.get_logger("memstow.jobs")
@@ -148,7 +150,7 @@ class JobSteps:
             control = RunControl(
                 memory=asked if by_option else most,
                 memory_rule=f"the {'option `memory_limit`' if by_option else 'setting `solve_memory`'}",
-                seconds=seconds + _MARGIN_SECONDS,
+                seconds=seconds + (_SYMBOLIC_MARGIN_SECONDS if run.job.is_symbolic else _MARGIN_SECONDS),
                 on_update=on_update,
                 stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),
                 kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
@@ -195,7 +197,7 @@ class JobSteps:
             return
         shutdown = self._shutdown
         ending = shutdown.stopped.is_set() or shutdown.ending.is_set() or error.code in ("killed", "stopping")
-        if error.code == "stuck" and not ending and run.stop is Stop.NO and self._finish_with_points(run):
+        if error.code == "stuck" and not ending and run.stop is Stop.NO and self._finish_with_latest(run):
             return
         retry = error.code == "child_lost" and run.job.losses + 1 < self._limits.max_attempts
         if run.stop is not Stop.NO:
@@ -206,11 +208,16 @@ class JobSteps:
             run.finish(State.FAILED, error=f"{error.code}: {error}")
 
     @staticmethod
-    def _finish_with_points(run: JobRun) -> bool:
-        """End the job of a front with the points that were found until its process was stopped."""
-        latest = run.latest() if run.job.is_front else None
+    def _finish_with_latest(run: JobRun) -> bool:
+        """End the job with the points of a front, or the plan for symbols, that its process had found."""
+        latest = run.latest() if run.job.is_front or run.job.is_symbolic else None
         if latest is None:
             return False
+        if run.job.is_symbolic:
+            from memstow.api.operations.symbolic_solve import result_in
+
+            run.finish(State.DONE, result_in(latest))
+            return True
         from memstow.api.operations.front import front_result
 
         result = front_result(latest)

@@ -399,6 +399,35 @@ def test_odd_documents_are_answered_or_refused(client: TestClient, change: dict[
     assert response.status_code in (200, 422), response.text
 
 
+def test_more_than_can_be_examined_is_refused(client: TestClient) -> None:
+    long = "+s" * 900
+    buffers = [{"id": f"b{i}", "size": f"{i}{long}", "lifetime": [0, 1]} for i in range(2300)]
+    body = {**formula("s"), "buffers": buffers}
+    plan = {"status": "feasible", "shapes": "order"}
+    for path, content in (
+        ("plan", body),
+        ("verify", {"problem": body, "plan": plan}),
+        ("evaluate", {"problem": body, "plan": plan, "at": {"s": 1}}),
+    ):
+        document = problem_document(client.post(f"/v1/{path}", json=content), 422, "too_large")
+        assert "formulas" in document["detail"]
+
+
+def test_more_points_than_can_be_planned_are_refused(client: TestClient) -> None:
+    buffers = [{"id": f"b{i}", "size": "s", "lifetime": [i, i + 1]} for i in range(40_000)]
+    points = [{"at": {"s": value}} for value in range(60)]
+    response = client.post("/v1/plan", json={**formula("s"), "points": points, "buffers": buffers})
+    document = problem_document(response, 422, "too_large")
+    assert document["errors"][0]["path"] == "$.points"
+
+
+def test_more_buffers_than_an_order_can_honour_are_declined(client: TestClient) -> None:
+    buffers = [{"id": f"b{i}", "size": "s", "lifetime": [i // 9, i // 9 + 1]} for i in range(20_100)]
+    body = {**formula("s"), "points": [{"at": {"s": 7}}], "buffers": buffers}
+    problem_document(client.post("/v1/plan", json=body), 422, "declined")
+    assert plan_of(client.post("/v1/plan?shapes=fixed", json=body)).placements
+
+
 def test_more_buffers_than_allowed_are_refused_before_they_are_read(client: TestClient) -> None:
     most = client.app.state.service.settings.max_buffers  # type: ignore[attr-defined]
     content = json.dumps({**formula("s"), "buffers": []}).replace("[]}", f"[{'0,' * most}0]}}")
