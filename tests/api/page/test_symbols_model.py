@@ -51,7 +51,8 @@ REFUSED: Final = """
 import { readSymbolicShown } from "./model/symbolic_shown.ts";
 export default (text) => {
   try {
-    readSymbolicShown([{ name: "a", bytes: new TextEncoder().encode(text), held: false }], null, () => undefined);
+    const file = { name: "a", bytes: new TextEncoder().encode(text), held: false };
+    readSymbolicShown([file], null, () => undefined);
     return "read";
   } catch (error) {
     return error.constructor.name === "ReadError" ? error.message : `not refused: ${error}`;
