@@ -29,9 +29,10 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
+    from memstow.api.operations.symbolic_options import ShapesAsked
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
     from memstow.planner.model.target import Target
 
 __all__ = ["AsyncClient", "Client", "JobEvent", "ServerError"]
@@ -112,6 +113,36 @@ class Client:
     def result(self, job: str, problem: "Problem | Graph") -> Plan:
         """The plan of a job: the best so far, or the last."""
         return self._run(self._exchange.result(job, problem))
+
+    def plan_symbolic(
+        self,
+        problem: "SymbolicProblem",
+        options: Options | None = None,
+        *,
+        shapes: "Shapes" = "order",
+        pieces: int = 2,
+    ) -> "SymbolicPlan":
+        """The plan of a problem with symbols, in one request or when its job is done."""
+        return self._run(self._exchange.plan_symbolic(problem, options, _asked(shapes, pieces)))
+
+    def submit_symbolic(
+        self,
+        problem: "SymbolicProblem",
+        options: Options | None = None,
+        *,
+        shapes: "Shapes" = "order",
+        pieces: int = 2,
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> str:
+        """The id of a new job for a problem with symbols."""
+        asked = _asked(shapes, pieces)
+        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key)
+        return self._run(flow)
+
+    def symbolic_result(self, job: str) -> "SymbolicPlan":
+        """The plan of a job for a problem with symbols: the best so far, or the last."""
+        return self._run(self._exchange.symbolic_result(job))
 
     def evaluate(self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]) -> Plan:
         """The ordinary plan of a symbolic plan, at a value of every symbol."""
@@ -244,6 +275,36 @@ class AsyncClient:
         """The plan of a job: the best so far, or the last."""
         return await self._run(self._exchange.result(job, problem))
 
+    async def plan_symbolic(
+        self,
+        problem: "SymbolicProblem",
+        options: Options | None = None,
+        *,
+        shapes: "Shapes" = "order",
+        pieces: int = 2,
+    ) -> "SymbolicPlan":
+        """The plan of a problem with symbols, in one request or when its job is done."""
+        return await self._run(self._exchange.plan_symbolic(problem, options, _asked(shapes, pieces)))
+
+    async def submit_symbolic(
+        self,
+        problem: "SymbolicProblem",
+        options: Options | None = None,
+        *,
+        shapes: "Shapes" = "order",
+        pieces: int = 2,
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> str:
+        """The id of a new job for a problem with symbols."""
+        asked = _asked(shapes, pieces)
+        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key)
+        return await self._run(flow)
+
+    async def symbolic_result(self, job: str) -> "SymbolicPlan":
+        """The plan of a job for a problem with symbols: the best so far, or the last."""
+        return await self._run(self._exchange.symbolic_result(job))
+
     async def evaluate(self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]) -> Plan:
         """The ordinary plan of a symbolic plan, at a value of every symbol."""
         return await self._run(self._exchange.evaluate(problem, plan, at))
@@ -302,6 +363,13 @@ class AsyncClient:
                 except httpx2.TransportError as error:
                     return error
         return None
+
+
+def _asked(shapes: "Shapes", pieces: int) -> "ShapesAsked":
+    # The programs of most clients do not wait for this import.
+    from memstow.api.operations.symbolic_options import parse_shapes
+
+    return parse_shapes({"shapes": shapes, **({"pieces": pieces} if shapes == "pieces" else {})})
 
 
 class _HttpOptions(TypedDict):

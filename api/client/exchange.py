@@ -28,6 +28,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
+    from memstow.api.operations.symbolic_options import ShapesAsked
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
@@ -183,6 +184,43 @@ class Exchange:
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
         return formats.read_plan(answer.content, problem_of(problem), "json")
 
+    def plan_symbolic(
+        self,
+        problem: "SymbolicProblem",
+        options: Options | None,
+        asked: "ShapesAsked",
+    ) -> "Flow[SymbolicPlan]":
+        """The plan of a problem with symbols, in one request or when its job is done."""
+        from memstow.planner.shapes.reading import read_symbolic_plan
+
+        request = _symbolic_request("/v1/plan", problem, options, asked, None, None)
+        answer = yield from self._send(request)
+        job = _unfinished_job(answer)
+        if job is not None:
+            yield Follow(job)
+            return (yield from self.symbolic_result(job))
+        return read_symbolic_plan(answer.content)
+
+    def submit_symbolic(
+        self,
+        problem: "SymbolicProblem",
+        options: Options | None,
+        asked: "ShapesAsked",
+        priority: int | None,
+        idempotency_key: str | None,
+    ) -> Flow[str]:
+        """The id of a new job for a problem with symbols."""
+        request = _symbolic_request("/v1/jobs", problem, options, asked, priority, idempotency_key)
+        answer = yield from self._send(request)
+        return str(answer.json()["id"])
+
+    def symbolic_result(self, job: str) -> "Flow[SymbolicPlan]":
+        """The plan of a job for a problem with symbols: the best so far, or the last."""
+        from memstow.planner.shapes.reading import read_symbolic_plan
+
+        answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
+        return read_symbolic_plan(answer.content)
+
     def evaluate(self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]) -> Flow[Plan]:
         """The ordinary plan of a symbolic plan at these values."""
         from memstow.planner.reading.json_text import parse_json
@@ -314,7 +352,34 @@ def _problem_request(
     headers: Mapping[str, str] | None = None,
 ) -> Request:
     member = "problem" if isinstance(problem, Problem) else "graph"
-    body = f'{{"{member}": '.encode() + document_bytes(problem)
+    return _request_about(path, member, document_bytes(problem), options, members, headers)
+
+
+def _symbolic_request(
+    path: str,
+    problem: "SymbolicProblem",
+    options: Options | None,
+    asked: "ShapesAsked",
+    priority: int | None,
+    idempotency_key: str | None,
+) -> Request:
+    from memstow.api.operations.symbolic_options import plain_shapes
+    from memstow.planner.shapes.reading import write_symbolic
+
+    members = {**plain_shapes(asked), "priority": priority}
+    header = _idempotency_header(idempotency_key)
+    return _request_about(path, "problem", write_symbolic(problem), options, members, header)
+
+
+def _request_about(
+    path: str,
+    member: str,
+    document: bytes,
+    options: Options | None,
+    members: Mapping[str, Any],
+    headers: Mapping[str, str] | None,
+) -> Request:
+    body = f'{{"{member}": '.encode() + document
     if options is not None:
         body += b', "options": ' + _options_json(options)
     for name, value in members.items():

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
     from memstow.planner.model.target import Target
 
 
@@ -78,6 +79,37 @@ def find_front(
     except ServerError as error:
         if state == "cancelled" and error.code == "no_front_yet":
             return None
+        raise
+
+
+def solve_symbolic(
+    client: Client,
+    problem: "SymbolicProblem",
+    options: Options,
+    shapes: "Shapes",
+    pieces: int,
+    stopped: Callable[[], bool],
+) -> "SymbolicPlan":
+    """As `planner.shapes.solve.plan.plan_symbolic`, by a server: a stop keeps the best plan."""
+    job = client.submit_symbolic(problem, options, shapes=shapes, pieces=pieces)
+    stop_sent = False
+    state = ""
+    for job_event in _events_until_stopped(client, job, stopped):
+        if job_event is None:
+            if not stop_sent:
+                stop_sent = True
+                client.stop(job)
+            continue
+        state = str(job_event.data.get("state", ""))
+    if state == "failed":
+        raise job_error(client.job(job))
+    try:
+        return client.symbolic_result(job)
+    except ServerError as error:
+        if state == "cancelled" and error.code == "no_plan_yet":
+            from memstow.planner.model.symbolic import SymbolicPlan
+
+            return SymbolicPlan(status=Status.UNKNOWN, shapes=shapes)
         raise
 
 

@@ -58,6 +58,8 @@ _ENVELOPE_MEMBERS: Final = (
 _PROBLEM_MEMBERS: Final = ("version", "buffers", "operators")
 # Members that say of what kind the plan of a problem with symbols is.
 _OF_SYMBOLS: Final = ("shapes", "pieces")
+# The formats in which a problem or a graph may have symbols.
+_JSON_DOCUMENTS: Final = ("json", "graph")
 # Examples of the members of an envelope, for messages.
 _EXAMPLES: Final = {
     "problem": '{"version": 1, "buffers": [...]}',
@@ -65,6 +67,7 @@ _EXAMPLES: Final = {
     "plan": '{"status": ..., "placements": [...]}',
     "problems": '[{"problem": {"version": 1, "buffers": [...]}}]',
     "options": "{...}",
+    "at": '{"s": 128}',
 }
 
 
@@ -105,7 +108,7 @@ class ParsedRequest:
 
 def parse_request(body: bytes, form: BodyForm, limits: Limits) -> "ParsedRequest | SymbolicRequest":
     """The problem and the options of a body; InputError with everything that is wrong."""
-    if form.format not in (None, "json"):
+    if form.format not in (None, *_JSON_DOCUMENTS):
         name = form.format or ""
         parsed = _parse_problem_alone(lambda: read_document(body, name, form, limits), form, limits)
         if form.rewrites_model:
@@ -125,15 +128,16 @@ def parse_request(body: bytes, form: BodyForm, limits: Limits) -> "ParsedRequest
 def _parse_symbolic(content: object, form: BodyForm, limits: Limits) -> "SymbolicRequest | None":
     """The request of a body whose problem has symbols; None for any other."""
     problem = None
+    subject = subject_of(content)
     if form.format is None and isinstance(content, dict):
-        problem = symbolic_in(content.get("problem"), limits)
+        problem = symbolic_in(content.get(subject), limits)
     if problem is None and not is_symbolic(content):
         return None
     # Requests about other problems do not wait for this import.
     from memstow.api.operations.symbolic_body import parse_symbolic_alone, parse_symbolic_envelope
 
     if isinstance(content, dict) and problem is not None:
-        return parse_symbolic_envelope(content, problem, form, limits)
+        return parse_symbolic_envelope(content, subject, problem, form, limits)
     return parse_symbolic_alone(content, form, limits)
 
 

@@ -73,18 +73,18 @@ def parse_symbolic_alone(content: object, form: BodyForm, limits: Limits) -> Sym
 
 
 def parse_symbolic_envelope(
-    content: Mapping[str, Any], raw_problem: object, form: BodyForm, limits: Limits
+    content: Mapping[str, Any], subject: str, raw_problem: object, form: BodyForm, limits: Limits
 ) -> SymbolicRequest:
-    """The request of an envelope whose problem, read from a text if it is one, has symbols."""
+    """The request of an envelope whose problem or graph, read from a text if it is one, has symbols."""
     issues: list[Issue] = []
     members = [name for name in form.members if name != _HINT_JOB]
     refused = (*CHANGES, *(name for name in form.members if name == _HINT_JOB))
-    allowed = ("problem", *SHAPES_MEMBERS, "options", *members)
+    allowed = (subject, *SHAPES_MEMBERS, "options", *members)
     given = {name: value for name, value in content.items() if name not in refused}
-    raw = envelope(issues, given, allowed, ("problem",))
+    raw = envelope(issues, given, allowed, (subject,))
     _refuse_changes(issues, "", {name: content[name] for name in refused if name in content})
     _refuse_changes(issues, "query", form.changes)
-    problem = collect(issues, "problem", lambda: symbolic_within(raw_problem, limits))
+    problem = collect(issues, subject, lambda: symbolic_within(raw_problem, limits))
     options = raw.get("options", {})
     if isinstance(options, dict):
         # The body comes before the query.
@@ -100,9 +100,10 @@ def parse_symbolic_envelope(
 
 def symbolic_within(raw: object, limits: Limits) -> SymbolicProblem:
     """The problem with symbols that a JSON value describes."""
-    buffers = raw.get("buffers") if isinstance(raw, dict) else None
-    if isinstance(buffers, list) and len(buffers) > limits.max_buffers:
-        raise over_limit("$.buffers", "buffers", len(buffers), limits.max_buffers, "max_buffers")
+    for name in ("buffers", "tensors", "operators"):
+        listed = raw.get(name) if isinstance(raw, dict) else None
+        if isinstance(listed, list) and len(listed) > limits.max_buffers:
+            raise over_limit(f"$.{name}", name, len(listed), limits.max_buffers, "max_buffers")
     return parse_symbolic(raw)
 
 

@@ -26,6 +26,11 @@ from memstow.api.store.claims import Claims
 from memstow.api.store.migrate import upgrade
 from memstow.api.store.queue import Queue
 from memstow.api.workers.housekeeper import Housekeeper
+from memstow.planner.model.symbolic import SymbolicPlan
+from memstow.planner.shapes.better_plan import better
+from memstow.planner.shapes.reading import parse_symbolic, read_symbolic_plan
+from memstow.planner.verify.shapes import judge_symbolic
+from tests.api import symbolic_problems
 from tests.api.asking import OVER, Event, events, has_plan, job_of, over, read_events, submit
 from tests.api.http.conftest import hard
 from tests.api.postgres import Postgres
@@ -55,6 +60,31 @@ def test_no_job_is_lost_when_the_server_is_killed(server: Server) -> None:
         client.delete(f"/v1/jobs/{running}")
         assert over(client, running)["state"] in ("cancelled", "done")
         assert [over(client, job)["state"] for job in waiting] == ["done"] * 3
+
+
+def test_a_job_with_symbols_goes_on_from_its_plan_when_the_server_is_killed(server: Server) -> None:
+    problem = symbolic_problems.hard()
+    read = parse_symbolic(problem)
+
+    def plan() -> SymbolicPlan:
+        return read_symbolic_plan(client.get(f"/v1/jobs/{job}/plan").content)
+
+    with server.start().client() as client:
+        job = submit(client, problem, time_limit=LONG)
+        wait_for(lambda: has_plan(client, job), "a first plan")
+        before = plan()
+        children = children_of(server.pid)
+    server.kill()
+    for child in children:
+        wait_ended(child)
+    with server.start().client() as client:
+        assert not better(read, before, plan()), "its best plan is still there"
+        wait_for(lambda: job_of(client, job)["state"] == "running", "the job to be taken up again")
+        client.delete(f"/v1/jobs/{job}")
+        assert over(client, job)["state"] == "cancelled"
+        after = plan()
+    assert not better(read, before, after)
+    assert not judge_symbolic(read, after).violations
 
 
 def test_a_cancelled_job_keeps_its_plan_when_the_server_is_killed_before_the_job_has_ended(

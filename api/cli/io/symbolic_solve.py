@@ -1,12 +1,14 @@
 """`memstow solve` of a problem with symbols: its options, and what is written."""
 
 import argparse
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.output import STDOUT, suffix_of, to_stdout, write_out
+from memstow.api.cli.io.search_arguments import client_of
 from memstow.api.cli.io.terminal import print_error
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ _NOT_FOR_SYMBOLS: Final = {
     "--gap": ("gap", 0.0),
     "--solver": ("solver", "auto"),
     "--lock": ("lock", None),
-    "--server": ("server", None),
     "--picture": ("picture", None),
     "--section": ("section", None),
     "--scratch": ("scratch", None),
@@ -88,13 +89,20 @@ def check_symbolic(args: argparse.Namespace) -> None:
 def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     """Plan the problem, and write what was asked for."""
     from memstow.api.cli.io.interruptible import Interruptible
-    from memstow.planner.shapes.solve.plan import plan_symbolic
 
     chosen: tuple[Shapes, int] | None = args.shapes
     kind, pieces = chosen or ("order", 1)
     options = _options(args)
+    server = args.server or os.environ.get("MEMSTOW_SERVER")
 
     def work(cancel: threading.Event) -> "SymbolicPlan":
+        if server:
+            from memstow.api.client.runs import solve_symbolic
+
+            with client_of(server, args.key or os.environ.get("MEMSTOW_KEY")) as client:
+                return solve_symbolic(client, problem, options, kind, pieces, cancel.is_set)
+        from memstow.planner.shapes.solve.plan import plan_symbolic
+
         return plan_symbolic(problem, options, shapes=kind, pieces=pieces, cancel=cancel)
 
     call = Interruptible(work)

@@ -16,7 +16,7 @@ import pytest
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.client import AsyncClient, Client, ServerError
-from memstow.api.client.runs import find_front, solve
+from memstow.api.client.runs import find_front, solve, solve_symbolic
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
 from memstow.planner.generate.planted import planted
@@ -35,9 +35,13 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
+from memstow.planner.model.symbolic_digest import digest_symbolic
 from memstow.planner.model.target import Target
 from memstow.planner.shapes.plan_at import plan_at
+from memstow.planner.shapes.reading import parse_symbolic
 from memstow.planner.verify import verify
+from memstow.planner.verify.shapes import judge_symbolic
+from tests.api import symbolic_problems
 from tests.api.serving import ROOT, Server
 from tests.waiting import PATIENCE, wait_for
 
@@ -157,6 +161,64 @@ def test_a_plan_of_formulas_is_laid_out_at_values(running: Server) -> None:
             return await client.evaluate(problem, plan, {"s": 4})
 
     assert asyncio.run(same()) == found
+
+
+def test_a_plan_of_a_problem_with_symbols_comes_back_whole(running: Server) -> None:
+    problem = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=9)],
+        buffers=[
+            SymbolicBuffer(id="x", size="3*s", lifetime=(0, 2)),
+            SymbolicBuffer(id="y", size="s*s", lifetime=(1, 3)),
+        ],
+    )
+    with Client(running.url) as client:
+        plan = client.plan_symbolic(problem, Options(time_limit=20.0))
+        assert (plan.shapes, plan.digest) == ("order", digest_symbolic(problem))
+        assert judge_symbolic(problem, plan).violations == ()
+        job = client.submit_symbolic(problem, Options(time_limit=60.0), shapes="pieces", pieces=3)
+        wait_for(lambda: client.job(job)["state"] == "done", "the job")
+        assert client.symbolic_result(job).shapes == "pieces"
+        fixed = solve_symbolic(client, problem, Options(time_limit=60.0), "fixed", 1, lambda: False)
+        assert fixed.placements
+        with pytest.raises(InputError, match="expected a whole number from 1 to 16"):
+            client.plan_symbolic(problem, shapes="pieces", pieces=17)
+        with pytest.raises(InputError, match="not for problems with symbols"):
+            client.plan_symbolic(problem, Options(gap=0.5))
+
+    async def same() -> SymbolicPlan:
+        async with AsyncClient(running.url) as client:
+            job = await client.submit_symbolic(problem, Options(time_limit=60.0), shapes="fixed")
+            async for _ in client.events(job):
+                pass
+            assert await client.symbolic_result(job) == fixed
+            return await client.plan_symbolic(problem, Options(time_limit=20.0))
+
+    # Of equal requests the second is answered from the cache.
+    assert asyncio.run(same()) == plan
+
+
+def test_a_run_with_symbols_that_is_stopped_gives_its_best_plan(running: Server) -> None:
+    problem = parse_symbolic(symbolic_problems.hard())
+    begin: list[bool] = []
+
+    def stopped() -> bool:
+        begin.append(True)
+        return len(begin) > 40
+
+    with Client(running.url) as client:
+        plan = solve_symbolic(client, problem, Options(time_limit=LONG), "order", 1, stopped)
+    assert plan.status in (Status.FEASIBLE, Status.UNKNOWN)
+    assert judge_symbolic(problem, plan).violations == ()
+
+
+def test_the_command_line_plans_symbols_by_a_server(running: Server, tmp_path: Path) -> None:
+    path = tmp_path / "symbolic.json"
+    memstow("generate", "symbolic", "--n", "12", "--output", path)
+    options = ("solve", path, "--shapes", "pieces:3", "--deterministic", "--json")
+    here, there = memstow(*options), memstow(*options, "--server", running.url)
+    assert (there.returncode, json.loads(there.stdout)) == (0, json.loads(here.stdout))
+    ran = memstow("solve", path, "--server", "http://127.0.0.1:9")
+    assert (ran.returncode, "cannot be reached" in ran.stderr) == (Exit.USAGE, True)
 
 
 def test_a_stopped_run_gives_its_best_plan(running: Server) -> None:

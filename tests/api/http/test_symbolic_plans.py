@@ -1,7 +1,6 @@
 """Problems with symbols by requests: plans and jobs of them, and clear words where they are not taken."""
 
 import json
-import random
 import time
 from typing import Any
 
@@ -22,6 +21,7 @@ from memstow.planner.shapes.reading import (
 )
 from memstow.planner.verify.shapes import judge_symbolic
 from tests.api.http.conftest import problem_document
+from tests.api.symbolic_problems import hard
 from tests.waiting import PATIENCE
 
 ATTENTION: dict[str, Any] = {
@@ -63,18 +63,6 @@ def large(buffers: int) -> dict[str, Any]:
     """A problem that is not done at once."""
     made: dict[str, Any] = json.loads(write_symbolic(symbolic(n=buffers, seed=1)))
     return made
-
-
-def hard(buffers: int = 150) -> dict[str, Any]:
-    """A problem whose best order nobody proves: what is large at one end is small at the other."""
-    rng = random.Random(1)
-    made: list[dict[str, Any]] = []
-    for number in range(buffers):
-        factor, begin = rng.randint(1, 60), rng.randint(0, 60)
-        size = rng.choice((f"{factor}*s", f"{factor}*(70 - s)", f"{factor}*s*s", 997 * factor))
-        lifetime = [begin, begin + rng.randint(2, 25)]
-        made.append({"id": f"b{number}", "size": size, "lifetime": lifetime})
-    return {"version": 1, "symbols": [{"id": "s", "min": 1, "max": 64}], "buffers": made}
 
 
 def job_of(client: TestClient, **body: Any) -> dict[str, Any]:
@@ -124,6 +112,25 @@ def test_it_may_come_in_an_envelope_as_a_text_and_by_its_media_type(client: Test
     response = client.post("/v1/plan", content=escaped, headers={"content-type": "application/json"})
     digests.add(plan_of(response).digest)
     assert len(digests) == 1
+
+
+def test_a_graph_with_symbols_is_planned_in_its_order(client: TestClient) -> None:
+    graph = {
+        "version": 1,
+        "symbols": [{"id": "s", "min": 1, "max": 64}],
+        "tensors": [{"id": "x", "size": "4*s"}, {"id": "y", "size": "s*s"}],
+        "operators": [{"id": "f", "inputs": ["x"], "outputs": ["y"]}],
+        "inputs": ["x"],
+        "outputs": ["y"],
+    }
+    plan = plan_of(client.post("/v1/plan", json=graph))
+    assert not judge_symbolic(parse_symbolic(graph), plan).violations
+    assert plan_of(client.post("/v1/plan", json={"graph": graph, "shapes": "fixed"})).placements
+    by_type = {"content-type": "application/vnd.memstow.graph+json"}
+    native = client.post("/v1/plan", content=json.dumps(graph), headers=by_type)
+    assert plan_of(native).digest == plan.digest
+    refused = client.post("/v1/plan", json={"graph": graph, "order": "free"})
+    problem_document(refused, 422, "not_for_symbols")
 
 
 def test_the_body_comes_before_the_query(client: TestClient) -> None:

@@ -492,3 +492,6 @@ def test_a_plan_of_formulas_that_overlaps_is_refused(client: TestClient) -> None
     flat = {"placements": [{"buffer": it, "pool": "memory"} for it in ("x", "y")]}
     body = {"problem": SYMBOLIC, "plan": {**SYMBOLIC_PLAN, "orders": [flat]}, "at": AT}
     problem_document(client.post("/v1/evaluate", json=body), 422, "invalid_plan")
+    for alone in ([0, 0], SYMBOLIC, PROBLEM, PLAN):
+        answer = client.post("/v1/evaluate", json=alone)
+        assert '"at": {"s": 128}' in problem_document(answer, 422, "not_wrapped")["detail"]

