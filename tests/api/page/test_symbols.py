@@ -249,6 +249,22 @@ def test_view_takes_the_files_in_any_order(tmp_path: Path) -> None:
     assert data["judged"] == ""
 
 
+def test_solve_opens_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def show(address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", show)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    problem = tmp_path / "problem.json"
+    problem.write_bytes(write_symbolic(PROBLEM))
+    assert main(["solve", str(problem), "--deterministic", "--quiet", "--open"]) == 0
+    assert len(opened) == 1
+    assert "<title>attention</title>" in Path(opened[0].removeprefix("file://")).read_text()
+
+
 def test_what_view_cannot_show_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     problem, plan, ordinary = tmp_path / "problem.json", tmp_path / "plan.json", tmp_path / "ordinary.json"
     problem.write_bytes(write_symbolic(PROBLEM))

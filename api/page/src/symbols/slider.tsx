@@ -1,5 +1,6 @@
 /** The slider of a symbol: arrows go by one step, Page Up and Page Down to the values that matter. */
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { count, plain } from "../draw/format.ts";
 import { last, nearest, shareOf, type Symbol0, valueAt } from "../model/symbol.ts";
 import { move, valuesNow, wanted } from "./current.ts";
@@ -11,6 +12,11 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
   const { symbol, place } = props;
   const now = valuesNow();
   const value = (wanted.value ?? now?.at)?.[place];
+  const field = useRef<HTMLInputElement>(null);
+  // Only when the value changes: what somebody is writing stays while the plan is laid out.
+  useEffect(() => {
+    if (field.current !== null) field.current.value = String(value);
+  }, [value]);
   if (now === null || value === undefined) return null;
   const name = plain(symbol.id, 24);
   const onKey = (event: KeyboardEvent): void => {
@@ -20,11 +26,11 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
     move(place, next);
   };
   const onText = (event: Event): void => {
-    const field = event.currentTarget as HTMLInputElement;
-    const digits = field.value.replace(/[,_\s]/g, "");
+    const written = event.currentTarget as HTMLInputElement;
+    const digits = written.value.replace(/[,_\s]/g, "");
     if (/^-?\d{1,20}$/.test(digits)) move(place, nearest(symbol, BigInt(digits)));
     // What is no value is put back, and what is between two values is shown as the nearer one.
-    field.value = String(wanted.peek()?.[place] ?? value);
+    written.value = String(wanted.peek()?.[place] ?? value);
   };
   return (
     <div class="slider">
@@ -39,7 +45,7 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
           {marksOf(symbol, now.points.map((point) => point.at[place] as bigint)).map((mark) => <i key={String(mark)} style={{ left: `${shareOf(symbol, mark) * 100}%` }} />)}
         </span>
       </div>
-      <input id={`value${place}`} type="text" inputMode="numeric" value={String(value)} onChange={onText} />
+      <input ref={field} id={`value${place}`} type="text" inputMode="numeric" onChange={onText} />
       <span class="quiet">{rangeText(symbol)}</span>
     </div>
   );
