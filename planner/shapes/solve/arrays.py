@@ -17,6 +17,9 @@ from memstow.solvers.shapes import PeakMeasure, Shaped, shape
 
 # Offsets are sums of sizes and alignments, at the most above each other all of them.
 _MOST_BYTES = LIMIT // 2
+# As the native code has it: who has more is told before the work, not after it.
+_MOST_BUFFERS = 20_000
+_TOO_MANY = "more than 20,000 buffers or 16 million pairs of buffers that conflict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class ShapedArrays:
             flat.extend([self._sizes[row][buffer] for row in rows])
         found = shape(self.instance, flat, points)
         if found is None:
-            raise declined("more than 20,000 buffers or 16 million pairs of buffers that conflict")
+            raise declined(_TOO_MANY)
         return found
 
     def order(self, shaped: Shaped, found: Found) -> Order:
@@ -167,7 +170,9 @@ def usable(problem: Problem, number: int) -> tuple[int, int]:
 
 
 def require_room(problem: Problem) -> None:
-    """DeclinedError where offsets could grow beyond what is counted."""
+    """DeclinedError where there are too many buffers, or offsets could grow beyond what is counted."""
+    if sum(1 for it in problem.buffers if it.size) > _MOST_BUFFERS:
+        raise declined(_TOO_MANY)
     alignment = max(pool.alignment for pool in problem.pools)
     total = sum(it.size + it.alignment * alignment + (it.offset or 0) for it in problem.buffers)
     total += sum(abs(it.offset) for it in problem.relative)
