@@ -1,0 +1,29 @@
+"""Plans that are told of on the way: each is accepted by the judge, and the last is not worse."""
+
+from typing import get_args
+
+import pytest
+
+from memstow.planner.model.options import Options
+from memstow.planner.model.symbolic import Shapes, SymbolicPlan
+from memstow.planner.shapes.better_plan import better
+from memstow.planner.shapes.reading import parse_symbolic
+from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.verify.shapes import judge_symbolic
+from tests.api.symbolic_problems import hard
+
+
+@pytest.mark.parametrize("shapes", get_args(Shapes))
+def test_what_is_told_of_can_be_used(shapes: Shapes) -> None:
+    problem = parse_symbolic(hard(40))
+    told: list[SymbolicPlan] = []
+    plan = plan_symbolic(problem, Options(time_limit=3.0), shapes=shapes, pieces=3, on_better=told.append)
+    assert all(not judge_symbolic(problem, it).violations and it.shapes == shapes for it in told)
+    assert not any(better(problem, it, plan) for it in told)
+
+
+def test_a_deterministic_run_is_the_same_whoever_listens() -> None:
+    problem = parse_symbolic(hard(30))
+    options = Options(deterministic=True, work_limit=5_000_000)
+    told: list[SymbolicPlan] = []
+    assert plan_symbolic(problem, options, on_better=told.append) == plan_symbolic(problem, options)
