@@ -436,16 +436,16 @@ class RecomputeProgram:
 class PeakMeasure(Enum):
     """What is counted as the peak."""
 
-    SUM = ...
-    LARGEST = ...
-    ONE_POOL = ...
+    SUM = 0
+    LARGEST = 1
+    ONE_POOL = 2
 
 class ShapesAim(Enum):
     """What is made small."""
 
-    WORST = ...
-    SUM = ...
-    FIRST = ...
+    WORST = 0
+    SUM = 1
+    FIRST = 2
 
 class FoundSequence:
     """A sequence of items, and what it needs."""

@@ -16,6 +16,7 @@ _RESERVED: Final = """
     static_assert static_cast struct sun switch template this thread_local throw true try typedef
     typeid typename typeof typeof_unqual union unix unsigned using vax virtual void volatile wchar_t
     while xor xor_eq
+    assert errno offsetof setjmp stderr stdin stdout va_arg va_copy va_end va_start
 """
 _WORDS: Final = frozenset(_RESERVED.split())
 # Types and macros of the headers that programs include most: INT64_MAX, size_t, NULL.

@@ -146,6 +146,8 @@ static inline int @n_place(unsigned order, const uint64_t *sizes, uint64_t *offs
   const @n_word *at = @n_orders[order];
   unsigned i, unit, above;
   for (i = 0; i < @N_POOLS; i++) peaks[i] = 0;
+  /* A compiler cannot see that units are in an order in which nothing is read before it is written. */
+  for (i = 0; i < @N_BUFFERS; i++) offsets[i] = 0;
   for (unit = 0; unit < @n_units[order]; unit++) {
     /* The kind, how many buffers, then of each: its number, its distance, how many it is above, and those. */
     const @n_kind *const kind = &@n_kinds[at[0]];

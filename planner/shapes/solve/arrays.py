@@ -11,7 +11,7 @@ from memstow.planner.model.problem import LIMIT, Problem, end_of
 from memstow.planner.model.ranges import merged
 from memstow.planner.model.symbolic import Order, OrderedPlacement
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.shapes.solve.ties import Ties, shared_inputs, tied
+from memstow.planner.shapes.solve.ties import Ties, shared_places, tied
 from memstow.solvers.instance import Instance
 from memstow.solvers.shapes import PeakMeasure, Shaped, shape
 
@@ -70,7 +70,7 @@ class ShapedArrays:
             pool = pools[instance.choice_pool[instance.choice_start[item] + choice]].id
             for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
                 pool_of[part_buffer[part]] = pool
-        shares = dict(shared_inputs(self.ties))
+        shares = shared_places(self.ties)
         return Order(
             placements=[
                 OrderedPlacement(

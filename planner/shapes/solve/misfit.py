@@ -1,6 +1,7 @@
 """Why a plan does not hold at every value, and up to where it does."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Explanation
@@ -11,33 +12,39 @@ from memstow.planner.shapes.solve.points import PointPlan
 from memstow.planner.verify.shapes import judge_symbolic
 
 
-def why_not(problem: SymbolicProblem, plan: SymbolicPlan, points: Sequence[PointPlan]) -> Explanation | None:
-    """None where it holds everywhere after all: sizes need not be largest together."""
+def largest_values(problem: SymbolicProblem) -> dict[str, int]:
+    """The largest value of each symbol."""
+    return {symbol.id: symbol.max - (symbol.max - symbol.min) % symbol.step for symbol in problem.symbols}
+
+
+def why_not(
+    problem: SymbolicProblem,
+    plan: SymbolicPlan,
+    points: Sequence[PointPlan],
+    no_place: Explanation | None = None,
+) -> Explanation | None:
+    """None where it holds everywhere after all: sizes need not be largest together.
+
+    `no_place`: why some buffer has no place at its largest, even alone.
+    """
     violations = judge_symbolic(problem, plan).violations
     if not violations:
         return None
-    nothing = next((it for it in points if it.nothing is not None), None)
     reach = _reach(problem, plan)
-    if nothing is None or nothing.nothing is None:
-        message = f"the best order found does not hold at every value: {violations[0].message}; {reach}"
-        return Explanation(code="does_not_hold", message=message, pool=violations[0].pool)
-    explanation = nothing.nothing
-    return Explanation(
-        code=explanation.code,
-        message=f"at {values_text(nothing.at)} {explanation.message}; {reach}",
-        pool=explanation.pool,
-        time=explanation.time,
-        needed=explanation.needed,
-        capacity=explanation.capacity,
-        reserved=explanation.reserved,
-        buffers=explanation.buffers,
-    )
+    for point in points:
+        if point.nothing is not None:
+            message = f"at {values_text(point.at)} {point.nothing.message}; {reach}"
+            return replace(point.nothing, message=message)
+    if no_place is not None:
+        return replace(no_place, message=f"{no_place.message}; {reach}")
+    message = f"the best order found does not hold at every value: {violations[0].message}; {reach}"
+    return Explanation(code="does_not_hold", message=message, pool=violations[0].pool)
 
 
 def _reach(problem: SymbolicProblem, plan: SymbolicPlan) -> str:
     """Of each symbol, the largest value at which the plan fits while the others are at their largest."""
     layout = Layout(problem, plan)
-    top = {symbol.id: symbol.max - (symbol.max - symbol.min) % symbol.step for symbol in problem.symbols}
+    top = largest_values(problem)
     said: list[str] = []
     for symbol in problem.symbols:
         largest = _largest(layout, symbol, top)

@@ -28,7 +28,7 @@ from memstow.planner.shapes.check import require_valid_symbolic
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.sizes import sizes_of
 from memstow.planner.shapes.solve.arrays import ShapedArrays, make_arrays, require_room
-from memstow.planner.shapes.solve.misfit import why_not
+from memstow.planner.shapes.solve.misfit import largest_values, why_not
 from memstow.planner.shapes.solve.orders import OrderSearch
 from memstow.planner.shapes.solve.pieces import Piece, PieceSearch
 from memstow.planner.shapes.solve.points import PointPlan, plans_at_points, without_capacities
@@ -105,6 +105,7 @@ class _Run:
         self._told_at = -inf
         self._telling = 0.0
         reserved = min(_SECONDS_PER_BUFFER * len(problem.buffers), _MOST_RESERVED * options.time_limit)
+        self._relaxed = False
         self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))
 
     def plan(self) -> SymbolicPlan:
@@ -116,15 +117,15 @@ class _Run:
         scale = Scale(tuple(it.least for it in points), tuple(it.weight for it in points), self._problem.aim)
         self._phase("search")
         if self._shapes == "fixed":
-            made = self._fixed(largest, exact=all(it != "interval" for it in how.values()))
+            made = self._fixed(largest, points)
         else:
-            made = self._ordered(largest, points, scale)
+            made = self._ordered(largest, points, scale, exact=all(it != "interval" for it in how.values()))
         if made.plan.status not in PLANNED:
             return self._judged(self._stamped(made.plan))
         self._phase("judge")
         return self._judged(self._stamped(self._with_values(made, points, scale)))
 
-    def _fixed(self, largest: Problem, *, exact: bool) -> _Made:
+    def _fixed(self, largest: Problem, points: Sequence[PointPlan]) -> _Made:
         """Offsets at which every buffer has room for its largest size."""
         solved = plan_problem(largest, self._allowance.share(_WHOLE), cancel=self._cancel)
         self._allowance.spend(solved.work)
@@ -134,15 +135,27 @@ class _Run:
                     status=Status.FEASIBLE, shapes="fixed", placements=solved.placements, solver=solved.solver
                 )
             )
-        status = solved.status if exact else Status.UNKNOWN
-        return _Made(SymbolicPlan(status=status, shapes="fixed", explanation=solved.explanation))
+        explanation = solved.explanation
+        sizes = tuple(buffer.size for buffer in largest.buffers)
+        if sizes_of(self._problem).at(largest_values(self._problem)) == sizes or explanation is None:
+            return _Made(SymbolicPlan(status=solved.status, shapes="fixed", explanation=explanation))
+        message = f"with each buffer at its largest size, which may not occur together, {explanation.message}"
+        status = Status.INFEASIBLE if any(it.nothing for it in points) else Status.UNKNOWN
+        told = replace(explanation, message=message)
+        return _Made(SymbolicPlan(status=status, shapes="fixed", explanation=told))
 
-    def _ordered(self, largest: Problem, points: Sequence[PointPlan], scale: Scale) -> _Made:
+    def _ordered(self, largest: Problem, points: Sequence[PointPlan], scale: Scale, *, exact: bool) -> _Made:
         sizes = [sizes_of(self._problem).at(it.at) for it in points]
         sizes.append(tuple(buffer.size for buffer in largest.buffers))
         sets = self._sets(largest, points, sizes)
+        no_place = sets if isinstance(sets, Explanation) else None
         if isinstance(sets, Explanation):
-            return _Made(SymbolicPlan(status=Status.UNKNOWN, shapes=self._shapes, explanation=sets))
+            # The best order without capacities tells up to where it fits.
+            sets = self._sets(without_capacities(largest), points, sizes)
+        if isinstance(sets, Explanation):
+            status = Status.INFEASIBLE if exact else Status.UNKNOWN
+            return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=sets))
+        self._relaxed = no_place is not None
         dealer = PieceSearch(
             sets,
             points,
@@ -164,7 +177,7 @@ class _Run:
             lambda search, best: self._tell(points, scale, [dealer.piece_of(search, best)]),
         )
         several = self._shapes == "pieces" and self._pieces > 1
-        prove = self._problem.aim == "worst" and not several
+        prove = self._problem.aim == "worst" and not several and not self._relaxed
         best = whole.run(
             _WHOLE * (_FIRST_PIECE if several else 1.0),
             prove=prove,
@@ -179,15 +192,17 @@ class _Run:
             orders=tuple(it.order for it in pieces),
             solver=SOLVER,
         )
-        misfit = None if all(it.fits for it in pieces) else why_not(self._problem, made, points)
+        fits = all(it.fits for it in pieces) and not self._relaxed
+        misfit = None if fits else why_not(self._problem, made, points, no_place)
         if misfit is None:
             return _Made(made, prove and whole.proven and pieces[0].peaks == best.peaks)
-        status = Status.INFEASIBLE if any(it.nothing for it in points) else Status.UNKNOWN
+        shown = any(it.nothing for it in points) or (self._relaxed and exact)
+        status = Status.INFEASIBLE if shown else Status.UNKNOWN
         return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
 
     def _tell(self, points: Sequence[PointPlan], scale: Scale, pieces: Sequence[Piece]) -> None:
         """Tell of the plan of these orders, where somebody listens, it can be used, and there is time."""
-        if self._on_better is None or not all(it.fits for it in pieces):
+        if self._on_better is None or self._relaxed or not all(it.fits for it in pieces):
             return
         begin = time.monotonic()
         took = max(self._telling, _SECONDS_PER_BUFFER * len(self._problem.buffers))

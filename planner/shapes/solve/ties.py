@@ -5,7 +5,7 @@ What shares becomes a rigid group, as if the problem had said so.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -141,6 +141,26 @@ def _lives(buffer: Buffer) -> Sequence[tuple[int, int]]:
     return (_EVER,) if isinstance(buffer.lifetime, str) else (buffer.lifetime,)
 
 
-def shared_inputs(ties: Ties) -> Iterator[tuple[str, str]]:
-    """Of each output, the input whose place it shares: one of them, where there are several."""
-    yield from sorted({output: source for source, output in sorted(ties, reverse=True)}.items())
+def shared_places(ties: Ties) -> dict[str, str]:
+    """Of each tied buffer but one of each group, another whose place it shares: all of them are joined so.
+
+    An output shares the place of an input where that says enough.
+    """
+    joined: dict[str, set[str]] = {}
+    for source, output in ties:
+        joined.setdefault(source, set()).add(output)
+        joined.setdefault(output, set()).add(source)
+    outputs = {output for _, output in ties}
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    for root in sorted(joined, key=lambda it: (it in outputs, it)):
+        if root in seen:
+            continue
+        seen.add(root)
+        left = [root]
+        for one in left:
+            for other in sorted(joined[one] - seen):
+                seen.add(other)
+                found[other] = one
+                left.append(other)
+    return found

@@ -74,7 +74,8 @@ class Heights:
         for i, (size, offset) in enumerate(zip(sizes, offsets, strict=True)):
             pool = pools[i]
             lid, end = self._lids[pool], index.ends[pool]
-            if offset < self.floors[pool] or offset + size > end or (size and lid and offset + size > lid):
+            beyond = size and (offset + size > end or (lid and offset + size > lid))
+            if beyond or offset < self.floors[pool]:
                 yield self._misplaced(i, size, offset)
         yield from self._pushed(sizes, offsets)
 
