@@ -28,20 +28,13 @@ def solve(
 ) -> Plan:
     """As `planner.solve.engine.plan`, by a server: events are reported, and a stop keeps the best plan."""
     job = client.submit(problem, options)
-    stop_sent = False
-    state = ""
-    for job_event in _events_until_stopped(client, job, stopped):
-        if job_event is None:
-            if not stop_sent:
-                stop_sent = True
-                client.stop(job)
-            continue
+
+    def hear(job_event: JobEvent) -> None:
         event = job_event.event()
         if event is not None and on_event is not None:
             on_event(event)
-        state = str(job_event.data.get("state", ""))
-    if state == "failed":
-        raise job_error(client.job(job))
+
+    state = _followed(client, job, stopped, hear)
     try:
         return client.result(job, problem)
     except ServerError as error:
@@ -61,19 +54,12 @@ def find_front(
 ) -> "Front | None":
     """As `planner.front.front.find_front`, by a server; None where it was stopped before the first point."""
     job = client.submit_front(problem, asked, options, targets=targets)
-    stop_sent = False
-    state = ""
-    for job_event in _events_until_stopped(client, job, stopped):
-        if job_event is None:
-            if not stop_sent:
-                stop_sent = True
-                client.stop(job)
-            continue
+
+    def hear(job_event: JobEvent) -> None:
         if job_event.kind == "point":
             on_point(dict(job_event.data))
-        state = str(job_event.data.get("state", ""))
-    if state == "failed":
-        raise job_error(client.job(job))
+
+    state = _followed(client, job, stopped, hear)
     try:
         return client.front_result(job)
     except ServerError as error:
@@ -92,17 +78,7 @@ def solve_symbolic(
 ) -> "SymbolicPlan":
     """As `planner.shapes.solve.plan.plan_symbolic`, by a server: a stop keeps the best plan."""
     job = client.submit_symbolic(problem, options, shapes=shapes, pieces=pieces)
-    stop_sent = False
-    state = ""
-    for job_event in _events_until_stopped(client, job, stopped):
-        if job_event is None:
-            if not stop_sent:
-                stop_sent = True
-                client.stop(job)
-            continue
-        state = str(job_event.data.get("state", ""))
-    if state == "failed":
-        raise job_error(client.job(job))
+    state = _followed(client, job, stopped, lambda _event: None)
     try:
         return client.symbolic_result(job)
     except ServerError as error:
@@ -111,6 +87,23 @@ def solve_symbolic(
 
             return SymbolicPlan(status=Status.UNKNOWN, shapes=shapes)
         raise
+
+
+def _followed(client: Client, job: str, stopped: Callable[[], bool], hear: Callable[[JobEvent], None]) -> str:
+    """The state in which the job ends; until then its events are passed on, and a stop as well, once."""
+    stop_sent = False
+    state = ""
+    for job_event in _events_until_stopped(client, job, stopped):
+        if job_event is None:
+            if not stop_sent:
+                stop_sent = True
+                client.stop(job)
+            continue
+        hear(job_event)
+        state = str(job_event.data.get("state", ""))
+    if state == "failed":
+        raise job_error(client.job(job))
+    return state
 
 
 def _events_until_stopped(client: Client, job: str, stopped: Callable[[], bool]) -> Iterator[JobEvent | None]:

@@ -88,7 +88,7 @@ memstow evaluate model.json plan.json --output net.h --prefix net
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read the problem and the plan, and write what was asked for."""
+    """Read the problem and the plan, and write the outputs."""
     refuse_two_stdins(args.problem, args.plan)
     _check_outputs(args)
     values = values_of(args)

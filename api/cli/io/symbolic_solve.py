@@ -87,7 +87,7 @@ def check_symbolic(args: argparse.Namespace) -> None:
 
 
 def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
-    """Plan the problem, and write what was asked for."""
+    """Plan the problem, and write the outputs."""
     from memstow.api.cli.io.interruptible import Interruptible
 
     chosen: tuple[Shapes, int] | None = args.shapes

@@ -47,7 +47,7 @@ _WHOLE: Final = 0.9
 _SECONDS_PER_BUFFER: Final = 250e-6
 _MOST_RESERVED: Final = 0.5
 _FIRST_PIECE: Final = 0.4
-# Telling of a plan on the way takes one in so many seconds at most.
+# Telling of plans on the way takes at most one part in this many of the time.
 _TELLING_PART: Final = 5
 
 
