@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, Final
 
 from memstow.planner.formats.format import Format
+from memstow.planner.model.fields import fields_of
 from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_plan, parse_problem
@@ -73,13 +73,7 @@ def _lines(document: Mapping[str, object]) -> Iterator[str]:
 def _defaults(holder: Any) -> tuple[tuple[str, Any], ...]:
     missing = object()  # equal to nothing: a required field is always written
     return tuple(
-        (
-            name,
-            missing
-            if field.is_required()
-            else field.get_default(call_default_factory=True, validated_data={}),
-        )
-        for name, field in fields_of(holder).items()
+        (name, missing if field.is_required else field.default()) for name, field in fields_of(holder).items()
     )
 
 

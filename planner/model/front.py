@@ -4,14 +4,16 @@ In JSON a point has a field for each term, named as the term is; here these are 
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Final, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Annotated, Final, Literal, SupportsIndex
 
-from pydantic import Field, GetJsonSchemaHandler
-from pydantic_core import CoreSchema
-
+from memstow.planner.model.fields import Field
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.model.problem import Count
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
 
 Value = Annotated[int, Field(strict=True, ge=0)]
 Generator = Literal["stripes", "recompute", "spill"]
@@ -91,7 +93,7 @@ class FrontPoint:
 
     @classmethod
     def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+        cls, core_schema: "CoreSchema", handler: "GetJsonSchemaHandler"
     ) -> dict[str, object]:
         """In JSON each value is a field of its own, named as its term."""
         made = handler.resolve_ref_schema(handler(core_schema))

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Annotated, Final, Literal, SupportsIndex, get_args
 
-from pydantic import Field
-
+from memstow.planner.model.fields import Field
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Alignment, Bytes, Count, Id, Pair, Pool
 

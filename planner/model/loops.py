@@ -6,17 +6,15 @@ same steps, each of which makes one row of one tensor (docs/loops.md).
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
+from memstow.planner.model.fields import Field
 from memstow.planner.model.graph import ElementType
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Bytes, Count, Id
 
-_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 _Numbers = tuple[Annotated[int, Field(strict=True, ge=0)], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class UsedPool:
     """One memory."""
 
@@ -24,7 +22,7 @@ class UsedPool:
     size: Bytes = Field(description="The bytes of it that the plan uses, from its begin.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class WholeTensor:
     """A tensor that is there as a whole: rows x columns x channels, one after the other."""
 
@@ -45,7 +43,7 @@ class WholeTensor:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Scratch:
     """Bytes that an operator needs only while it runs."""
 
@@ -58,7 +56,7 @@ class Scratch:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class WholeOperator:
     """An operator that makes its whole outputs from its whole inputs."""
 
@@ -72,7 +70,7 @@ class WholeOperator:
     temporaries: tuple[Scratch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Copy:
     """The bytes of a tensor, copied."""
 
@@ -82,7 +80,7 @@ class Copy:
     target: Id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class StripeMember:
     """An operator of a stripe, which makes a row of its output at a time."""
 
@@ -103,7 +101,7 @@ class StripeMember:
     temporaries: tuple[Scratch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class RowRing:
     """The rows of a tensor that are kept at a time: row r is at offset + (r mod rows) * pitch."""
 
@@ -117,7 +115,7 @@ class RowRing:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class StripeLoops:
     """Operators that run together: for each strip, all steps."""
 
@@ -140,7 +138,7 @@ class StripeLoops:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Loops:
     """The whole program."""
 

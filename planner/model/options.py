@@ -2,8 +2,7 @@
 
 from typing import Annotated, SupportsIndex
 
-from pydantic import Field
-
+from memstow.planner.model.fields import Field
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.plan import Plan
 

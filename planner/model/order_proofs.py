@@ -6,17 +6,14 @@ the bytes over which the same tensors lie. docs/order.md says what each proof me
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
+from memstow.planner.model.fields import Field
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Bytes, Count, Id
-
-_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
 StorageName = Id | tuple[Id, Bytes]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Chain:
     """Storages of which one is live, whatever has run: they add this many bytes."""
 
@@ -27,7 +24,7 @@ class Chain:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Way:
     """One way to save in place: the pairs granted, and chains."""
 
@@ -35,7 +32,7 @@ class Way:
     chains: tuple[Chain, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Cut:
     """The operator needs this many bytes whatever has run before it."""
 
@@ -44,7 +41,7 @@ class Cut:
     ways: tuple[Way, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class DeadSet:
     """Operators after which every order needs more than the height."""
 
@@ -55,7 +52,7 @@ class DeadSet:
     chains: tuple[Chain, ...] = Field(default=(), description="Why none has.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class RefutedOrders:
     """Every order needs more than the height: the first set is dead."""
 

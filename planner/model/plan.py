@@ -3,16 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
+from memstow.planner.model.fields import Field
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.problem import Bytes, Count, Id, Problem, Time
 from memstow.planner.model.status import PLANNED as PLANNED
 from memstow.planner.model.status import Status as Status
 
-_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 _Position = Annotated[int, Field(strict=True, ge=0, le=1 << 31)]
 
 
@@ -41,7 +38,7 @@ _set_buffer, _set_pool, _set_offset = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Live:
     """The most bytes live at one moment, each byte counted once, and when."""
 
@@ -52,7 +49,7 @@ class Live:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class LiveBytes:
     """These buffers conflict pairwise: sizes, alignments and what is reserved give the bound."""
 
@@ -64,7 +61,7 @@ class LiveBytes:
     buffers: tuple[Id, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class PoolUse:
     """One pool in the plan."""
 
@@ -79,7 +76,7 @@ class PoolUse:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Sum:
     """Each of these bounds a pool of its own: they add up."""
 
@@ -87,14 +84,14 @@ class Sum:
     parts: tuple[LiveBytes, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Least:
     """The term takes the least value it can have for each buffer or pair alone."""
 
     kind: Literal["least"] = "least"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Refuted:
     """A value of the term that no plan reaches: a search for it ran dry."""
 
@@ -102,7 +99,7 @@ class Refuted:
     nodes: Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Exhausted:
     """A complete search that ran dry."""
 
@@ -111,7 +108,7 @@ class Exhausted:
     refuted: tuple[Refuted, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Model:
     """A proof by the solver of a mathematical model."""
 
@@ -124,7 +121,7 @@ Certificate = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class TermValue:
     """One term of the objective: its value in this plan and what is proven about it."""
 
@@ -137,7 +134,7 @@ class TermValue:
     certificate: Certificate | None = Field(default=None, description="Why the bound holds.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Explanation:
     """Why nothing fits, in the user's own names."""
 
@@ -156,7 +153,7 @@ class Explanation:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Overflow:
     """How far the closest attempt was from fitting."""
 
@@ -165,7 +162,7 @@ class Overflow:
     capacity: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Stripe:
     """Operators that run together, in strips of columns and in each row by row."""
 
@@ -177,7 +174,7 @@ class Stripe:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Spill:
     """A tensor that waits in another pool between two of its readers."""
 
@@ -187,7 +184,7 @@ class Spill:
     back: _Position = Field(description="The place of the operator before which it is copied back.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Schedule:
     """How the operators of a graph run."""
 

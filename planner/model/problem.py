@@ -7,8 +7,7 @@ dataclasses, because a problem may hold a million buffers. A document must say i
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, Literal, SupportsIndex
 
-from pydantic import Field
-
+from memstow.planner.model.fields import Field
 from memstow.planner.model.memory import Memo
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.ranges import measure

@@ -7,8 +7,7 @@ explains how a plan of orders becomes offsets.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Final, Literal, SupportsIndex
 
-from pydantic import Field
-
+from memstow.planner.model.fields import Field
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.plan import Explanation, Placement, Status
 from memstow.planner.model.problem import (

@@ -6,8 +6,7 @@ The fields have the meaning of those of `Graph`. Its operators run as they are l
 from collections.abc import Iterable, Sequence
 from typing import Annotated, SupportsIndex
 
-from pydantic import Field
-
+from memstow.planner.model.fields import Field
 from memstow.planner.model.graph import ElementType, TensorKind, View
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Alignment, Bytes, Count, Id, Pair, Pool

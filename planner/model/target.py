@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated, SupportsIndex
 
-from pydantic import Field
-
+from memstow.planner.model.fields import Field
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Pool
 

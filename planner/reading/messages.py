@@ -4,14 +4,16 @@ import dataclasses
 import re
 from collections.abc import Iterable
 from math import isfinite
-from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args, get_origin
 
-from pydantic_core import ErrorDetails
-
-from memstow.planner.model.model_class import alternatives, fields_of
+from memstow.planner.model.fields import fields_of
+from memstow.planner.model.model_class import alternatives
 from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.paths import Path, value_at
 from memstow.planner.reading.printable import printable, shown
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 class FieldError(NamedTuple):
@@ -72,7 +74,7 @@ _FOREIGN_NAMES: Final = {
 }
 
 
-def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: Path) -> list[FieldError]:
+def in_our_words(errors: "Iterable[ErrorDetails]", kind: object, raw: object, at: Path) -> list[FieldError]:
     """The errors of validating `raw`, found at `at`, as the type `kind`; those of a choice made one."""
     field_errors: dict[tuple[str, Path], FieldError] = {}
     for error in errors:
@@ -90,7 +92,7 @@ def in_our_words(errors: Iterable[ErrorDetails], kind: object, raw: object, at: 
     return list(field_errors.values())
 
 
-def of_one_value(error: ErrorDetails) -> str:
+def of_one_value(error: "ErrorDetails") -> str:
     """The issue of a single value outside a document: a setting, a parameter."""
     return _error_of(error, Place((), None, None)).message
 
@@ -122,7 +124,7 @@ def wrong_type(expected: str, given: object) -> str:
     return f"expected {expected}, given {shown(given)}"
 
 
-def _error_of_a_union(error: ErrorDetails, place: Place, given: object, at: Path) -> FieldError | None:
+def _error_of_a_union(error: "ErrorDetails", place: Place, given: object, at: Path) -> FieldError | None:
     """The error of one branch, if that is the one that was meant."""
     if at and (at[-1] == "size" or at[-2:-1] == ("shape",)):
         return _error_of_a_size(error, place, given, at)
@@ -132,7 +134,7 @@ def _error_of_a_union(error: ErrorDetails, place: Place, given: object, at: Path
     return FieldError("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
 
 
-def _error_of_a_size(error: ErrorDetails, place: Place, given: object, at: Path) -> FieldError | None:
+def _error_of_a_size(error: "ErrorDetails", place: Place, given: object, at: Path) -> FieldError | None:
     """Of a size that may be a formula."""
     of_text = error["type"].startswith("string")
     if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)):
@@ -141,7 +143,7 @@ def _error_of_a_size(error: ErrorDetails, place: Place, given: object, at: Path)
     return FieldError("not_a_size", at, f"expected {expected}, given {shown(given)}")
 
 
-def _error_of(error: ErrorDetails, place: Place) -> FieldError:
+def _error_of(error: "ErrorDetails", place: Place) -> FieldError:
     field_error = (
         _error_of_a_type(error, place) or _error_of_a_length(error, place) or _error_of_a_choice(error, place)
     )
@@ -150,7 +152,7 @@ def _error_of(error: ErrorDetails, place: Place) -> FieldError:
     )
 
 
-def _error_of_a_type(error: ErrorDetails, place: Place) -> FieldError | None:
+def _error_of_a_type(error: "ErrorDetails", place: Place) -> FieldError | None:
     code, given = error["type"], error["input"]
     if code in _WRONG_TYPES:
         ours, expected = _WRONG_TYPES[code]
@@ -170,7 +172,7 @@ def _error_of_a_type(error: ErrorDetails, place: Place) -> FieldError | None:
     return None
 
 
-def _error_of_a_length(error: ErrorDetails, place: Place) -> FieldError | None:
+def _error_of_a_length(error: "ErrorDetails", place: Place) -> FieldError | None:
     code, given, path = error["type"], error["input"], place.path
     if code == "missing" and isinstance(path[-1], int):
         return FieldError("wrong_length", path[:-1], _wrong_length(path[-1] + 1, given))
@@ -193,7 +195,7 @@ def _wrong_length(expected: int, given: object) -> str:
     return f"expected {_NUMBERS.get(expected, expected)} values, given {shown(given)}"
 
 
-def _error_of_a_choice(error: ErrorDetails, place: Place) -> FieldError | None:
+def _error_of_a_choice(error: "ErrorDetails", place: Place) -> FieldError | None:
     code, given, path = error["type"], error["input"], place.path
     if code in ("literal_error", "enum"):
         expected = error["ctx"]["expected"].replace("'", '"')
@@ -252,7 +254,7 @@ def _place_of(kind: object, location: tuple[str | int, ...]) -> Place:
 def _member(kind: Any, step: str | int) -> object | None:
     if dataclasses.is_dataclass(kind):
         field = fields_of(kind).get(str(step))
-        return None if field is None else field.annotation
+        return None if field is None else field.kind
     if get_origin(kind) is tuple and isinstance(step, int):
         arguments = get_args(kind)
         if arguments[-1] is Ellipsis:
@@ -265,7 +267,7 @@ def _member(kind: Any, step: str | int) -> object | None:
 def _label_fits(kind: Any, label: str) -> bool:
     if dataclasses.is_dataclass(kind):
         tag = fields_of(kind).get("kind")
-        return tag is not None and label in get_args(tag.annotation)
+        return tag is not None and label in get_args(tag.kind)
     if get_origin(kind) is tuple:
         return label.startswith("tuple[")
     if get_origin(kind) is Literal:

@@ -7,23 +7,27 @@ element that could hold too many errors in itself is read as a section of its ow
 """
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from math import inf
-from typing import Annotated, Any, Final, get_args
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin
 
-from annotated_types import MaxLen, MinLen
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
-
-from memstow.planner.model.model_class import alternatives, element_of, fields_of
+from memstow.planner.model.fields import FieldSpec, fields_of
+from memstow.planner.model.model_class import alternatives, element_of
+from memstow.planner.model.plain_values import NotPlainError, plain_reader
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.messages import in_our_words, missing_field, unknown_field, wrong_type
 from memstow.planner.reading.paths import Path
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 _CHUNK: Final = 2_000
 _WIDE: Final = 1_000
 _DEEPEST: Final = 6
+_MANY: Final = 20_000
+"""So many elements of a list are read faster by pydantic than without, the time to load it included."""
 
 
 @dataclass(slots=True)
@@ -59,9 +63,8 @@ def read_section(holder: Any, raw: object, findings: Findings, at: Path = ()) ->
                 break
     for name, info in fields.items():
         if name in raw:
-            kind = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
-            _read_field(section, name, kind, raw[name], findings, (*at, name))
-        elif info.is_required():
+            _read_field(section, name, info.kind, raw[name], findings, (*at, name))
+        elif info.is_required:
             findings.add("missing_field", (*at, name), missing_field(name))
             section.broken.add(name)
     return section
@@ -75,16 +78,16 @@ def read_whole(holder: Any, raw: object, findings: Findings, at: Path = ()) -> A
 
 def read_elements(kind: object, raw: list[Any], findings: Findings, at: Path) -> tuple[list[Any], list[int]]:
     """The sound elements of a list of that kind, and the indices of the others."""
-    chunks = _validator(kind, in_chunks=True)
+    read = _chunk_reader(kind, len(raw))
     elements: list[Any] = []
     lost: list[int] = []
     for start in range(0, len(raw), _CHUNK):
         chunk = raw[start : start + _CHUNK]
         if not any(map(_is_wide, chunk)):
             try:
-                elements.extend(chunks.validate_python(chunk))
+                elements.extend(read(chunk))
                 continue
-            except ValidationError:
+            except ValueError:
                 pass  # Found again one by one, with its index.
         for index, item in enumerate(chunk, start):
             if findings.full:
@@ -136,9 +139,11 @@ def _read_value(kind: object, raw: object, findings: Findings, at: Path) -> tupl
     # Pydantic gathers all errors of a call: an object that could hold too many is read field by field only.
     if holder is None or not _is_wide(raw):
         try:
-            return True, _validator(kind).validate_python(raw)
-        except ValidationError as error:
-            errors = error.errors(include_url=False)
+            return True, plain_reader(kind)(raw)
+        except NotPlainError:
+            sound, value, errors = _validated(kind, raw)
+        if sound:
+            return True, value
     if holder is not None:
         section = read_section(holder, raw, findings, at)
         if section.sound:
@@ -155,37 +160,53 @@ def _holder_of(kind: object, raw: object) -> Any | None:
         return None
     holders = [one for one in alternatives(kind) if dataclasses.is_dataclass(one)]
     if len(holders) > 1:
-        holders = [one for one in holders if raw.get("kind") in get_args(fields_of(one)["kind"].annotation)]
+        holders = [one for one in holders if raw.get("kind") in get_args(fields_of(one)["kind"].kind)]
     return holders[0] if len(holders) == 1 else None
 
 
-def _may_be_null(kind: object) -> bool:
+def _validated(kind: object, raw: object) -> "tuple[bool, Any, list[ErrorDetails]]":
+    """Whether pydantic takes it; the value, and what is wrong."""
+    from pydantic import ValidationError
+
+    from memstow.planner.model.validators import validator_of
+
     try:
-        _validator(kind).validate_python(None)
-    except ValidationError:
-        return False
-    return True
+        return True, validator_of(kind).validate_python(raw), []
+    except ValidationError as error:
+        return False, None, error.errors(include_url=False)
+
+
+def _chunk_reader(kind: Any, count: int) -> Callable[[list[Any]], list[Any]]:
+    """Reads a chunk of so many elements as one; a ValueError if it has to be read one by one."""
+    if count >= _MANY:
+        from memstow.planner.model.validators import validator_of
+
+        return validator_of(list[kind]).validate_python
+    read = plain_reader(kind)
+    return lambda chunk: list(map(read, chunk))
+
+
+def _may_be_null(kind: object) -> bool:
+    if get_origin(kind) is Annotated:
+        return _may_be_null(get_args(kind)[0])
+    return get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind)
 
 
 def _must_hold_some(kind: object) -> bool:
-    return any(
-        isinstance(mark, MinLen) or getattr(mark, "min_length", None)
-        for mark in getattr(kind, "__metadata__", ())
-    )
+    return bool(_limit_of(kind, "min_length"))
 
 
 def _most_of(kind: object) -> float:
     """How many elements a list may have."""
-    limits = [
-        mark.max_length if isinstance(mark, MaxLen) else getattr(mark, "max_length", None)
-        for mark in getattr(kind, "__metadata__", ())
-    ]
-    return min((limit for limit in limits if limit is not None), default=inf)
+    most: float = _limit_of(kind, "max_length") or inf
+    return most
 
 
-@cache
-def _validator(kind: Any, in_chunks: bool = False) -> TypeAdapter[Any]:
-    return TypeAdapter(list[kind] if in_chunks else kind)
+def _limit_of(kind: object, name: str) -> Any:
+    marks = getattr(kind, "__metadata__", ())
+    return next(
+        (mark.limits[name] for mark in marks if isinstance(mark, FieldSpec) and name in mark.limits), None
+    )
 
 
 def _is_wide(value: object, depth: int = 0) -> bool:

@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     data = None if written is None else written.data
     shows = write_results(args, document, plan, data)
     if args.open:
-        show_page(page_of(document, plan, args.file, search.steps), None)
+        show_page(page_of(document, plan, args.file, search.steps()), None)
     if model is not None and shows:
         show_arena(model, written)
     if interrupted:

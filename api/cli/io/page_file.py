@@ -23,18 +23,25 @@ class SearchRecord:
     """What a run found when: the steps of the search that the page draws."""
 
     def __init__(self) -> None:
-        self.steps: list[SearchStep] = []
+        self._events: list[Event] = []
 
     def hear(self, event: "Event") -> None:
-        """Note a better plan or a better bound."""
+        """Note what the run tells."""
+        self._events.append(event)
+
+    def steps(self) -> "list[SearchStep]":
+        """Each better plan and each better bound."""
         from memstow.api.page.alone import SearchStep
         from memstow.planner.model.events import Bound, Incumbent
 
-        match event:
-            case Incumbent(value, solver, seconds):
-                self.steps.append(SearchStep(seconds, value, None, solver))
-            case Bound(value, solver, seconds):
-                self.steps.append(SearchStep(seconds, None, value, solver))
+        steps: list[SearchStep] = []
+        for event in self._events:
+            match event:
+                case Incumbent(value, solver, seconds):
+                    steps.append(SearchStep(seconds, value, None, solver))
+                case Bound(value, solver, seconds):
+                    steps.append(SearchStep(seconds, None, value, solver))
+        return steps
 
 
 def page_of(

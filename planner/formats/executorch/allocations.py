@@ -2,12 +2,11 @@
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
 from memstow.planner.formats.native import list_of_lines
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.fields import Field
 from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, repeated_placements
 from memstow.planner.model.problem import Bytes, Id, Problem
 from memstow.planner.reading.issues import Findings
@@ -16,7 +15,7 @@ from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import read_elements
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
+@model_class
 class Allocation:
     """The place of one tensor."""
 

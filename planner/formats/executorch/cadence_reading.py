@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from math import lcm
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
 from memstow.planner.formats.plain_problem import against_moments
+from memstow.planner.model.fields import Field
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import (
     Alignment,
     Buffer,
@@ -29,11 +28,10 @@ from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.paths import Path
 from memstow.planner.reading.sections import read_section
 
-_CONFIG = ConfigDict(extra="forbid")
 MemoryId = Annotated[int, Field(strict=True)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class MemoryConfig:
     """The memories, those tried first at the front; their ids count from 1."""
 
@@ -43,7 +41,7 @@ class MemoryConfig:
     base_addrs: tuple[Bytes, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Spec:
     """A tensor, live from its first moment to its last, both included."""
 
@@ -55,7 +53,7 @@ class Spec:
     blocklist: tuple[MemoryId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class RelativePlacement:
     """`dependent` starts `offset` bytes after `source`."""
 
@@ -65,7 +63,7 @@ class RelativePlacement:
     update_lifetime: Annotated[bool, Field(strict=True)] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class AbsolutePlacement:
     """A spec in this memory, and at this offset where there is one."""
 
@@ -74,7 +72,7 @@ class AbsolutePlacement:
     offset: Bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class CadenceDocument:
     """A whole document of Cadence."""
 

@@ -6,16 +6,15 @@ Plans of both are lists: see `allocations`.
 
 from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
 from memstow.planner.formats.executorch.allocations import read_plan, write_plan
 from memstow.planner.formats.executorch.cadence_reading import read_cadence
 from memstow.planner.formats.executorch.cadence_writing import document_of
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.native import encode_document, list_of_lines
 from memstow.planner.formats.plain_problem import refuse_beyond_buffers, refuse_pins, single_life
+from memstow.planner.model.fields import Field
 from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Alignment, Buffer, Bytes, Id, Problem, Time
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.messages import wrong_type
@@ -24,7 +23,7 @@ from memstow.planner.reading.paths import Path
 from memstow.planner.reading.sections import index_before, read_elements
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
+@model_class
 class Tensor:
     """One buffer, live in [lower, upper)."""
 

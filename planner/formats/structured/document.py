@@ -2,9 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
+from memstow.planner.model.fields import Field
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Alignment, Bytes, Count, Time
 
 Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
@@ -21,10 +20,8 @@ Profile = Literal[
     "pypto_core_relaxation",
 ]
 
-_CONFIG = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class AddressRange:
     """Bytes [begin, end)."""
 
@@ -32,7 +29,7 @@ class AddressRange:
     end: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class BankGeometry:
     """How a pool is divided into banks; only `bank_cost` would ask."""
 
@@ -40,7 +37,7 @@ class BankGeometry:
     num_banks: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class StructuredPool:
     """A memory."""
 
@@ -51,7 +48,7 @@ class StructuredPool:
     bank_geometry: BankGeometry | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class LiveInterval:
     """Live in [lower, upper)."""
 
@@ -59,7 +56,7 @@ class LiveInterval:
     upper: Time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class StructuredBuffer:
     """A buffer."""
 
@@ -71,7 +68,7 @@ class StructuredBuffer:
     allowed_pools: Annotated[tuple[Number, ...], Field(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class NumberPair:
     """Two buffers."""
 
@@ -79,7 +76,7 @@ class NumberPair:
     second: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Separation:
     """Two buffers that may not overlap, and why."""
 
@@ -88,7 +85,7 @@ class Separation:
     reasons: tuple[Text, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Pinned:
     """A fixed place; when exclusive, no other buffer may ever use its bytes."""
 
@@ -98,7 +95,7 @@ class Pinned:
     exclusive_for_all_time: Annotated[bool, Field(strict=True)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Constraints:
     """Constraints."""
 
@@ -108,7 +105,7 @@ class Constraints:
     pinned_allocations: tuple[Pinned, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class ReusePenalty:
     """The cost of two buffers sharing bytes, with its reason."""
 
@@ -118,14 +115,14 @@ class ReusePenalty:
     reason: Text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class CostModel:
     """Costs."""
 
     reuse_penalties: tuple[ReusePenalty, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class AliasClass:
     """Names of the values that a buffer stands for: a note, without effect."""
 
@@ -133,7 +130,7 @@ class AliasClass:
     members: tuple[Text, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class PipelineMember:
     """A stage of a pipeline: a note, without effect."""
 
@@ -142,7 +139,7 @@ class PipelineMember:
     residue: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class PipelineGroup:
     """A pipeline; a note, since its requirements are in the separations."""
 
@@ -154,7 +151,7 @@ class PipelineGroup:
     members: tuple[PipelineMember, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class CompilerStructure:
     """Where the problem comes from."""
 
@@ -163,7 +160,7 @@ class CompilerStructure:
     whole_slot_reuse: Annotated[bool, Field(strict=True)] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class StructuredObjective:
     """The terms to minimise, in lexicographic order."""
 
@@ -171,7 +168,7 @@ class StructuredObjective:
     terms: Annotated[tuple[Metric, ...], Field(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class StructuredProblem:
     """The problem proper."""
 
@@ -183,7 +180,7 @@ class StructuredProblem:
     pypto_structure: CompilerStructure | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Document:
     """The envelope; only `instance` and `problem` say something of the problem."""
 
@@ -196,7 +193,7 @@ class Document:
     relaxed_features: tuple[Text, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class NumberPlacement:
     """Where a buffer is."""
 
@@ -205,7 +202,7 @@ class NumberPlacement:
     offset: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Solution:
     """Where the buffers are."""
 

@@ -2,21 +2,18 @@
 
 from typing import Any, Final
 
-from pydantic import ConfigDict
-from pydantic.dataclasses import dataclass
-
 from memstow.planner.formats.native import encode_document
 from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, repeated_placements
 from memstow.planner.model.problem import Bytes, Id, Problem
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.sections import read_whole
 
 ALLOCATIONS: Final = "pool_allocations"
-_CONFIG: Final = ConfigDict(extra="forbid")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class PoolAllocation:
     """Where a buffer is."""
 
@@ -25,7 +22,7 @@ class PoolAllocation:
     byte_offset: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class PoolAllocations:
     """Where all of them are."""
 

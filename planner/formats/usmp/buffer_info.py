@@ -7,10 +7,9 @@ variables to workspace pools, so the two never meet. Fields that TVM's planners 
 from collections.abc import Iterator, Set
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
 from memstow.planner.formats.format import Refusals
+from memstow.planner.model.fields import Field
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.objective import Kind, Term, peak_of
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -30,10 +29,9 @@ from memstow.planner.reading.paths import Path
 from memstow.planner.reading.sections import read_section
 
 UNRESTRICTED: Final = -1
-_CONFIG = ConfigDict(extra="forbid")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class PoolInfo:
     """A WorkspacePoolInfo or a ConstantPoolInfo. Speeds, bursts and targets are notes."""
 
@@ -50,7 +48,7 @@ class PoolInfo:
     is_internal: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class BufferInfo:
     """One buffer. Inputs and outputs are planned like intermediates, so `kind` is a note."""
 
@@ -63,7 +61,7 @@ class BufferInfo:
     constant: Annotated[bool, Field(strict=True)] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+@model_class
 class Infos:
     """All of them."""
 

@@ -7,15 +7,13 @@ neighbours: [first, last, size], both ends live.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pydantic import ConfigDict
-from pydantic.dataclasses import dataclass
-
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.plain_problem import against_moments, refuse_pins
 from memstow.planner.formats.usmp.allocations import read_plan, write_plan
 from memstow.planner.formats.usmp.buffer_info import infos_of, objective_of, read_infos
 from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.model_class import model_class
 from memstow.planner.model.objective import PEAK
 from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
 from memstow.planner.reading.issues import Findings, Renamed
@@ -27,7 +25,7 @@ from memstow.planner.reading.sections import index_before, read_elements, read_s
 _Row = tuple[Time, Time, Bytes]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
+@model_class
 class Memory:
     """A pool; the first that has room is preferred."""
 
@@ -35,7 +33,7 @@ class Memory:
     size: Bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
+@model_class
 class Case:
     """A problem; source, memory_pressure and expected are notes."""
 
@@ -48,7 +46,7 @@ class Case:
     expected: Any = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))
+@model_class
 class SizeEntry:
     """One entry of `sizes`."""
 

@@ -1,5 +1,6 @@
 """Values made in Python: from lists and any integers, equal to those read from a document, and as strict."""
 
+import copy
 import dataclasses
 import pickle
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ from pydantic import ValidationError
 
 from memstow.planner.formats import read_problem
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.fields import fields_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Live, Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from memstow.planner.model.target import Target
 from memstow.planner.reading.parse import parse_target
@@ -52,17 +54,38 @@ class Array:
 @pytest.mark.parametrize("holder", CLASSES, ids=lambda holder: holder.__name__)
 def test_what_a_constructor_shows_is_what_the_class_holds(holder: Any) -> None:
     shown = signature(holder).parameters
-    fields = holder.__pydantic_fields__
+    fields = fields_of(holder)
     assert set(shown) == set(fields) == {field.name for field in dataclasses.fields(holder)}
     for name, parameter in shown.items():
         assert parameter.kind is Parameter.KEYWORD_ONLY
         if name == "version" and holder in (Problem, Target):
-            assert fields[name].is_required()
+            assert fields[name].is_required
             assert parameter.default == 1
-        elif fields[name].is_required():
+        elif fields[name].is_required:
             assert parameter.default is Parameter.empty
         else:
-            assert parameter.default == fields[name].get_default()
+            assert parameter.default == fields[name].default()
+
+
+def test_an_instance_cannot_be_changed() -> None:
+    buffer = Buffer(id="a", size=1)
+    wrong: Any = buffer
+    with pytest.raises(dataclasses.FrozenInstanceError, match="size"):
+        wrong.size = 2
+    with pytest.raises(dataclasses.FrozenInstanceError, match="size"):
+        del wrong.size
+    assert buffer == Buffer(id="a", size=1) != Buffer(id="a", size=2)
+    assert buffer != InPlace(input="a", output="b")
+    assert repr(InPlace(input="a", output="b")) == "InPlace(input='a', output='b')"
+    assert copy.deepcopy(buffer) == copy.copy(buffer) == buffer
+
+
+def test_a_class_without_a_declared_constructor_shows_its_fields() -> None:
+    assert list(signature(Live).parameters) == ["bytes", "time"]
+    assert signature(Live).parameters["time"].default is None
+    assert Live(bytes=1) == Live(bytes=1, time=None)
+    with pytest.raises(ValidationError, match="bytes"):
+        Live(bytes=-1)
 
 
 def test_lists_become_tuples() -> None:

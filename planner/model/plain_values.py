@@ -1,0 +1,272 @@
+"""Checks values that are plainly right, without pydantic: of a document or of arguments, by their types.
+
+A reader returns the value as a field holds it, or says that it is not plain: then pydantic decides, which
+also takes NumPy's integers and iterators, and says what is wrong with all others. So a reader may refuse
+anything, but what it takes, pydantic takes as well, and makes the same of it: the tests compare them.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import cache
+from math import inf, isfinite
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, NoReturn, Union, get_args, get_origin
+
+from memstow.planner.model.fields import FieldSpec, fields_of
+
+Reader = Callable[[Any], Any]
+_Limits = Mapping[str, Any]
+
+_LARGEST_EXACT: Final = 1 << 53
+"""Up to here each integer is a float."""
+
+
+class NotPlainError(ValueError):
+    """The value may be right or wrong: pydantic knows."""
+
+
+class PlainFields:
+    """How the fields of a class are set from plain values."""
+
+    def __init__(self, holder: Any) -> None:
+        self._holder = holder
+        self._fields = tuple(
+            (name, facts, plain_reader(facts.kind), holder.__dict__[name].__set__)
+            for name, facts in fields_of(holder).items()
+        )
+
+    def put(self, instance: object, given: Mapping[Any, Any]) -> None:
+        """Set each field of a new instance."""
+        left = len(given)
+        for name, facts, read, put in self._fields:
+            if name in given:
+                left -= 1
+                put(instance, read(given[name]))
+            elif facts.is_required:
+                raise NotPlainError
+            else:
+                put(instance, facts.default())
+        if left:
+            raise NotPlainError
+
+    def read(self, value: Any) -> Any:
+        """The instance itself, or one made of an object of a document."""
+        if type(value) is self._holder:
+            return value
+        if type(value) is not dict:
+            raise NotPlainError
+        made = object.__new__(self._holder)
+        self.put(made, value)
+        return made
+
+
+@cache
+def plain_fields(holder: Any) -> PlainFields:
+    """How the fields of this class are set."""
+    return PlainFields(holder)
+
+
+@cache
+def plain_reader(kind: Any) -> Reader:
+    """Reads plain values of this type."""
+    return _reader(kind, {})
+
+
+def _reader(kind: Any, limits: _Limits) -> Reader:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        for spec in arguments[1:]:
+            limits = {**limits, **(spec.limits if isinstance(spec, FieldSpec) else {"unknown": spec})}
+        return _reader(arguments[0], limits)
+    if origin in (Union, UnionType):
+        return _choice(arguments, limits)
+    make, understood = _MAKERS.get(kind if origin is None else origin, (_of_a_class, frozenset()))
+    return make(kind, limits) if understood.issuperset(limits) else _refuse
+
+
+def _refuse(_: object) -> NoReturn:
+    raise NotPlainError
+
+
+def _integer(_: object, limits: _Limits) -> Reader:
+    least, most = limits.get("ge", -inf), limits.get("le", inf)
+    below = limits.get("lt", inf)
+
+    def read(value: Any) -> int:
+        if type(value) is int and least <= value <= most and value < below:
+            return value
+        raise NotPlainError
+
+    return read
+
+
+def _number(_: object, limits: _Limits) -> Reader:
+    least, most = limits.get("ge", -inf), limits.get("le", inf)
+
+    def read(value: Any) -> float:
+        exact = type(value) is float or (type(value) is int and -_LARGEST_EXACT <= value <= _LARGEST_EXACT)
+        if exact and least <= value <= most and isfinite(value):
+            return float(value)
+        raise NotPlainError
+
+    return read
+
+
+def _truth(_: object, __: _Limits) -> Reader:
+    def read(value: Any) -> bool:
+        if type(value) is bool:
+            return value
+        raise NotPlainError
+
+    return read
+
+
+def _text(_: object, limits: _Limits) -> Reader:
+    shortest, longest = limits.get("min_length", 0), limits.get("max_length", inf)
+
+    def read(value: Any) -> str:
+        if type(value) is str and shortest <= len(value) <= longest and (value.isascii() or _whole(value)):
+            return value
+        raise NotPlainError
+
+    return read
+
+
+def _whole(text: str) -> bool:
+    """Whether no character is half of one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _literal(kind: Any, _: _Limits) -> Reader:
+    allowed = frozenset(get_args(kind))
+
+    def read(value: Any) -> str:
+        if type(value) is str and value in allowed:
+            return value
+        raise NotPlainError
+
+    return read
+
+
+def _list(kind: Any, limits: _Limits) -> Reader:
+    members = get_args(kind)
+    if len(members) == 2 and members[1] is Ellipsis:
+        return _list_of_any_length(plain_reader(members[0]), limits)
+    readers = tuple(map(plain_reader, members))
+    count = len(readers)
+
+    def read(value: Any) -> tuple[Any, ...]:
+        if (type(value) is list or type(value) is tuple) and len(value) == count:
+            return tuple([read_one(one) for read_one, one in zip(readers, value, strict=True)])
+        raise NotPlainError
+
+    return read if not limits else _refuse
+
+
+def _list_of_any_length(read_one: Reader, limits: _Limits) -> Reader:
+    shortest, longest = limits.get("min_length", 0), limits.get("max_length", inf)
+
+    def read(value: Any) -> tuple[Any, ...]:
+        if (type(value) is list or type(value) is tuple) and shortest <= len(value) <= longest:
+            return tuple(map(read_one, value))
+        raise NotPlainError
+
+    return read
+
+
+def _object(kind: Any, _: _Limits) -> Reader:
+    read_name, read_member = map(plain_reader, get_args(kind))
+
+    def read(value: Any) -> dict[Any, Any]:
+        if type(value) is dict:
+            return {read_name(name): read_member(member) for name, member in value.items()}
+        raise NotPlainError
+
+    return read
+
+
+def _of_a_class(kind: Any, _: _Limits) -> Reader:
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        members = {member.value: member for member in kind}
+        return lambda value: value if type(value) is kind else _found(members, value)
+    if hasattr(kind, "__pydantic_config__"):
+        # Found when it is used: a class that is needed by none of the values is not looked at.
+        return lambda value: plain_fields(kind).read(value)
+    return _refuse
+
+
+def _found(members: dict[Any, Any], value: Any) -> Any:
+    if type(value) is str and value in members:
+        return members[value]
+    raise NotPlainError
+
+
+def _choice(kinds: tuple[Any, ...], limits: _Limits) -> Reader:
+    """Of a union; null is one of the kinds or not."""
+    others = [kind for kind in kinds if kind is not NoneType]
+    if len(others) == 1:
+        read_it = _reader(others[0], limits)
+    elif "discriminator" in limits:
+        read_it = _tagged(others, limits["discriminator"]) if len(limits) == 1 else _refuse
+    else:
+        read_it = _first_of(others) if not limits else _refuse
+    if len(others) == len(kinds):
+        return read_it
+    return lambda value: None if value is None else read_it(value)
+
+
+def _tagged(kinds: list[Any], tag: str) -> Reader:
+    holders = {name: kind for kind in kinds for name in get_args(fields_of(kind)[tag].kind)}
+    classes = frozenset(kinds)
+
+    def read(value: Any) -> Any:
+        if type(value) in classes:
+            return value
+        name = value.get(tag) if type(value) is dict else None
+        if type(name) is str and name in holders:
+            return plain_fields(holders[name]).read(value)
+        raise NotPlainError
+
+    return read
+
+
+def _first_of(kinds: list[Any]) -> Reader:
+    shapes = [_shape(kind) for kind in kinds]
+    if None in shapes or len(set(shapes)) < len(shapes):
+        return _refuse  # Which of them a value is meant to be, pydantic knows.
+    readers = dict(zip(shapes, map(plain_reader, kinds), strict=True))
+
+    def read(value: Any) -> Any:
+        read_it = readers.get(_SHAPES.get(type(value)))
+        if read_it is None:
+            raise NotPlainError
+        return read_it(value)
+
+    return read
+
+
+def _shape(kind: Any) -> type | None:
+    """What a value of the kind looks like in JSON: a number, a text or a list; None: something else."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return _shape(get_args(kind)[0])
+    return _SHAPES.get(kind if origin is None else origin, str if origin is Literal else None)
+
+
+_SHAPES: Final[dict[Any, type]] = {int: int, float: int, str: str, list: list, tuple: list}
+_RANGE: Final = frozenset({"strict", "ge", "le", "allow_inf_nan"})
+_LENGTH: Final = frozenset({"min_length", "max_length"})
+_MAKERS: Final[dict[Any, tuple[Callable[[Any, _Limits], Reader], frozenset[str]]]] = {
+    int: (_integer, _RANGE | {"lt"}),
+    float: (_number, _RANGE),
+    bool: (_truth, frozenset({"strict"})),
+    str: (_text, _LENGTH | {"strict"}),
+    Literal: (_literal, frozenset()),
+    tuple: (_list, _LENGTH),
+    dict: (_object, frozenset()),
+}
+"""What makes the reader of a type, and the limits that it keeps; with any other limit no value is plain."""
