@@ -156,15 +156,28 @@ print(*sorted(set(sys.modules) - before))
 memstow.InputError, memstow.MemstowError
 print(*sorted(set(sys.modules) - before))
 memstow.Buffer
-heavy = {"pydantic", "numpy", "ortools", "highspy", "matplotlib", "fastapi"}
-print(*(heavy & set(sys.modules)))
+problem = memstow.Problem(
+    pools=[memstow.Pool(id="m", capacity=64)],
+    buffers=[memstow.Buffer(id=name, size=8, lifetime=[0, 2]) for name in "ab"],
+    conflicts=[("a", "b")],
+)
+plan = memstow.plan(problem, memstow.Options(time_limit=60, seed=1))
+again = memstow.read_problem(memstow.write_problem(problem))
+assert memstow.verify(again, memstow.read_plan(memstow.write_plan(problem, plan), again)) == []
+assert memstow.Plan(status="optimal", placements=plan.placements).status is memstow.Status.OPTIMAL
+assert memstow.place([8, 8], [0, 0], [2, 2]).peak == 16
+heavy = {"pydantic", "numpy", "ortools", "highspy", "matplotlib", "fastapi", "importlib.metadata", "asyncio"}
+print(*sorted(heavy & set(sys.modules)))
+memstow.Buffer(id="a", size=8, lifetime=(step for step in (0, 2)))
+print(*sorted(heavy & set(sys.modules)))
 """
     lines = _in_python(code, tmp_path).splitlines()
     ours = {name for name in lines[0].split() if name.startswith("memstow")}
     assert ours == {"memstow"}
     for loaded in lines[:2]:
         assert not {"pydantic", "json", "asyncio", "memstow.solvers"} & set(loaded.split())
-    assert lines[2] == "pydantic"
+    assert lines[2] == ""
+    assert "pydantic" in lines[3].split()  # An iterator is none of the plain values.
 
 
 def test_it_is_found_beside_folders_called_as_its_own(elsewhere: Path) -> None:

@@ -4,23 +4,23 @@ import math
 import os
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-_ROOT = Path("/")
+_Folder = str | os.PathLike[str]
+_ROOT = "/"
 
 
-def processors(root: Path = _ROOT) -> int:
+def processors(root: _Folder = _ROOT) -> int:
     """Processors that this process may use, at least one."""
     try:
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # only Linux has it
         count = os.cpu_count() or 1
-    return int(max(1, min(count, _quota(root))))
+    return int(max(1, min(count, _quota(os.fspath(root)))))
 
 
-def memory(root: Path = _ROOT) -> int:
+def memory(root: _Folder = _ROOT) -> int:
     """Bytes of memory this process and its children may use together."""
-    return min([_physical(), *_memory_limits(root)])
+    return min([_physical(), *_memory_limits(os.fspath(root))])
 
 
 def _physical() -> int:
@@ -31,59 +31,61 @@ def _physical() -> int:
 
 
 @cache
-def _quota(root: Path) -> float:
+def _quota(root: str) -> float:
     """The smallest quota. Cached: reading it takes a tenth of the time of a small problem."""
     return min(_quotas(root), default=math.inf)
 
 
-def _quotas(root: Path) -> Iterator[int]:
+def _quotas(root: str) -> Iterator[int]:
     """The processors that each control group up to the root allows, rounded up."""
     for folder in _groups(root, "cpu"):
-        quota, period = _words(folder / "cpu.max", 2) or (
-            *(_words(folder / "cpu.cfs_quota_us", 1) or ("max",)),
-            *(_words(folder / "cpu.cfs_period_us", 1) or ("1",)),
+        quota, period = _words(f"{folder}/cpu.max", 2) or (
+            *(_words(f"{folder}/cpu.cfs_quota_us", 1) or ("max",)),
+            *(_words(f"{folder}/cpu.cfs_period_us", 1) or ("1",)),
         )
         if quota.isdecimal() and period.isdecimal() and int(period):
             yield max(1, -(-int(quota) // int(period)))
 
 
-def _memory_limits(root: Path) -> Iterator[int]:
+def _memory_limits(root: str) -> Iterator[int]:
     for folder in _groups(root, "memory"):
         for name in ("memory.max", "memory.high", "memory.limit_in_bytes"):
-            words = _words(folder / name, 1)
+            words = _words(f"{folder}/{name}", 1)
             if words and words[0].isdecimal() and int(words[0]):
                 yield int(words[0])
 
 
-def _groups(root: Path, controller: str) -> Iterator[Path]:
+def _groups(root: str, controller: str) -> Iterator[str]:
     """Folders of this process's control groups and those above, of version 2 and of version 1.
 
     Inside a container the path that the kernel reports may be the host's and not exist; the walk up ends at
     the mount, which is the container's own group then.
     """
-    base = root / "sys/fs/cgroup"
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
+    base = os.path.join(root, "sys/fs/cgroup")
+    for line in _lines(os.path.join(root, "proc/self/cgroup")):
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
-        mounts = [base / controllers, base / controller] if controllers else [base, base / "unified"]
-        for mount in mounts:
-            folder = mount / path.lstrip("/")
+        mounts = (controllers, controller) if controllers else ("", "unified")
+        for mount in (os.path.normpath(os.path.join(base, name)) for name in mounts):
+            folder = os.path.normpath(os.path.join(mount, path.lstrip("/")))
             while True:
-                if folder.is_dir():
+                if os.path.isdir(folder):
                     yield folder
-                if folder == mount:
+                if folder in (mount, os.path.dirname(folder)):
                     break
-                folder = folder.parent
+                folder = os.path.dirname(folder)
 
 
-def _words(path: Path, count: int) -> list[str] | None:
-    try:
-        words = path.read_text().split()
-    except OSError:
-        return None
+def _words(path: str, count: int) -> list[str] | None:
+    words = " ".join(_lines(path)).split()
     return words if len(words) == count else None
+
+
+def _lines(path: str) -> list[str]:
+    """The lines of a file; none if it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()
+    except OSError:
+        return []

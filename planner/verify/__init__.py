@@ -19,7 +19,6 @@ from memstow.planner.verify.occupied_bytes import most_occupied, occupied_at
 from memstow.planner.verify.overlaps import Pressure, Swept, check_overlaps
 from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.proofs import AgainstOrders
-from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.verdict import Claim, Claims, Standing, Subject, Verdict
 
 if TYPE_CHECKING:
@@ -105,6 +104,9 @@ def judge_problem(
     if not findings.total:
         _count(index, plan, hint, findings, claims, against_orders, cost)
         if refutes:
+            # Imported late: plans of a run are not tested this way.
+            from memstow.planner.verify.refutation import refute_claims
+
             refute_claims(index, plan, hint, claims, findings, cost)
     return Verdict(tuple(findings.violations()), claims.settled())
 

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -74,6 +73,8 @@ class LockFile:
 
     def refuse(self, words: list[str]) -> None:
         """Raise the error of --locked, with the command that makes the lock hold."""
+        import shlex
+
         from memstow.planner.model.errors import InputError
 
         command = shlex.join(["memstow", *(word for word in words if word != "--locked")])

@@ -3,7 +3,6 @@
 import os
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstow.planner.show.formatting import plain
@@ -25,7 +24,7 @@ def write_out(data: bytes, path: str | None) -> None:
     if path is None or path == STDOUT:
         to_stdout(data)
     else:
-        replace_file(Path(path), data)
+        replace_file(path, data)
 
 
 def to_stdout(data: bytes) -> None:
@@ -38,39 +37,44 @@ def to_stdout(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a temporary file and rename it: readers see the old content or the new, never a part.
 
     A pipe or a device such as /dev/stdout cannot be replaced and is written to directly. A file that holds
     just this stays as it is, so that a build system does not take it for new.
     """
-    if path.exists() and not path.is_file():
-        path.write_bytes(data)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as device:
+            device.write(data)
         return
-    target = path.resolve()
+    target = os.path.realpath(path)
     if _holds(target, data):
         return
-    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    folder, name = os.path.split(target)
+    scratch = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
     try:
-        with scratch.open("xb") as file:
+        with open(scratch, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if target.exists():
-            scratch.chmod(target.stat().st_mode)
-        scratch.replace(target)
+        if os.path.exists(target):
+            os.chmod(scratch, os.stat(target).st_mode)
+        os.replace(scratch, target)
     except BaseException as error:
         with suppress(OSError):
-            scratch.unlink()
+            os.unlink(scratch)
         if isinstance(error, OSError):
             # The user does not know about the temporary file.
-            error.filename, error.filename2 = str(path), None
+            error.filename, error.filename2 = os.fspath(path), None
         raise
 
 
-def _holds(path: Path, data: bytes) -> bool:
+def _holds(path: str, data: bytes) -> bool:
     try:
-        return path.stat().st_size == len(data) and path.read_bytes() == data
+        if os.stat(path).st_size != len(data):
+            return False
+        with open(path, "rb") as file:
+            return file.read() == data
     except OSError:
         return False
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.io.output import replace_file, write_out
@@ -80,7 +79,7 @@ def comparison_of(
 
     problem = problem_of(document, plans[0])
     first, second = (write_plan(problem, plan) for plan in plans)
-    names = tuple(plain(Path(file).name, most=200) for file in files)
+    names = tuple(plain(os.path.basename(file), most=200) for file in files)
     return page_alone(
         write_problem(problem),
         first,
@@ -106,7 +105,7 @@ def _ordered(document: "Problem | Graph", plan: "Plan") -> "Ordered | None":
 
 
 def _title(problem: "Problem", source: str) -> str:
-    return plain(problem.name or Path(source).name, most=200)
+    return plain(problem.name or os.path.basename(source), most=200)
 
 
 def show_page(page: bytes, output: str | None) -> None:
@@ -117,6 +116,7 @@ def show_page(page: bytes, output: str | None) -> None:
     import hashlib
     import tempfile
     import webbrowser
+    from pathlib import Path
 
     # The same page has the same name: looking at it again leaves no further file behind.
     name = f"memstow-{os.getuid()}-{hashlib.sha256(page).hexdigest()[:16]}.html"

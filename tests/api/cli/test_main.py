@@ -19,6 +19,24 @@ from tests.api.cli.fakes import FakeEngine
 from tests.waiting import PATIENCE
 
 
+def test_a_small_problem_is_solved_and_verified_without_what_takes_long_to_load(tmp_path: Path) -> None:
+    code = (
+        "import sys; from memstow.api.cli.main import main; code = main(sys.argv[1:]); "
+        "heavy = {'pydantic', 'annotated_types', 'typing_extensions', 'zipfile', 'email'}; "
+        "heavy |= {'importlib.metadata', 'csv', 'secrets', 'asyncio', 'pathlib', 'numpy', 'memstow.api.page.alone'}; "
+        "heavy &= set(sys.modules); sys.exit(code or (repr(heavy) if heavy else 0))"
+    )
+    problem = tmp_path / "problem.json"
+    plan = tmp_path / "plan.json"
+    buffers = [{"id": name, "size": 64, "lifetime": [0, 2 + at]} for at, name in enumerate("abc")]
+    problem.write_text(json.dumps({"version": 1, "buffers": buffers}))
+    for arguments in (["solve", problem, "--output", plan], ["solve", problem], ["verify", problem, plan]):
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+
+
 @pytest.mark.parametrize("arguments", ["version", "--version", "--help", "solve --help"])
 def test_what_needs_no_problem_loads_no_pydantic(arguments: str) -> None:
     code = (
