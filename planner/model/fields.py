@@ -95,6 +95,11 @@ class FieldFacts:
         """Whether there is no default."""
         return self._field.default is self._field.default_factory is dataclasses.MISSING
 
+    @property
+    def has_factory(self) -> bool:
+        """Whether each instance gets a default of its own."""
+        return self._field.default_factory is not dataclasses.MISSING
+
     def default(self) -> Any:
         """The default: for each caller a new one, where it can be changed."""
         made = self._field.default_factory

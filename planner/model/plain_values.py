@@ -12,7 +12,7 @@ from math import inf, isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NoReturn, Union, get_args, get_origin
 
-from memstow.planner.model.fields import FieldSpec, fields_of
+from memstow.planner.model.fields import FieldFacts, FieldSpec, fields_of
 
 Reader = Callable[[Any], Any]
 _Limits = Mapping[str, Any]
@@ -31,21 +31,21 @@ class PlainFields:
     def __init__(self, holder: Any) -> None:
         self._holder = holder
         self._fields = tuple(
-            (name, facts, plain_reader(facts.kind), holder.__dict__[name].__set__)
+            (name, plain_reader(facts.kind), holder.__dict__[name].__set__, _default_of(facts))
             for name, facts in fields_of(holder).items()
         )
 
     def put(self, instance: object, given: Mapping[Any, Any]) -> None:
         """Set each field of a new instance."""
         left = len(given)
-        for name, facts, read, put in self._fields:
+        for name, read, put, default in self._fields:
             if name in given:
                 left -= 1
                 put(instance, read(given[name]))
-            elif facts.is_required:
-                raise NotPlainError
+            elif isinstance(default, _Maker):
+                put(instance, default.make())
             else:
-                put(instance, facts.default())
+                put(instance, default)
         if left:
             raise NotPlainError
 
@@ -58,6 +58,25 @@ class PlainFields:
         made = object.__new__(self._holder)
         self.put(made, value)
         return made
+
+
+class _Maker:
+    """In the place of a default: what makes it, or says that there is none."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
+def _default_of(facts: FieldFacts) -> Any:
+    if facts.is_required:
+        return _Maker(_no_default)
+    return _Maker(facts.default) if facts.has_factory else facts.default()
+
+
+def _no_default() -> NoReturn:
+    raise NotPlainError
 
 
 @cache
@@ -89,11 +108,10 @@ def _refuse(_: object) -> NoReturn:
 
 
 def _integer(_: object, limits: _Limits) -> Reader:
-    least, most = limits.get("ge", -inf), limits.get("le", inf)
-    below = limits.get("lt", inf)
+    least, most = limits.get("ge", -inf), min(limits.get("le", inf), limits.get("lt", inf) - 1)
 
     def read(value: Any) -> int:
-        if type(value) is int and least <= value <= most and value < below:
+        if type(value) is int and least <= value <= most:
             return value
         raise NotPlainError
 
@@ -155,7 +173,8 @@ def _literal(kind: Any, _: _Limits) -> Reader:
 def _list(kind: Any, limits: _Limits) -> Reader:
     members = get_args(kind)
     if len(members) == 2 and members[1] is Ellipsis:
-        return _list_of_any_length(plain_reader(members[0]), limits)
+        is_class = hasattr(members[0], "__pydantic_config__")
+        return _list_of_any_length(plain_reader(members[0]), limits, members[0] if is_class else None)
     readers = tuple(map(plain_reader, members))
     count = len(readers)
 
@@ -167,11 +186,13 @@ def _list(kind: Any, limits: _Limits) -> Reader:
     return read if not limits else _refuse
 
 
-def _list_of_any_length(read_one: Reader, limits: _Limits) -> Reader:
+def _list_of_any_length(read_one: Reader, limits: _Limits, holder: type | None) -> Reader:
     shortest, longest = limits.get("min_length", 0), limits.get("max_length", inf)
 
     def read(value: Any) -> tuple[Any, ...]:
         if (type(value) is list or type(value) is tuple) and shortest <= len(value) <= longest:
+            if holder is not None and {*map(type, value)} <= {holder}:
+                return tuple(value)
             return tuple(map(read_one, value))
         raise NotPlainError
 
@@ -194,9 +215,23 @@ def _of_a_class(kind: Any, _: _Limits) -> Reader:
         members = {member.value: member for member in kind}
         return lambda value: value if type(value) is kind else _found(members, value)
     if hasattr(kind, "__pydantic_config__"):
-        # Found when it is used: a class that is needed by none of the values is not looked at.
-        return lambda value: plain_fields(kind).read(value)
+        return _of_a_model_class(kind)
     return _refuse
+
+
+def _of_a_model_class(holder: Any) -> Reader:
+    fields: PlainFields | None = None
+
+    def read(value: Any) -> Any:
+        nonlocal fields
+        if type(value) is holder:
+            return value
+        if fields is None:
+            # Made when it is needed: what no value has is not looked at.
+            fields = plain_fields(holder)
+        return fields.read(value)
+
+    return read
 
 
 def _found(members: dict[Any, Any], value: Any) -> Any:

@@ -45,6 +45,10 @@ def least_height(pools: Sequence[tuple[Cells, int]], needed: int) -> int | None:
     highest = max((limit for _, limit in pools), default=0)
     if needed <= 0:
         return 0
+    if len(pools) == 1 and not pools[0][0].reserved:
+        # The usual case needs no search: the last of the cells needed ends there.
+        height = pools[0][0].first + (needed - 1) * pools[0][0].size + pools[0][0].part
+        return height if height <= highest else None
     if cells(highest) < needed:
         return None
     low, high = 0, min(needed, highest)
