@@ -41,7 +41,5 @@ def judge_plan(
 ) -> tuple[Finding, int, int, int]:
     """The first thing that is wrong with the offsets, their peak, the most live bytes, and when."""
 
-def proven(
-    sizes: Ints, begins: Ints, ends: Ints, alignments: Ints, members: Ints, moment: int
-) -> int | None:
+def proven(sizes: Ints, begins: Ints, ends: Ints, alignments: Ints, members: Ints, moment: int) -> int | None:
     """The least peak of any layout that follows from buffers that live at one moment; None for no such."""

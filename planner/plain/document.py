@@ -1,4 +1,4 @@
-"""Documents to columns and back: the same as the ordinary readers and writers, without objects for buffers."""
+"""Documents to columns and back: the same as the ordinary readers and writers, without objects."""
 
 import json
 from typing import Final
@@ -21,6 +21,21 @@ def columns_in(data: bytes, form: str | None = None) -> Columns | None:
     if is_json != (form == "json" if form is not None else is_json):
         return None
     return _columns.read_json(data) if is_json else _columns.read_csv(data)
+
+
+def write_plan(columns: Columns, plan: PlainPlan, form: str) -> bytes:
+    """The plan in JSON or CSV."""
+    if form == "json":
+        return plan_as_json(columns, plan)
+    found = columns.as_csv(plan.offsets)
+    if found is None:
+        # An id that needs quotes: the ordinary writer knows them.
+        from memstow.planner.formats.csv import table
+        from memstow.planner.plain.models import plan_of, problem_of
+
+        problem = problem_of(columns)
+        return table.write_plan(problem, plan_of(columns, plan, problem))
+    return found
 
 
 def plan_as_json(columns: Columns, plan: PlainPlan) -> bytes:

@@ -77,7 +77,7 @@ def plan_columns(
 ) -> "PlainPlan | Plan":
     """The same for the columns of a plain problem; where there is no plan, the answer of the models."""
     progress = Progress(on_event)
-    ground = ground_of(columns)
+    ground = ground_of(columns) if takes(options) else None
     if ground is not None:
         budget = plain_budget(options, progress.seconds(), SECONDS_TO_JUDGE * len(columns))
         run = PlainRun(ground, options, progress, budget, cancel)

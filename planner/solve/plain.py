@@ -1,7 +1,7 @@
-"""The way from the columns of a plain problem to an accepted plan: the same as the engine's, without objects.
+"""The way from the columns of a plain problem to an accepted plan: the engine's, without objects.
 
-The instance, the bounds and the judge are native; the turns of the solvers are those of every run. What is not
-simply a plan that fits (nothing fits, nothing was found) is left to the engine, which has the words for it.
+The instance, the bounds and the judge are native; the turns of the solvers are those of every run. What is
+not simply a plan that fits (nothing fits, nothing was found) is left to the engine, which has words for it.
 """
 
 import threading
@@ -70,9 +70,7 @@ def ground_of(columns: Columns) -> Ground | None:
     capacity = LIMIT if columns.capacity is None else columns.capacity
     if max(columns.sizes) > capacity:
         return None
-    instance = instance_of_columns(
-        columns.sizes, columns.begins, columns.ends, columns.alignments, capacity
-    )
+    instance = instance_of_columns(columns.sizes, columns.begins, columns.ends, columns.alignments, capacity)
     live = core.live_at_once(instance, [True], 1)
     height = live.bytes
     grid = core.common_grid(instance, 0)
@@ -158,9 +156,7 @@ class PlainRun:
         live = judged(columns, offsets, peak, bound, members)
         value = term_value(PEAK, peak, bound)
         named = self._with_version
-        use = PoolUse(
-            pool=columns.pool, capacity=columns.capacity, peak=peak, bound=bound.value, live=live
-        )
+        use = PoolUse(pool=columns.pool, capacity=columns.capacity, peak=peak, bound=bound.value, live=live)
         frame = Plan(
             status=Status.OPTIMAL if value.value == value.bound else Status.FEASIBLE,
             pools=(use,),
@@ -205,4 +201,3 @@ def judged(
     if refused is not None:
         raise RefusedPlanError(f"the plan was refused; please report it: {refused}")
     return Live(bytes=live, time=moment)
-
