@@ -17,6 +17,8 @@ constexpr int kNowhere = -1;
 // A longer cell is left to the ordinary reader, which has limits of its own.
 constexpr std::size_t kLongestCell = 8192;
 
+constexpr std::size_t kLongestInteger = 4000;
+
 struct Named {
     std::string_view name;
     Meaning meaning;
@@ -41,8 +43,10 @@ std::optional<std::int64_t> integer(std::string_view cell) {
     cell = stripped(cell);
     const bool negative = cell.starts_with('-');
     if (negative || cell.starts_with('+')) cell.remove_prefix(1);
-    // With 18 digits nothing overflows; where there are more they must be zeros, or nearly so.
-    if (cell.empty() || cell.size() > 19) return std::nullopt;
+    if (cell.empty() || cell.size() > kLongestInteger) return std::nullopt;
+    while (cell.size() > 1 && cell.front() == '0') cell.remove_prefix(1);
+    // So many digits do not overflow an unsigned integer.
+    if (cell.size() > 19) return std::nullopt;
     std::uint64_t value = 0;
     for (const char c : cell) {
         if (c < '0' || c > '9') return std::nullopt;
