@@ -76,6 +76,12 @@ class Instance:
         return len(self.part_size)
 
     @cached_property
+    def stacked(self) -> int:
+        """The units up to which its items reach at most, one on top of the other."""
+        fixed = max((*self.reserved_end, *self.choice_low), default=0)
+        return fixed + sum(self.part_delta) + sum(self.part_size) + sum(self.choice_modulus)
+
+    @cached_property
     def native(self) -> "_native.Instance":
         """The instance of the native core, which has the rows as well. Built once."""
         from memstow.solvers import _native

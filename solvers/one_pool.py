@@ -25,11 +25,9 @@ def reason_to_decline(task: Task) -> str | None:
 
 def too_high(instance: Instance) -> str | None:
     """The message that heights may exceed what native code can add up; None if they cannot."""
-    fixed = max((*instance.reserved_end, *instance.choice_low), default=0)
-    stacked = fixed + sum(instance.part_delta) + sum(instance.part_size) + sum(instance.choice_modulus)
-    if min(stacked, max(instance.capacity)) < UNBOUNDED:
+    if min(instance.stacked, max(instance.capacity)) < UNBOUNDED:
         return None
-    return f"heights of up to {stacked:,} units: it adds up to less than 2^62"
+    return f"heights of up to {instance.stacked:,} units: it adds up to less than 2^62"
 
 
 def height_reporter(task: Task, listeners: Listeners, name: str) -> Callable[[int, _native.Placed], None]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING, Final, SupportsIndex
 
+from memstow.planner.judge._judge import Defect, check_columns, judge_places
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.status import PLANNED, Status
-from memstow.planner.place._judge import Defect, check_columns, judge_places
 from memstow.planner.place.columns import Integers, column
 from memstow.solvers import core
 

@@ -38,12 +38,14 @@ def plan_report(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> str
         case Status.UNKNOWN:
             lines = _unknown(plan)
         case _:
-            lines = _plan_lines(problem, plan, width, glyphs)
+            bases = {pool.id: pool.base for pool in problem.pools if pool.base is not None}
+            drawn = maps(problem, plan, width, PICTURE_ROWS, glyphs)
+            lines = plan_lines(plan, len(plan.placements), bases, drawn)
     return "\n".join(lines)
 
 
-def _plan_lines(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> list[str]:
-    bases = {pool.id: pool.base for pool in problem.pools if pool.base is not None}
+def plan_lines(plan: Plan, placed: int, bases: dict[str, int], drawn: list[str]) -> list[str]:
+    """The figures of a plan, so many buffers of which are placed, and its picture."""
     lines = table(
         ("pool", "capacity", "peak", "bound", "gap", *(["addresses"] if bases else [])),
         [
@@ -65,15 +67,14 @@ def _plan_lines(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> lis
             (plain(t.term, most=40), count(t.value), count(t.bound), percent(t.gap)) for t in plan.objective
         ]
         lines += ["", *table(("objective", "value", "bound", "gap"), rows)]
-    lines += ["", _verdict(plan)]
-    drawn = maps(problem, plan, width, PICTURE_ROWS, glyphs)
+    lines += ["", _verdict(plan, placed)]
     return lines + (["", *drawn] if drawn else [])
 
 
-def _verdict(plan: Plan) -> str:
+def _verdict(plan: Plan, placed: int) -> str:
     # Nothing was to be minimised: that it fits is all there is to say.
     status = plan.status if plan.objective else "fits"
-    said = [f"{status}: {len(plan.placements):,} buffers placed"]
+    said = [f"{status}: {placed:,} buffers placed"]
     if plan.solver is not None:
         said.append(f"found by {plain(plan.solver)}")
     kinds = dict.fromkeys(term.certificate.kind for term in plan.objective if term.certificate is not None)

@@ -118,6 +118,23 @@ def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) ->
     return lines
 
 
+def shaded_map(
+    use: PoolUse, times: Sequence[int], levels: Sequence[Sequence[int]], width: int, glyphs: Glyphs
+) -> list[str]:
+    """The map of the only pool of many buffers, from how full each spot is, row by row from the lowest."""
+    axis = Axis(times[0], times[-1], "time")
+    sheet = _Sheet(axis, times, width, len(levels), glyphs)
+    cells = [[glyphs.shades[level] for level in row] for row in levels]
+    drawn = list(_drawn(sheet, use, use.peak, cells, {}))
+    signs = {glyph for line in drawn for glyph in line[_MARGIN:]}
+    return [*drawn, _axis_line(sheet), *_key(signs, sheet)]
+
+
+def columns_in(width: int) -> int:
+    """How many columns a map in a picture of this width has."""
+    return width - _MARGIN
+
+
 def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters: str) -> Iterator[str]:
     """The rows of one pool, from the top."""
     glyphs = sheet.glyphs
@@ -132,8 +149,18 @@ def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters
     for run in shade_runs(graded, columns, rows, top):
         glyph = letters[run.grade] if letters else glyphs.shades[run.level]
         cells[run.row][run.first : run.last] = glyph * (run.last - run.first)
+    reserved = {row: glyphs.reserved for row in range(rows) if _is_reserved(pool, row, rows, top)}
+    return _drawn(sheet, use, top, cells, reserved)
+
+
+def _drawn(
+    sheet: _Sheet, use: PoolUse, top: int, cells: Sequence[Sequence[str]], reserved: dict[int, str]
+) -> Iterator[str]:
+    """The rows from the top, with what they are called and the lines of bound and capacity."""
+    glyphs, rows = sheet.glyphs, len(cells)
+    width = sheet.width - _MARGIN
     labels = _address_labels(top, rows)
-    blanks = {row: glyphs.reserved for row in range(rows) if _is_reserved(pool, row, rows, top)}
+    blanks = dict(reserved)
     bound = (use.bound - 1) * rows // top
     if 0 <= bound < rows - 1:
         labels[bound] = "bound"

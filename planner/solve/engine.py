@@ -8,14 +8,28 @@ from typing import TYPE_CHECKING
 from memstow.planner.backends.registry import how_to_get, is_classic, prepare
 from memstow.planner.check import require_hint, require_valid
 from memstow.planner.model.events import Listener, OnBetter
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.objective import Kind, counts, terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.plain._columns import Columns
+from memstow.planner.plain.models import columns_of, plan_of, problem_of
+from memstow.planner.plain.plan import PlainPlan
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.answer import Accept, Answers, Judge, Stamp
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.no_layout import no_layout
+from memstow.planner.solve.plain import (
+    MANY,
+    SECONDS_TO_JUDGE,
+    SECONDS_TO_PLACE,
+    Failure,
+    PlainRun,
+    ground_of,
+    takes,
+)
+from memstow.planner.solve.plain import budget_of as plain_budget
 from memstow.planner.solve.portfolio import (
     budget_of,
     missing_model,
@@ -55,6 +69,35 @@ def plan(
     return _Run(problem, options or Options(), on_event, cancel, on_better, recount).plan()
 
 
+def plan_columns(
+    columns: Columns,
+    options: Options,
+    on_event: Listener | None = None,
+    cancel: threading.Event | None = None,
+) -> "PlainPlan | Plan":
+    """The same for the columns of a plain problem; where there is no plan, the answer of the models."""
+    progress = Progress(on_event)
+    ground = ground_of(columns) if takes(options) else None
+    if ground is not None:
+        budget = plain_budget(options, progress.seconds(), SECONDS_TO_JUDGE * len(columns))
+        run = PlainRun(ground, options, progress, budget, cancel)
+        if run.suits:
+            found = run.plan(None)
+            return found if isinstance(found, PlainPlan) else _no_plan(problem_of(columns), options, found)
+    return plan(problem_of(columns), options, on_event, cancel)
+
+
+def _no_plan(problem: Problem, options: Options, failure: Failure) -> Plan:
+    """The answer where the search in columns has found no plan."""
+    reduction = reduce(problem)
+    if isinstance(reduction, Explanation):
+        raise AssertionError("a buffer without a place was searched one")
+    answers = Answers(problem, options, recount, lambda: failure.stamp)
+    if failure.misfit is not None:
+        return answers.infeasible(no_layout(reduction, failure.misfit.items), failure.misfit.solver)
+    return answers.unknown(reduction, failure.attempt)
+
+
 def plan_for_judge(
     problem: Problem,
     options: Options,
@@ -91,6 +134,9 @@ class _Run:
         solver = solver_by_name(self._options.solver)
         if solver is not None:
             prepare(solver.name)
+        found = self._plan_in_columns()
+        if found is not None:
+            return found
         self._progress.phase("check")
         require_valid(self._problem)
         require_hint(self._problem, self._options.hint)
@@ -105,6 +151,42 @@ class _Run:
         if misfit is not None:
             return self._answers.infeasible(misfit, "live bytes")
         return self._search(solver, reduction, bounds)
+
+    def _plan_in_columns(self) -> Plan | None:
+        """The plan of a problem of many buffers that is plain; None for any other, and where nothing fits."""
+        problem, options = self._problem, self._options
+        if len(problem.buffers) < MANY or not takes(options) or self._answers.judge is not recount:
+            return None
+        with collector_at_rest():
+            columns = columns_of(problem)
+            ground = None if columns is None else ground_of(columns)
+        if columns is None or ground is None:
+            return None
+        rest = (SECONDS_TO_JUDGE + SECONDS_TO_PLACE) * len(columns)
+        self._budget = plain_budget(options, self._progress.seconds(), rest)
+        run = PlainRun(ground, options, self._progress, self._budget, self._cancel)
+        if not run.suits:
+            self._budget = budget_of(options, problem)
+            return None
+        found = run.plan(self._on_plain_layout(columns, run))
+        if isinstance(found, Failure):
+            return _no_plan(problem, options, found)
+        return replace(plan_of(columns, found, problem), seconds=self._stamp().seconds)
+
+    def _on_plain_layout(self, columns: Columns, run: PlainRun) -> OnLayout | None:
+        """The same as `_on_layout` for a run in columns."""
+        on_better = self._on_better
+        if on_better is None:
+            return None
+
+        def accept(layout: Layout, solver: str) -> Plan:
+            found = run.accepted(layout, solver, run.state.terms_for_any_plan())
+            return plan_of(columns, found, self._problem)
+
+        def on_layout(layout: Layout, solver: str) -> None:
+            on_better(lambda: accept(layout, solver))
+
+        return on_layout
 
     def _search(self, solver: Solver | None, reduction: Reduction, bounds: Bounds) -> Plan:
         """The plan of a problem that needs solvers; `solver` is the only one if the caller named one."""

@@ -32,7 +32,7 @@ _IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 _MOST_WORKERS = 8
 
 
-def _workers(options: Options) -> int:
+def workers_of(options: Options) -> int:
     """Threads of a run; a deterministic one has a single thread, so that nothing depends on the machine."""
     if options.deterministic:
         return 1
@@ -55,7 +55,7 @@ def task_of(reduction: Reduction, bounds: Mapping[Term, int], options: Options) 
         hint=reduction.layout(hint.placements) if hint is not None else None,
         gap=options.gap,
         seed=options.seed,
-        workers=_workers(options),
+        workers=workers_of(options),
         deterministic=options.deterministic,
         memory=options.memory_limit,
         hint_places=places.by_item,

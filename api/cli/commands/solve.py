@@ -4,13 +4,14 @@ import argparse
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
 from memstow.api.cli.io.lock_file import LockFile, add_lock, refuse_odd_locks
 from memstow.api.cli.io.model_output import add_model, read_model, show_arena, with_model, written_model
 from memstow.api.cli.io.page_file import SearchRecord, page_of, show_page
+from memstow.api.cli.io.plain_input import columns_in
 from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
@@ -21,8 +22,23 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from memstow.api.cli.io.results import add_results, check_names, check_results, wants_model, write_results
-from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
+from memstow.api.cli.io.results import (
+    add_results,
+    check_names,
+    check_results,
+    wants_columns_only,
+    wants_model,
+    write_plain_results,
+    write_results,
+)
+from memstow.api.cli.io.search_arguments import (
+    add_limits,
+    add_search,
+    add_server,
+    client_of,
+    options_of,
+    options_without_hint,
+)
 from memstow.api.cli.io.symbolic_input import symbolic_in
 from memstow.api.cli.io.symbolic_solve import (
     add_shapes,
@@ -34,11 +50,16 @@ from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memstow.planner.model.events import Event, Listener
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.plain._columns import Columns
+
+_Found = TypeVar("_Found")
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -88,6 +109,10 @@ def run(args: argparse.Namespace) -> int:
     check_results(args)
     warn_if_terminal(args.file)
     given = read_bytes_of(args.file)
+    columns = columns_in(args, given) if wants_columns_only(args) else None
+    if columns is not None:
+        del given
+        return _run_in_columns(args, columns)
     symbolic = None if args.at else symbolic_in(given, args.file)
     if symbolic is not None:
         check_symbolic(args)
@@ -113,14 +138,41 @@ def run(args: argparse.Namespace) -> int:
         show_page(page_of(document, plan, args.file, search.steps()), None)
     if model is not None and shows:
         show_arena(model, written)
-    if interrupted:
-        print_error(
-            "interrupted: this is the best plan found so far"
-            if plan.placements
-            else "interrupted before a plan was found"
-        )
-        return Exit.INTERRUPTED
-    return _exit_code(plan)
+    return _told(plan, interrupted)
+
+
+def _run_in_columns(args: argparse.Namespace, columns: "Columns") -> int:
+    """The same for a plain problem of which nothing is asked that needs objects."""
+    from memstow.planner.plain.plan import PlainPlan
+    from memstow.planner.solve import engine
+
+    options = options_without_hint(args)
+
+    def work(hear: "Listener", cancel: threading.Event) -> "PlainPlan | Plan":
+        return engine.plan_columns(columns, options, hear, cancel)
+
+    found, interrupted = _searched(work, "peak", SearchRecord())
+    if isinstance(found, PlainPlan):
+        write_plain_results(args, columns, found)
+        plan = found.frame
+    else:
+        from memstow.planner.plain.models import problem_of as objects_of
+
+        plan = found
+        write_results(args, objects_of(columns), plan)
+    return _told(plan, interrupted)
+
+
+def _told(plan: "Plan", interrupted: bool) -> int:
+    """The exit code, after a word on Ctrl-C."""
+    if not interrupted:
+        return _exit_code(plan)
+    print_error(
+        "interrupted: this is the best plan found so far"
+        if plan.status in ("optimal", "feasible")
+        else "interrupted before a plan was found"
+    )
+    return Exit.INTERRUPTED
 
 
 def _locked_plan(
@@ -144,14 +196,28 @@ def _locked_plan(
 def _plan(
     args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
 ) -> "tuple[Plan, bool]":
+    from memstow.planner.solve import engine
+
+    server = args.server or os.environ.get("MEMSTOW_SERVER")
+
+    def work(hear: "Listener", cancel: threading.Event) -> "Plan":
+        if server:
+            key = args.key or os.environ.get("MEMSTOW_KEY")
+            return _remote(server, key, document, options, hear, cancel)
+        return engine.plan(document, options, on_event=hear, cancel=cancel)
+
+    return _searched(work, next(iter(problem_of(document).terms()), "fits"), search)
+
+
+def _searched(
+    work: "Callable[[Listener, threading.Event], _Found]", term: str, search: SearchRecord
+) -> "tuple[_Found, bool]":
+    """What the work finds, and whether Ctrl-C ended it; on a terminal it is told how `term` falls."""
     from memstow.api.cli.io.interruptible import Interruptible
     from memstow.api.cli.io.progress import Progress
     from memstow.planner.model.events import Phase
-    from memstow.planner.solve import engine
 
-    progress = None
-    if is_terminal(sys.stderr):
-        progress = Progress(sys.stderr, next(iter(problem_of(document).terms()), "fits"))
+    progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
     given_up: list[str] = []
 
     def hear(event: "Event") -> None:
@@ -161,19 +227,11 @@ def _plan(
         elif progress is not None:
             progress.hear(event)
 
-    server = args.server or os.environ.get("MEMSTOW_SERVER")
-
-    def work(cancel: threading.Event) -> "Plan":
-        if server:
-            key = args.key or os.environ.get("MEMSTOW_KEY")
-            return _remote(server, key, document, options, hear, cancel)
-        return engine.plan(document, options, on_event=hear, cancel=cancel)
-
-    call = Interruptible(work)
-    plan = call.run(progress)
+    call = Interruptible(lambda cancel: work(hear, cancel))
+    found = call.run(progress)
     for line in given_up:
         print_error(plain(line, most=300))
-    return plan, call.interrupted
+    return found, call.interrupted
 
 
 def _remote(

@@ -1,12 +1,14 @@
 """`memstow verify`: check a plan."""
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
 from memstow.api.cli.io.front_point import add_point, read_chosen_plan, with_point_errors
 from memstow.api.cli.io.model_plan import read_carried_plan
+from memstow.api.cli.io.plain_input import columns_in
 from memstow.api.cli.io.problem_input import (
     READ_ONLY,
     READABLE,
@@ -98,8 +100,33 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
     data = read_bytes_of(args.problem)
+    if (found := _in_columns(args, data)) is not None:
+        return found
     symbolic = None if args.at else symbolic_in(data, args.problem)
     return _run_ordinary(args, data) if symbolic is None else _run_symbolic(args, symbolic)
+
+
+def _in_columns(args: argparse.Namespace, data: bytes) -> int | None:
+    """The exit code for a plain problem and a plan of it that is right; None for all else."""
+    # A plan that is not right is read again, so it has to be in a file.
+    if args.plan is None or args.plan_format not in (None, "json") or not os.path.isfile(args.plan):
+        return None
+    columns = columns_in(args, data)
+    if columns is None:
+        return None
+    from memstow.planner.plain.verdict import read_plan as read_in_columns
+    from memstow.planner.plain.verdict import verdict_on
+
+    plan = read_in_columns(columns, read_bytes_of(args.plan))
+    verdict = None if plan is None else verdict_on(columns, plan)
+    if plan is None or verdict is None:
+        return None
+    if args.json:
+        _print_json(verdict)
+    else:
+        _print_valid(f" {plan.frame.status},", len(columns), {columns.pool: plan.frame.pools[0].peak})
+        _print_claims(verdict)
+    return Exit.INVALID if args.strict and verdict.unchecked else Exit.DONE
 
 
 def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
@@ -127,7 +154,7 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
         _print_json(verdict)
     else:
         if verdict.valid:
-            _print_valid(problem_of(document, plan), plan)
+            _print_valid_plan(problem_of(document, plan), plan)
             if carried is not None and carried.left:
                 print(f"  {carried.left:,} tensors are left to the runtime, and are where its rule puts them")
         else:
@@ -233,13 +260,17 @@ def _print_claims(verdict: "Verdict") -> None:
             print(f"  and {len(claims) - most:,} more {kind}")
 
 
-def _print_valid(problem: "Problem", plan: "Plan") -> None:
+def _print_valid_plan(problem: "Problem", plan: "Plan") -> None:
     from memstow.planner.model.plan import PLANNED, is_bare, peaks
 
     status = "" if is_bare(plan) else f" {plan.status},"
     if plan.status in PLANNED and not problem.terms():
         # Without an objective, "optimal" means nothing.
         status = " fits,"
-    found = list(peaks(problem, plan.placements).items())[:4]
+    _print_valid(status, len(plan.placements), peaks(problem, plan.placements))
+
+
+def _print_valid(status: str, placed: int, peaks: "dict[str, int]") -> None:
+    found = list(peaks.items())[:4]
     shown = "".join(f", peak {peak:,} in {plain(pool)}" for pool, peak in found)
-    print(f"valid:{status} {len(plan.placements):,} placements{shown}")
+    print(f"valid:{status} {placed:,} placements{shown}")

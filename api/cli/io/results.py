@@ -26,7 +26,8 @@ from memstow.api.cli.io.output import (
     write_out,
 )
 from memstow.api.cli.io.problem_input import problem_of
-from memstow.api.cli.io.terminal import columns, draws_unicode, print_error
+from memstow.api.cli.io.terminal import columns as screen_width
+from memstow.api.cli.io.terminal import draws_unicode, print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.plain._columns import Columns
+    from memstow.planner.plain.plan import PlainPlan
+    from memstow.planner.show.text_picture import Glyphs
 
 # The names of `planner.exports`, which takes longer to import than a parser may take.
 EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
@@ -169,6 +173,29 @@ def write_results(
     return shows
 
 
+def wants_columns_only(args: argparse.Namespace) -> bool:
+    """Whether every output can be written from columns: the plan as JSON or CSV, and the report."""
+    outputs = _asked(args, _outputs(args))
+    return args.picture is None and not args.open and all(it.form in ("json", "csv") for it in outputs)
+
+
+def write_plain_results(args: argparse.Namespace, columns: "Columns", plan: "PlainPlan") -> None:
+    """The same as `write_results` for a plan in columns, where the outputs allow it."""
+    from memstow.planner.plain.document import write_plan
+
+    outputs = _outputs(args)
+    alone = _printed_forms(args, outputs)
+    wanted = [output for output in outputs if not output.is_printed]
+    wanted += [Output(STDOUT, form) for form in sorted(alone)]
+    made = [(output.path, write_plan(columns, plan, output.form)) for output in wanted]
+    if not alone and not args.quiet:
+        from memstow.planner.show.plain_report import plain_report
+
+        print(plain_report(columns, plan, screen_width(sys.stdout), _glyphs()))
+    for path, content in made:
+        write_out(content, path)
+
+
 def _outputs(args: argparse.Namespace) -> list[Output]:
     """The outputs that were named, with their formats."""
     paths: Sequence[str] = args.output or ()
@@ -286,7 +313,11 @@ def _draw(path: str, problem: "Problem", plan: "Plan", has_plan: bool) -> None:
 
 def _show(problem: "Problem", plan: "Plan") -> None:
     from memstow.planner.show.report import plan_report
+
+    print(plan_report(problem, plan, screen_width(sys.stdout), _glyphs()))
+
+
+def _glyphs() -> "Glyphs":
     from memstow.planner.show.text_picture import ASCII, UNICODE
 
-    glyphs = UNICODE if draws_unicode(sys.stdout) else ASCII
-    print(plan_report(problem, plan, columns(sys.stdout), glyphs))
+    return UNICODE if draws_unicode(sys.stdout) else ASCII

@@ -84,6 +84,14 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 
 def options_of(args: argparse.Namespace, problem: "Problem") -> "Options":
     """The options; a hint is a plan for this problem."""
+    from dataclasses import replace
+
+    options = options_without_hint(args)
+    return options if args.hint is None else replace(options, hint=read_plan(args.hint, problem))
+
+
+def options_without_hint(args: argparse.Namespace) -> "Options":
+    """The options but for the hint."""
     from memstow.planner.model.options import Options
 
     return Options(
@@ -95,7 +103,6 @@ def options_of(args: argparse.Namespace, problem: "Problem") -> "Options":
         work_limit=args.work_limit,
         memory_limit=args.memory_limit,
         workers=args.workers,
-        hint=None if args.hint is None else read_plan(args.hint, problem),
     )
 
 

@@ -1,10 +1,14 @@
 #include "greedy/columns.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "core/columns.hpp"
 
 namespace memstow::bindings {
 namespace {
@@ -21,9 +25,61 @@ PlacedColumns place_columns(const Ints& sizes, const Ints& begins, const Ints& e
     return {greedy::place(columns, placements, budget)};
 }
 
+// An instance whose arrays Python never had.
+struct ColumnInstance {
+    NativeInstance native;
+    std::vector<Index> buffers;  // by item
+    std::size_t buffer_count = 0;
+    Bytes unit = 1;
+    WideBytes stacked = 0;
+};
+
+void make_instance(ColumnInstance* self, const Ints& sizes, const Ints& begins, const Ints& ends,
+                   const Ints& alignments, Bytes capacity) {
+    nb::gil_scoped_release release;
+    const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
+    FromColumns made = instance_of(columns, capacity, ItemOrder::as_given);
+    made.instance.pools[0].capacity = capacity / made.unit;
+    new (self) ColumnInstance{{std::move(made.instance), std::move(made.times)},
+                              std::move(made.buffers),
+                              sizes.size(),
+                              made.unit,
+                              made.stacked};
+}
+
+// By buffer, in bytes; a buffer without bytes is at 0.
+PlacedColumns offsets_of(const ColumnInstance& self, const Ints& offsets) {
+    if (offsets.size() != self.buffers.size()) throw nb::value_error("an offset for each item is needed");
+    PlacedColumns made{std::vector<std::int64_t>(self.buffer_count)};
+    for (std::size_t item = 0; item < self.buffers.size(); ++item) {
+        made.offsets[static_cast<std::size_t>(self.buffers[item])] = offsets.data()[item] * self.unit;
+    }
+    return made;
+}
+
+// The buffers of parts, which are items as well.
+PlacedColumns buffers_of(const ColumnInstance& self, const std::vector<Index>& parts) {
+    PlacedColumns made;
+    for (const Index part : parts) made.offsets.push_back(self.buffers.at(static_cast<std::size_t>(part)));
+    return made;
+}
+
 }  // namespace
 
 void bind_columns(nb::module_& m) {
+    nb::class_<ColumnInstance>(m, "ColumnInstance", "An instance of columns, and the way back.")
+        .def("__init__", &make_instance, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
+             nb::arg("alignments"), nb::arg("capacity"))
+        .def_prop_ro(
+            "native", [](ColumnInstance& self) -> NativeInstance& { return self.native; },
+            nb::rv_policy::reference_internal)
+        .def_prop_ro("capacity",
+                     [](const ColumnInstance& self) { return self.native.instance.pools[0].capacity; })
+        .def_prop_ro("item_count", [](const ColumnInstance& self) { return self.buffers.size(); })
+        .def_ro("unit", &ColumnInstance::unit)
+        .def_prop_ro("stacked", [](const ColumnInstance& self) { return to_python(self.stacked); })
+        .def("offsets_of", &offsets_of, nb::arg("offsets"))
+        .def("buffers_of", &buffers_of, nb::arg("parts"));
     nb::class_<PlacedColumns>(m, "PlacedColumns", "Offsets by buffer, as bytes of 64-bit integers.")
         .def_prop_ro("offsets", [](const PlacedColumns& self) { return bytes_of(self.offsets); });
     m.def("place_columns", &place_columns, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),

@@ -60,6 +60,7 @@ FromColumns instance_of(const Columns& columns, Bytes capacity, ItemOrder order)
         const Bytes modulus = made.unit % alignment == 0 ? 1 : alignment / std::gcd(alignment, made.unit);
         to.choices.values.push_back({0, modulus, 0, 0, kLimit, 0});
         to.choices.close();
+        made.stacked += WideBytes{modulus} + columns.sizes[buffer] / made.unit;
         to.parts.push_back({static_cast<Index>(item), 0, columns.sizes[buffer] / made.unit});
         to.item_parts.push_back(static_cast<Index>(item + 1));
         to.lives.values.push_back({columns.begins[buffer], columns.ends[buffer]});

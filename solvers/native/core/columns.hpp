@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/bounds.hpp"
 #include "core/instance.hpp"
 
 namespace memstow {
@@ -23,6 +24,7 @@ struct FromColumns {
     std::vector<std::int64_t> times;  // by time row
     std::vector<Index> buffers;       // by item
     Bytes unit = 1;
+    WideBytes stacked = 0;  // units up to which the items reach at most, one on top of the other
 };
 
 // With many buffers those that are live at one time should be neighbours in memory.

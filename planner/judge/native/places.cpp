@@ -136,29 +136,41 @@ int64_t peak_of(const Blocks& blocks) {
     return peak;
 }
 
-int64_t least_peak(const Blocks& blocks, const std::vector<std::size_t>& ending, int64_t step) {
-    const auto rounded = [&](const Block& block) { return (Wide{block.size} + step - 1) / step * step; };
-    Wide live = 0;
-    Wide most = 0;
+int64_t in_64_bits(Wide value) {
+    return static_cast<int64_t>(std::min<Wide>(value, std::numeric_limits<int64_t>::max()));
+}
+
+// The bytes that a block takes where all offsets are multiples of one number.
+Wide rounded(const Block& block, int64_t step) { return (Wide{block.size} + step - 1) / step * step; }
+
+// The most that is live at one moment, in whole steps, and the first such moment.
+struct Most {
+    Wide bytes = 0;
     int64_t moment = 0;
+};
+
+Most most_live(const Blocks& blocks, const std::vector<std::size_t>& ending, int64_t step) {
+    Wide live = 0;
+    Most most;
     sweep(
         blocks, ending,
         [&](const Block& block) {
-            live += rounded(block);
-            if (live > most) {
-                most = live;
-                moment = block.begin;
-            }
+            live += rounded(block, step);
+            if (live > most.bytes) most = {live, block.begin};
             return true;
         },
-        [&](const Block& block) { live -= rounded(block); });
+        [&](const Block& block) { live -= rounded(block, step); });
+    return most;
+}
+
+int64_t least_peak(const Blocks& blocks, const Most& most, int64_t step) {
     // The topmost need not take a whole multiple.
     Wide spare = 0;
     for (const Block& block : blocks) {
-        if (block.begin > moment) break;
-        if (block.end > moment) spare = std::max(spare, rounded(block) - block.size);
+        if (block.begin > most.moment) break;
+        if (block.end > most.moment) spare = std::max(spare, rounded(block, step) - block.size);
     }
-    return static_cast<int64_t>(std::min<Wide>(most - spare, std::numeric_limits<int64_t>::max()));
+    return in_64_bits(most.bytes - spare);
 }
 
 }  // namespace
@@ -191,11 +203,41 @@ Verdict judge(const Columns& columns, std::span<const int64_t> offsets, int64_t 
     if (finding.defect != Defect::none) return verdict;
     const Blocks blocks = blocks_of(columns, offsets);
     const std::vector<std::size_t> ending = by_end(blocks);
-    verdict.least_peak = least_peak(blocks, ending, common_step(columns));
+    const Most most = most_live(blocks, ending, 1);
+    verdict.live = in_64_bits(most.bytes);
+    verdict.moment = most.moment;
+    const int64_t step = common_step(columns);
+    verdict.least_peak = least_peak(blocks, step == 1 ? most : most_live(blocks, ending, step), step);
     finding = misplaced(columns, offsets, capacity);
     if (finding.defect == Defect::none) finding = overlapping(blocks, ending);
     if (finding.defect == Defect::none) verdict.peak = peak_of(blocks);
     return verdict;
+}
+
+std::optional<int64_t> proven(const Columns& columns, std::span<const int64_t> members, int64_t moment) {
+    if (check_columns(columns).defect != Defect::none || members.empty()) return std::nullopt;
+    const auto count = static_cast<int64_t>(columns.sizes.size());
+    std::vector<bool> named(columns.sizes.size());
+    Blocks blocks;
+    int64_t step = 0;
+    for (const int64_t member : members) {
+        if (member < 0 || member >= count) return std::nullopt;
+        const auto i = static_cast<std::size_t>(member);
+        const bool lives = columns.begins[i] <= moment && moment < columns.ends[i];
+        if (named[i] || !lives || columns.sizes[i] == 0) return std::nullopt;
+        named[i] = true;
+        blocks.push_back({columns.begins[i], columns.ends[i], 0, columns.sizes[i], i});
+        step = std::gcd(step, alignment_of(columns, i));
+    }
+    Wide sum = 0;
+    Wide in_steps = 0;
+    Wide spare = 0;
+    for (const Block& block : blocks) {
+        sum += block.size;
+        in_steps += rounded(block, step);
+        spare = std::max(spare, rounded(block, step) - block.size);
+    }
+    return in_64_bits(std::max(sum, in_steps - spare));
 }
 
 }  // namespace memstow::judge

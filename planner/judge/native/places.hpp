@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace memstow::judge {
@@ -39,6 +40,9 @@ Finding check_columns(const Columns& columns);
 struct Verdict {
     Finding finding;
     std::int64_t peak = 0;  // the end of the last buffer, of valid places
+    // The most bytes that are live at one moment, and the first such moment. At most 2^63 - 1.
+    std::int64_t live = 0;
+    std::int64_t moment = 0;
     // No layout has a peak below this: buffers that are live at one time must be apart, and if all offsets
     // are multiples of one number, each but the topmost takes whole multiples of it. At most 2^63 - 1.
     std::int64_t least_peak = 0;
@@ -46,5 +50,10 @@ struct Verdict {
 
 // Judges these offsets. Nothing is counted of columns that are not valid.
 Verdict judge(const Columns& columns, std::span<const std::int64_t> offsets, std::int64_t capacity);
+
+// What these buffers prove: no layout has a lower peak, since all of them live at that moment. Nothing where
+// one of them does not, has no bytes or is named twice, or where there is none.
+std::optional<std::int64_t> proven(const Columns& columns, std::span<const std::int64_t> members,
+                                   std::int64_t moment);
 
 }  // namespace memstow::judge

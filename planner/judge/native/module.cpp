@@ -1,9 +1,11 @@
 // The door between Python and the judge: converts arguments and results, nothing else.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <tuple>
 
@@ -39,6 +41,22 @@ auto judge_places(const Ints& sizes, const Ints& begins, const Ints& ends, const
     return std::tuple{told(verdict.finding), verdict.peak, verdict.least_peak};
 }
 
+// The finding, the peak, the most live bytes and the first moment of so many.
+auto judge_plan(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments,
+                const Ints& offsets, std::int64_t capacity) {
+    nb::gil_scoped_release release;
+    const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
+    const memstow::judge::Verdict verdict = memstow::judge::judge(columns, span_of(offsets), capacity);
+    return std::tuple{told(verdict.finding), verdict.peak, verdict.live, verdict.moment};
+}
+
+std::optional<std::int64_t> proven(const Ints& sizes, const Ints& begins, const Ints& ends,
+                                   const Ints& alignments, const Ints& members, std::int64_t moment) {
+    nb::gil_scoped_release release;
+    return memstow::judge::proven({span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)},
+                                  span_of(members), moment);
+}
+
 }  // namespace
 
 NB_MODULE(_judge, m) {
@@ -59,4 +77,10 @@ NB_MODULE(_judge, m) {
     m.def("judge_places", &judge_places, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"), nb::arg("offsets"), nb::arg("capacity"),
           "The first thing that is wrong with the offsets, their peak, and the least peak of any layout.");
+    m.def("judge_plan", &judge_plan, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
+          nb::arg("alignments"), nb::arg("offsets"), nb::arg("capacity"),
+          "The first thing that is wrong with the offsets, their peak, the most live bytes, and when.");
+    m.def("proven", &proven, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"),
+          nb::arg("members"), nb::arg("moment"),
+          "The least peak of any layout that follows from buffers that live at one moment; None for no such.");
 }

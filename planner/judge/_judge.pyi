@@ -16,6 +16,7 @@ class Defect(Enum):
     OVERLAP = 7
 
 Finding = tuple[Defect, int, int]
+Ints = array[int] | memoryview
 
 def check_columns(sizes: array[int], begins: array[int], ends: array[int], alignments: array[int]) -> Finding:
     """The first thing that is wrong with the columns, and the buffers concerned."""
@@ -29,3 +30,16 @@ def judge_places(
     capacity: int,
 ) -> tuple[Finding, int, int]:
     """The first thing that is wrong with the offsets, their peak, and the least peak of any layout."""
+
+def judge_plan(
+    sizes: Ints,
+    begins: Ints,
+    ends: Ints,
+    alignments: Ints,
+    offsets: Ints,
+    capacity: int,
+) -> tuple[Finding, int, int, int]:
+    """The first thing that is wrong with the offsets, their peak, the most live bytes, and when."""
+
+def proven(sizes: Ints, begins: Ints, ends: Ints, alignments: Ints, members: Ints, moment: int) -> int | None:
+    """The least peak of any layout that follows from buffers that live at one moment; None for no such."""

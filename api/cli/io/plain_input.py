@@ -1,0 +1,46 @@
+"""Whether a command can do its work in columns: plain problems, and nothing asked for that needs objects."""
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from memstow.planner.plain._columns import Columns
+
+# Options that change the document or ask for more than columns hold, with the values that say nothing.
+_NOT_GIVEN: Final = (
+    ("at", (None, [])),
+    ("target", (None,)),
+    ("fit_only", (False,)),
+    ("order", (None,)),
+    ("dim", (None, [])),
+    ("in_place", (False,)),
+    ("no_in_place", (False,)),
+    ("hint", (None,)),
+    ("lock", (None,)),
+    ("server", (None,)),
+    ("shapes", (None,)),
+    ("prefix", (None,)),
+    ("section", (None, [])),
+    ("scratch", (None,)),
+    ("order_only", (False,)),
+    ("replan", (False,)),
+    ("point", (None,)),
+    ("recheck", (False,)),
+)
+
+
+def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
+    """The columns of a plain problem; None where the ordinary way has to be gone."""
+    if os.environ.get("MEMSTOW_SERVER"):
+        return None
+    if any(getattr(args, name, silent[0]) not in silent for name, silent in _NOT_GIVEN):
+        return None
+    from memstow.planner.plain.document import columns_in
+
+    columns = columns_in(data, args.format)
+    if columns is not None and args.capacity is not None:
+        if not 0 <= args.capacity <= 1 << 62:
+            return None
+        columns.set_memory(columns.pool, args.capacity)
+    return columns

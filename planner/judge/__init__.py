@@ -1,0 +1,1 @@
+"""The judge of columns: native code that shares no source with the solvers."""

@@ -1,0 +1,1 @@
+"""Problems that are no more than buffers in one memory, as columns instead of objects."""

@@ -1,0 +1,63 @@
+"""Columns to the models and back: for whoever asks for more than offsets."""
+
+from dataclasses import replace
+
+from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.plan import LiveBytes, Plan, TermValue, make_placement
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.plain import _columns
+from memstow.planner.plain._columns import Columns
+from memstow.planner.plain.plan import PlainPlan
+
+
+def columns_of(problem: Problem) -> Columns | None:
+    """The columns of a problem that is valid and plain; None for any other."""
+    if len(problem.pools) != 1 or problem.terms() != ("peak",):
+        return None
+    if problem.conflicts or problem.exclusive or problem.relative or problem.in_place or problem.reuse_costs:
+        return None
+    pool = problem.pools[0]
+    if pool.alignment != 1 or pool.reserved or pool.base is not None or pool.cost:
+        return None
+    columns = _columns.of_buffers(problem.buffers)
+    if columns is not None:
+        columns.set_memory(pool.id, pool.capacity)
+    return columns
+
+
+def problem_of(columns: Columns) -> Problem:
+    """The same problem with an object for each buffer."""
+    alignments = list(columns.alignments)
+    if len(alignments) < len(columns):
+        alignments *= len(columns)
+    rows = zip(columns.sizes, columns.begins, columns.ends, alignments, strict=True)
+    with collector_at_rest():
+        buffers = tuple(
+            Buffer(id=columns.name(number), size=size, lifetime=(begin, end), alignment=alignment)
+            for number, (size, begin, end, alignment) in enumerate(rows)
+        )
+        return Problem(buffers=buffers, pools=(Pool(id=columns.pool, capacity=columns.capacity),))
+
+
+def plan_of(columns: Columns, plan: PlainPlan, problem: Problem | None = None) -> Plan:
+    """The same plan with an object for each placement; of this problem, if it is there already."""
+    with collector_at_rest():
+        if problem is None:
+            names = [columns.name(number) for number in range(len(columns))]
+        else:
+            names = [buffer.id for buffer in problem.buffers]
+        pool = columns.pool
+        placements = tuple(
+            make_placement(name, pool, offset) for name, offset in zip(names, plan.offsets, strict=True)
+        )
+        objective = tuple(_named(term, names, plan) for term in plan.frame.objective)
+        return replace(plan.frame, placements=placements, objective=objective)
+
+
+def _named(term: TermValue, names: list[str], plan: PlainPlan) -> TermValue:
+    certificate = term.certificate
+    if not isinstance(certificate, LiveBytes) or not plan.members:
+        return term
+    return replace(
+        term, certificate=replace(certificate, buffers=tuple(names[member] for member in plan.members))
+    )

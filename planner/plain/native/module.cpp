@@ -1,0 +1,147 @@
+// The door between Python and the columns: converts arguments and results, nothing else.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "models.hpp"
+#include "picture.hpp"
+#include "plan.hpp"
+#include "problem.hpp"
+
+namespace {
+
+namespace nb = nanobind;
+using memstow::plain::Picture;
+using memstow::plain::Plan;
+using memstow::plain::Problem;
+
+using Ints = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using View = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu, nb::memview>;
+
+nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
+nb::bytes bytes_of(const std::vector<std::int64_t>& values) {
+    return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]);
+}
+
+nb::str text_of(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+std::unique_ptr<Problem> kept(std::optional<Problem> problem) {
+    return problem ? std::make_unique<Problem>(std::move(*problem)) : nullptr;
+}
+
+std::unique_ptr<Problem> read_csv(nb::bytes data) {
+    const std::string_view text(data.c_str(), data.size());
+    nb::gil_scoped_release release;
+    return kept(memstow::plain::read_csv(text));
+}
+
+std::unique_ptr<Problem> read_json(nb::bytes data) {
+    const std::string_view text(data.c_str(), data.size());
+    nb::gil_scoped_release release;
+    return kept(memstow::plain::read_json(text));
+}
+
+std::unique_ptr<Plan> read_plan(const Problem& problem, nb::bytes data) {
+    const std::string_view text(data.c_str(), data.size());
+    nb::gil_scoped_release release;
+    std::optional<Plan> plan = memstow::plain::read_plan(problem, text);
+    return plan ? std::make_unique<Plan>(std::move(*plan)) : nullptr;
+}
+
+// The offsets, one for each buffer.
+const std::int64_t* whole(const Problem& problem, const Ints& offsets) {
+    if (offsets.size() != problem.sizes.size()) throw nb::value_error("an offset for each buffer is needed");
+    return offsets.data();
+}
+
+template <std::vector<std::int64_t> Problem::*column>
+View view_of(nb::handle self) {
+    const std::vector<std::int64_t>& values = nb::cast<const Problem&>(self).*column;
+    return View(values.data(), {values.size()}, self);
+}
+
+}  // namespace
+
+NB_MODULE(_columns, m) {
+    m.doc() = "Plain problems and their plans as columns.";
+    nb::set_leak_warnings(false);
+    nb::class_<Problem>(m, "Columns", "Buffers with one lifetime each, in one memory.")
+        .def("__len__", [](const Problem& self) { return self.sizes.size(); })
+        .def_prop_ro("sizes", &view_of<&Problem::sizes>)
+        .def_prop_ro("begins", &view_of<&Problem::begins>)
+        .def_prop_ro("ends", &view_of<&Problem::ends>)
+        .def_prop_ro("alignments", &view_of<&Problem::alignments>)
+        .def_prop_ro("pool", [](const Problem& self) { return text_of(self.pool); })
+        .def_prop_ro("capacity",
+                     [](const Problem& self) {
+                         return self.bounded ? std::optional(self.capacity) : std::nullopt;
+                     })
+        .def(
+            "set_memory",
+            [](Problem& self, const std::string& pool, std::optional<std::int64_t> capacity) {
+                self.pool = pool;
+                self.bounded = capacity.has_value();
+                self.capacity = capacity.value_or(memstow::plain::kLimit);
+            },
+            nb::arg("pool"), nb::arg("capacity").none())
+        .def(
+            "name",
+            [](const Problem& self, std::size_t buffer) {
+                if (buffer >= self.sizes.size()) throw nb::index_error();
+                return text_of(self.names[buffer]);
+            },
+            nb::arg("buffer"))
+        .def(
+            "canonical",
+            [](const Problem& self, std::size_t first, std::size_t last) {
+                return bytes_of(memstow::plain::canonical(self, first, last));
+            },
+            nb::arg("first"), nb::arg("last"))
+        .def(
+            "placements",
+            [](const Problem& self, const Ints& offsets) {
+                return bytes_of(memstow::plain::placements_as_json(self, whole(self, offsets)));
+            },
+            nb::arg("offsets"))
+        .def(
+            "names",
+            [](const Problem& self, const std::vector<std::int64_t>& members) {
+                for (const std::int64_t it : members) {
+                    if (it < 0 || static_cast<std::size_t>(it) >= self.sizes.size()) throw nb::index_error();
+                }
+                return bytes_of(memstow::plain::names_as_json(self, members));
+            },
+            nb::arg("members"))
+        .def(
+            "as_csv",
+            [](const Problem& self, const Ints& offsets) -> std::optional<nb::bytes> {
+                const auto text = memstow::plain::plan_as_csv(self, whole(self, offsets));
+                return text ? std::optional(bytes_of(*text)) : std::nullopt;
+            },
+            nb::arg("offsets"))
+        .def(
+            "picture",
+            [](const Problem& self, const Ints& offsets, int width, int rows) {
+                Picture made = memstow::plain::picture(self, whole(self, offsets), width, rows);
+                return std::pair(bytes_of(made.times), bytes_of(made.levels));
+            },
+            nb::arg("offsets"), nb::arg("width"), nb::arg("rows"));
+    nb::class_<Plan>(m, "PlanColumns", "What is long in a plan, and the rest of its document.")
+        .def_prop_ro("offsets", [](const Plan& self) { return bytes_of(self.offsets); })
+        .def_prop_ro("members", [](const Plan& self) { return bytes_of(self.members); })
+        .def_prop_ro("frame", [](const Plan& self) { return bytes_of(self.frame); });
+    m.def("read_csv", &read_csv, nb::arg("data"), "The plain problem of a CSV; None where it is not plain.");
+    m.def("read_json", &read_json, nb::arg("data"), "The plain problem of native JSON; None where it is not.");
+    m.def("read_plan", &read_plan, nb::arg("problem"), nb::arg("data"),
+          "The plan of native JSON that places each buffer once; None where it is not so.");
+    m.def("of_buffers", [](nb::handle buffers) { return kept(memstow::plain::of_buffers(buffers)); },
+          nb::arg("buffers"), "The columns of buffers of the models; None where one is not plain.");
+}

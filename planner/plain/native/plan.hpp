@@ -1,0 +1,34 @@
+// What is long in a plan: the offsets of its buffers, and the buffers of its certificate.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace memstow::plain {
+
+struct Plan {
+    std::vector<std::int64_t> offsets;  // by buffer
+    std::vector<std::int64_t> members;  // buffers of the certificate of the first term
+    // The document with both lists empty.
+    std::string frame;
+};
+
+// The plan of a document in which each buffer has one place in the only pool; nothing where it is not so, or
+// where the document is no JSON as far as it was read.
+std::optional<Plan> read_plan(const Problem& problem, std::string_view text);
+
+// The placements as elements of a JSON list, a line each.
+std::string placements_as_json(const Problem& problem, const std::int64_t* offsets);
+// The names of these buffers as elements of a JSON list.
+std::string names_as_json(const Problem& problem, const std::vector<std::int64_t>& members);
+// The plan as CSV; nothing where an id would need quotes.
+std::optional<std::string> plan_as_csv(const Problem& problem, const std::int64_t* offsets);
+// The lines of the canonical form for buffers from `first` until `last` in the order of their ids.
+std::string canonical(const Problem& problem, std::size_t first, std::size_t last);
+
+}  // namespace memstow::plain

@@ -1,0 +1,59 @@
+// A plain problem: buffers with one lifetime each, in one memory, of which only the peak counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "names.hpp"
+
+namespace memstow::plain {
+
+// No size, offset or capacity is above this, and no time is farther from 0.
+inline constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+// The longest id, in characters.
+inline constexpr std::size_t kLongestName = 1024;
+
+struct Problem {
+    Names names;
+    std::vector<std::int64_t> sizes, begins, ends;
+    // One for each buffer, or one for all of them.
+    std::vector<std::int64_t> alignments;
+    std::string pool = "memory";
+    std::int64_t capacity = kLimit;
+    bool bounded = false;
+    std::vector<Number> order;  // of the names
+
+    std::int64_t alignment(std::size_t buffer) const {
+        return alignments.size() == 1 ? alignments[0] : alignments[buffer];
+    }
+};
+
+// One buffer, checked as the models check it.
+struct Buffer {
+    std::int64_t size = 0;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::int64_t alignment = 1;
+
+    bool valid() const {
+        return 0 <= size && size <= kLimit && 1 <= alignment && alignment <= kLimit && -kLimit <= begin &&
+               begin < end && end <= kLimit;
+    }
+};
+
+// Adds a buffer whose id is UTF-8; false where it is not valid.
+bool add(Problem& problem, std::string_view name, const Buffer& buffer);
+
+// What is left to do when all buffers are there; false where the problem is not plain: an id is there twice,
+// or there is no buffer with bytes.
+bool finish(Problem& problem);
+
+// Each reader has no answer for a problem that is not plain, or not valid: the ordinary readers say what is
+// the matter with it.
+std::optional<Problem> read_csv(std::string_view text);
+std::optional<Problem> read_json(std::string_view text);
+
+}  // namespace memstow::plain

@@ -1,0 +1,18 @@
+"""A plan of a plain problem: short parts as the models have them, long ones as columns."""
+
+from array import array
+from dataclasses import dataclass
+
+from memstow.planner.model.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPlan:
+    """Where every buffer is, and what that is worth."""
+
+    frame: Plan
+    """The plan without its placements; the certificate of its term names no buffers."""
+    offsets: "array[int]"
+    """By buffer."""
+    members: "array[int]"
+    """The buffers that the certificate of its term should name, where it is one of live bytes."""

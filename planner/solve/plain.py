@@ -1,0 +1,203 @@
+"""The way from the columns of a plain problem to an accepted plan: the engine's, without objects.
+
+The instance, the bounds and the judge are native; the turns of the solvers are those of every run. What is
+not simply a plan that fits (nothing fits, nothing was found) is left to the engine, which has words for it.
+"""
+
+import threading
+from array import array
+from dataclasses import dataclass
+from typing import Final
+
+import memstow
+from memstow.planner.backends.registry import find, name_with_version
+from memstow.planner.judge._judge import Defect, judge_plan, proven
+from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.objective import PEAK, Term
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Live, LiveBytes, Plan, PoolUse
+from memstow.planner.model.problem import LIMIT
+from memstow.planner.model.status import Status
+from memstow.planner.plain._columns import Columns
+from memstow.planner.plain.digest import digest
+from memstow.planner.plain.plan import PlainPlan
+from memstow.planner.solve.answer import Stamp, term_value
+from memstow.planner.solve.bounds import TermBound
+from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, require_willing, solver_by_name, stages_for
+from memstow.planner.solve.run_state import RunState, workers_of
+from memstow.planner.solve.turns import Misfit, OnLayout, Progress, Turns
+from memstow.solvers import core
+from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
+from memstow.solvers.core import Budget
+from memstow.solvers.instance import Layout
+from memstow.solvers.solver import Task
+
+# Solvers that read nothing of an instance but what a `ColumnInstance` has.
+_SOLVERS: Final = (AUTO, "greedy", "exact", "improve")
+# Problems of fewer buffers that are objects already stay so: there is nothing to gain.
+MANY: Final = 2_000
+# Judging takes about this long for each buffer, so the search ends earlier; so does making its placement.
+SECONDS_TO_JUDGE: Final = 1.5e-6
+SECONDS_TO_PLACE: Final = 2e-6
+
+
+def takes(options: Options) -> bool:
+    """Whether a run with these options can do without objects."""
+    return options.solver in _SOLVERS and options.hint is None
+
+
+def budget_of(options: Options, seconds: float, rest: float) -> Budget:
+    """The budget of a search after these seconds of its run; for what comes after it `rest` is held back."""
+    if options.deterministic:
+        return Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
+    limit = -1 if options.work_limit is None else options.work_limit
+    return Budget(max(options.time_limit - seconds - rest, 0.0), limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What is known of a plain problem before the search; there is no reason why nothing should fit."""
+
+    columns: Columns
+    instance: ColumnInstance
+    bound: TermBound
+    members: "array[int]"
+    """The buffers that prove the bound."""
+
+
+def ground_of(columns: Columns) -> Ground | None:
+    """The instance and the bound; None where nothing fits."""
+    capacity = LIMIT if columns.capacity is None else columns.capacity
+    if max(columns.sizes) > capacity:
+        return None
+    instance = instance_of_columns(columns.sizes, columns.begins, columns.ends, columns.alignments, capacity)
+    live = core.live_at_once(instance, [True], 1)
+    height = live.bytes
+    grid = core.common_grid(instance, 0)
+    if grid.unit > 1:
+        on_grid = core.live_at_once(instance, [True], grid.unit)
+        if grid.residue + on_grid.bytes > height:
+            live, height = on_grid, grid.residue + on_grid.bytes
+    value = height * instance.unit
+    if value > capacity:
+        return None
+    certificate = LiveBytes(pool=columns.pool, time=live.time, buffers=())
+    return Ground(columns, instance, TermBound(value, certificate), instance.buffers_of(live.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A search without a plan that fits: the items that are too many, or the closest attempt."""
+
+    misfit: Misfit | None
+    attempt: Layout | None
+    stamp: Stamp
+
+
+class PlainRun:
+    """One search for the plan of a plain problem."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        options: Options,
+        progress: Progress,
+        budget: Budget,
+        cancel: threading.Event | None,
+    ) -> None:
+        self._ground = ground
+        self._options = options
+        self._progress = progress
+        self._budget = budget
+        self._cancel = cancel
+        self.state = RunState({PEAK: ground.bound}, [ground.instance.unit])
+        self._task = Task(
+            instance=ground.instance,
+            terms=PEAK_OF_ALL,
+            lower_bounds=self.state.lower_bounds(),
+            gap=options.gap,
+            seed=options.seed,
+            workers=workers_of(options),
+            deterministic=options.deterministic,
+            memory=options.memory_limit,
+        )
+
+    @property
+    def suits(self) -> bool:
+        """Whether the solvers of one pool take the task: sizes may add up to too much for them."""
+        return find("improve").declines(self._task) is None
+
+    def plan(self, on_layout: OnLayout | None) -> PlainPlan | Failure:
+        """Let the solvers take turns, and the judge have the best layout."""
+        solver = solver_by_name(self._options.solver)
+        for phase in ("check", "reduce", "bound"):
+            self._progress.phase(phase)
+        self._progress.bound(self.state.first_bound, self.state.prover)
+        if solver is not None:
+            require_willing(solver, self._task)
+        turns = Turns(self.state, self._progress, self._budget, self._options.gap, self._cancel, on_layout)
+        misfit = turns.take(stages_for(solver, self._task), self._task)
+        if misfit is not None:
+            return Failure(misfit, None, self._stamp())
+        self._progress.phase("judge")
+        best = self.state.best
+        if best is None or best.layout is None or not best.fits:
+            return Failure(None, best.layout if best else None, self._stamp())
+        return self.accepted(best.layout, best.solver, self.state.terms)
+
+    def accepted(self, layout: Layout, solver: str, terms: dict[Term, TermBound]) -> PlainPlan:
+        """The plan of a layout that fits; RefusedPlanError if the judge finds a violation."""
+        ground, columns = self._ground, self._ground.columns
+        bound = terms[PEAK]
+        offsets = ground.instance.offsets_of(layout)
+        is_live = isinstance(bound.certificate, LiveBytes)
+        members = ground.members if is_live else array("q")
+        peak = core.pool_peaks(ground.instance, layout)[0] * ground.instance.unit
+        live = judged(columns, offsets, peak, bound, members)
+        value = term_value(PEAK, peak, bound)
+        named = self._with_version
+        use = PoolUse(pool=columns.pool, capacity=columns.capacity, peak=peak, bound=bound.value, live=live)
+        frame = Plan(
+            status=Status.OPTIMAL if value.value == value.bound else Status.FEASIBLE,
+            pools=(use,),
+            objective=(value,),
+            solver=named(solver),
+            prover=None if self.state.prover is None else named(self.state.prover),
+            work=self._budget.work,
+            digest=digest(columns),
+            version=memstow.__version__,
+            seconds=self._stamp().seconds,
+        )
+        return PlainPlan(frame, offsets, members)
+
+    def _stamp(self) -> Stamp:
+        """Time and work so far; the plan of a deterministic run holds no time."""
+        seconds = 0.0 if self._options.deterministic else round(self._progress.seconds(), 6)
+        return Stamp(seconds=seconds, work=self._budget.work)
+
+    def _with_version(self, solver: str) -> str:
+        return name_with_version(solver) if self._options.deterministic else solver
+
+
+def judged(
+    columns: Columns, offsets: "array[int]", peak: int, bound: TermBound, members: "array[int]"
+) -> Live:
+    """The most live bytes, as the native judge has counted them; RefusedPlanError where anything is wrong."""
+    four = columns.sizes, columns.begins, columns.ends, columns.alignments
+    capacity = LIMIT if columns.capacity is None else columns.capacity
+    (defect, first, second), counted, live, moment = judge_plan(*four, offsets, capacity)
+    certificate, refused = bound.certificate, None
+    if defect is not Defect.NONE:
+        names = [repr(columns.name(buffer)) for buffer in (first, second) if buffer >= 0]
+        refused = f"{defect.name.lower()} of {' and '.join(names)}"
+    elif counted != peak:
+        refused = f"the peak is {counted}, not {peak}"
+    elif bound.value > peak:
+        refused = f"the bound {bound.value} is above the peak {peak}"
+    elif isinstance(certificate, LiveBytes) and certificate.time is not None:
+        found = proven(*four, members, certificate.time)
+        if found is None or found < bound.value:
+            refused = f"the certificate does not prove {bound.value}"
+    if refused is not None:
+        raise RefusedPlanError(f"the plan was refused; please report it: {refused}")
+    return Live(bytes=live, time=moment)
