@@ -25,18 +25,14 @@ constexpr std::size_t kLeastMore = 256;
 
 Growth::Growth(const Instance& instance, Index pool, const Layout& start, Bytes bound, Bytes unit,
                std::uint64_t seed)
-    : instance_(instance),
-      pool_(pool),
-      bound_(bound),
-      unit_(unit),
-      random_(seed),
-      takes_part_(start.size()) {
+    : instance_(instance), pool_(pool), bound_(bound), unit_(unit), random_(seed), takes_part_(start.size()) {
     layout = start;
     for (std::size_t i = 0; i < start.size(); ++i) {
         takes_part_[i] = start[i].pool == pool && start[i].offset >= 0;
     }
     rank_rows();
     list_items();
+    list_stackable();
 }
 
 std::vector<Bytes> Growth::loads() const {
@@ -107,6 +103,21 @@ void Growth::list_items() {
     std::transform(entries.begin(), entries.end(), order_.begin(), [](const Entry& e) { return e.item; });
 }
 
+// What has one place above the other only: no group, no range of offsets, none it may share bytes with.
+void Growth::list_stackable() {
+    stackable_.assign(takes_part_.size(), 0);
+    const bool reserved = !instance_.pools[pool_].reserved.empty();
+    for (std::size_t k = 0; k < stacked_; ++k) {
+        const std::span<const Part> parts = instance_.parts_of(order_[k]);
+        stackable_[order_[k]] = !reserved && parts.size() == 1 && parts[0].delta == 0;
+    }
+    for (const ExemptPair& pair : instance_.exempt) {
+        const Index first = instance_.parts[pair.first].item;
+        const Index second = instance_.parts[pair.second].item;
+        if (stackable_[first] && stackable_[second]) stackable_[first] = stackable_[second] = 0;
+    }
+}
+
 void Growth::begin() {
     for (const Index item : order_) layout[item] = {pool_, kUnplaced};
     target_ = bound_;
@@ -136,19 +147,18 @@ void Growth::stack() {
     Bytes top = 0;
     for (; next_ < stacked_; ++next_) {
         const Index item = order_[next_];
-        const std::span<const Part> parts = instance_.parts_of(item);
-        const auto of_pool = std::find_if(instance_.choices[item].begin(), instance_.choices[item].end(),
-                                          [&](const Choice& choice) { return choice.pool == pool_; });
-        const Bytes offset = raised(*of_pool, top);
-        const bool plain = parts.size() == 1 && parts[0].delta == 0 && instance_.exempt.empty() &&
-                           instance_.pools[pool_].reserved.empty() && of_pool->low <= offset &&
-                           offset <= of_pool->high && of_pool->low < of_pool->high;
-        if (!plain || offset > target_ - parts[0].size) {
+        const std::span<const Choice> choices = instance_.choices[item];
+        const auto choice =
+            std::find_if(choices.begin(), choices.end(), [&](const Choice& it) { return it.pool == pool_; });
+        const Bytes size = instance_.parts_of(item)[0].size;
+        const Bytes offset = raised(*choice, top);
+        const bool within = choice->low <= offset && offset <= std::min(choice->high, target_ - size);
+        if (!stackable_[item] || !within || choice->low == choice->high) {
             ejection_->admit(item);
             continue;
         }
         ejection_->place(item, offset);
-        top = offset + parts[0].size;
+        top = offset + size;
     }
 }
 

@@ -31,6 +31,7 @@ class Growth {
     std::vector<Bytes> loads() const;
     void rank_rows();
     void list_items();
+    void list_stackable();
     void begin();
     void widen();
     void stack();
@@ -45,6 +46,7 @@ class Growth {
     std::vector<char> takes_part_;
     std::vector<Index> rank_;      // by row: when a window that grows reaches it
     std::vector<Index> order_;     // items, as windows reach them
+    std::vector<char> stackable_;  // by item
     std::size_t stacked_ = 0;      // those live in the fullest row come first
     std::size_t next_ = 0;         // in order_: the first that is not in the window
     std::size_t widest_ = 0;       // in order_: the first that the ejection does not know

@@ -50,7 +50,7 @@ class Worker {
     std::optional<Growth> growth_;
     Way way_;
     std::size_t grown_ = 0;  // items placed by the growth when its turn began
-    std::int64_t left_;  // steps of this turn
+    std::int64_t left_;      // steps of this turn
     double share_ = 0.3;
     std::int64_t patience_;
 };
