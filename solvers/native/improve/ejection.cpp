@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "core/arithmetic.hpp"
 
@@ -34,9 +35,13 @@ std::vector<char> in_pool(const Layout& layout, Index pool) {
 }  // namespace
 
 Ejection::Ejection(const Instance& instance, Index pool, const Layout& layout, std::uint64_t seed)
+    : Ejection(instance, pool, layout, in_pool(layout, pool), seed) {}
+
+Ejection::Ejection(const Instance& instance, Index pool, const Layout& layout, std::vector<char> takes_part,
+                   std::uint64_t seed)
     : instance_(instance),
       pool_(pool),
-      takes_part_(in_pool(layout, pool)),
+      takes_part_(std::move(takes_part)),
       conflicts_(instance, takes_part_),
       choices_(layout.size()),
       items_(layout.size()),
@@ -83,6 +88,7 @@ void Ejection::load(const Layout& layout) {
     out_weight_ = 0;
     for (std::size_t i = 0; i < items_.size(); ++i) {
         items_[i].offset = takes_part_[i] ? layout[i].offset : kUnplaced;
+        items_[i].weight = first_weight_[i];
     }
 }
 
@@ -278,8 +284,6 @@ Ejection::Spot Ejection::best_spot(Index item) {
     return scan.best();
 }
 
-void Ejection::place(Index item, Bytes offset) { items_[item].offset = offset; }
-
 void Ejection::take_out(Index item) {
     items_[item].offset = kUnplaced;
     unplaced_.push_back(item);
@@ -314,13 +318,17 @@ bool Ejection::reach(Bytes height, const Stop& stop) {
         const Item& state = items_[item];
         if (state.offset >= 0 && state.offset + state.extent > height) take_out(item);
     }
+    return settle(stop, kPatience);
+}
+
+bool Ejection::settle(const Stop& stop, std::int64_t patience) {
     std::int64_t least_out = out_weight_;
     std::int64_t least_at = moves;
     Index least_count = count_of(unplaced_);
     while (!unplaced_.empty()) {
         if (stop(steps_)) return false;
         steps_ = 0;
-        if (moves - least_at > kPatience + kPatienceByItem * least_count) return false;
+        if (moves - least_at > patience + kPatienceByItem * least_count) return false;
         ++moves;
         const Index item = pick();
         const Spot spot = best_spot(item);

@@ -17,6 +17,9 @@ class Ejection {
   public:
     // `layout` is valid; its items in other pools than `pool` play no part.
     Ejection(const Instance& instance, Index pool, const Layout& layout, std::uint64_t seed);
+    // Of an unfinished layout: of those that take part some may have no place yet, until they are admitted.
+    Ejection(const Instance& instance, Index pool, const Layout& layout, std::vector<char> takes_part,
+             std::uint64_t seed);
 
     // Called now and then with the steps made since; true: give up.
     using Stop = std::function<bool(std::int64_t steps)>;
@@ -25,6 +28,14 @@ class Ejection {
     bool reach(Bytes height, const Stop& stop);
     // Gives every item a place that ends at most so high, the lowest one; false when it cannot.
     bool complete(Bytes height, const Stop& stop);
+
+    // For layouts that grow, item by item. Nothing may end above the limit from now on.
+    void set_limit(Bytes height) { height_ = height; }
+    // The item wants a place from now on.
+    void admit(Index item) { take_out(item); }
+    void place(Index item, Bytes offset) { items_[item].offset = offset; }
+    // Finds places for all that want one. False when told to stop, or after so many moves without progress.
+    bool settle(const Stop& stop, std::int64_t patience);
 
     // The height of the placed items.
     Bytes height() const;
@@ -66,7 +77,6 @@ class Ejection {
     Spot best_spot(Index item);
     Spot lowest_free(Index item, Bytes height);
     bool may_be_in_hole(const Obstacle& hole, std::int64_t& cost) const;
-    void place(Index item, Bytes offset);
     void take_out(Index item);
     void take_out_in_the_way(Bytes offset);
     Index pick();

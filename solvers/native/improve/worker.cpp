@@ -13,6 +13,10 @@ constexpr std::int64_t kTurn = 20'000'000;
 constexpr std::int64_t kAttempt = 10'000'000;
 constexpr std::int64_t kLongestAttempt = std::int64_t{1} << 40;
 constexpr double kFirstShare = 0.3;
+// With fewer items dives and ejection are as good and quicker.
+constexpr Index kLargeEnoughToGrow = 2048;
+// A growth goes on while each of its turns places this part of the items.
+constexpr std::size_t kTurnsToGrow = 50;
 
 bool one_choice_each(const Instance& instance, Index pool) {
     for (Index item = 0; item < instance.item_count(); ++item) {
@@ -40,11 +44,14 @@ Worker::Worker(const Instance& instance, const Goal& goal, const Layout& start, 
       best_(start),
       height_(height_of(instance, goal.pool, start)),
       ejection_(instance, goal.pool, start, seed),
-      ejecting_(ejects_first),
+      way_(ejects_first ? Way::ejection : Way::keys),
       left_(kTurn),
       share_(kFirstShare),
       patience_(kAttempt) {
     if (one_choice_each(instance, goal.pool)) keys_.emplace(instance, goal.pool, goal.bound, seed, budget);
+    if (instance.item_count() < kLargeEnoughToGrow || height_ <= goal.bound) return;
+    growth_.emplace(instance, goal.pool, start, goal.bound, goal.unit, seed);
+    if (!ejects_first) way_ = Way::growth;
 }
 
 void Worker::adopt(const Layout& layout, Bytes height) {
@@ -66,11 +73,8 @@ bool Worker::work(const Stop& stop) {
         return stopped || left_ <= 0;
     };
     while (height_ > goal_.bound && !stopped) {
-        if (left_ <= 0) {
-            left_ = kTurn;
-            ejecting_ = !ejecting_;
-        }
-        if (ejecting_ || !keys_ ? eject(counted) : search_keys(counted)) {
+        if (left_ <= 0) end_turn();
+        if (search(counted)) {
             left_ = std::max(left_, kTurn / 2);  // goes on while it helps
             return true;
         }
@@ -78,9 +82,50 @@ bool Worker::work(const Stop& stop) {
     return false;
 }
 
+Worker::Way Worker::after(Way way) const {
+    switch (way) {
+        case Way::keys:
+            return Way::ejection;
+        case Way::ejection:
+            return growth_ ? Way::growth : keys_ ? Way::keys : Way::ejection;
+        case Way::growth:
+            return keys_ ? Way::keys : Way::ejection;
+    }
+    return way;
+}
+
+// The next way, unless a growth gets on.
+void Worker::end_turn() {
+    left_ = kTurn;
+    if (way_ == Way::growth) {
+        const std::size_t before = std::exchange(grown_, growth_->placed());
+        if (grown_ > before + best_.size() / kTurnsToGrow) return;
+    }
+    way_ = after(way_);
+    if (way_ == Way::growth) grown_ = growth_->placed();
+}
+
+bool Worker::search(const Stop& stop) {
+    switch (way_) {
+        case Way::keys:
+            return keys_ ? search_keys(stop) : eject(stop);
+        case Way::ejection:
+            return eject(stop);
+        case Way::growth:
+            return grow(stop);
+    }
+    return false;
+}
+
 bool Worker::search_keys(const Stop& stop) {
     if (!keys_->run(height_, stop)) return false;
     record(keys_->layout);
+    return true;
+}
+
+bool Worker::grow(const Stop& stop) {
+    if (!growth_->run(height_, stop)) return false;
+    record(growth_->layout);
     return true;
 }
 

@@ -1,11 +1,12 @@
-// One thread of the improver: takes turns between searching keys for the skyline and ejecting items at a
-// target height, each for as long as it helps.
+// One thread of the improver: takes turns between searching keys for the skyline, ejecting items at a target
+// height and, of large instances, growing a layout anew; each for as long as it helps.
 #pragma once
 
 #include <functional>
 #include <optional>
 
 #include "improve/ejection.hpp"
+#include "improve/growth.hpp"
 #include "improve/key_search.hpp"
 
 namespace memstow::improve {
@@ -31,8 +32,13 @@ class Worker {
     std::int64_t moves() const { return ejection_.moves; }
 
   private:
+    enum class Way { keys, ejection, growth };
+    Way after(Way way) const;
+    void end_turn();
+    bool search(const Stop& stop);
     bool search_keys(const Stop& stop);
     bool eject(const Stop& stop);
+    bool grow(const Stop& stop);
     void record(Layout layout);
 
     const Instance& instance_;
@@ -41,8 +47,10 @@ class Worker {
     Bytes height_;
     Ejection ejection_;
     std::optional<KeySearch> keys_;
-    bool ejecting_;
-    std::int64_t left_;  // steps of this turn
+    std::optional<Growth> growth_;
+    Way way_;
+    std::size_t grown_ = 0;  // items placed by the growth when its turn began
+    std::int64_t left_;      // steps of this turn
     double share_ = 0.3;
     std::int64_t patience_;
 };
