@@ -186,9 +186,18 @@ class OrderedPlacement:
     shares: Id | None = Field(
         default=None, description="Of a pair in place: it begins where this one begins, at every value."
     )
+    empty: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="It has no bytes at any value, so `relative` does not hold it."
+    )
 
     def __init__(
-        self, *, buffer: "str", pool: "str", above: "Iterable[str]" = (), shares: "str | None" = None
+        self,
+        *,
+        buffer: "str",
+        pool: "str",
+        above: "Iterable[str]" = (),
+        shares: "str | None" = None,
+        empty: "bool" = False,
     ) -> None: ...
 
 

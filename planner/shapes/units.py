@@ -79,6 +79,7 @@ class _Reader:
         self._pool = [-1] * len(self._buffers)
         self._above: list[tuple[int, ...]] = [()] * len(self._buffers)
         self._shares: list[int | None] = [None] * len(self._buffers)
+        self._empty = [False] * len(self._buffers)
         for number, placement in enumerate(order.placements):
             at = f"{path}.placements[{number}]"
             index = self._known(placement.buffer, f"{at}.buffer")
@@ -89,6 +90,7 @@ class _Reader:
             self._pool[index] = pools[placement.pool]
             above = (self._known(it, f"{at}.above") for it in placement.above)
             self._above[index] = tuple(dict.fromkeys(above))
+            self._empty[index] = placement.empty
             if placement.shares is not None:
                 self._shares[index] = self._known(placement.shares, f"{at}.shares")
         missing = next((i for i, pool in enumerate(self._pool) if pool < 0), None)
@@ -101,7 +103,8 @@ class _Reader:
         by_root: dict[int, list[tuple[int, int]]] = {}
         for index in range(len(self._buffers)):
             root, at = distances.find(index)
-            by_root.setdefault(root, []).append((index, at))
+            # What has no bytes is a unit alone. Others keep the distances that they have through it.
+            by_root.setdefault(-1 - index if self._empty[index] else root, []).append((index, at))
         units = [self._unit(members) for members in by_root.values()]
         unit_of = {it.buffer: number for number, unit in enumerate(units) for it in unit.members}
         return [units[number] for number in self._sorted(units, unit_of)]

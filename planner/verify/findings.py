@@ -63,6 +63,8 @@ class Code(StrEnum):
     """An order has a circle, or puts a buffer above one that it cannot be above."""
     SHARES = "shares"
     """A buffer shares the offset of one that it may not share bytes with, or that is elsewhere."""
+    EMPTY = "empty"
+    """An order says of a buffer that it has no bytes at any value, which could not be shown."""
     UNORDERED = "unordered"
     """An order puts neither of two conflicting buffers above the other."""
     NOT_SHOWN = "not_shown"

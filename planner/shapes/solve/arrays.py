@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.objective import Kind, Term, terms_of
@@ -71,6 +71,7 @@ class ShapedArrays:
             for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
                 pool_of[part_buffer[part]] = pool
         shares = shared_places(self.ties)
+        tied_ids = {name for tie in self.problem.relative for name in (tie.buffer, tie.base)}
         return Order(
             placements=[
                 OrderedPlacement(
@@ -78,6 +79,7 @@ class ShapedArrays:
                     pool=pool_of[index],
                     above=above.get(index, ()),
                     shares=shares.get(buffer.id),
+                    empty=not buffer.size and buffer.id in tied_ids,
                 )
                 for index, buffer in enumerate(buffers)
             ]
@@ -118,24 +120,11 @@ class ShapedArrays:
 
 def make_arrays(largest: Problem, ties: Ties, sizes: Sequence[Sequence[int]]) -> "ShapedArrays | Explanation":
     """The arrays, or why some buffer has no place even alone."""
-    reduction = reduce(_with_members(tied(largest, ties)), in_bytes=True)
+    reduction = reduce(tied(largest, ties), in_bytes=True)
     if isinstance(reduction, Explanation):
         return reduction
     _limit_places(largest, reduction.instance)
     return ShapedArrays(largest, reduction, ties, sizes)
-
-
-def _with_members(problem: Problem) -> Problem:
-    """The problem where a member of a rigid group counts whatever its size: aligned, and in nobody's way."""
-    tied_ids = {name for tie in problem.relative for name in (tie.buffer, tie.base)}
-    empty = {it.id for it in problem.buffers if it.size == 0 and it.id in tied_ids}
-    if not empty:
-        return problem
-    buffers = tuple(
-        replace(it, size=1, lifetime=None, lifetimes=None) if it.id in empty else it for it in problem.buffers
-    )
-    conflicts = tuple(pair for pair in problem.conflicts if not empty.intersection(pair))
-    return replace(problem, buffers=buffers, conflicts=conflicts)
 
 
 def _limit_places(problem: Problem, instance: Instance) -> None:

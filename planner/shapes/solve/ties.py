@@ -87,7 +87,9 @@ class _Tying:
         found: set[tuple[str, str]] = set()
         for pair in pairs:
             source, output = self.index[pair.input], self.index[pair.output]
-            if self._may_meet(source, output):
+            # What has no bytes has nothing to share.
+            both_sized = self.buffers[source].size and self.buffers[output].size
+            if both_sized and self._may_meet(source, output):
                 ours, theirs = (self.distances.find(it)[0] for it in (source, output))
                 if ours != theirs:
                     self.distances.tie(output, source, 0)
@@ -110,7 +112,7 @@ class _Tying:
 
     def _pinned_starts(self, members: Mapping[int, int]) -> set[int]:
         """Where the group begins, as its pinned members say."""
-        pins = ((self.buffers[it].offset, at) for it, at in members.items())
+        pins = ((self.buffers[it].offset, at) for it, at in members.items() if self.buffers[it].size)
         return {pin - at for pin, at in pins if pin is not None}
 
     def _on(self, first: int, at: int, second: int, there: int) -> bool:

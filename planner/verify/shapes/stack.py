@@ -25,8 +25,10 @@ class Stack:
         self.above: list[list[int]] = [[] for _ in index.buffers]
         self._findings = findings
         before = findings.total
+        self._empty: set[int] = set()
         shared = self._read(order.placements)
-        self.units = Units(len(index.buffers), [*index.relative, *((a, b, 0) for a, b in shared)])
+        ties = [*index.relative, *((a, b, 0) for a, b in shared)]
+        self.units = Units(len(index.buffers), ties, self._empty)
         self.grid: list[Grid] = []
         """Where the first member of each unit may begin."""
         self.pinned: list[int | None] = []
@@ -73,6 +75,11 @@ class Stack:
             check_pool(index, index.buffers[i], pool, findings)
             named = (self._buffer(name) for name in dict.fromkeys(place.above))
             self.above[i] = [other for other in named if other is not None]
+            if place.empty:
+                self._empty.add(i)
+                if index.buffers[i].size:
+                    text = "{!r} is said to be empty, and may have bytes at some value"
+                    findings.add(Code.EMPTY, text, place.buffer, buffers=(place.buffer,))
             if place.shares is not None and (other := self._buffer(place.shares)) is not None:
                 shared.append((i, other))
         for i, buffer in enumerate(index.buffers):

@@ -14,7 +14,12 @@ namespace {
 
 constexpr std::size_t kMostStates = 200'000;
 constexpr std::size_t kMostFloors = 8;  // kept for one set of items
-constexpr std::int64_t kNodesAtOnce = 64;
+constexpr std::int64_t kStepsAtOnce = 4'096;
+// A step of work is about as long as comparing so many numbers in a row.
+constexpr std::int64_t kNumbersAStep = 4;
+constexpr std::int64_t kPut = 8;     // an item is placed and taken away
+constexpr std::int64_t kKept = 32;   // a set of items is looked up and kept
+constexpr std::int64_t kSorted = 1;  // for each number
 
 // Sequences are tried item by item. With one pool, what is left depends on its floors alone: where the same
 // items were placed before and left floors no higher, nothing new can be found. With several pools, of
@@ -35,7 +40,8 @@ class Search {
           offset_(static_cast<std::size_t>(shaped.items()) * columns_),
           pool_peaks_(static_cast<std::size_t>(shaped.pools) * columns_, 0),
           linked_(static_cast<std::size_t>(shaped.items())),
-          cliques_of_(static_cast<std::size_t>(shaped.items())) {
+          cliques_of_(static_cast<std::size_t>(shaped.items())),
+          looked_at_(static_cast<std::size_t>(shaped.cliques.size()), 0) {
         for (Index item = 0; item < shaped.items(); ++item) {
             for (const Link& link : shaped.links[item]) linked_[item].push_back(link.other);
             std::sort(linked_[item].begin(), linked_[item].end());
@@ -50,7 +56,7 @@ class Search {
     Exact run() {
         Exact exact;
         const bool stays = extend();
-        budget_.count(nodes_ % kNodesAtOnce);
+        budget_.count(steps_);
         exact.nodes = nodes_;
         exact.complete = !stopped_;
         if (stays) {
@@ -75,8 +81,10 @@ class Search {
     // True: all are placed, within the limits; the sequence stays as it is.
     bool extend() {
         if (count_of(sequence_) == shaped_.items()) return true;
-        if (++nodes_ % kNodesAtOnce == 0) {
-            budget_.count(kNodesAtOnce);
+        ++nodes_;
+        if (steps_ >= kStepsAtOnce) {
+            budget_.count(steps_);
+            steps_ = 0;
             stopped_ = stopped_ || budget_.spent();
         }
         if (stopped_ || known()) return false;
@@ -94,8 +102,9 @@ class Search {
     }
 
     // Whether no smaller number could have changed places with those behind it.
-    bool in_turn(Index item) const {
+    bool in_turn(Index item) {
         for (auto before = sequence_.rbegin(); before != sequence_.rend(); ++before) {
+            ++steps_;
             if (linked(*before, item)) return true;
             if (*before > item) return false;
         }
@@ -105,6 +114,8 @@ class Search {
     // Whether the item, and all that are left, may still be within the limits.
     bool put(Index item, Index number) {
         const Choice& choice = shaped_.choices[item][number];
+        // The peaks are kept and restored.
+        steps_ += kPut + 3 * numbers(shaped_.pools) + numbers(2);
         placed_[item] = true;
         choice_[item] = number;
         sequence_.push_back(item);
@@ -133,9 +144,10 @@ class Search {
 
     // What is left begins at or above the end of the item.
     void raise(Index other, Index item, Index pool) {
+        steps_ += 1 + numbers(1);
         const std::span<const Link> links = shaped_.links[other];
-        const Link& link =
-            *std::find_if(links.begin(), links.end(), [&](const Link& it) { return it.other == item; });
+        const Link& link = *std::lower_bound(links.begin(), links.end(), item,
+                                             [](const Link& it, Index wanted) { return it.other < wanted; });
         const Bytes* gap = shaped_.gap(link);
         Bytes* to = floor(other, pool);
         const Bytes* own = offset(item);
@@ -167,9 +179,11 @@ class Search {
     // Items that pairwise conflict are a stack: those that begin at or above a floor are above it all
     // together.
     bool all_may_fit(Index item) {
+        ++round_;
         for (const Link& link : shaped_.links[item]) {
             if (placed_[link.other]) continue;
             for (const Index clique : cliques_of_[link.other]) {
+                if (std::exchange(looked_at_[clique], round_) == round_) continue;
                 if (!may_fit(clique)) return false;
             }
         }
@@ -179,6 +193,7 @@ class Search {
     bool may_fit(Index clique) {
         for (std::size_t k = 0; k + 1 < columns_; ++k) {
             stack_.clear();
+            steps_ += kSorted * count_of(shaped_.cliques[clique]);
             for (const Index item : shaped_.cliques[clique]) {
                 const Bytes size = shaped_.top(item)[k];
                 const Bytes low = std::max(floor(item, 0)[k], shaped_.choices[item][0].low);
@@ -211,6 +226,7 @@ class Search {
     // Whether the same items were placed before, without success, and left floors no higher.
     bool known() {
         if (!one_pool_) return false;
+        steps_ += kKept + numbers(shaped_.items() - count_of(sequence_));
         std::string key(placed_.size(), '0');
         std::vector<Bytes> floors;
         for (Index item = 0; item < shaped_.items(); ++item) {
@@ -227,11 +243,17 @@ class Search {
             return false;
         }
         for (const std::vector<Bytes>& old : found->second) {
+            ++steps_;
             if (std::equal(old.begin(), old.end(), floors.begin(), [](Bytes a, Bytes b) { return a <= b; }))
                 return true;
         }
         if (found->second.size() < kMostFloors) found->second.push_back(std::move(floors));
         return false;
+    }
+
+    // The work of so many rows.
+    std::int64_t numbers(Index rows) const {
+        return std::int64_t{rows} * shaped_.columns() / kNumbersAStep;
     }
 
     struct Undo {
@@ -247,6 +269,7 @@ class Search {
     bool one_pool_ = true;
     bool stopped_ = false;
     std::int64_t nodes_ = 0;
+    std::int64_t steps_ = 0;  // not in the budget yet
     std::vector<bool> placed_;
     std::vector<Index> choice_;
     std::vector<Index> sequence_;
@@ -255,6 +278,8 @@ class Search {
     std::vector<Bytes> pool_peaks_;
     std::vector<std::vector<Index>> linked_;
     std::vector<std::vector<Index>> cliques_of_;
+    std::vector<std::int64_t> looked_at_;  // by clique: the round
+    std::int64_t round_ = 0;
     std::vector<std::pair<Bytes, Bytes>> stack_;
     std::vector<Undo> undo_;
     std::vector<Bytes> saved_;

@@ -12,6 +12,9 @@ namespace {
 // Points count a little beside the worst one, so that the search has a slope to follow.
 constexpr double kMeanShare = 0.05;
 constexpr double kFirstShare = 16;
+// A step of work is about as long as this: numbers compared in a row, or items looked at in turn.
+constexpr std::int64_t kNumbersAStep = 4;
+constexpr std::int64_t kItemsAStep = 4;
 
 }  // namespace
 
@@ -109,6 +112,7 @@ void SequenceLayout::mark_links(Index item) {
 
 // Places again what has changed, from a place of the sequence on.
 void SequenceLayout::settle(Index first) {
+    steps_ += (count_of(sequence_) - first) / kItemsAStep;
     for (Index place = first; place < count_of(sequence_); ++place) {
         const Index item = sequence_[place];
         if (!dirty_[item]) continue;
@@ -125,13 +129,15 @@ bool SequenceLayout::place(Index item) {
     std::fill_n(fresh, columns, choice.low);
     const Index place = place_[item];
     const std::span<const Link> links = shaped_.links[item];
-    steps_ += 1 + count_of(links);
+    std::int64_t below = 1;
     for (const Link& link : links) {
         if (place_[link.other] > place || chosen(link.other).pool != choice.pool) continue;
+        ++below;
         const Bytes* from = offsets(link.other);
         const Bytes* gap = shaped_.gap(link);
         for (std::size_t k = 0; k < columns; ++k) fresh[k] = std::max(fresh[k], from[k] + gap[k]);
     }
+    steps_ += 1 + count_of(links) + below * columns_ / kNumbersAStep;
     if (choice.modulus > 1) {
         for (std::size_t k = 0; k < columns; ++k)
             fresh[k] = align_up(fresh[k], choice.modulus, choice.residue);
@@ -154,6 +160,7 @@ void SequenceLayout::measure() {
     saved_peaks_ = peaks_;
     std::fill(pool_peaks_.begin(), pool_peaks_.end(), 0);
     quality_.excess = 0;
+    steps_ += count_of(sequence_) * (kItemsAStep + std::int64_t{shaped_.points}) / kNumbersAStep;
     const auto points = static_cast<std::size_t>(shaped_.points);
     for (Index item = 0; item < count_of(sequence_); ++item) {
         Bytes* peaks = pool_peaks_.data() + static_cast<std::size_t>(chosen(item).pool) * points;
@@ -207,8 +214,9 @@ Index SequenceLayout::highest_pool(Index point) const {
     return highest;
 }
 
-void SequenceLayout::tower(Index point, Index pool, std::vector<Index>& items) const {
+void SequenceLayout::tower(Index point, Index pool, std::vector<Index>& items) {
     items.clear();
+    steps_ += count_of(sequence_) / kItemsAStep;
     const auto end_of = [&](Index item) { return offsets(item)[point] + shaped_.top(item)[point]; };
     Index now = -1;
     for (const Index item : sequence_) {
@@ -216,6 +224,7 @@ void SequenceLayout::tower(Index point, Index pool, std::vector<Index>& items) c
     }
     while (now >= 0) {
         items.push_back(now);
+        steps_ += count_of(shaped_.links[now]) / kItemsAStep;
         Index next = -1;
         Bytes most = chosen(now).low;
         for (const Link& link : shaped_.links[now]) {

@@ -32,6 +32,7 @@ class SequenceLayout {
     // The objective by point.
     const std::vector<Bytes>& peaks() const { return peaks_; }
     double ratio(Index point) const;
+    // Of work, each of some nanoseconds.
     std::int64_t steps() const { return steps_; }
 
     // The item goes to this place of the sequence.
@@ -41,7 +42,7 @@ class SequenceLayout {
     void take_back();
 
     // At a point, the items that the peak of a pool is made of, from the top down.
-    void tower(Index point, Index pool, std::vector<Index>& items) const;
+    void tower(Index point, Index pool, std::vector<Index>& items);
     // The pool whose peak counts at the point: of several, the highest.
     Index highest_pool(Index point) const;
 

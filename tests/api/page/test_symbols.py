@@ -35,6 +35,16 @@ from tests.planner.shapes.stacks import stacked_plan
 HOSTILE: Final = "</script><img src=x onerror=alert(1)>"
 PLAIN: Final = samples.buffers((64, 0, 2), (32, 0, 2), (64, 2, 4))
 SHOWN: Final = "document.querySelector('.values') && document.querySelector('canvas[data-pool]')"
+# Pixels of what is between peak and least, which only a curve has.
+COLOURED: Final = (
+    "(() => { const on = document.querySelector('.curve-chart');"
+    " const copy = new OffscreenCanvas(on.width, on.height).getContext('2d', { willReadFrequently: true });"
+    " copy.drawImage(on, 0, 0);"
+    " const bytes = copy.getImageData(0, 0, on.width, on.height).data; let found = 0;"
+    " for (let at = 0; at < bytes.length; at += 4)"
+    " found += bytes[at] === 251 && bytes[at + 1] === 217 && bytes[at + 2] === 194;"
+    " return found; })()"
+)
 PROBLEM: Final = SymbolicProblem(
     name="attention",
     symbols=[
@@ -160,6 +170,26 @@ def test_a_click_on_the_chart_looks_there(look: Look, page: bytes, tmp_path: Pat
     look.wait("Number(document.querySelector('#value0').value) > 500")
     look.page.click(".curve .choices button:nth-of-type(2)")
     look.wait("document.querySelector('.curve-chart').getAttribute('aria-label').includes('along b')")
+
+
+def test_a_curve_of_other_values_is_grey_until_the_new_one_is_counted(
+    look: Look, page: bytes, tmp_path: Path
+) -> None:
+    look.show(page, tmp_path).wait(SHOWN).wait(f"({COLOURED}) > 100")
+    # No point is counted while a slice of the work takes no time.
+    look.page.evaluate("window.clock = performance.now.bind(performance)")
+    look.page.evaluate("{ let now = 0; performance.now = () => (now += 20); }")
+    look.page.focus(".slider:nth-of-type(2) input[type=range]")
+    look.page.keyboard.press("End")
+    at(look, 16, 8).wait("document.querySelector('.told').textContent.startsWith('The grey curve')")
+    assert look.text(".told") == "The grey curve is that of b=1."
+    assert look.page.evaluate(COLOURED) == 0
+    look.page.click(".curve .choices button:nth-of-type(2)")
+    look.wait("document.querySelector('.told').textContent === ''")
+    assert look.page.evaluate(COLOURED) == 0
+    look.page.click(".curve .choices button:nth-of-type(1)")
+    look.page.evaluate("performance.now = window.clock")
+    look.wait("document.querySelector('.told').textContent === ''").wait(f"({COLOURED}) > 100")
 
 
 def test_the_address_and_the_option_say_where_to_begin(look: Look, page: bytes, tmp_path: Path) -> None:

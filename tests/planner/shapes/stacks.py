@@ -4,6 +4,7 @@ Each unit of buffers is above all earlier units with which one of its buffers co
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 
@@ -23,6 +24,7 @@ from memstow.planner.shapes.layout import Layout
 
 FAR = 1 << 20
 """A pinned buffer up there is above everything else."""
+_NOTHING: tuple[int | str, ...] = (0, "0*s", "min(0, b)")
 _ALIGNMENTS = (1, 1, 1, 2, 3, 4, 8, 12, 64)
 _ATOMS = ("s", "s", "b", "s*b", "3", "7", "16", "(s + 5)", "(s - b)")
 
@@ -60,6 +62,9 @@ def random_problem(rng: Random, most: int = 9) -> SymbolicProblem:
             relative.append(Relative(buffer=names[2], base=names[0], offset=rng.randint(-3, 3) * 192))
     if len(names) >= 4 and rng.random() < 0.5:
         in_place.append(InPlace(input=names[3], output=names[rng.randint(0, 2)]))
+    if relative and rng.random() < 0.4:
+        hollow = names[rng.randint(0, 2)]
+        buffers = [replace(it, size=rng.choice(_NOTHING)) if it.id == hollow else it for it in buffers]
     pairs = list(combinations([it.id for it in buffers], 2))
     return SymbolicProblem(
         symbols=(Symbol(id="s", min=1, max=40), Symbol(id="b", min=0, max=6, step=2)),
@@ -115,7 +120,8 @@ def stacked_plan(problem: SymbolicProblem, rng: Random, orders: int = 1) -> Symb
 def _order(problem: SymbolicProblem, rng: Random) -> Order | None:
     ids = [it.id for it in problem.buffers]
     sharing = [it for it in problem.in_place if rng.random() < 0.7 and not problem.relative]
-    unit = _units(problem, sharing)
+    empty = {it.id for it in problem.buffers if it.size in _NOTHING and rng.random() < 0.8}
+    unit = _units(problem, sharing, empty)
     pinned = {unit[it.id] for it in problem.buffers if it.offset is not None}
     if len(pinned) > 1:
         return None
@@ -137,20 +143,26 @@ def _order(problem: SymbolicProblem, rng: Random) -> Order | None:
         ]
         rng.shuffle(above)
         placements.append(
-            OrderedPlacement(buffer=one, pool=pool_of[unit[one]], above=above, shares=shares.get(one))
+            OrderedPlacement(
+                buffer=one,
+                pool=pool_of[unit[one]],
+                above=above,
+                shares=shares.get(one),
+                empty=one in empty,
+            )
         )
     rng.shuffle(placements)
     return Order(placements=placements)
 
 
-def _units(problem: SymbolicProblem, sharing: Sequence[InPlace]) -> dict[str, str]:
+def _units(problem: SymbolicProblem, sharing: Sequence[InPlace], empty: set[str]) -> dict[str, str]:
     """By buffer: a buffer that stands for all that are at fixed distances from it."""
     unit = {it.id: it.id for it in problem.buffers}
     ties = [(it.buffer, it.base) for it in problem.relative] + [(it.input, it.output) for it in sharing]
     for one, other in ties:
         old, new = unit[one], unit[other]
         unit = {name: new if root == old else root for name, root in unit.items()}
-    return unit
+    return {name: f"{name} alone" if name in empty else root for name, root in unit.items()}
 
 
 def conflict(problem: SymbolicProblem, one: str, other: str) -> bool:

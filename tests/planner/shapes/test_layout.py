@@ -39,8 +39,7 @@ def by_hand(problem: SymbolicProblem, order: Order, at: dict[str, int]) -> dict[
     sizes = sizes_at(problem, at)
     buffers = {it.id: it for it in problem.buffers}
     offsets = {it.id: it.offset or 0 for it in problem.buffers}
-    ties = [(it.buffer, it.base, it.offset) for it in problem.relative]
-    ties += [(it.buffer, it.shares, 0) for it in order.placements if it.shares is not None]
+    ties = held(problem, order)
     pools = {it.buffer: next(p for p in problem.pools if p.id == it.pool) for it in order.placements}
     changed = True
     while changed:
@@ -65,6 +64,22 @@ def by_hand(problem: SymbolicProblem, order: Order, at: dict[str, int]) -> dict[
                 assert buffer.offset is None, "a pin does not give way"
                 offsets[it.buffer], changed = best, True
     return offsets
+
+
+def held(problem: SymbolicProblem, order: Order) -> list[tuple[str, str, int]]:
+    """The distances that the order keeps: also those through buffers without bytes, which keep none."""
+    apart = {(it.buffer, it.base): it.offset for it in problem.relative}
+    apart |= {(it.buffer, it.shares): 0 for it in order.placements if it.shares is not None}
+    for _ in problem.buffers:
+        apart |= {(two, one): -at for (one, two), at in apart.items()}
+        apart |= {
+            (a, d): at + on
+            for (a, b), at in apart.items()
+            for (c, d), on in apart.items()
+            if b == c and a != d
+        }
+    empty = {it.buffer for it in order.placements if it.empty}
+    return [(one, base, at) for (one, base), at in apart.items() if not empty & {one, base}]
 
 
 @pytest.mark.parametrize("seed", range(300))

@@ -151,6 +151,12 @@ export class JsonReader {
     return value;
   }
 
+  boolean(): boolean {
+    const is = this.peek() === 0x74;
+    this.#word(is ? "true" : "false");
+    return is;
+  }
+
   /** Whether a `null` was there, which is then read. */
   isNull(): boolean {
     if (this.peek() !== 0x6e) return false;

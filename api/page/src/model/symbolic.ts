@@ -89,6 +89,7 @@ interface RawPlacement {
   pool: string;
   above: string[];
   shares: string | null;
+  empty: boolean;
 }
 
 interface Plan {
@@ -149,11 +150,12 @@ function readOrder(json: JsonReader): RawPlacement[] {
 }
 
 function readPlacement(json: JsonReader): RawPlacement {
-  const found: RawPlacement = { buffer: "", pool: "", above: [], shares: null };
+  const found: RawPlacement = { buffer: "", pool: "", above: [], shares: null, empty: false };
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "buffer" || field === "pool" || field === "shares") found[field] = json.string();
     else if (field === "above") found.above = strings(json);
+    else if (field === "empty") found.empty = json.boolean();
     else json.skip();
   });
   return found;
@@ -211,11 +213,12 @@ function placersOf(frame: Frame, plan: Plan, problem: RawProblem, index: NameInd
     return [fixedAt(frame, offsets, pools)];
   }
   return plan.orders.map((order) => {
-    const placed: Ordered[] = frame.names.map(() => ({ pool: -1, above: [], shares: -1 }));
+    const placed: Ordered[] = frame.names.map(() => ({ pool: -1, above: [], shares: -1, empty: false }));
     for (const one of order) {
       const buffer = known(one.buffer);
       if ((placed[buffer] as Ordered).pool >= 0) throw new ReadError(`${JSON.stringify(one.buffer)} has two places in one order`);
-      placed[buffer] = { pool: poolAt.get(one.pool) ?? -1, above: one.above.map(known), shares: one.shares === null ? -1 : known(one.shares) };
+      const shares = one.shares === null ? -1 : known(one.shares);
+      placed[buffer] = { pool: poolAt.get(one.pool) ?? -1, above: one.above.map(known), shares, empty: one.empty };
     }
     return stackedBy(frame, unitsOf(frame, placed));
   });

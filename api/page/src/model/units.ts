@@ -21,6 +21,8 @@ export interface Ordered {
   above: number[];
   /** -1: none. */
   shares: number;
+  /** Whether it has no bytes at any value, and so is at no distance from others. */
+  empty: boolean;
 }
 
 export interface Unit {
@@ -44,13 +46,16 @@ export function unitsOf(frame: Frame, placed: Ordered[]): Unit[] {
   const distances = distancesOf(frame, placed);
   const members = new Map<number, number[]>();
   distances.forEach(({ root }, buffer) => {
-    const those = members.get(root);
-    if (those === undefined) members.set(root, [buffer]);
+    // What has no bytes is a unit alone. Others keep the distances that they have through it.
+    const key = placed[buffer]?.empty === true ? -1 - buffer : root;
+    const those = members.get(key);
+    if (those === undefined) members.set(key, [buffer]);
     else those.push(buffer);
   });
   for (const those of members.values()) {
     for (const buffer of those) unitOf[buffer] = units.length;
-    units.push(unitFrom(frame, placed, those, those.map((buffer) => (distances[buffer] as Distance).distance)));
+    const origin = (distances[those[0] as number] as Distance).distance;
+    units.push(unitFrom(frame, placed, those, those.map((buffer) => (distances[buffer] as Distance).distance - origin)));
   }
   return sorted(frame, units, unitOf);
 }

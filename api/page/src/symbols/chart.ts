@@ -19,6 +19,8 @@ export interface Curve {
   samples: readonly PointShown[];
   marks: PointShown[];
   here: bigint;
+  /** The other symbols' values for which the samples were counted; empty: those that are shown. */
+  isOf: string;
 }
 
 /** The value under a place on the screen. */
@@ -29,7 +31,8 @@ export function valueUnder(curve: Curve, x: number, wide: number): bigint {
 export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, theme: Theme): void {
   pen.rect(0, 0, wide, tall, theme.paper);
   const { samples, symbol, place } = curve;
-  const heights = samples.flatMap((one) => [one.peak, one.least].flatMap((value) => (value === null ? [] : [Number(value)])));
+  const isOld = curve.isOf !== "";
+  const heights = [...samples, ...curve.marks].flatMap((one) => [one.peak, one.least].flatMap((value) => (value === null ? [] : [Number(value)])));
   if (heights.length === 0) return;
   const highest = Math.max(...heights, 1);
   const lowest = Math.min(...heights.filter((value) => value > 0), highest);
@@ -45,14 +48,15 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
     pen.text(LEFT - 6, at + 4, tick.text, { fill: theme.quiet, anchor: "end" });
   }
   const line = (of: "peak" | "least"): number[][] => parts(samples, of).map((part) => part.flatMap((one) => [x(one.at[place] as bigint), y(one[of] as bigint)]));
-  const both = parts(samples, "peak", "least");
+  // A curve of other values is a help for the eye while one counts the new one, and nothing is told by it.
+  const both = isOld ? [] : parts(samples, "peak", "least");
   for (const part of both) {
     const above = part.flatMap((one) => [x(one.at[place] as bigint), y(one.peak as bigint)]);
     const below = [...part].reverse().flatMap((one) => [x(one.at[place] as bigint), y(one.least as bigint)]);
     pen.area([...above, ...below], theme.dark ? "#5a3214" : "#fbd9c2");
   }
-  for (const part of line("least")) pen.line(part, theme.met, 1.5, [5, 3]);
-  for (const part of line("peak")) pen.line(part, theme.ink, 1.5);
+  for (const part of line("least")) pen.line(part, isOld ? theme.other : theme.met, 1.5, [5, 3]);
+  for (const part of line("peak")) pen.line(part, isOld ? theme.other : theme.ink, 1.5);
   for (const one of curve.marks) if (one.peak !== null) dot(pen, x(one.at[place] as bigint), y(one.peak), 3, theme.ink, theme.paper);
   pen.line([x(curve.here), TOP, x(curve.here), tall - BOTTOM], theme.moment, 1);
   pen.outline(LEFT, TOP, wide - LEFT - RIGHT, floor - TOP, theme.frame, 1);
@@ -66,12 +70,13 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
 
 function drawRatios(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: number, tall: number, theme: Theme): void {
   const low = tall - BOTTOM;
-  const ratios = curve.samples.flatMap((one) => ratioOf(one) ?? []);
+  const samples = curve.isOf === "" ? curve.samples : [];
+  const ratios = samples.flatMap((one) => ratioOf(one) ?? []);
   const most = Math.max(1, ...ratios);
   // A thousandth of a loss should not look like a loss.
   const top = Math.max(most, 1.05);
   const y = (ratio: number): number => low - ((RATIOS - 4) * (ratio - 1)) / (top - 1);
-  for (const part of parts(curve.samples, "peak", "least")) {
+  for (const part of parts(samples, "peak", "least")) {
     const known = part.flatMap((one) => {
       const ratio = ratioOf(one);
       return ratio === null ? [] : [x(one.at[curve.place] as bigint), y(ratio)];

@@ -7,7 +7,7 @@ import { CanvasPen } from "../draw/pen.ts";
 import { ratioOf } from "../model/symbolic_shown.ts";
 import * as state from "../shell/state.ts";
 import { type Curve, drawCurve, valueUnder } from "./chart.ts";
-import { along, move, samples, valuesNow } from "./current.ts";
+import { along, counted, isOnLine, move, valuesNow } from "./current.ts";
 import { ratioText } from "./words.ts";
 
 function curveNow(): Curve | null {
@@ -15,8 +15,10 @@ function curveNow(): Curve | null {
   const place = along.value;
   const symbol = now?.symbols[place];
   if (now === null || symbol === undefined) return null;
-  const marks = now.points.filter((point) => point.at.every((value, at) => at === place || value === now.at[at]));
-  return { symbol, place, samples: samples.value, marks, here: now.at[place] as bigint };
+  const marks = now.points.filter((point) => isOnLine(point.at, now.at, place));
+  const last = counted.value?.place === place ? counted.value : null;
+  const differ = last === null ? [] : now.symbols.flatMap((one, other) => (other === place || last.at[other] === now.at[other] ? [] : [`${plain(one.id, 24)}=${last.at[other]}`]));
+  return { symbol, place, samples: last?.points ?? [], marks, here: now.at[place] as bigint, isOf: differ.join(", ") };
 }
 
 export function ChartView(): JSX.Element | null {
@@ -66,6 +68,7 @@ export function ChartView(): JSX.Element | null {
 /** The sample that is nearest to the pointer, in words. */
 function told(curve: Curve, value: bigint | null): string {
   const { samples: all, place } = curve;
+  if (curve.isOf !== "") return `The grey curve is that of ${curve.isOf}.`;
   const apart = (to: bigint): bigint => (value === null ? 0n : to > value ? to - value : value - to);
   const [first] = all;
   if (value === null || first === undefined) return "";

@@ -17,8 +17,15 @@ const SLICE = 10;
 export const wanted = signal<bigint[] | null>(null);
 /** The symbol along which the chart is, by its index. */
 export const along = signal(0);
-/** Peak and least along that symbol, as far as they are counted. */
-export const samples = signal<readonly PointShown[]>([]);
+/** Peak and least along a symbol, counted where the others have the values of `at`. */
+export interface Counted {
+  place: number;
+  at: readonly bigint[];
+  points: readonly PointShown[];
+}
+
+/** The curve that was counted last: while a slider moves, it may be about other values than what is shown. */
+export const counted = signal<Counted | null>(null);
 export const failure = signal("");
 
 let file: Symbolic | null = null;
@@ -98,7 +105,7 @@ export function opened(shown: Shown, restore: boolean): void {
   batch(() => {
     wanted.value = null;
     along.value = 0;
-    samples.value = [];
+    counted.value = null;
     failure.value = "";
   });
   if (symbolic === undefined) return;
@@ -138,13 +145,14 @@ function chart(): void {
   if (now === null) return;
   const place = along.peek();
   const symbol = now.symbols[place];
-  const key = now.at.map((value, at) => (at === place ? "along" : String(value))).join();
+  const { at } = now;
+  const key = at.map((value, other) => (other === place ? "along" : String(value))).join();
   if (symbol === undefined || key === charted) return;
   charted = key;
-  const onLine = now.points.filter((point) => point.at.every((value, at) => at === place || value === now.at[at]));
+  const onLine = now.points.filter((point) => isOnLine(point.at, at, place));
   if (file === null) {
     // Too large to be counted while somebody waits: what is known.
-    samples.value = ordered(onLine, place);
+    counted.value = { place, at, points: ordered(onLine, place) };
     if (now.buffers <= MOST_HERE) charted = "";
     return;
   }
@@ -157,16 +165,21 @@ function chart(): void {
     const until = performance.now() + SLICE;
     try {
       while (open.length > 0 && performance.now() < until) {
-        found.push(pointAt(from, now.at.map((value, at) => (at === place ? open.shift() as bigint : value))));
+        found.push(pointAt(from, at.map((value, other) => (other === place ? open.shift() as bigint : value))));
       }
     } catch (error) {
       open.length = 0;
       failure.value = reasonOf(error);
     }
     if (open.length > 0) setTimeout(work);
-    else samples.value = ordered(found, place);
+    else counted.value = { place, at, points: ordered(found, place) };
   };
   work();
+}
+
+/** Whether both are the same but for the symbol along which the chart is. */
+export function isOnLine(one: readonly bigint[], at: readonly bigint[], place: number): boolean {
+  return one.every((value, other) => other === place || value === at[other]);
 }
 
 function ordered(found: PointShown[], place: number): PointShown[] {

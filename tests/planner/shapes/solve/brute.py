@@ -42,7 +42,12 @@ class Every:
             ties += [(it.output, it.input, 0) for it in shared]
             units = _units(list(self.buffers), ties)
             together = {frozenset((it.input, it.output)) for it in shared}
-            if units is None or not all(self._sound(unit, together) for unit in units):
+            if units is None:
+                continue
+            # What has no bytes at any value is at no distance; others keep those that they have through it.
+            sized = [{it: at for it, at in unit.items() if self.size[-1][it]} for unit in units]
+            units = [it for it in sized if it] + [{it: 0} for it in self.buffers if not self.size[-1][it]]
+            if not all(self._sound(unit, together) for unit in units):
                 continue
             for homes in product(*(self._homes(unit) for unit in units)):
                 for order in permutations(range(len(units))):

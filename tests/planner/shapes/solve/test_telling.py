@@ -24,6 +24,6 @@ def test_what_is_told_of_can_be_used(shapes: Shapes) -> None:
 
 def test_a_deterministic_run_is_the_same_whoever_listens() -> None:
     problem = parse_symbolic(hard(30))
-    options = Options(deterministic=True, work_limit=5_000_000)
+    options = Options(deterministic=True, work_limit=20_000_000)
     told: list[SymbolicPlan] = []
     assert plan_symbolic(problem, options, on_better=told.append) == plan_symbolic(problem, options)

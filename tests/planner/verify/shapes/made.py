@@ -1,6 +1,7 @@
 """Random small symbolic problems and orders, and what is true of them by definition."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from itertools import combinations, product
 from math import lcm
 from random import Random
@@ -97,6 +98,9 @@ def some_problem(random: Random) -> SymbolicProblem:
         return [pair for pair in pairs if random.random() < share]
 
     tied = some(0.1)[:2] if random.random() < 0.5 else []
+    if tied and random.random() < 0.5:
+        hollow = random.choice(tied)[random.randint(0, 1)]
+        buffers = [replace(it, size="t*0") if it.id == hollow else it for it in buffers]
     return SymbolicProblem(
         symbols=[
             Symbol(id="s", min=1, max=random.choice((1, 3, 5)), values=(1,)),
@@ -142,13 +146,15 @@ def some_order(random: Random, problem: SymbolicProblem) -> Order:
         if random.random() < 0.5 and it.output not in shares:
             shares[it.output] = it.input
             pool[it.output] = pool[it.input]
+    empty = {it.id for it in problem.buffers if it.size in (0, "t*0") and random.random() < 0.8}
     for tie in problem.relative:
-        pool[tie.buffer] = pool[tie.base]
+        if not empty & {tie.buffer, tie.base}:
+            pool[tie.buffer] = pool[tie.base]
     density = random.choice((0.5, 1, 1, 1))
-    unit = _units(problem, shares)
+    unit = _units(problem, shares, empty)
     rank = {name: names.index(name) for name in names}
     if random.random() < 0.9:
-        rank = {name: rank[unit[name]] for name in names}
+        rank = {name: rank[unit[name].removesuffix(" alone")] for name in names}
     placements = []
     for name in names:
         above = [
@@ -157,19 +163,32 @@ def some_order(random: Random, problem: SymbolicProblem) -> Order:
             if rank[other] < rank[name] and pool[other] == pool[name] and random.random() < density
         ]
         placements.append(
-            OrderedPlacement(buffer=name, pool=pool[name], above=above, shares=shares.get(name))
+            OrderedPlacement(
+                buffer=name, pool=pool[name], above=above, shares=shares.get(name), empty=name in empty
+            )
         )
     return Order(placements=placements)
 
 
-def _units(problem: SymbolicProblem, shares: dict[str, str]) -> dict[str, str]:
-    """By buffer the name of one member of its unit."""
+def largest_of(problem: SymbolicProblem) -> dict[str, int]:
+    """The largest size of each buffer."""
+    largest = {it.id: 0 for it in problem.buffers}
+    for at in everywhere(problem):
+        for it, size in zip(problem.buffers, sizes_at(problem, at), strict=True):
+            largest[it.id] = max(largest[it.id], size)
+    return largest
+
+
+def _units(
+    problem: SymbolicProblem, shares: dict[str, str], empty: Collection[str] = frozenset()
+) -> dict[str, str]:
+    """By buffer the name of one member of its unit; what is empty is alone."""
     unit = {it.id: it.id for it in problem.buffers}
     ties = [*shares.items(), *((it.buffer, it.base) for it in problem.relative)]
     for _ in unit:
         for one, other in ties:
             unit[one] = unit[other] = min(unit[one], unit[other])
-    return unit
+    return {name: f"{name} alone" if name in empty else root for name, root in unit.items()}
 
 
 class Meaning:
@@ -183,6 +202,7 @@ class Meaning:
         self.place = {it.buffer: it for it in order.placements}
         shares = {it.buffer: it.shares for it in order.placements if it.shares is not None}
         self.unit = _units(problem, shares)
+        empty = {it.buffer for it in order.placements if it.empty}
         ties = [(b, a, 0) for b, a in shares.items()]
         ties += [(it.buffer, it.base, it.offset) for it in problem.relative]
         self.distance = {name: 0 for name in self.names if self.unit[name] == name}
@@ -192,6 +212,8 @@ class Meaning:
                     self.distance.setdefault(one, self.distance[other] + distance)
                 elif one in self.distance:
                     self.distance[other] = self.distance[one] - distance
+        self.unit = _units(problem, shares, empty)
+        self.distance |= dict.fromkeys(empty, 0)
 
     def offsets(self, sizes: dict[str, int]) -> dict[str, int]:
         """Units from below: each at the least start that meets all conditions, which are tried one by one."""
@@ -267,10 +289,7 @@ class Meaning:
 
     def unordered(self) -> set[tuple[str, str]]:
         """Pairs that conflict and of which neither follows to begin at or after the end of the other."""
-        largest = dict.fromkeys(self.names, 0)
-        for at in everywhere(self.problem):
-            for name, size in zip(self.names, sizes_at(self.problem, at), strict=True):
-                largest[name] = max(largest[name], size)
+        largest = largest_of(self.problem)
         after = {a: self._after(a, largest) for a in self.names}
         return {
             (a, b)

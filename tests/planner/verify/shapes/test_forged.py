@@ -41,6 +41,7 @@ def _some_plan(random: Random, problem: SymbolicProblem) -> SymbolicPlan:
                 pool=random.choice(("p0", "p1", "none")),
                 above=random.sample(_NAMES, random.randint(0, 3)),
                 shares=random.choice((None, None, *_NAMES)),
+                empty=random.random() < 0.2,
             )
             for _ in range(random.randint(0, 5))
         ]

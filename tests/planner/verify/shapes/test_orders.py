@@ -335,6 +335,18 @@ class TestValues:
         assert part in found.violations[0].message
 
 
+def test_only_what_has_no_bytes_at_any_value_is_free_of_its_ties() -> None:
+    apart = [Relative(buffer="b", base="a", offset=100)]
+    for size, loose in ((0, True), ("s - s", True), ("s - 1", False), ("s // 64", False)):
+        it = problem(buffer("a", size), buffer("b", "s"), relative=apart)
+        places = [OrderedPlacement(buffer="a", pool="memory", empty=True)]
+        found = verdict(it, order(*places, ("b", "")))
+        assert codes(found) == ([] if loose else [Code.EMPTY])
+        assert verdict(it, order(("a", ""), ("b", ""))).valid
+    pinned = replace(it, buffers=(buffer("a", 0, pool="memory", offset=7), it.buffers[1]))
+    assert verdict(pinned, order(*places, ("b", ""))).valid
+
+
 def test_zero_sizes_conflict_with_nothing_where_they_are_zero_everywhere() -> None:
     it = problem(buffer("a", "s"), buffer("z", "0*s"), buffer("y", "s//64"))
     assert verdict(it, order(("a", ""), ("z", ""), ("y", "a"))).valid

@@ -1,1 +1,0 @@
-import{p as a}from"./part-DB2UZ7ZE.js";import"./part-TCZ66J6H.js";import"./part-PKSHW6EZ.js";import"./part-HYRZ22QF.js";import"./part-XLBNNJ3T.js";import"./part-6NVDTRXF.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
