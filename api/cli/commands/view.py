@@ -145,10 +145,9 @@ def _form(args: argparse.Namespace) -> str:
 
 
 def _write_loops(args: argparse.Namespace, form: str) -> None:
-    document = read_document(args.problem, args)
-    plan = read_chosen_plan(args.plan, problem_of(document), args.plan_format, args.point)
+    chosen = read_chosen_plan(args.plan, read_document(args.problem, args), args.plan_format, args.point)
     with naming_file(args.plan):
-        data = loops_content(document, plan, form, args.prefix)
+        data = loops_content(chosen.document, chosen.plan, form, args.prefix)
     write_out(data, args.output)
 
 
@@ -187,7 +186,10 @@ def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
 
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
     document = read_document(args.problem, args)
-    plans = [read_chosen_plan(path, problem_of(document), args.plan_format, args.point) for path in files]
+    chosen = [read_chosen_plan(path, document, args.plan_format, args.point) for path in files]
+    plans = [it.plan for it in chosen]
+    # Alternatives that one of two fronts has chosen from do not change what the other's plans are.
+    document = next((it.document for it in chosen if it.document is not document), document)
     _refuse_other_orders(document, files, plans)
     problems = [problem_of(document, plan) for plan in plans]
     if problems[-1] != problems[0]:
