@@ -52,7 +52,9 @@ def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threa
 
         def on_point(point: FrontPoint) -> None:
             collected.add([point])
-            teller.tell(None, point, so_far)
+            # One that another beats is not in the front so far: an earlier run may have told of it already.
+            if collected.holds(point):
+                teller.tell(None, point, so_far)
 
         return result_of(find_front(document, asked, options, callbacks, on_point, points))
 

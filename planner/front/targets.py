@@ -120,7 +120,7 @@ class _Run:
         def hear(point: FrontPoint) -> None:
             collected.add([point])
             self._fronts[at] = replace(self._fronts[at], fits="yes", points=collected.points())
-            if on_point is not None:
+            if on_point is not None and collected.holds(point):
                 on_point(it.name, point, self.so_far)
 
         outcome = collect(it.document, request, callbacks, hear)

@@ -171,12 +171,12 @@ def _write(args: argparse.Namespace, form: str, chosen: ChosenPlan) -> None:
 
     write_out(formats.write_plan(problem_of(chosen.document, chosen.plan), chosen.plan, form), args.output)
     schedule = chosen.plan.schedule
-    if chosen.front is not None and "channels" in (chosen.front.asked.generators or ()):
-        if schedule is not None and schedule.alternatives:
-            print_error(
-                f"{plain(args.output, most=200)} is a plan of the graph with parts of channels: "
-                "`memstow convert GRAPH parts.json --output-format graph --channels` writes that"
-            )
+    has_parts = chosen.front is not None and "channels" in (chosen.front.asked.generators or ())
+    if has_parts and schedule is not None and schedule.alternatives:
+        print_error(
+            f"{plain(args.output, most=200)} is a plan of the graph with parts of channels: "
+            "`memstow convert GRAPH parts.json --output-format graph --channels` writes that"
+        )
 
 
 def _run_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:

@@ -20,6 +20,7 @@ from memstow.api.cli.io.problem_input import (
     problem_of,
     read_bytes_of,
     read_document,
+    read_plan,
     refuse_two_stdins,
     symbol_value,
     warn_if_terminal,
@@ -186,10 +187,7 @@ def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
 
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
     document = read_document(args.problem, args)
-    chosen = [read_chosen_plan(path, document, args.plan_format, args.point) for path in files]
-    plans = [it.plan for it in chosen]
-    # Alternatives that one of two fronts has chosen from do not change what the other's plans are.
-    document = next((it.document for it in chosen if it.document is not document), document)
+    plans = [read_plan(path, problem_of(document), args.plan_format) for path in files]
     _refuse_other_orders(document, files, plans)
     problems = [problem_of(document, plan) for plan in plans]
     if problems[-1] != problems[0]:
