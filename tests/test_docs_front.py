@@ -22,19 +22,33 @@ def test_the_example_gives_what_is_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (problem,) = re.findall(r"```json problem\n(.*?)```", PAGE, flags=re.DOTALL)
-    shown, _ = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    (graph,) = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
+    shown, shown_of_parts, _ = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    edges, deep = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
     (tmp_path / "two.json").write_text(problem)
-    (tmp_path / "edges.json").write_text(graph)
+    (tmp_path / "edges.json").write_text(edges)
+    (tmp_path / "deep.json").write_text(deep)
     lines = [line[2:] for line in PAGE.splitlines() if line.startswith("$ memstow ")]
     for line in lines:
-        assert main([*shlex.split(line)[1:], "--time-limit", "240"]) == Exit.DONE, line
+        limit = ("--time-limit", "240") if line.startswith("memstow front ") else ()
+        assert main([*shlex.split(line)[1:], *limit]) == Exit.DONE, line
     said = capsys.readouterr().out
     assert said.startswith(shown.rstrip()), said
+    assert shown_of_parts.rstrip() in said
     assert read_front((tmp_path / "front.json").read_bytes()).complete
-    edges = read_front((tmp_path / "edges-front.json").read_bytes())
-    assert edges.complete
-    assert edges.points[-1].values == {"peak": 51_456, "cost": 442368 + 331776 + 294912}
+    found = read_front((tmp_path / "edges-front.json").read_bytes())
+    assert found.complete
+    assert found.points[-1].values == {"peak": 51_456, "cost": 442368 + 331776 + 294912}
+
+
+def test_the_example_with_parts_of_channels_is_what_it_is_said_to_be() -> None:
+    _, text = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
+    graph = memstow.read_graph(text.encode())
+    with_parts = memstow.front(graph, generators=["stripes", "channels"])
+    schedule = with_parts.points[-1].plan.schedule
+    assert schedule is not None
+    assert schedule.alternatives
+    without = memstow.front(graph)
+    assert f"it would need {without.points[-1].values['peak']:,} bytes" in PAGE
 
 
 def test_stripes_need_what_their_page_says(
@@ -64,7 +78,7 @@ def test_the_examples_of_the_library_run_and_draw_the_picture(
     monkeypatch.chdir(tmp_path)
     (problem,) = re.findall(r"```json problem\n(.*?)```", PAGE, flags=re.DOTALL)
     (tmp_path / "two.json").write_text(problem)
-    _, shown = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    _, _, shown = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     first, second = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     names: dict[str, object] = {}
     exec(first, names)

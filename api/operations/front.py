@@ -8,6 +8,7 @@ from memstow.api.operations.encoding import front_in, options_from_text, targets
 from memstow.api.operations.front_teller import FrontTeller, result_of
 from memstow.api.operations.requests import SolveFrontRequest
 from memstow.api.operations.results import SolveResult
+from memstow.planner.front.choices import with_choices
 from memstow.planner.front.collected import Collected
 from memstow.planner.front.documents import read_front
 from memstow.planner.front.front import digest_of, find_front, request_of
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
 def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threading.Event) -> SolveResult:
     """Find the front, or those of several targets, from what is known of it on."""
-    document = document_from(request.problem)
     options = options_from_text(request.options, request.hint)
     asked, targets = front_in(request.options), targets_in(request.options)
+    document = with_choices(document_from(request.problem), asked)
     known = _known(request.known_plan, digest_of(document), ignore=options.deterministic)
     callbacks = FrontCallbacks(on_update, cancel)
     with FrontTeller(on_update, known, timed=not options.deterministic) as teller:
@@ -51,7 +52,9 @@ def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threa
 
         def on_point(point: FrontPoint) -> None:
             collected.add([point])
-            teller.tell(None, point, so_far)
+            # One that another beats is not in the front so far: an earlier run may have told of it already.
+            if collected.holds(point):
+                teller.tell(None, point, so_far)
 
         return result_of(find_front(document, asked, options, callbacks, on_point, points))
 

@@ -6,6 +6,7 @@ from memstow.api.operations.documents import document_from
 from memstow.api.operations.encoding import options_from_text, targets_in
 from memstow.api.operations.requests import WriteFrontRequest
 from memstow.api.page.front_plans import front_file
+from memstow.planner.front.choices import with_choices
 from memstow.planner.front.documents import read_front
 from memstow.planner.front.targets import in_targets
 from memstow.planner.model.front import Front
@@ -14,7 +15,8 @@ from memstow.planner.model.front import Front
 def file_for_page(request: WriteFrontRequest) -> bytes:
     """The file; of several targets the front of the smallest that will do, else of one that has points."""
     front = read_front(request.front)
-    document, options = document_from(request.problem or b""), request.options or ""
+    document = with_choices(document_from(request.problem or b""), front.asked)
+    options = request.options or ""
     shown = _shown(front)
     if shown is None:
         return front_file(document, replace(front, targets=()))

@@ -27,6 +27,10 @@ class Collected:
             }
             self._points[values] = with_proofs(point, self._points.get(values))
 
+    def holds(self, point: FrontPoint) -> bool:
+        """Whether none that was taken in is better in one term and as good in the other."""
+        return self._values(point) in self._points
+
     def points(self) -> tuple[FrontPoint, ...]:
         """Those that are asked for, by the first term, ascending."""
         if not self._points:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import memstow
+from memstow.planner.front.choices import with_choices
 from memstow.planner.front.collected import Collected
 from memstow.planner.front.problems import problem_points
 from memstow.planner.front.request import (
@@ -83,6 +84,7 @@ def find_front(
 ) -> Front:
     """The front that is asked for; `start` are points of an earlier run of ours."""
     allowance = Allowance(options)
+    document = with_choices(document, asked)
     request = request_of(document, asked, options, start)
     outcome = collect(document, request, callbacks, on_point)
     return Front(

@@ -58,6 +58,9 @@ def counted_pool(graph: Graph, request: FrontRequest) -> str | None:
             "stripes are chosen for one pool; ask for recompute or spill in their place, or give one pool"
         )
         raise InputError.single("several_pools", "$.pools", message)
+    if "channels" in request.generators:
+        message = "parts of channels are chosen for one pool; leave channels out, or give one pool"
+        raise InputError.single("several_pools", "$.pools", message)
     if graph.alternatives:
         message = "alternatives are chosen for one pool; give the graph one"
         raise InputError.single("several_pools", "$.pools", message)

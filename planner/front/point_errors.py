@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import memstow
 from memstow.planner.front.front import digest_of
 from memstow.planner.graph.costs import with_cost_unit
 from memstow.planner.model.errors import InputError
@@ -13,10 +14,21 @@ from memstow.planner.verify.graphs.refused import Refused
 from memstow.planner.verify.graphs.schedule_cost import schedule_cost
 
 
+def other_document(front: Front) -> str:
+    """What is said of a front whose digest is not that of the document."""
+    said = "the front is of another problem or graph, as its digest says"
+    if front.memstow in (None, memstow.__version__) or "channels" not in (front.asked.generators or ()):
+        return said
+    return f"{said}, or memstow {front.memstow}, which made it, has other alternatives in parts of channels"
+
+
 def point_errors(document: Problem | Graph, front: Front, point: FrontPoint) -> Iterator[str]:
-    """Why the point is not what the front says; its plan is judged elsewhere."""
+    """Why the point is not what the front says; its plan is judged elsewhere.
+
+    The document has the alternatives that the front was asked to choose from.
+    """
     if front.digest not in (None, digest_of(document)):
-        yield "the front is of another problem or graph, as its digest says"
+        yield other_document(front)
     for term, value in point.values.items():
         counted = _counted(document, front, point.plan, term)
         if isinstance(counted, str):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import memstow
+from memstow.planner.front.choices import with_choices
 from memstow.planner.front.collected import Collected
 from memstow.planner.front.front import Outcome, collect, digest_of, request_of
 from memstow.planner.front.request import FrontCallbacks, FrontRequest
@@ -45,6 +46,7 @@ def in_targets(
         message = f"there are {len(targets):,}; compare 1 to {MOST_TARGETS} in one call"
         raise InputError.single("too_many", "targets", message)
     called = names_of(targets) if names is None else list(names)
+    document = with_choices(document, asked)
     in_order = sorted(range(len(targets)), key=lambda at: _size_order(targets[at]))
     found: list[InTarget] = []
     for at in in_order:
@@ -76,6 +78,7 @@ def front_of_targets(
     `start`: what an earlier run of ours has found of the same targets.
     """
     allowance = Allowance(options)
+    document = with_choices(document, asked)
     run = _Run(document, asked, in_targets(document, asked, options, targets, names), allowance, start)
     for at in range(len(run.wanted)):
         if not run.is_known(at):
@@ -117,7 +120,7 @@ class _Run:
         def hear(point: FrontPoint) -> None:
             collected.add([point])
             self._fronts[at] = replace(self._fronts[at], fits="yes", points=collected.points())
-            if on_point is not None:
+            if on_point is not None and collected.holds(point):
                 on_point(it.name, point, self.so_far)
 
         outcome = collect(it.document, request, callbacks, hear)

@@ -15,6 +15,7 @@ from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.stripes.images import Image, image_of
 from memstow.planner.graph.stripes.kinds import Kind, kinds, word_of
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, ElementType, Graph, Operator, Tensor
 
 ONLY_GRAPHS: Final = "parts of channels are alternatives of a graph; write the format `graph`"
@@ -22,23 +23,32 @@ ONLY_GRAPHS: Final = "parts of channels are alternatives of a graph; write the f
 _PARTS: Final = (2, 4, 8, 16)
 # More operators than this in all alternatives together would take long to choose from.
 _MOST_OPERATORS: Final = 20_000
+_LONGEST_ID: Final = 1024
+# Of an id, in one that is made of it.
+_MOST_OF_ID: Final = 400
 
 
 def with_channels(graph: "Graph") -> "Graph":
     """The graph with alternatives in which a wide tensor is there in parts of its channels.
 
-    One for each such chain of operators and number of parts, behind those that the graph has. Raises
-    InputError for a graph that contradicts itself.
+    One for each such chain of operators and number of parts, behind those that the graph has. Those that are
+    there already are not added again. Raises InputError for a graph that contradicts itself.
     """
     require_valid(graph)
-    made = _Names(graph)
+    known = {(it.replaces, it.id.rstrip("#")) for it in graph.alternatives}
+    made = _Making(graph)
     found: list[Alternative] = []
     operators = 0
     for chain in _chains(graph):
         for parts in _PARTS:
-            if parts <= chain.channels and operators < _MOST_OPERATORS:
-                found.append(_alternative(graph, chain, parts, made))
-                operators += len(found[-1].operators)
+            size = parts * len(chain.operators) + 1
+            if parts > chain.channels or operators + size > _MOST_OPERATORS:
+                continue
+            replaced = tuple(graph.operators[it].id for it in chain.operators)
+            operators += size
+            name = f"{_short(replaced[0])} to {_short(replaced[-1])} in {parts} parts of channels"
+            if (replaced, name) not in known:
+                found.append(made.alternative(name, chain, parts))
     return replace(graph, alternatives=(*graph.alternatives, *found)) if found else graph
 
 
@@ -64,8 +74,15 @@ class _Names:
     def free(self, name: str) -> str:
         while name in self._taken:
             name += "#"
+        if len(name) > _LONGEST_ID:
+            message = f"too many ids begin with {name[:40]!r} and end with `#`; give the graph other ids"
+            raise InputError.single("no_free_id", "$", message)
         self._taken.add(name)
         return name
+
+
+def _short(name: str) -> str:
+    return name[:_MOST_OF_ID]
 
 
 def _chains(graph: Graph) -> Iterator[_Chain]:
@@ -113,68 +130,75 @@ def _is_by_channel(graph: Graph, operator: Operator, kind: Kind) -> bool:
     return operator.window is None or "depthwise" in word or "pool" in word
 
 
-def _alternative(graph: Graph, chain: _Chain, parts: int, names: _Names) -> Alternative:
-    operators = [graph.operators[it] for it in chain.operators]
-    costs = operator_costs(graph)
-    last = operators[-1]
-    target = next(it for it in graph.tensors if it.id == last.outputs[0])
-    tensors: list[Tensor] = []
-    run: list[Operator] = []
-    sums: str | None = None
-    for number in range(parts):
-        begin, end = (chain.channels * it // parts for it in (number, number + 1))
-        source: dict[str, str] = {}
-        for operator in operators[:-1]:
-            slice_ = _slice(graph, operator.outputs[0], end - begin, names, f"{parts}.{number + 1}")
-            tensors.append(slice_)
-            run.append(_part(operator, names, f"{parts}.{number + 1}", source, (slice_.id,)))
-            source[operator.outputs[0]] = slice_.id
-        added = _sums(target, names, f"{parts}.{number + 1}")
-        tensors.append(added)
-        step = _part(last, names, f"{parts}.{number + 1}", source, (added.id,))
-        if sums is not None:
-            step = replace(step, inputs=(*step.inputs, sums), in_place=((sums, added.id),))
-        run.append(step)
-        sums = added.id
-    ending = Operator(
-        id=names.free(f"{last.id}.{parts}.end"),
-        type="requantize",
-        inputs=[sums or ""],
-        outputs=last.outputs,
-        in_place=[(sums or "", last.outputs[0])],
-        cost=0,
-    )
-    return Alternative(
-        id=names.free(f"{operators[0].id} to {last.id} in {parts} parts of channels"),
-        replaces=[operator.id for operator in operators],
-        operators=[*run, ending],
-        tensors=tensors,
-        cost=sum(costs[it] for it in chain.operators),
-    )
+class _Making:
+    """Makes the alternatives of one graph."""
 
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._names = _Names(graph)
+        self._costs = operator_costs(graph)
+        self._tensors = {it.id: it for it in graph.tensors}
 
-def _slice(graph: Graph, name: str, channels: int, names: _Names, part: str) -> Tensor:
-    tensor = next(it for it in graph.tensors if it.id == name)
-    shape = (*(tensor.shape or ())[:-1], channels)
-    return replace(tensor, id=names.free(f"{name}.{part}"), shape=shape, size=None)
+    def alternative(self, name: str, chain: _Chain, parts: int) -> Alternative:
+        """The operators of the chain for each part of the channels, and what ends the sums."""
+        operators = [self._graph.operators[it] for it in chain.operators]
+        last = operators[-1]
+        tensors: list[Tensor] = []
+        run: list[Operator] = []
+        sums: str | None = None
+        for number in range(parts):
+            part = f"{parts}.{number + 1}"
+            begin, end = (chain.channels * it // parts for it in (number, number + 1))
+            source: dict[str, str] = {}
+            for operator in operators[:-1]:
+                slice_ = self._slice(operator.outputs[0], end - begin, part)
+                tensors.append(slice_)
+                run.append(self._part(operator, part, source, (slice_.id,)))
+                source[operator.outputs[0]] = slice_.id
+            added = self._sums(last.outputs[0], part)
+            tensors.append(added)
+            step = self._part(last, part, source, (added.id,))
+            if sums is not None:
+                step = replace(step, inputs=(*step.inputs, sums), in_place=((sums, added.id),))
+            run.append(step)
+            sums = added.id
+        ending = Operator(
+            id=self._names.free(f"{_short(last.id)}.{parts}.end"),
+            type="requantize",
+            inputs=[sums or ""],
+            outputs=last.outputs,
+            in_place=[(sums or "", last.outputs[0])],
+            cost=0,
+        )
+        return Alternative(
+            id=self._names.free(name),
+            replaces=[operator.id for operator in operators],
+            operators=[*run, ending],
+            tensors=tensors,
+            cost=sum(self._costs[it] for it in chain.operators),
+        )
 
+    def _slice(self, name: str, channels: int, part: str) -> Tensor:
+        tensor = self._tensors[name]
+        shape = (*(tensor.shape or ())[:-1], channels)
+        return replace(tensor, id=self._names.free(f"{_short(name)}.{part}"), shape=shape, size=None)
 
-def _sums(target: Tensor, names: _Names, part: str) -> Tensor:
-    whole = target.type is None or "int" in target.type
-    kind: ElementType | None = "int32" if whole else target.type
-    alignment = lcm(target.alignment, 4) if whole else target.alignment
-    name = names.free(f"{target.id}.sums.{part}")
-    return replace(target, id=name, type=kind, size=None, alignment=alignment, kind="data")
+    def _sums(self, name: str, part: str) -> Tensor:
+        target = self._tensors[name]
+        whole = target.type is None or "int" in target.type
+        kind: ElementType | None = "int32" if whole else target.type
+        alignment = lcm(target.alignment, 4) if whole else target.alignment
+        free = self._names.free(f"{_short(name)}.sums.{part}")
+        return replace(target, id=free, type=kind, size=None, alignment=alignment, kind="data")
 
-
-def _part(
-    operator: Operator, names: _Names, part: str, source: dict[str, str], outputs: Sequence[str]
-) -> Operator:
-    return Operator(
-        id=names.free(f"{operator.id}.{part}"),
-        type=operator.type,
-        inputs=[source.get(name, name) for name in operator.inputs],
-        outputs=list(outputs),
-        window=operator.window,
-        cost=0,
-    )
+    def _part(
+        self, operator: Operator, part: str, source: dict[str, str], outputs: Sequence[str]
+    ) -> Operator:
+        return Operator(
+            id=self._names.free(f"{_short(operator.id)}.{part}"),
+            type=operator.type,
+            inputs=[source.get(name, name) for name in operator.inputs],
+            outputs=list(outputs),
+            window=operator.window,
+            cost=0,
+        )

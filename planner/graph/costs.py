@@ -1,5 +1,7 @@
 """What operators cost: as the graph says, else multiplications; or the bytes that they read and write."""
 
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
 from typing import Final, Literal
@@ -7,7 +9,7 @@ from typing import Final, Literal
 from memstow.planner.graph.stripes.images import image_of
 from memstow.planner.graph.stripes.kinds import word_of
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned, shape_bytes, size_of
+from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, is_planned, shape_bytes, size_of
 
 CostUnit = Literal["given", "bytes"]
 _MOST: Final = 1 << 62
@@ -26,23 +28,50 @@ def operator_costs(graph: Graph, unit: CostUnit = "given") -> list[int]:
 
 
 def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
-    """The graph in which each operator says what it costs, in this unit."""
+    """The graph in which each operator says what it costs, in this unit; alternatives, too, in bytes."""
     costs = operator_costs(graph, unit)
-    if max(costs, default=0) > _MOST:
+    moved: list[int] = []
+    if unit == "bytes":
+        tensors = {tensor.id: tensor for tensor in graph.tensors}
+        moved = [_moved_together(it, tensors) for it in graph.alternatives]
+    if max([*costs, *moved], default=0) > _MOST:
         message = "the cost of an operator is larger than 2^62; give operators a `cost` of their own"
         raise InputError.single("too_large", "$.operators", message)
-    if all(operator.cost == cost for operator, cost in zip(graph.operators, costs, strict=True)):
+    known = all(operator.cost == cost for operator, cost in zip(graph.operators, costs, strict=True))
+    if known and not moved:
         return graph
     operators = (replace(operator, cost=cost) for operator, cost in zip(graph.operators, costs, strict=True))
-    return replace(graph, operators=tuple(operators))
+    graph = replace(graph, operators=tuple(operators))
+    if not moved:
+        return graph
+    alternatives = (replace(it, cost=cost) for it, cost in zip(graph.alternatives, moved, strict=True))
+    return replace(graph, alternatives=tuple(alternatives))
 
 
-def _moved(operator: Operator, tensors: dict[str, Tensor]) -> int:
-    return sum(
-        size_of(tensor)
-        for name in (*dict.fromkeys(operator.inputs), *dict.fromkeys(operator.outputs))
-        if (tensor := tensors.get(name)) is not None and (is_planned(tensor) or tensor.kind == "constant")
-    )
+def _moved_together(alternative: Alternative, known: dict[str, Tensor]) -> int:
+    """What its operators move; constants once, of which several operators are taken to read parts."""
+    tensors = ChainMap({tensor.id: tensor for tensor in alternative.tensors}, known)
+    constants: dict[str, int] = {}
+    moved = 0
+    for operator in alternative.operators:
+        for tensor in _used(operator, tensors):
+            if tensor.kind == "constant":
+                constants[tensor.id] = size_of(tensor)
+            else:
+                moved += size_of(tensor)
+    return moved + sum(constants.values())
+
+
+def _moved(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
+    return sum(size_of(tensor) for tensor in _used(operator, tensors))
+
+
+def _used(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[Tensor]:
+    """What it reads, and what it writes, as far as that is memory."""
+    for name in (*dict.fromkeys(operator.inputs), *dict.fromkeys(operator.outputs)):
+        tensor = tensors.get(name)
+        if tensor is not None and (is_planned(tensor) or tensor.kind == "constant"):
+            yield tensor
 
 
 def _multiplications(operator: Operator, tensors: dict[str, Tensor]) -> int:

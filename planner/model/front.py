@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 Value = Annotated[int, Field(strict=True, ge=0)]
-Generator = Literal["stripes", "recompute", "spill"]
+Generator = Literal["stripes", "recompute", "spill", "channels"]
 CostUnit = Literal["given", "bytes"]
 
-GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute", "spill")
+GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute", "spill", "channels")
 """What may be done with a graph to need less memory, in the order of the documentation."""
 FORMATS: Final = ("json", "csv", "svg")
 """What a front can be written as."""
@@ -44,7 +44,8 @@ class FrontOptions:
     )
     generators: tuple[Generator, ...] | None = Field(
         default=None,
-        description="Of a graph: what may be done to need less memory. Default: stripes.",
+        description="Of a graph: what may be done to need less memory. Default: stripes. With channels, the "
+        "front and its plans are of the graph with the alternatives that `memstow convert --channels` adds.",
     )
     cost: CostUnit = Field(
         default="given",

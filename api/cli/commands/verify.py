@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
-from memstow.api.cli.io.front_point import add_point, read_chosen_plan, with_point_errors
+from memstow.api.cli.io.front_point import ChosenPlan, add_point, read_chosen_plan, with_point_errors
 from memstow.api.cli.io.model_plan import read_carried_plan
+from memstow.api.cli.io.output import STDOUT, format_of, refuse_unwritable, write_out
 from memstow.api.cli.io.plain_input import columns_in
 from memstow.api.cli.io.problem_input import (
     READ_ONLY,
@@ -51,7 +52,7 @@ Lists each claim of the plan as checked, refuted, or claimed but not checked. Ex
 memstow verify model.json plan.json
 memstow verify model.csv offsets.csv --capacity 64KiB
 memstow verify model.json plan.json --strict --recheck --time-limit 60
-memstow verify net.json front.json --point 2
+memstow verify net.json front.json --point 2 --output plan.json
 memstow verify attention.json attention-plan.json
 memstow verify planned.tflite
 memstow verify model.tflite planned.tflite
@@ -91,6 +92,13 @@ memstow solve model.json --json | memstow verify model.json -
         help="time limit for --recheck, in seconds (default: 10)",
     )
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="if the plan is valid, write it to this file, as its name ends: .json or .csv; so a point of a "
+        "front becomes a plan in a file of its own",
+    )
     parser.set_defaults(run=run)
 
 
@@ -110,6 +118,8 @@ def _in_columns(args: argparse.Namespace, data: bytes) -> int | None:
     """The exit code for a plain problem and a plan of it that is right; None for all else."""
     # A plan that is not right is read again, so it has to be in a file.
     if args.plan is None or args.plan_format not in (None, "json") or not os.path.isfile(args.plan):
+        return None
+    if args.output is not None:
         return None
     columns = columns_in(args, data)
     if columns is None:
@@ -132,20 +142,20 @@ def _in_columns(args: argparse.Namespace, data: bytes) -> int | None:
 def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     """Check the plan of a problem, a graph or a model."""
     document = document_in(data, args.problem, args)
-    listed = problem_of(document)
+    form = _output_form(args)
     carried = read_carried_plan(args, document)
     if carried is None:
-        plan = read_chosen_plan(args.plan, listed, args.plan_format, args.point)
+        chosen = read_chosen_plan(args.plan, document, args.plan_format, args.point)
     else:
-        plan = carried.plan
-    hint = None if args.hint is None else read_plan(args.hint, listed)
+        chosen = ChosenPlan(carried.plan, document, None)
+    plan, document, _ = chosen
+    hint = None if args.hint is None else read_plan(args.hint, problem_of(document))
 
     from memstow.planner.model.objective import MOVES, parse_term
     from memstow.planner.verify import judge
 
     verdict, interrupted = judge(document, plan, hint), False
-    if args.point is not None:
-        verdict = with_point_errors(verdict, document, args.plan, args.point)
+    verdict = with_point_errors(verdict, chosen, args.point)
     if args.recheck:
         verdict, interrupted = _rechecked(args, document, plan, verdict, hint)
     if hint is None and any(parse_term(term.term) == MOVES for term in plan.objective):
@@ -160,6 +170,8 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
         else:
             _print_violations(verdict)
         _print_claims(verdict)
+    if verdict.valid and args.output is not None:
+        _write(args, form, chosen)
     if interrupted:
         print_error("interrupted: claims that were not decided yet stay unchecked")
         return Exit.INTERRUPTED
@@ -167,12 +179,43 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     return Exit.INVALID if failed else Exit.DONE
 
 
+def _output_form(args: argparse.Namespace) -> str:
+    """The format of the plan to write; an InputError where it cannot be written."""
+    from memstow.planner.model.errors import InputError
+
+    if args.output is None:
+        return ""
+    if args.output == STDOUT:
+        raise InputError.single("no_output", "--output", "the verdict goes to standard output; name a file")
+    refuse_unwritable(args.output)
+    if os.path.realpath(args.output) in {os.path.realpath(it or "") for it in (args.problem, args.plan)}:
+        message = "the output cannot be a file that is read; choose another name"
+        raise InputError.single("one_file_twice", "--output", message)
+    return format_of(args.output, None)
+
+
+def _write(args: argparse.Namespace, form: str, chosen: ChosenPlan) -> None:
+    from memstow.planner import formats
+
+    write_out(formats.write_plan(problem_of(chosen.document, chosen.plan), chosen.plan, form), args.output)
+    schedule = chosen.plan.schedule
+    has_parts = chosen.front is not None and "channels" in (chosen.front.asked.generators or ())
+    if has_parts and schedule is not None and schedule.alternatives:
+        print_error(
+            f"{plain(args.output, most=200)} is a plan of the graph with parts of channels: "
+            "`memstow convert GRAPH parts.json --output-format graph --channels` writes that"
+        )
+
+
 def _run_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     """Check the plan of a problem whose sizes are formulas."""
-    refuse_for_symbolic(args)
-    if args.plan is None:
-        from memstow.planner.model.errors import InputError
+    from memstow.planner.model.errors import InputError
 
+    refuse_for_symbolic(args)
+    if args.output is not None:
+        message = "it is not for problems with symbols; leave it out"
+        raise InputError.single("unused_option", "--output", message)
+    if args.plan is None:
         raise InputError.single("no_plan", "PLAN", "name the plan; - reads it from standard input")
     plan = read_symbolic_plan_of(args.plan)
 

@@ -20,6 +20,7 @@ from memstow.api.cli.io.problem_input import (
     problem_of,
     read_bytes_of,
     read_document,
+    read_plan,
     refuse_two_stdins,
     symbol_value,
     warn_if_terminal,
@@ -145,10 +146,9 @@ def _form(args: argparse.Namespace) -> str:
 
 
 def _write_loops(args: argparse.Namespace, form: str) -> None:
-    document = read_document(args.problem, args)
-    plan = read_chosen_plan(args.plan, problem_of(document), args.plan_format, args.point)
+    chosen = read_chosen_plan(args.plan, read_document(args.problem, args), args.plan_format, args.point)
     with naming_file(args.plan):
-        data = loops_content(document, plan, form, args.prefix)
+        data = loops_content(chosen.document, chosen.plan, form, args.prefix)
     write_out(data, args.output)
 
 
@@ -187,7 +187,7 @@ def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
 
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
     document = read_document(args.problem, args)
-    plans = [read_chosen_plan(path, problem_of(document), args.plan_format, args.point) for path in files]
+    plans = [read_plan(path, problem_of(document), args.plan_format) for path in files]
     _refuse_other_orders(document, files, plans)
     problems = [problem_of(document, plan) for plan in plans]
     if problems[-1] != problems[0]:

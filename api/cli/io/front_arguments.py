@@ -7,7 +7,7 @@ from memstow.api.cli.io.arguments import amount, real, whole
 from memstow.planner.show.formatting import plain
 
 # Those of `planner.model.front`, which is slow to import.
-GENERATORS: Final = ("stripes", "recompute", "spill")
+GENERATORS: Final = ("stripes", "recompute", "spill", "channels")
 MOST_POINTS: Final = 1_000
 _NONE: Final = "none"
 

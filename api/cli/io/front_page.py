@@ -29,9 +29,11 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
     """
     from memstow.api.page.alone import front_alone
     from memstow.api.page.front_plans import point_plans
+    from memstow.planner.front.choices import with_choices
     from memstow.planner.front.documents import write_front
     from memstow.planner.model.problem import Problem
 
+    document = with_choices(document, front.asked)
     _refuse_other(document, front)
     costed = document if isinstance(document, Problem) else _costed(document, front)
     told = [_said_against(costed, it) for it in front.points]
@@ -43,16 +45,14 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
 
 def _refuse_other(document: "Problem | Graph", front: "Front") -> None:
     from memstow.planner.front.front import digest_of
+    from memstow.planner.front.point_errors import other_document
     from memstow.planner.model.errors import InputError
 
     if front.targets and not front.points:
         message = "it compares targets; make the front of one memory, such as with --capacity, and view that"
         raise InputError.single("front_of_targets", "FRONT", message)
     if front.digest not in (None, digest_of(document)):
-        message = (
-            "the front is of another problem or graph, as its digest says; give that one, with the options "
-            "with which the front was made"
-        )
+        message = f"{other_document(front)}; give that one, with the options with which the front was made"
         raise InputError.single("other_problem", "FRONT", message)
 
 

@@ -2,16 +2,25 @@
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memstow.api.cli.io.arguments import whole
-from memstow.api.cli.io.problem_input import naming_file, read_bytes_of, read_plan
+from memstow.api.cli.io.problem_input import naming_file, problem_of, read_bytes_of, read_plan
 
 if TYPE_CHECKING:
+    from memstow.planner.model.front import Front
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.verify.verdict import Verdict
+
+
+class ChosenPlan(NamedTuple):
+    """A plan, what it is a plan of, and the front whose point it is, if any."""
+
+    plan: "Plan"
+    document: "Problem | Graph"
+    front: "Front | None"
 
 
 def add_point(parser: argparse.ArgumentParser) -> None:
@@ -24,29 +33,35 @@ def add_point(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_chosen_plan(path: str, problem: "Problem", form: str | None, point: int | None) -> "Plan":
-    """The plan in the file, or that of this point of the front in it."""
+def read_chosen_plan(
+    path: str, document: "Problem | Graph", form: str | None, point: int | None
+) -> ChosenPlan:
+    """The plan in the file, or that of this point of the front in it.
+
+    Alternatives that the front was asked to choose from are added to the graph.
+    """
     if point is None:
-        return read_plan(path, problem, form)
+        return ChosenPlan(read_plan(path, problem_of(document), form), document, None)
+    from memstow.planner.front.choices import with_choices
     from memstow.planner.front.documents import read_front
     from memstow.planner.model.errors import InputError
 
     data = read_bytes_of(path)
     with naming_file(path):
-        points = read_front(data).points
-        if point > len(points):
-            message = f"the front has {len(points):,} points; take one from 1 on"
+        front = read_front(data)
+        if point > len(front.points):
+            message = f"the front has {len(front.points):,} points; take one from 1 on"
             raise InputError.single("no_such_point", "--point", message)
-        return points[point - 1].plan
+    return ChosenPlan(front.points[point - 1].plan, with_choices(document, front.asked), front)
 
 
-def with_point_errors(verdict: "Verdict", document: "Problem | Graph", path: str, point: int) -> "Verdict":
-    """The verdict on the plan of a point, and on what the front says of it."""
-    from memstow.planner.front.documents import read_front
+def with_point_errors(verdict: "Verdict", chosen: ChosenPlan, point: int | None) -> "Verdict":
+    """The verdict on a plan, and if it is that of a point, on what the front says of it."""
+    if chosen.front is None or point is None:
+        return verdict
     from memstow.planner.front.point_errors import point_errors
     from memstow.planner.verify.findings import Code, Violation
 
-    front = read_front(read_bytes_of(path))
-    said = point_errors(document, front, front.points[point - 1])
+    said = point_errors(chosen.document, chosen.front, chosen.front.points[point - 1])
     found = tuple(Violation(Code.VALUE, f"point {point:,} of the front: {it}") for it in said)
     return replace(verdict, violations=(*verdict.violations, *found))

@@ -2,10 +2,11 @@
 
 from collections import ChainMap
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from memstow.planner.graph.check.elements import tensor_issues, window_issues
-from memstow.planner.graph.check.flow import unknown
+from memstow.planner.graph.check.flow import names_of_views, pair_issues, unknown
 from memstow.planner.graph.check.replacing import Replacing
 from memstow.planner.graph.links import links_of
 from memstow.planner.model.errors import Issue
@@ -18,11 +19,11 @@ _MOST_STEPS: Final = 10_000_000
 def alternative_issues(graph: Graph, sound: bool) -> Iterator[Issue]:
     """Issues of the alternatives: of them alone, and where the graph is `sound`, of what becomes of it."""
     tensors = {tensor.id: tensor for tensor in graph.tensors}
-    kept = set(graph.outputs)
+    kept, viewed = set(graph.outputs), names_of_views(graph)
     replacing = Replacing(graph) if sound and graph.alternatives else None
     for i, alternative in enumerate(graph.alternatives):
         path = f"$.alternatives[{i}]"
-        found = [*_names(graph, alternative, path), *_elements(tensors, alternative, path)]
+        found = [*_names(graph, alternative, path), *_elements(tensors, viewed, alternative, path)]
         if sound and not found:
             found = [*_coverage(graph, kept, alternative, path)]
         yield from found
@@ -83,7 +84,9 @@ def _names(graph: Graph, alternative: Alternative, path: str) -> Iterator[Issue]
         own.add(operator.id)
 
 
-def _elements(known: dict[str, Tensor], alternative: Alternative, path: str) -> Iterator[Issue]:
+def _elements(
+    known: dict[str, Tensor], viewed: AbstractSet[str], alternative: Alternative, path: str
+) -> Iterator[Issue]:
     """Issues of its tensors and operators by themselves, and names that are unknown or used already."""
     yield from tensor_issues(alternative.tensors, f"{path}.tensors")
     own: dict[str, Tensor] = {}
@@ -102,6 +105,7 @@ def _elements(known: dict[str, Tensor], alternative: Alternative, path: str) -> 
                         "unknown_tensor", f"{at}.{field}[{k}]", unknown("a tensor", name, dict(tensors))
                     )
         yield from window_issues(operator, tensors, f"{at}.window")
+        yield from pair_issues(operator, tensors, viewed, f"{at}.in_place")
 
 
 def _coverage(graph: Graph, kept: set[str], alternative: Alternative, path: str) -> Iterator[Issue]:

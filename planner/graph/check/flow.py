@@ -1,6 +1,7 @@
 """Issues of who makes and reads what: unknown names, two producers, tensors nobody makes, in-place pairs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.model.errors import Issue
@@ -14,13 +15,25 @@ def flow_issues(graph: Graph) -> Iterator[Issue]:
     yield from _unknown_names(graph, tensors)
     yield from _producers(graph, tensors)
     yield from _unmade(graph)
-    viewed = {name for view in graph.views for name in (view.tensor, view.of)}
+    viewed = names_of_views(graph)
     for i, operator in enumerate(graph.operators):
-        for j, pair in enumerate(operator.in_place):
-            reason = _against_pair(operator, pair, tensors, viewed)
-            if reason is not None:
-                code, message = reason
-                yield Issue(code, f"$.operators[{i}].in_place[{j}]", message)
+        yield from pair_issues(operator, tensors, viewed, f"$.operators[{i}].in_place")
+
+
+def names_of_views(graph: Graph) -> AbstractSet[str]:
+    """Tensors that are views or have some."""
+    return {name for view in graph.views for name in (view.tensor, view.of)}
+
+
+def pair_issues(
+    operator: Operator, tensors: Mapping[str, Tensor], viewed: AbstractSet[str], path: str
+) -> Iterator[Issue]:
+    """Issues of the in-place pairs of an operator."""
+    for j, pair in enumerate(operator.in_place):
+        reason = _against_pair(operator, pair, tensors, viewed)
+        if reason is not None:
+            code, message = reason
+            yield Issue(code, f"{path}[{j}]", message)
 
 
 def unknown(kind: str, name: str, known: dict[str, Tensor] | dict[str, int]) -> str:
@@ -99,7 +112,7 @@ def _unmade(graph: Graph) -> Iterator[Issue]:
 
 
 def _against_pair(
-    operator: Operator, pair: tuple[str, str], tensors: dict[str, Tensor], viewed: set[str]
+    operator: Operator, pair: tuple[str, str], tensors: Mapping[str, Tensor], viewed: AbstractSet[str]
 ) -> tuple[str, str] | None:
     for name, side, names in zip(
         pair, ("inputs", "outputs"), (operator.inputs, operator.outputs), strict=True

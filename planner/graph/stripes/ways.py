@@ -9,7 +9,8 @@ from memstow.planner.graph.links import links_of
 from memstow.planner.graph.steps import steps
 from memstow.planner.graph.stripes.limits import fits
 from memstow.planner.graph.stripes.program import Way
-from memstow.planner.model.graph import Alternative, Graph, Operator
+from memstow.planner.graph.stripes.surroundings import Surroundings
+from memstow.planner.model.graph import Alternative, Graph
 from memstow.solvers.core import Budget
 
 
@@ -26,26 +27,37 @@ class KnownWay:
 def ways_of(graph: Graph, order: Sequence[int], budget: Budget, unit: int = 1) -> Iterator[KnownWay]:
     """The alternatives of operators next to each other that read nothing else than these have read.
 
-    As many as the budget allows: each goes through all operators.
+    As many as the budget allows.
     """
+    if not graph.alternatives:
+        return
     place = {graph.operators[operator].id: at for at, operator in enumerate(order)}
+    constants = {tensor.id for tensor in graph.tensors if tensor.kind == "constant"}
+    around = Surroundings(graph, order)
     for alternative in graph.alternatives:
         if budget.spent:
             return
-        budget.count(len(graph.operators))
         places = sorted(place[name] for name in alternative.replaces)
         begin, end = places[0], places[-1] + 1
         if end - begin != len(places) or not _can_run(alternative):
+            budget.count(len(alternative.operators))
             continue
-        before = _read(graph, [graph.operators[order[at]] for at in places])
-        after = _read(graph, alternative.operators)
-        planned = {tensor.id for tensor in graph.tensors if tensor.kind != "constant"}
-        if not after & planned <= before:
+        before = around.read(begin, end) - constants
+        after = around.read_by(alternative.operators) - constants
+        if not after <= before:
+            budget.count(len(alternative.operators))
             continue
-        way = _way(graph, order, alternative, begin, end, unit)
+        if graph.views:
+            budget.count(len(graph.operators))
+            way = whole_way(graph, order, alternative, begin, end, unit)
+        else:
+            part = around.part(begin, end, alternative)
+            budget.count(len(part.tensors))
+            needs = [step.bytes for step in steps(part, range(len(part.operators)), unit)]
+            way = Way(begin, end, max(needs, default=0), _cost(alternative, part))
         if not fits(way.bytes, way.cost, len(graph.alternatives)):
             continue
-        yield KnownWay(way, alternative, after & planned == before & planned)
+        yield KnownWay(way, alternative, after == before)
 
 
 def _can_run(alternative: Alternative) -> bool:
@@ -58,28 +70,23 @@ def _can_run(alternative: Alternative) -> bool:
     return True
 
 
-def _read(graph: Graph, operators: Sequence[Operator]) -> set[str]:
-    made: set[str] = set()
-    read: set[str] = set()
-    for operator in operators:
-        read.update(operator.inputs)
-        made.update(operator.outputs)
-    known = {tensor.id for tensor in graph.tensors}
-    return (read - made) & known
-
-
-def _way(
+def whole_way(
     graph: Graph, order: Sequence[int], alternative: Alternative, begin: int, end: int, unit: int
 ) -> Way:
+    """The way as the graph with the alternative has it: all of its operators are gone through."""
     changed = with_alternative(graph, alternative)
     index = links_of(changed).operator_index
     names = [graph.operators[it].id for it in order]
     own = [it.id for it in alternative.operators]
     run = [*names[:begin], *own, *names[end:]]
     needs = [step.bytes for step in steps(changed, [index[name] for name in run], unit)]
+    return Way(begin, end, max(needs[begin : begin + len(own)], default=0), _cost(alternative, changed))
+
+
+def _cost(alternative: Alternative, changed: Graph) -> int:
+    """What its operators cost together, in a graph that has them."""
     if alternative.cost is not None:
-        cost = alternative.cost
-    else:
-        costs = operator_costs(changed)
-        cost = sum(costs[index[name]] for name in own)
-    return Way(begin, end, max(needs[begin : begin + len(own)], default=0), cost)
+        return alternative.cost
+    own = {it.id for it in alternative.operators}
+    costs = zip(changed.operators, operator_costs(changed), strict=True)
+    return sum(cost for operator, cost in costs if operator.id in own)

@@ -1,5 +1,6 @@
 """`memstow front`: what it prints and writes, and what it refuses."""
 
+import io
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import Any
 import pytest
 
 from memstow.api.cli.exit_codes import Exit
+from memstow.planner.formats import write_graph
 from tests.api.cli.conftest import Cli
+from tests.planner.graph.test_channels import block
 
 TWO_POOLS: dict[str, Any] = {
     "version": 1,
@@ -156,3 +159,86 @@ def test_what_a_front_says_of_a_point_is_verified(
     ran = cli("verify", graph, front, "--point", "1")
     assert ran.code == Exit.INVALID
     assert said in ran.out + ran.err
+
+
+@pytest.fixture
+def parts(cli: Cli, tmp_path: Path) -> tuple[Path, Path]:
+    """A graph, and a front of it whose points have parts of channels."""
+    graph, front = tmp_path / "graph.json", tmp_path / "front.json"
+    graph.write_bytes(write_graph(block()))
+    assert cli("front", graph, "--with", "channels", "--output", front).code == Exit.DONE
+    return graph, front
+
+
+def test_a_front_with_parts_of_channels_needs_no_second_file(
+    cli: Cli, tmp_path: Path, parts: tuple[Path, Path]
+) -> None:
+    graph, front = parts
+    document = json.loads(front.read_text())
+    assert document["asked"]["generators"] == ["channels"]
+    assert document["points"][0]["plan"]["schedule"]["alternatives"]
+    ran = cli("verify", graph, front, "--point", "1", "--json")
+    assert (ran.code, json.loads(ran.out)["valid"]) == (Exit.DONE, True)
+    assert cli("view", graph, front, "--output", tmp_path / "page.html").code == Exit.DONE
+    loops = tmp_path / "net.loops.txt"
+    given = ("--point", "1", "--problem", graph)
+    assert cli("view", front, *given, "--output", loops).code == Exit.DONE
+    assert "expand." in loops.read_text()
+
+
+def test_its_plans_are_of_the_graph_with_parts(cli: Cli, tmp_path: Path, parts: tuple[Path, Path]) -> None:
+    graph, front = parts
+    plan, enlarged, again = (tmp_path / name for name in ("plan.json", "parts.json", "again.json"))
+    ran = cli("verify", graph, front, "--point", "1", "--output", plan)
+    assert ran.code == Exit.DONE
+    assert "is a plan of the graph with parts of channels: `memstow convert GRAPH" in ran.err
+    assert cli("convert", graph, enlarged, "--output-format", "graph", "--channels").code == Exit.DONE
+    assert cli("verify", enlarged, plan).code == Exit.DONE
+    assert cli("verify", enlarged, front, "--point", "1").code == Exit.DONE
+    ran = cli("verify", graph, plan)
+    assert ran.code == Exit.INVALID
+    assert "which the graph does not have" in ran.out
+    # In two steps it is the same.
+    assert cli("front", enlarged, "--with", "none", "--output", again).code == Exit.DONE
+    one, other = (json.loads(it.read_text()) for it in (front, again))
+    assert (one["digest"], one["points"][0]["peak"]) == (other["digest"], other["points"][0]["peak"])
+
+
+def test_a_front_that_says_nothing_of_its_channels_is_refused(
+    cli: Cli, tmp_path: Path, parts: tuple[Path, Path]
+) -> None:
+    graph, front = parts
+    forged = json.loads(front.read_text())
+    forged["asked"]["generators"] = []
+    front.write_text(json.dumps(forged))
+    plan = tmp_path / "plan.json"
+    ran = cli("verify", graph, front, "--point", "1", "--output", plan)
+    assert ran.code == Exit.INVALID
+    assert "of another problem or graph" in ran.out
+    assert not plan.exists()
+    ran = cli("view", graph, front, "--output", tmp_path / "page.html")
+    assert ran.code == Exit.USAGE
+    assert "of another problem or graph" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [("-", "[no_output]"), ("plan.svg", "[unknown_suffix]"), ("front.json", "[one_file_twice]")],
+)
+def test_outputs_of_a_verdict_that_are_impossible_are_told(
+    cli: Cli, parts: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, output: str, said: str
+) -> None:
+    graph, front = parts
+    monkeypatch.chdir(graph.parent)
+    before = front.read_bytes()
+    ran = cli("verify", graph, front, "--point", "1", "--output", output)
+    assert (ran.code, front.read_bytes()) == (Exit.USAGE, before)
+    assert said in ran.err
+
+
+def test_a_front_comes_from_standard_input(
+    cli: Cli, parts: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, front = parts
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(front.read_bytes())))
+    assert cli("verify", graph, "-", "--point", "1").code == Exit.DONE

@@ -10,9 +10,12 @@ from fastapi.testclient import TestClient
 
 from memstow.planner import formats
 from memstow.planner.front.documents import read_front
+from memstow.planner.graph.digest import graph_digest
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.verify import verify
 from tests.api.http.conftest import problem_document
+from tests.planner.graph.test_channels import block
 from tests.waiting import PATIENCE
 
 TWO_POOLS: dict[str, Any] = {
@@ -199,3 +202,54 @@ def test_targets_that_are_wrong_are_refused(
     document = problem_document(client.post("/v1/fronts", json=asked), 422, code)
     assert document["errors"][0]["path"] == path
     assert client.post("/v1/jobs", json=asked).status_code == 422
+
+
+PARTS: dict[str, Any] = json.loads(formats.write_graph(block()))
+
+
+def test_parts_of_channels_are_chosen_and_drawn(client: TestClient) -> None:
+    asked = {"generators": ["stripes", "channels"]}
+    body = {"graph": PARTS, "front": asked, "options": {"time_limit": 240.0}}
+    job = client.post("/v1/fronts", json=body).json()
+    assert job["options"]["front"] == asked
+    assert ended(client, job["id"])["state"] == "done"
+    front = read_front(client.get(f"/v1/jobs/{job['id']}/front").content)
+    converted = client.post("/v1/convert?to=graph&channels=true", json=PARTS)
+    parts = formats.document_of(converted.json())
+    assert isinstance(parts, Graph)
+    assert front.digest == graph_digest(parts)
+    assert job["digest"] == graph_digest(block())
+    assert any(it.plan.schedule and it.plan.schedule.alternatives for it in front.points)
+    for point in front.points:
+        plan = formats.write_plan(Problem(buffers=()), point.plan)
+        verdict = client.post("/v1/verify", json={"graph": converted.json(), "plan": json.loads(plan)})
+        assert verdict.json()["valid"]
+    page = client.get(f"/v1/jobs/{job['id']}/front?output_format=page").json()
+    assert None not in page["of"]
+    names = {it["id"] for graph in page["graphs"] for it in graph["operators"]}
+    assert any(name.startswith("expand.") for name in names)
+
+
+def test_parts_of_channels_may_be_asked_for_in_the_query(client: TestClient) -> None:
+    job = client.post("/v1/fronts?generators=channels&time_limit=60", json=PARTS).json()
+    assert job["options"]["front"] == {"generators": ["channels"]}
+    assert ended(client, job["id"])["state"] == "done"
+    pools = {"pools": [{"id": "fast"}, {"id": "slow"}]}
+    asked = {"terms": ["peak:fast", "cost"], "generators": ["channels"]}
+    response = client.post("/v1/fronts", json={"graph": {**PARTS, **pools}, "front": asked})
+    document = problem_document(response, 422, "several_pools")
+    assert "parts of channels" in document["errors"][0]["message"]
+
+
+def test_parts_of_channels_of_several_targets(client: TestClient) -> None:
+    targets = [
+        {"version": 1, "name": name, "pools": [{"id": "ram", "capacity": size}]}
+        for name, size in (("small", 64), ("large", 1 << 20))
+    ]
+    body = {"graph": PARTS, "front": {"generators": ["channels"]}, "targets": targets}
+    job = client.post("/v1/fronts", json=body).json()
+    ended(client, job["id"])
+    front = read_front(client.get(f"/v1/jobs/{job['id']}/front").content)
+    assert front.smallest == "large"
+    page = client.get(f"/v1/jobs/{job['id']}/front?output_format=page").json()
+    assert None not in page["of"]

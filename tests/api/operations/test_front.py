@@ -10,10 +10,14 @@ from memstow.api.operations.front_teller import FrontTeller
 from memstow.api.operations.messages import decode_update, encode_update
 from memstow.api.operations.requests import BodyForm, Limits, SolveFrontRequest
 from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult, SolveUpdate
+from memstow.planner.formats import write_graph
 from memstow.planner.front.collected import Collected
-from memstow.planner.front.documents import read_front
+from memstow.planner.front.documents import read_front, write_front
 from memstow.planner.front.request import FrontRequest
+from memstow.planner.graph.channels import with_channels
+from memstow.planner.graph.digest import graph_digest
 from memstow.planner.model.front import Front, TargetFront
+from tests.planner.graph.test_channels import block
 
 PROBLEM = {
     "version": 1,
@@ -114,6 +118,29 @@ def test_points_of_another_problem_are_no_start() -> None:
     again, _ = run(replace(request(time_limit=240.0), known_plan=json.dumps(front).encode()))
     assert read_front(again.plan).digest != front["digest"]
     assert again.status == "optimal"
+
+
+def test_a_run_with_parts_of_channels_goes_on_from_points_of_the_graph_with_them() -> None:
+    body = {
+        "graph": json.loads(write_graph(block())),
+        "front": {"generators": ["stripes", "channels"]},
+        "options": {"time_limit": 240.0},
+    }
+    validated = parse_request(json.dumps(body).encode(), BodyForm(front={}), LIMITS).validated()
+    wanted = SolveFrontRequest(problem=validated.problem, options=validated.options)
+    assert validated.digest == graph_digest(block())
+    first, told = run(wanted)
+    front = read_front(first.plan)
+    assert any(it.plan.schedule and it.plan.schedule.alternatives for it in front.points)
+    assert {it.digest for it in (front, *fronts_of(told))} == {graph_digest(with_channels(block()))}
+    again, told = run(replace(wanted, known_plan=first.plan))
+    assert read_front(again.plan).points == front.points
+    assert points_of(told) == []
+    known = replace(front, points=front.points[:1], complete=False)
+    again, told = run(replace(wanted, known_plan=write_front(known, "json")))
+    values = [(it.values, it.bounds) for it in front.points]
+    assert [(it.values, it.bounds) for it in read_front(again.plan).points] == values
+    assert len(points_of(told)) == len(front.points) - 1
 
 
 def test_a_run_over_targets_goes_on_from_what_is_known_of_each() -> None:

@@ -3,26 +3,30 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import memstow
 from memstow.api.cli.io.front_page import front_page, plans_left_out
 from memstow.api.page import front_plans
 from memstow.planner.formats import write_problem
 from memstow.planner.formats.graph.native import to_bytes
 from memstow.planner.front.documents import plain_front, read_front
+from memstow.planner.graph.channels import with_channels
 from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.schedules import only_orders
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import Front
+from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.problem import Problem
 from tests.api.page import samples
 from tests.api.page.browser import Look
 from tests.api.page.samples import JsonObject
 from tests.api.serving import Server
+from tests.planner.graph.test_channels import block
 from tests.waiting import wait_for
 
 DROP = """(files) => {
@@ -362,6 +366,28 @@ def test_the_points_of_a_job_of_a_graph_are_drawn_as_their_schedules_run(
     look.close()
 
 
+def test_the_page_draws_parts_of_channels_for_the_graph_as_it_is(look: Look, tmp_path: Path) -> None:
+    graph = block()
+    found = memstow.front(graph, generators=["channels"])
+    made = front_page(graph, found, "net.json", None)
+    assert made.plans == len(found.points)
+    look.show(made.page, tmp_path)
+    assert "wrong" not in standings(look)
+    look.page.keyboard.press("Home")
+    look.page.keyboard.press("Enter")
+    look.wait(ON_PLAN)
+    schedule = found.points[0].plan.schedule
+    assert schedule is not None
+    assert schedule.alternatives
+    look.page.keyboard.press("b")
+    look.wait("document.querySelector('dialog table tbody tr')")
+    rows = look.page.evaluate("document.querySelectorAll('dialog table tbody tr').length")
+    assert rows == len(scheduled_problem(with_channels(graph), schedule).buffers)
+    without = replace(found, asked=FrontOptions())
+    with pytest.raises(InputError, match="the front is of another problem or graph"):
+        front_page(graph, without, "", None)
+
+
 def test_a_job_of_targets_shows_the_smallest_that_will_do(running: Any, server: Server, address: str) -> None:
     targets = [
         {"version": 1, "name": str(it), "pools": [{"id": "ram", "capacity": it}]} for it in (64, 96, 999)
@@ -432,8 +458,6 @@ def test_a_problem_is_held_once(net: tuple[Graph, Front]) -> None:
 
 
 def _forged(front_: Front, **values: int) -> Front:
-    from dataclasses import replace
-
     first, *rest = front_.points
     lie = replace(first, values=dict(first.values) | values, bounds={}, proven=False)
     return replace(front_, points=(lie, *rest))

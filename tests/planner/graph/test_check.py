@@ -242,6 +242,20 @@ def test_a_window_agrees_with_the_shapes_or_is_an_issue(window: dict[str, object
             {(".tensors[0].id", "duplicate_id")},
         ),
         ({"replaces": ["A", "B"], "operators": [{"id": "A", "inputs": ["x"], "outputs": ["b"]}]}, set()),
+        (
+            {
+                "replaces": ["A"],
+                "operators": [{"id": "N", "inputs": ["x"], "outputs": ["a"], "in_place": [["a", "x"]]}],
+            },
+            {(".operators[0].in_place[0]", "in_place_of_another")},
+        ),
+        (
+            {
+                "replaces": ["A"],
+                "operators": [{"id": "N", "inputs": ["x"], "outputs": ["a"], "in_place": [["x", "a"]]}],
+            },
+            set(),
+        ),
     ],
 )
 def test_alternatives_cover_what_they_replace(

@@ -1,0 +1,225 @@
+"""Fronts with parts of channels: those of the graph to which their alternatives were added before."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+import memstow
+from memstow.planner.front.choices import with_choices
+from memstow.planner.front.documents import read_front, write_front
+from memstow.planner.front.front import find_front
+from memstow.planner.front.point_errors import point_errors
+from memstow.planner.front.request import FrontCallbacks
+from memstow.planner.graph.channels import with_channels
+from memstow.planner.graph.costs import with_cost_unit
+from memstow.planner.graph.digest import graph_digest
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.front import CostUnit, Front, FrontOptions, FrontPoint, Generator
+from memstow.planner.model.graph import Graph, is_planned, size_of
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Schedule
+from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.target import Target
+from memstow.planner.verify import verify
+from memstow.planner.verify.graphs.schedule_cost import schedule_cost
+from tests.planner.front.channel_nets import SHARED_GRAPHS, channel_net
+from tests.planner.front.fronts import values_of
+from tests.planner.graph.stripes.test_front import best, value
+
+STEADY = Options(deterministic=True, work_limit=100_000_000)
+KINDS: tuple[tuple[Generator, ...], ...] = (
+    (),
+    ("stripes",),
+    ("recompute",),
+    ("stripes", "recompute"),
+)
+
+
+def all_choices(graph: Graph) -> Iterator[Schedule]:
+    """Every choice of alternatives of which no two replace one operator, in the listed order."""
+    chains: dict[tuple[str, ...], list[int | None]] = {}
+    for at, it in enumerate(graph.alternatives):
+        chains.setdefault(it.replaces, [None]).append(at)
+    for choice in product(*chains.values()):
+        chosen = [graph.alternatives[at] for at in choice if at is not None]
+        gone = [name for it in chosen for name in it.replaces]
+        if len(set(gone)) < len(gone):
+            continue
+        starts = {it.replaces[0]: it for it in chosen}
+        order: list[str] = []
+        for operator in graph.operators:
+            if operator.id in starts:
+                order += [it.id for it in starts[operator.id].operators]
+            elif operator.id not in gone:
+                order.append(operator.id)
+        yield Schedule(order=tuple(order), alternatives=tuple(it.id for it in chosen))
+
+
+@pytest.mark.parametrize("unit", ["given", "bytes"])
+@pytest.mark.parametrize("part", range(4))
+def test_it_is_exact(part: int, unit: CostUnit) -> None:
+    several = 0
+    for seed in range(part * 20, part * 20 + 20):
+        graph = channel_net(seed)
+        found = memstow.front(graph, generators=["channels"], cost=unit, options=STEADY)
+        counted = with_cost_unit(with_channels(graph), unit)
+        expected = best(value(counted, it) for it in all_choices(counted))
+        assert found.complete, seed
+        assert values_of(found) == expected, seed
+        several += len(expected) > 1
+    assert several > 0 or unit == "given"
+
+
+@pytest.mark.parametrize("cost", ["given", "bytes"])
+@pytest.mark.parametrize("kinds", KINDS)
+def test_it_is_that_of_the_graph_with_the_alternatives(kinds: tuple[Generator, ...], cost: CostUnit) -> None:
+    for seed in range(12):
+        graph = replace(channel_net(seed), order="free" if seed % 4 == 3 else "given")
+        parts = with_channels(graph)
+        found = memstow.front(graph, generators=[*kinds, "channels"], cost=cost, options=STEADY)
+        expected = memstow.front(parts, generators=kinds, cost=cost, options=STEADY)
+        assert (found.points, found.complete, found.digest) == (
+            expected.points,
+            expected.complete,
+            graph_digest(parts),
+        )
+        for point in found.points:
+            assert verify(parts, point.plan) == []
+            assert list(point_errors(with_choices(graph, found.asked), found, point)) == []
+        again = memstow.front(graph, generators=[*kinds, "channels"], cost=cost, options=STEADY)
+        assert write_front(again, "json") == write_front(found, "json")
+
+
+def test_the_cost_in_bytes_is_what_the_parts_move() -> None:
+    graph = next(it for it in map(channel_net, range(99)) if any(t.kind == "constant" for t in it.tensors))
+    parts = with_channels(graph)
+    for it, counted in zip(parts.alternatives, with_cost_unit(parts, "bytes").alternatives, strict=True):
+        sizes = {tensor.id: tensor for tensor in (*graph.tensors, *it.tensors)}
+        moved = [name for one in it.operators for name in (*one.inputs, *one.outputs)]
+        planned = sum(size_of(sizes[name]) for name in moved if is_planned(sizes[name]))
+        # Each part reads its own share of the weights.
+        weights = sum(size_of(sizes[name]) for name in set(moved) if sizes[name].kind == "constant")
+        assert counted.cost == planned + weights
+    whole = sum(it.cost or 0 for it in with_cost_unit(parts, "bytes").operators)
+    chosen = next(it for it in all_choices(parts) if it.alternatives)
+    # Sums are written and read, and what comes in is read once for each part.
+    assert schedule_cost(with_cost_unit(parts, "bytes"), chosen) > whole
+
+
+def test_adding_them_twice_adds_nothing() -> None:
+    for seed in range(60):
+        parts = with_channels(channel_net(seed))
+        assert with_channels(parts) == parts
+        some = replace(parts, alternatives=parts.alternatives[::2])
+        assert len(with_channels(some).alternatives) == len(parts.alternatives)
+    asked = FrontOptions(generators=["channels"])
+    assert with_choices(parts, asked) == parts
+    assert with_choices(some, FrontOptions()) is some
+
+
+def test_ids_that_are_long_leave_room() -> None:
+    graph = channel_net(0)
+
+    def long(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(it + "x" * 1000 for it in names)
+
+    renamed = replace(
+        graph,
+        tensors=tuple(replace(it, id=long([it.id])[0]) for it in graph.tensors),
+        operators=tuple(
+            replace(it, id=long([it.id])[0], inputs=long(it.inputs), outputs=long(it.outputs))
+            for it in graph.operators
+        ),
+        inputs=long(graph.inputs),
+        outputs=long(graph.outputs),
+    )
+    found = memstow.front(renamed, generators=["channels"], options=STEADY)
+    assert values_of(found) == values_of(memstow.front(graph, generators=["channels"], options=STEADY))
+
+
+def with_parts() -> tuple[Graph, Front]:
+    """A graph, and a front of it with a point in parts of channels."""
+    for seed in range(99):
+        graph = channel_net(seed)
+        found = memstow.front(graph, generators=["stripes", "channels"], options=STEADY)
+        schedule = found.points[0].plan.schedule
+        if schedule is not None and schedule.alternatives:
+            return graph, found
+    raise AssertionError
+
+
+def errors(graph: Graph, front: Front) -> list[str]:
+    """What is wrong with the first point, as whoever has only the graph finds out."""
+    document = with_choices(graph, front.asked)
+    point = front.points[0]
+    return [*(it.message for it in verify(document, point.plan)), *point_errors(document, front, point)]
+
+
+def test_forged_fronts_are_refused() -> None:
+    graph, front = with_parts()
+    assert errors(graph, front) == []
+    without = replace(front, asked=replace(front.asked, generators=("stripes",)))
+    assert any("does not have" in it for it in errors(graph, without))
+    assert any("of another problem or graph" in it for it in errors(graph, without))
+    other = replace(graph, tensors=tuple(replace(it, alignment=64) for it in graph.tensors))
+    assert any("of another problem or graph" in it for it in errors(other, front))
+    assert any(
+        "memstow 0.0.9, which made it, has other alternatives" in it
+        for it in errors(other, replace(front, memstow="0.0.9"))
+    )
+    point = front.points[0]
+    cheaper = replace(point, values={**point.values, "cost": 0}, bounds={}, proven=False)
+    assert any("says that cost is 0" in it for it in errors(graph, _with_first(front, cheaper)))
+    schedule = point.plan.schedule
+    assert schedule is not None
+    unknown = replace(schedule, alternatives=("o0 to o9 in 3 parts of channels",))
+    plan = replace(point.plan, schedule=unknown)
+    assert any("does not have" in it for it in errors(graph, _with_first(front, replace(point, plan=plan))))
+
+
+def _with_first(front: Front, point: FrontPoint) -> Front:
+    return replace(front, points=(point, *front.points[1:]))
+
+
+def test_points_known_before_stay() -> None:
+    graph, front = with_parts()
+    known = read_front(write_front(front, "json"))
+    again = find_front(graph, front.asked, STEADY, FrontCallbacks(), None, known.points)
+    assert again.points == front.points
+
+
+def test_what_has_no_such_front_is_refused() -> None:
+    problem = Problem(buffers=[Buffer(id="a", size=1, lifetime=(0, 1))])
+    with pytest.raises(InputError, match="it is for graphs"):
+        memstow.front(problem, generators=["channels"])
+    graph = replace(channel_net(1), pools=(Pool(id="fast"), Pool(id="slow")))
+    with pytest.raises(InputError, match="parts of channels are chosen for one pool"):
+        memstow.front(graph, ("peak:fast", "cost"), generators=["channels"])
+
+
+def test_targets_are_compared_with_them() -> None:
+    graph, front = with_parts()
+    least = front.points[0].values["peak"]
+    targets = [
+        Target(name="small", pools=[Pool(id="memory", capacity=least - 1)]),
+        Target(name="tight", pools=[Pool(id="memory", capacity=least)]),
+    ]
+    found = memstow.front(graph, generators=["stripes", "channels"], targets=targets, options=STEADY)
+    expected = memstow.front(with_channels(graph), targets=targets, options=STEADY)
+    assert found.smallest == "tight"
+    assert (found.targets, found.digest) == (expected.targets, expected.digest)
+
+
+@pytest.mark.skipif(not SHARED_GRAPHS.is_dir(), reason="needs ../shared/data")
+def test_a_published_network() -> None:
+    graph = memstow.read_graph((SHARED_GRAPHS / "msf_MN2-vww5.json").read_bytes())
+    assert isinstance(graph, Graph)
+    (point,) = memstow.front(graph, generators=["channels"], options=STEADY).points
+    assert verify(with_channels(graph), point.plan) == []
+    plain = memstow.front(graph, generators=["stripes"], within=1.4, options=STEADY)
+    found = memstow.front(graph, generators=["stripes", "channels"], within=1.4, options=STEADY)
+    expected = memstow.front(with_channels(graph), generators=["stripes"], within=1.4, options=STEADY)
+    assert found.points == expected.points
+    assert found.points[0].values["peak"] <= plain.points[0].values["peak"] <= 11_920
