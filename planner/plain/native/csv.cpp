@@ -25,10 +25,12 @@ struct Named {
 };
 
 constexpr std::array kColumns{
-    Named{"id", Meaning::id},          Named{"buffer", Meaning::id},   Named{"buffer_id", Meaning::id},
-    Named{"lower", Meaning::lower},    Named{"begin", Meaning::lower}, Named{"start", Meaning::lower},
-    Named{"upper", Meaning::upper},    Named{"end", Meaning::last},    Named{"size", Meaning::size},
-    Named{"alignment", Meaning::alignment}, Named{"gaps", Meaning::gaps}, Named{"offset", Meaning::offset},
+    Named{"id", Meaning::id},        Named{"buffer", Meaning::id},
+    Named{"buffer_id", Meaning::id}, Named{"lower", Meaning::lower},
+    Named{"begin", Meaning::lower},  Named{"start", Meaning::lower},
+    Named{"upper", Meaning::upper},  Named{"end", Meaning::last},
+    Named{"size", Meaning::size},    Named{"alignment", Meaning::alignment},
+    Named{"gaps", Meaning::gaps},    Named{"offset", Meaning::offset},
 };
 
 std::string_view stripped(std::string_view cell) {
@@ -175,7 +177,8 @@ std::optional<Problem> read_csv(std::string_view text) {
     while (rows.next(cells)) {
         if (cells.size() < header->width) return std::nullopt;
         for (std::size_t i = 0; i < cells.size(); ++i) {
-            if (cells[i].size() > kLongestCell || (i >= header->width && !cells[i].empty())) return std::nullopt;
+            if (cells[i].size() > kLongestCell || (i >= header->width && !cells[i].empty()))
+                return std::nullopt;
         }
         for (const Meaning meaning : {Meaning::gaps, Meaning::offset}) {
             if (!cell_of(*header, cells, meaning).empty()) return std::nullopt;
