@@ -21,10 +21,9 @@ from memstow.planner.model.status import Status
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.digest import digest
 from memstow.planner.plain.plan import PlainPlan
-from memstow.planner.solve.answer import Stamp, term_value
-from memstow.planner.solve.bounds import TermBound
 from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, require_willing, solver_by_name, stages_for
 from memstow.planner.solve.run_state import RunState, workers_of
+from memstow.planner.solve.term_bounds import Stamp, TermBound, term_value
 from memstow.planner.solve.turns import Misfit, OnLayout, Progress, Turns
 from memstow.solvers import core
 from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns

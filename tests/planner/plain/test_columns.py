@@ -23,6 +23,7 @@ from memstow.planner.show.plain_report import plain_report
 from memstow.planner.show.report import plan_report
 from memstow.planner.show.text_picture import ASCII
 from memstow.planner.solve import engine
+from memstow.planner.solve.columns import plan_columns
 from memstow.planner.verify import judge, recount
 from tests.planner.plain.samples import mutated, random_sample
 
@@ -97,7 +98,7 @@ def test_plans_documents_and_reports_are_the_same(block: int) -> None:
             if columns is None:
                 continue
             problem = formats.read_problem(text)
-            found, wanted = engine.plan_columns(columns, QUICK), ordinary(problem)
+            found, wanted = plan_columns(columns, QUICK), ordinary(problem)
             if not isinstance(found, PlainPlan):
                 assert found == wanted
                 continue
@@ -121,7 +122,7 @@ def test_the_picture_of_many_buffers_is_the_same() -> None:
         )
         columns, problem = columns_in(text.encode()), formats.read_problem(text.encode())
         assert columns is not None
-        found = engine.plan_columns(columns, QUICK)
+        found = plan_columns(columns, QUICK)
         assert isinstance(found, PlainPlan)
         for width in (40, 77, 120):
             wanted = plan_report(problem, plan_of(columns, found), width, ASCII)
@@ -223,7 +224,7 @@ def test_the_native_reader_of_plans_survives_broken_ones() -> None:
     odd = random.Random(1)
     columns = columns_in(texts(6)[-1])
     assert columns is not None
-    found = engine.plan_columns(columns, QUICK)
+    found = plan_columns(columns, QUICK)
     assert isinstance(found, PlainPlan)
     data = write_plan(columns, found, "json")
     problem = problem_of(columns)
