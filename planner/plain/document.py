@@ -18,7 +18,7 @@ def columns_in(data: bytes, form: str | None = None) -> Columns | None:
     if form not in (None, "json", "csv"):
         return None
     is_json = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in _JSON_BEGINS
-    if is_json != (form == "json" if form is not None else is_json):
+    if form is not None and is_json != (form == "json"):
         return None
     return _columns.read_json(data) if is_json else _columns.read_csv(data)
 

@@ -1,6 +1,8 @@
 """Plain problems are solved and verified in columns: what is printed and written is the same."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from memstow.api.cli.commands import solve, verify
 from tests.api.cli.conftest import Cli, Ran
 from tests.planner.plain.samples import mutated, random_sample
 
+ENGINE = ("memstow.planner.solve.engine", "memstow.planner.verify", "memstow.planner.formats")
 QUICK = ("--deterministic", "--work-limit", "20000")
 
 
@@ -59,3 +62,16 @@ def test_every_problem_has_the_same_answer(
             capacity = [it for it in options if "--capacity" in options][-2:]
             ran = both(cli, monkeypatch, "verify", file, plan, *capacity, *more)
             assert ran[0] == ran[1]
+
+
+def test_a_plain_problem_loads_neither_the_engine_nor_the_formats(three: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from memstow.api.cli.main import main; "
+        "main(['solve', *sys.argv[1:]]); print(*sys.modules, file=sys.stderr)"
+    )
+    arguments = [str(three), "--output", str(tmp_path / "plan.json"), "--deterministic"]
+    ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    assert "3 buffers placed" in ran.stdout
+    loaded = ran.stderr.split()
+    assert "memstow.planner.solve.columns" in loaded
+    assert not set(ENGINE) & set(loaded)
