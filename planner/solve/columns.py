@@ -8,7 +8,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.plan import PlainPlan
-from memstow.planner.solve.plain import SECONDS_TO_JUDGE, Failure, PlainRun, budget_of, ground_of, takes
+from memstow.planner.solve.plain import Failure, PlainRun, budget_of, ground_of, takes
 from memstow.planner.solve.turns import Progress
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def plan_columns(
     progress = Progress(on_event)
     ground = ground_of(columns) if takes(options) else None
     if ground is not None:
-        budget = budget_of(options, progress.seconds(), SECONDS_TO_JUDGE * len(columns))
+        budget = budget_of(options, ground, progress.seconds(), places=False)
         run = PlainRun(ground, options, progress, budget, cancel)
         if run.suits:
             found = run.plan(None)

@@ -22,8 +22,6 @@ from memstow.planner.solve.columns import answer_of_failure
 from memstow.planner.solve.no_layout import no_layout
 from memstow.planner.solve.plain import (
     MANY,
-    SECONDS_TO_JUDGE,
-    SECONDS_TO_PLACE,
     Failure,
     PlainRun,
     ground_of,
@@ -134,8 +132,7 @@ class _Run:
             ground = None if columns is None else ground_of(columns)
         if columns is None or ground is None:
             return None
-        rest = (SECONDS_TO_JUDGE + SECONDS_TO_PLACE) * len(columns)
-        self._budget = plain_budget(options, self._progress.seconds(), rest)
+        self._budget = plain_budget(options, ground, self._progress.seconds(), places=True)
         run = PlainRun(ground, options, self._progress, self._budget, self._cancel)
         if not run.suits:
             self._budget = budget_of(options, problem)
