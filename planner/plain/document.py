@@ -17,10 +17,15 @@ def columns_in(data: bytes, form: str | None = None) -> Columns | None:
     """The plain problem in the bytes, in JSON or CSV; None where the ordinary readers should read it."""
     if form not in (None, "json", "csv"):
         return None
-    is_json = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in _JSON_BEGINS
+    is_json = looks_like_json(data)
     if form is not None and is_json != (form == "json"):
         return None
     return _columns.read_json(data) if is_json else _columns.read_csv(data)
+
+
+def looks_like_json(data: bytes) -> bool:
+    """Whether the ordinary readers would take it for JSON."""
+    return data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in _JSON_BEGINS
 
 
 def write_plan(columns: Columns, plan: PlainPlan, form: str) -> bytes:

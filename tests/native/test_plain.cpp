@@ -22,6 +22,7 @@ const std::string kPlan =
     R"({"status": "feasible", "placements": [{"buffer": "c", "pool": "s", "offset": 8},)"
     R"( {"pool": "s", "offset": 0, "buffer": "b"}, {"buffer": "\u00e4\ud83d\ude42", "offset": 16, "pool": "s"}],)"
     R"( "objective": [{"term": "peak", "certificate": {"kind": "live_bytes", "buffers": ["b", "c"]}}]})";
+const std::string kCsvPlan = "offset,id,size\r\n8,c,\r\n 00,b,4\r\n+64,a\xc3\xa4,0,,\r\n";
 
 std::string mutated(std::string text, std::mt19937& random) {
     const auto below = [&](std::size_t most) { return static_cast<std::size_t>(random() % most); };
@@ -91,22 +92,28 @@ TEST(plans_are_read_by_name) {
     CHECK(plan->members == std::vector<std::int64_t>({0, 2}));
     CHECK(plan->frame.find(R"("placements": [])") != std::string::npos);
     CHECK(plan->frame.find(R"("buffers": []}}]})") != std::string::npos);
+    const auto csv = read_plan_csv(*read_csv(kCsv), kCsvPlan);
+    CHECK(csv.has_value());
+    CHECK(csv->offsets == std::vector<std::int64_t>({0, 64, 8}));
 }
 
 TEST(broken_texts_are_survived) {
     std::mt19937 random(3);
     const auto problem = read_json(kJson);
+    const auto csv_problem = read_csv(kCsv);
     int problems = 0;
     int plans = 0;
     for (int round = 0; round < 60'000; ++round) {
         const auto csv = read_csv(mutated(kCsv, random));
         const auto json = read_json(mutated(kJson, random));
         const auto plan = read_plan(*problem, mutated(kPlan, random));
+        const auto csv_plan = read_plan_csv(*csv_problem, mutated(kCsvPlan, random));
         if (csv) use(*csv);
+        if (csv_plan) CHECK(csv_plan->offsets.size() == csv_problem->sizes.size());
         if (json) use(*json);
         if (plan) CHECK(plan->offsets.size() == problem->sizes.size());
         problems += csv.has_value() + json.has_value();
-        plans += plan.has_value();
+        plans += plan.has_value() + csv_plan.has_value();
     }
     CHECK(problems > 1000);
     CHECK(plans > 200);

@@ -58,6 +58,10 @@ def test_every_problem_has_the_same_answer(
         if not written[0]:
             continue
         plan.write_bytes(mutated(written[0], odd) if odd.random() < 0.3 else written[0])
+        offsets = tmp_path / "plan.csv"
+        offsets.write_text(cli("solve", file, *options, "--output-format", "csv").out)
+        ran = both(cli, monkeypatch, "verify", file, offsets)
+        assert ran[0] == ran[1]
         for more in ((), ("--json",), ("--strict",)):
             capacity = [it for it in options if "--capacity" in options][-2:]
             ran = both(cli, monkeypatch, "verify", file, plan, *capacity, *more)

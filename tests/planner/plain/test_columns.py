@@ -11,14 +11,14 @@ from memstow.planner import formats
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan
+from memstow.planner.model.plan import Plan, Status, peaks
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.digest import digest as digest_of_columns
 from memstow.planner.plain.document import columns_in, write_plan
 from memstow.planner.plain.models import columns_of, plan_of, problem_of
 from memstow.planner.plain.plan import PlainPlan
-from memstow.planner.plain.verdict import read_plan, verdict_on
+from memstow.planner.plain.verdict import peak_of, read_plan, verdict_on
 from memstow.planner.show.plain_report import plain_report
 from memstow.planner.show.report import plan_report
 from memstow.planner.show.text_picture import ASCII
@@ -218,6 +218,31 @@ def test_the_verdict_is_that_of_the_ordinary_judge(block: int) -> None:
     assert wrong > 30
     # Bounds that a search has proven are for the ordinary judge.
     assert left < same
+
+
+def test_plans_that_say_nothing_but_places_are_judged_alike() -> None:
+    odd = random.Random(2)
+    same = 0
+    for seed in range(150):
+        text = texts(seed)[-1]
+        columns = columns_in(text)
+        if columns is None:
+            continue
+        problem = formats.read_problem(text)
+        plan = ordinary(problem)
+        if not plan.placements:
+            continue
+        bare = Plan(status=Status.FEASIBLE, placements=plan.placements)
+        csv = formats.write_plan(problem, plan, "csv")
+        for data in (formats.write_plan(problem, bare), csv, mutated(csv, odd), mutated(csv, odd)):
+            read = read_plan(columns, data)
+            found = None if read is None else verdict_on(columns, read)
+            if read is not None and found is not None:
+                again = formats.read_plan(data, problem)
+                assert found == judge(problem, again)
+                assert peaks(problem, again.placements) == {columns.pool: peak_of(columns, read)}
+                same += 1
+    assert same > 100
 
 
 def test_the_native_reader_of_plans_survives_broken_ones() -> None:
