@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benchmarks import calls, growth, hard, large, models, order, pools, published, starts, startup
+from benchmarks import calls, files, growth, hard, large, models, order, pools, published, starts, startup
 from benchmarks.hard.effort import Effort
 from benchmarks.limits import MISSED
 from benchmarks.page import put
@@ -20,6 +20,7 @@ ALL = {
     "published": published.measure,
     "large": large.measure,
     "growth": growth.measure,
+    "files": files.measure,
     "models": models.measure,
     "orders": order.measure,
     "pools": pools.measure,

@@ -9,9 +9,10 @@ from memstow.planner.model.objective import terms_of
 from memstow.planner.model.plan import Explanation, Plan, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.reduce import reduce
-from memstow.planner.solve.answer import PlanValues, pool_uses, term_value
+from memstow.planner.solve.answer import PlanValues, pool_uses
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.run_state import prover_of
+from memstow.planner.solve.term_bounds import term_value
 from memstow.planner.verify import recount
 
 

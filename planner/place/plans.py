@@ -9,10 +9,11 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.solve.answer import Answers, Stamp
+from memstow.planner.solve.answer import Answers
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import RunState, task_of
+from memstow.planner.solve.term_bounds import Stamp
 from memstow.planner.verify import recount
 
 

@@ -53,8 +53,8 @@ def read_csv(data: bytes) -> Columns | None:
 def read_json(data: bytes) -> Columns | None:
     """The plain problem of native JSON; None where it is not."""
 
-def read_plan(problem: Columns, data: bytes) -> PlanColumns | None:
-    """The plan of native JSON that places each buffer once; None where it is not so."""
+def read_plan(problem: Columns, data: bytes, is_json: bool) -> PlanColumns | None:
+    """The plan of native JSON or CSV that places each buffer once; None where it is not so."""
 
 def of_buffers(buffers: Sequence[Buffer]) -> Columns | None:
     """The columns of buffers of the models; None where one is not plain."""

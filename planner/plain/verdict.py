@@ -4,6 +4,7 @@ Whatever is wrong, and whatever this room does not know, is left to the ordinary
 """
 
 from array import array
+from typing import Final
 
 from memstow.planner.judge._judge import Defect, judge_plan, proven
 from memstow.planner.model.errors import InputError
@@ -12,17 +13,25 @@ from memstow.planner.model.problem import LIMIT
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.digest import digest
+from memstow.planner.plain.document import looks_like_json
 from memstow.planner.plain.plan import PlainPlan
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_plan
 from memstow.planner.verify.verdict import Claims, Subject, Verdict
 
+_PLACED: Final = "every buffer has a place, and no two that conflict share a byte"
+# What is left of a plan without values when its placements are taken away.
+_BARE: Final = Plan(status=Status.FEASIBLE)
+
 
 def read_plan(columns: Columns, data: bytes) -> PlainPlan | None:
-    """The plan in native JSON; None where the ordinary reader should read it."""
-    read = _columns.read_plan(columns, data)
+    """The plan in native JSON or CSV; None where the ordinary reader should read it."""
+    is_json = looks_like_json(data)
+    read = _columns.read_plan(columns, data, is_json)
     if read is None:
         return None
+    if not is_json:
+        return PlainPlan(_BARE, _array(read.offsets), _array(read.members))
     try:
         raw = parse_json(read.frame)
         # Only the native format has a status.
@@ -41,6 +50,8 @@ def _array(raw: bytes) -> "array[int]":
 def verdict_on(columns: Columns, plan: PlainPlan) -> Verdict | None:
     """The verdict on a plan of which every claim holds; None where one may not."""
     frame = plan.frame
+    if frame == _BARE:
+        return _verdict_on_places(columns, plan)
     if frame.status not in PLANNED or frame.explanation or frame.closest or frame.schedule is not None:
         return None
     if len(frame.pools) != 1 or len(frame.objective) != 1:
@@ -51,6 +62,29 @@ def verdict_on(columns: Columns, plan: PlainPlan) -> Verdict | None:
     if frame.digest is not None and frame.digest != digest(columns):
         return None
     return Verdict((), _claims(frame, use, term).settled())
+
+
+def peak_of(columns: Columns, plan: PlainPlan) -> int:
+    """The end of the last buffer of a plan that is right."""
+    return judge_plan(*_four(columns), plan.offsets, _capacity(columns))[1]
+
+
+def _verdict_on_places(columns: Columns, plan: PlainPlan) -> Verdict | None:
+    """The verdict on a plan that says nothing but where buffers are."""
+    (defect, _, _), *_ = judge_plan(*_four(columns), plan.offsets, _capacity(columns))
+    if defect is not Defect.NONE:
+        return None
+    claims = Claims(plan.frame)
+    claims.counted(Subject.PLACES, None, _PLACED, holds=True)
+    return Verdict((), claims.settled())
+
+
+def _four(columns: Columns) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+    return columns.sizes, columns.begins, columns.ends, columns.alignments
+
+
+def _capacity(columns: Columns) -> int:
+    return LIMIT if columns.capacity is None else columns.capacity
 
 
 def _consistent(columns: Columns, frame: Plan, use: PoolUse, term: TermValue) -> bool:
@@ -71,20 +105,17 @@ def _counted(columns: Columns, plan: PlainPlan, use: PoolUse, term: TermValue) -
         return False
     if certificate.time is None or abs(certificate.time) > LIMIT:
         return False
-    four = columns.sizes, columns.begins, columns.ends, columns.alignments
-    capacity = LIMIT if columns.capacity is None else columns.capacity
-    (defect, _, _), peak, live, moment = judge_plan(*four, plan.offsets, capacity)
+    (defect, _, _), peak, live, moment = judge_plan(*_four(columns), plan.offsets, _capacity(columns))
     if defect is not Defect.NONE or (peak, live, moment) != (use.peak, use.live.bytes, use.live.time):
         return False
-    least = proven(*four, plan.members, certificate.time)
+    least = proven(*_four(columns), plan.members, certificate.time)
     return least is not None and least >= term.bound
 
 
 def _claims(frame: Plan, use: PoolUse, term: TermValue) -> Claims:
     """The claims of the plan, in the words and in the order of the ordinary judge."""
     claims = Claims(frame)
-    says = "every buffer has a place, and no two that conflict share a byte"
-    claims.counted(Subject.PLACES, None, says, holds=True)
+    claims.counted(Subject.PLACES, None, _PLACED, holds=True)
     capacity = "unlimited" if use.capacity is None else f"{use.capacity:,}"
     says = f"{use.pool!r} has a capacity of {capacity} and a peak of {use.peak:,}"
     claims.counted(Subject.POOL, use.pool, says, holds=True)

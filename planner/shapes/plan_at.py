@@ -15,9 +15,10 @@ from memstow.planner.model.with_sizes import with_sizes
 from memstow.planner.reduce import reduce
 from memstow.planner.shapes.at_point import values_text
 from memstow.planner.shapes.layout import Layout, LayoutAt
-from memstow.planner.solve.answer import PlanValues, pool_uses, term_value
+from memstow.planner.solve.answer import PlanValues, pool_uses
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.run_state import prover_of
+from memstow.planner.solve.term_bounds import term_value
 from memstow.planner.verify import recount
 
 _MOST_REPORTED = 20

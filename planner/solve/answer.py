@@ -12,20 +12,18 @@ from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import (
     Explanation,
-    Least,
     Live,
     Overflow,
     Placement,
     Plan,
     PoolUse,
     Status,
-    TermValue,
-    gap_of,
 )
 from memstow.planner.model.problem import Problem, access_count, place_of
 from memstow.planner.reduce import Reduction
-from memstow.planner.solve.bounds import Bounds, PoolBound, TermBound
+from memstow.planner.solve.bounds import Bounds, PoolBound
 from memstow.planner.solve.run_state import RunState
+from memstow.planner.solve.term_bounds import Stamp, TermBound, term_value
 from memstow.planner.verify import Violation
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
@@ -134,14 +132,6 @@ Judge = Callable[[Problem, Plan, Plan | None], list[Violation]]
 
 Accept = Callable[[Layout, str, dict[Term, TermBound]], Plan]
 """Makes the accepted plan of a layout, by this solver, with these bounds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """The time and work that a plan took."""
-
-    seconds: float
-    work: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,17 +244,3 @@ def _bound_in_objective(problem: Problem, pool: str, terms: dict[Term, TermBound
     """The bound of a pool's peak if that is the first term; bounds of later terms depend on the first."""
     first = next(iter(terms), None)
     return terms[first].value if first is not None and first.is_peak_of(pool, len(problem.pools)) else 0
-
-
-def term_value(term: Term, value: int, bound: TermBound) -> TermValue:
-    """A term with what is proven about it."""
-    certificate = bound.certificate
-    if certificate is None and value == bound.value:
-        certificate = Least()
-    return TermValue(
-        term=str(term),
-        value=value,
-        bound=bound.value,
-        gap=gap_of(value, bound.value),
-        certificate=certificate,
-    )

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from memstow.planner.model.objective import Kind, Term
-from memstow.planner.model.plan import Certificate, Explanation, Least, LiveBytes, Sum
+from memstow.planner.model.plan import Explanation, Least, LiveBytes, Sum
 from memstow.planner.model.problem import (
     Pool,
     access_count,
@@ -19,6 +19,7 @@ from memstow.planner.model.problem import (
     reserved_bytes,
 )
 from memstow.planner.reduce import Reduction
+from memstow.planner.solve.term_bounds import TermBound
 from memstow.solvers import core
 from memstow.solvers.core import LiveBound
 from memstow.solvers.instance import Instance
@@ -38,14 +39,6 @@ class Need:
     height: int  # with one pool: the lowest possible end, reserved ranges included
     time: int | None
     parts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TermBound:
-    """A proven lower bound on one term of the objective."""
-
-    value: int
-    certificate: Certificate | None
 
 
 class PoolBound(NamedTuple):

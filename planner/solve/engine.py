@@ -14,16 +14,14 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.models import columns_of, plan_of, problem_of
-from memstow.planner.plain.plan import PlainPlan
+from memstow.planner.plain.models import columns_of, plan_of
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.solve.answer import Accept, Answers, Judge, Stamp
+from memstow.planner.solve.answer import Accept, Answers, Judge
 from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.columns import answer_of_failure
 from memstow.planner.solve.no_layout import no_layout
 from memstow.planner.solve.plain import (
     MANY,
-    SECONDS_TO_JUDGE,
-    SECONDS_TO_PLACE,
     Failure,
     PlainRun,
     ground_of,
@@ -38,6 +36,7 @@ from memstow.planner.solve.portfolio import (
     stages_for,
 )
 from memstow.planner.solve.run_state import RunState, task_of
+from memstow.planner.solve.term_bounds import Stamp
 from memstow.planner.solve.turns import OnLayout, Progress, Turns
 from memstow.planner.verify import recount
 from memstow.solvers.instance import Layout
@@ -67,35 +66,6 @@ def plan(
 
         return plan_graph(problem, options or Options(), Callbacks(on_event, cancel, on_better))
     return _Run(problem, options or Options(), on_event, cancel, on_better, recount).plan()
-
-
-def plan_columns(
-    columns: Columns,
-    options: Options,
-    on_event: Listener | None = None,
-    cancel: threading.Event | None = None,
-) -> "PlainPlan | Plan":
-    """The same for the columns of a plain problem; where there is no plan, the answer of the models."""
-    progress = Progress(on_event)
-    ground = ground_of(columns) if takes(options) else None
-    if ground is not None:
-        budget = plain_budget(options, progress.seconds(), SECONDS_TO_JUDGE * len(columns))
-        run = PlainRun(ground, options, progress, budget, cancel)
-        if run.suits:
-            found = run.plan(None)
-            return found if isinstance(found, PlainPlan) else _no_plan(problem_of(columns), options, found)
-    return plan(problem_of(columns), options, on_event, cancel)
-
-
-def _no_plan(problem: Problem, options: Options, failure: Failure) -> Plan:
-    """The answer where the search in columns has found no plan."""
-    reduction = reduce(problem)
-    if isinstance(reduction, Explanation):
-        raise AssertionError("a buffer without a place was searched one")
-    answers = Answers(problem, options, recount, lambda: failure.stamp)
-    if failure.misfit is not None:
-        return answers.infeasible(no_layout(reduction, failure.misfit.items), failure.misfit.solver)
-    return answers.unknown(reduction, failure.attempt)
 
 
 def plan_for_judge(
@@ -162,15 +132,14 @@ class _Run:
             ground = None if columns is None else ground_of(columns)
         if columns is None or ground is None:
             return None
-        rest = (SECONDS_TO_JUDGE + SECONDS_TO_PLACE) * len(columns)
-        self._budget = plain_budget(options, self._progress.seconds(), rest)
+        self._budget = plain_budget(options, ground, self._progress.seconds(), places=True)
         run = PlainRun(ground, options, self._progress, self._budget, self._cancel)
         if not run.suits:
             self._budget = budget_of(options, problem)
             return None
         found = run.plan(self._on_plain_layout(columns, run))
         if isinstance(found, Failure):
-            return _no_plan(problem, options, found)
+            return answer_of_failure(problem, options, found)
         return replace(plan_of(columns, found, problem), seconds=self._stamp().seconds)
 
     def _on_plain_layout(self, columns: Columns, run: PlainRun) -> OnLayout | None:

@@ -5,6 +5,7 @@ not simply a plan that fits (nothing fits, nothing was found) is left to the eng
 """
 
 import threading
+import time
 from array import array
 from dataclasses import dataclass
 from typing import Final
@@ -21,10 +22,9 @@ from memstow.planner.model.status import Status
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.digest import digest
 from memstow.planner.plain.plan import PlainPlan
-from memstow.planner.solve.answer import Stamp, term_value
-from memstow.planner.solve.bounds import TermBound
 from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, require_willing, solver_by_name, stages_for
 from memstow.planner.solve.run_state import RunState, workers_of
+from memstow.planner.solve.term_bounds import Stamp, TermBound, term_value
 from memstow.planner.solve.turns import Misfit, OnLayout, Progress, Turns
 from memstow.solvers import core
 from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
@@ -36,9 +36,13 @@ from memstow.solvers.solver import Task
 _SOLVERS: Final = (AUTO, "greedy", "exact", "improve")
 # Problems of fewer buffers that are objects already stay so: there is nothing to gain.
 MANY: Final = 2_000
-# Judging takes about this long for each buffer, so the search ends earlier; so does making its placement.
-SECONDS_TO_JUDGE: Final = 1.5e-6
-SECONDS_TO_PLACE: Final = 2e-6
+# Judging takes about so long for each buffer, so the search ends earlier; so does making its placement.
+_SECONDS_TO_JUDGE: Final = 1.2e-6
+_SECONDS_TO_PLACE: Final = 1.5e-6
+# And so many times as long as the ground took: a busy machine is slow in both.
+_JUDGING_TO_GROUND: Final = 4.0
+# But the search has at least this share of the limit.
+_LEAST_SHARE: Final = 0.5
 
 
 def takes(options: Options) -> bool:
@@ -46,11 +50,18 @@ def takes(options: Options) -> bool:
     return options.solver in _SOLVERS and options.hint is None
 
 
-def budget_of(options: Options, seconds: float, rest: float) -> Budget:
-    """The budget of a search after these seconds of its run; for what comes after it `rest` is held back."""
+def budget_of(options: Options, ground: "Ground", seconds: float, *, places: bool) -> Budget:
+    """The budget of a search after these seconds of its run: it leaves time for judging the plan.
+
+    `places`: and for making an object for each placement.
+    """
     if options.deterministic:
         return Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
     limit = -1 if options.work_limit is None else options.work_limit
+    count = len(ground.columns)
+    rest = max(_SECONDS_TO_JUDGE * count, _JUDGING_TO_GROUND * ground.seconds)
+    rest += _SECONDS_TO_PLACE * count if places else 0.0
+    rest = min(rest, options.time_limit * (1.0 - _LEAST_SHARE))
     return Budget(max(options.time_limit - seconds - rest, 0.0), limit)
 
 
@@ -63,10 +74,13 @@ class Ground:
     bound: TermBound
     members: "array[int]"
     """The buffers that prove the bound."""
+    seconds: float
+    """How long it took to find out."""
 
 
 def ground_of(columns: Columns) -> Ground | None:
     """The instance and the bound; None where nothing fits."""
+    began = time.monotonic()
     capacity = LIMIT if columns.capacity is None else columns.capacity
     if max(columns.sizes) > capacity:
         return None
@@ -82,7 +96,8 @@ def ground_of(columns: Columns) -> Ground | None:
     if value > capacity:
         return None
     certificate = LiveBytes(pool=columns.pool, time=live.time, buffers=())
-    return Ground(columns, instance, TermBound(value, certificate), instance.buffers_of(live.parts))
+    members = instance.buffers_of(live.parts)
+    return Ground(columns, instance, TermBound(value, certificate), members, time.monotonic() - began)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,18 @@ for a plan that keeps within those locks, and says nothing about any other.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Certificate, Exhausted, LiveBytes, Model, Plan, Refuted, Sum, gap_of
 from memstow.planner.processes import machine
-from memstow.planner.reduce import Reduction
-from memstow.planner.solve.bounds import TermBound
+from memstow.planner.solve.term_bounds import TermBound
 from memstow.solvers.solver import HintPlace, ModelBound, Outcome, Proof, Task, TermKind
 from memstow.solvers.solver import Term as SolverTerm
+
+if TYPE_CHECKING:
+    from memstow.planner.reduce import Reduction
 
 _KINDS = {
     Kind.PEAK: TermKind.PEAK,
@@ -39,7 +42,7 @@ def workers_of(options: Options) -> int:
     return min(machine.processors(), _MOST_WORKERS) if options.workers is None else options.workers
 
 
-def task_of(reduction: Reduction, bounds: Mapping[Term, int], options: Options) -> tuple[Task, list[int]]:
+def task_of(reduction: "Reduction", bounds: Mapping[Term, int], options: Options) -> tuple[Task, list[int]]:
     """The task with these terms and lower bounds, and by term the value of one unit of it there."""
     pool_of = {pool.id: i for i, pool in enumerate(reduction.problem.pools)}
     terms = [
@@ -72,7 +75,7 @@ class HintPlaces:
     buffers: int = 0
 
 
-def hint_places(reduction: Reduction, hint: Plan) -> HintPlaces:
+def hint_places(reduction: "Reduction", hint: Plan) -> HintPlaces:
     """The places of items at which buffers stay where the hint has them."""
     problem, instance, unit = reduction.problem, reduction.instance, reduction.unit
     pool_of = {pool.id: i for i, pool in enumerate(problem.pools)}

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <random>
 #include <vector>
@@ -109,6 +110,54 @@ TEST(no_layout_is_below_the_least_peak) {
         Values offsets;
         if (verdict.least_peak > 0) CHECK(!fits(sample, offsets, verdict.least_peak - 1));
     }
+}
+
+TEST(live_bytes_are_the_most_at_one_moment) {
+    std::mt19937 random(5);
+    for (int round = 0; round < 3'000; ++round) {
+        const Sample sample = random_sample(random);
+        const Verdict verdict = judge(sample.columns(), sample.offsets, kNoEnd);
+        std::int64_t most = 0;
+        std::int64_t first = 0;
+        for (std::int64_t moment = -3; moment < 12; ++moment) {
+            std::int64_t live = 0;
+            for (std::size_t i = 0; i < sample.sizes.size(); ++i) {
+                if (sample.begins[i] <= moment && moment < sample.ends[i]) live += sample.sizes[i];
+            }
+            if (live > most) first = moment;
+            most = std::max(most, live);
+        }
+        CHECK(verdict.live == most);
+        if (most > 0) CHECK(verdict.moment == first);
+    }
+}
+
+TEST(members_that_live_at_one_moment_prove_a_bound) {
+    std::mt19937 random(6);
+    int proofs = 0;
+    for (int round = 0; round < 6'000; ++round) {
+        const Sample sample = random_sample(random);
+        const auto moment = static_cast<std::int64_t>(random() % 6) - 1;
+        Values members;
+        bool sound = true;
+        for (std::size_t i = 0; i < sample.sizes.size(); ++i) {
+            if (random() % 2 == 0) continue;
+            members.push_back(static_cast<std::int64_t>(i));
+            sound = sound && sample.sizes[i] > 0 && sample.begins[i] <= moment && moment < sample.ends[i];
+        }
+        const auto found = proven(sample.columns(), members, moment);
+        CHECK(found.has_value() == (sound && !members.empty()));
+        if (!found) continue;
+        ++proofs;
+        Values offsets;
+        CHECK(!fits(sample, offsets, *found - 1));
+        members.push_back(members[0]);
+        CHECK(!proven(sample.columns(), members, moment));
+    }
+    CHECK(proofs > 300);
+    const Sample one{{4}, {0}, {1}, {1}, {0}};
+    CHECK(!proven(one.columns(), Values{1}, 0));
+    CHECK(!proven(one.columns(), Values{-1}, 0));
 }
 
 TEST(judge_refuses_columns_that_are_no_problem) {

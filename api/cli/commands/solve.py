@@ -144,12 +144,12 @@ def run(args: argparse.Namespace) -> int:
 def _run_in_columns(args: argparse.Namespace, columns: "Columns") -> int:
     """The same for a plain problem of which nothing is asked that needs objects."""
     from memstow.planner.plain.plan import PlainPlan
-    from memstow.planner.solve import engine
+    from memstow.planner.solve import columns as by_columns
 
     options = options_without_hint(args)
 
     def work(hear: "Listener", cancel: threading.Event) -> "PlainPlan | Plan":
-        return engine.plan_columns(columns, options, hear, cancel)
+        return by_columns.plan_columns(columns, options, hear, cancel)
 
     found, interrupted = _searched(work, "peak", SearchRecord())
     if isinstance(found, PlainPlan):

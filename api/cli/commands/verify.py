@@ -117,15 +117,15 @@ def run(args: argparse.Namespace) -> int:
 def _in_columns(args: argparse.Namespace, data: bytes) -> int | None:
     """The exit code for a plain problem and a plan of it that is right; None for all else."""
     # A plan that is not right is read again, so it has to be in a file.
-    if args.plan is None or args.plan_format not in (None, "json") or not os.path.isfile(args.plan):
+    if args.plan is None or args.plan_format is not None or not os.path.isfile(args.plan):
         return None
     if args.output is not None:
         return None
     columns = columns_in(args, data)
     if columns is None:
         return None
+    from memstow.planner.plain.verdict import peak_of, verdict_on
     from memstow.planner.plain.verdict import read_plan as read_in_columns
-    from memstow.planner.plain.verdict import verdict_on
 
     plan = read_in_columns(columns, read_bytes_of(args.plan))
     verdict = None if plan is None else verdict_on(columns, plan)
@@ -134,7 +134,9 @@ def _in_columns(args: argparse.Namespace, data: bytes) -> int | None:
     if args.json:
         _print_json(verdict)
     else:
-        _print_valid(f" {plan.frame.status},", len(columns), {columns.pool: plan.frame.pools[0].peak})
+        use = next(iter(plan.frame.pools), None)
+        peak = peak_of(columns, plan) if use is None else use.peak
+        _print_valid("" if use is None else f" {plan.frame.status},", len(columns), {columns.pool: peak})
         _print_claims(verdict)
     return Exit.INVALID if args.strict and verdict.unchecked else Exit.DONE
 

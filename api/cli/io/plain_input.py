@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from memstow.planner.plain._columns import Columns
 
 # Options that change the document or ask for more than columns hold, with the values that say nothing.
-_NOT_GIVEN: Final = (
+_NOT_GIVEN: Final[tuple[tuple[str, tuple[object, ...]], ...]] = (
     ("at", (None, [])),
     ("target", (None,)),
     ("fit_only", (False,)),

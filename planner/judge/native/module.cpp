@@ -80,7 +80,8 @@ NB_MODULE(_judge, m) {
     m.def("judge_plan", &judge_plan, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"), nb::arg("offsets"), nb::arg("capacity"),
           "The first thing that is wrong with the offsets, their peak, the most live bytes, and when.");
-    m.def("proven", &proven, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"),
-          nb::arg("members"), nb::arg("moment"),
-          "The least peak of any layout that follows from buffers that live at one moment; None for no such.");
+    m.def(
+        "proven", &proven, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"),
+        nb::arg("members"), nb::arg("moment"),
+        "The least peak of any layout that follows from buffers that live at one moment; None for no such.");
 }

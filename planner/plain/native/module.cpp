@@ -49,10 +49,11 @@ std::unique_ptr<Problem> read_json(nb::bytes data) {
     return kept(memstow::plain::read_json(text));
 }
 
-std::unique_ptr<Plan> read_plan(const Problem& problem, nb::bytes data) {
+std::unique_ptr<Plan> read_plan(const Problem& problem, nb::bytes data, bool is_json) {
     const std::string_view text(data.c_str(), data.size());
     nb::gil_scoped_release release;
-    std::optional<Plan> plan = memstow::plain::read_plan(problem, text);
+    std::optional<Plan> plan =
+        is_json ? memstow::plain::read_plan(problem, text) : memstow::plain::read_plan_csv(problem, text);
     return plan ? std::make_unique<Plan>(std::move(*plan)) : nullptr;
 }
 
@@ -62,7 +63,7 @@ const std::int64_t* whole(const Problem& problem, const Ints& offsets) {
     return offsets.data();
 }
 
-template <std::vector<std::int64_t> Problem::*column>
+template <std::vector<std::int64_t> Problem::* column>
 View view_of(nb::handle self) {
     const std::vector<std::int64_t>& values = nb::cast<const Problem&>(self).*column;
     return View(values.data(), {values.size()}, self);
@@ -80,10 +81,9 @@ NB_MODULE(_columns, m) {
         .def_prop_ro("ends", &view_of<&Problem::ends>)
         .def_prop_ro("alignments", &view_of<&Problem::alignments>)
         .def_prop_ro("pool", [](const Problem& self) { return text_of(self.pool); })
-        .def_prop_ro("capacity",
-                     [](const Problem& self) {
-                         return self.bounded ? std::optional(self.capacity) : std::nullopt;
-                     })
+        .def_prop_ro(
+            "capacity",
+            [](const Problem& self) { return self.bounded ? std::optional(self.capacity) : std::nullopt; })
         .def(
             "set_memory",
             [](Problem& self, const std::string& pool, std::optional<std::int64_t> capacity) {
@@ -139,9 +139,11 @@ NB_MODULE(_columns, m) {
         .def_prop_ro("members", [](const Plan& self) { return bytes_of(self.members); })
         .def_prop_ro("frame", [](const Plan& self) { return bytes_of(self.frame); });
     m.def("read_csv", &read_csv, nb::arg("data"), "The plain problem of a CSV; None where it is not plain.");
-    m.def("read_json", &read_json, nb::arg("data"), "The plain problem of native JSON; None where it is not.");
-    m.def("read_plan", &read_plan, nb::arg("problem"), nb::arg("data"),
-          "The plan of native JSON that places each buffer once; None where it is not so.");
-    m.def("of_buffers", [](nb::handle buffers) { return kept(memstow::plain::of_buffers(buffers)); },
-          nb::arg("buffers"), "The columns of buffers of the models; None where one is not plain.");
+    m.def("read_json", &read_json, nb::arg("data"),
+          "The plain problem of native JSON; None where it is not.");
+    m.def("read_plan", &read_plan, nb::arg("problem"), nb::arg("data"), nb::arg("is_json"),
+          "The plan of native JSON or CSV that places each buffer once; None where it is not so.");
+    m.def(
+        "of_buffers", [](nb::handle buffers) { return kept(memstow::plain::of_buffers(buffers)); },
+        nb::arg("buffers"), "The columns of buffers of the models; None where one is not plain.");
 }

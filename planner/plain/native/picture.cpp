@@ -69,7 +69,8 @@ Picture picture(const Problem& problem, const std::int64_t* offsets, int width, 
     const auto stride = static_cast<std::size_t>(width) + 1;
     std::vector<Wide> more(static_cast<std::size_t>(rows) * stride);
     const auto column_at = [&](std::int64_t time) {
-        return static_cast<std::size_t>(std::lower_bound(moments.begin(), moments.end(), time) - moments.begin());
+        return static_cast<std::size_t>(std::lower_bound(moments.begin(), moments.end(), time) -
+                                        moments.begin());
     };
     for (std::size_t i = 0; i < problem.sizes.size(); ++i) {
         const std::size_t first = column_at(problem.begins[i]);
@@ -77,7 +78,9 @@ Picture picture(const Problem& problem, const std::int64_t* offsets, int width, 
         if (problem.sizes[i] == 0 || first == last) continue;
         std::int64_t low = offsets[i];
         const std::int64_t end = low + problem.sizes[i];
-        auto row = static_cast<std::size_t>(std::upper_bound(bounds.begin(), bounds.end(), low) - bounds.begin()) - 1;
+        auto row =
+            static_cast<std::size_t>(std::upper_bound(bounds.begin(), bounds.end(), low) - bounds.begin()) -
+            1;
         for (; low < end; ++row) {
             const std::int64_t high = std::min(end, bounds[row + 1]);
             more[row * stride + first] += high - low;

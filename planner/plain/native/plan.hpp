@@ -22,6 +22,9 @@ struct Plan {
 // where the document is no JSON as far as it was read.
 std::optional<Plan> read_plan(const Problem& problem, std::string_view text);
 
+// The same of a CSV, which has no document around it.
+std::optional<Plan> read_plan_csv(const Problem& problem, std::string_view text);
+
 // The placements as elements of a JSON list, a line each.
 std::string placements_as_json(const Problem& problem, const std::int64_t* offsets);
 // The names of these buffers as elements of a JSON list.

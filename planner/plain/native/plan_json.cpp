@@ -12,8 +12,7 @@ constexpr std::int64_t kNowhere = -1;
 
 class Reader {
   public:
-    Reader(const Problem& problem, std::string_view text)
-        : problem_(problem), text_(text), scanner_(text) {
+    Reader(const Problem& problem, std::string_view text) : problem_(problem), text_(text), scanner_(text) {
         plan_.offsets.assign(problem.sizes.size(), kNowhere);
     }
 
@@ -31,7 +30,8 @@ class Reader {
             }
             return scanner_.skip();
         });
-        if (!read || !scanner_.at_end() || !has_placements || placed_ < problem_.sizes.size()) return std::nullopt;
+        if (!read || !scanner_.at_end() || !has_placements || placed_ < problem_.sizes.size())
+            return std::nullopt;
         plan_.frame.append(text_.substr(copied_));
         return std::move(plan_);
     }
@@ -100,7 +100,8 @@ class Reader {
 
     // The buffer of the name that was read: most plans have them in the order of the problem.
     std::optional<Number> number(std::size_t likely) const {
-        if (likely < problem_.sizes.size() && problem_.names[likely] == name_) return static_cast<Number>(likely);
+        if (likely < problem_.sizes.size() && problem_.names[likely] == name_)
+            return static_cast<Number>(likely);
         return find(problem_.names, problem_.order, name_);
     }
 

@@ -40,8 +40,9 @@ class Reader {
     explicit Reader(std::string_view text) : scanner_(text) {}
 
     std::optional<Problem> read() {
-        constexpr std::string_view kFields[] = {"version",  "name",     "pools",    "buffers",     "conflicts",
-                                                "exclusive", "relative", "in_place", "reuse_costs", "objective"};
+        constexpr std::string_view kFields[] = {"version",     "name",      "pools",    "buffers",
+                                                "conflicts",   "exclusive", "relative", "in_place",
+                                                "reuse_costs", "objective"};
         Once once;
         const bool read = scanner_.object([&](std::string_view name) {
             const int field = place_in(kFields, name);
@@ -80,9 +81,7 @@ class Reader {
                (scanner_.take('[') && scanner_.string(text_) && text_ == "peak" && scanner_.take(']'));
     }
 
-    bool pools() {
-        return scanner_.take('[') && pool() && scanner_.take(']');
-    }
+    bool pools() { return scanner_.take('[') && pool() && scanner_.take(']'); }
 
     bool pool() {
         constexpr std::string_view kFields[] = {"id", "capacity", "alignment", "reserved", "base", "cost"};

@@ -17,6 +17,11 @@ void append(std::string& to, std::int64_t value) {
 void append_json(std::string& to, std::string_view text) {
     constexpr char kHex[] = "0123456789abcdef";
     to.push_back('"');
+    const auto plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; };
+    if (std::all_of(text.begin(), text.end(), plain)) {
+        to.append(text).push_back('"');
+        return;
+    }
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         constexpr std::string_view kMeant = "\"\\\b\f\n\r\t";
@@ -74,7 +79,8 @@ std::optional<std::string> plan_as_csv(const Problem& problem, const std::int64_
     std::string text = aligned ? "id,lower,upper,size,alignment,offset\n" : "id,lower,upper,size,offset\n";
     for (std::size_t i = 0; i < problem.sizes.size(); ++i) {
         const std::string_view name = problem.names[i];
-        if (name.find_first_of(std::string_view(",\"\r\n\0", 5)) != std::string_view::npos) return std::nullopt;
+        if (name.find_first_of(std::string_view(",\"\r\n\0", 5)) != std::string_view::npos)
+            return std::nullopt;
         text.append(name);
         const auto cell = [&](std::int64_t value) {
             text.push_back(',');

@@ -25,6 +25,8 @@ from memstow.planner.model.plan import (
     TermValue,
 )
 from memstow.planner.model.problem import Problem
+from memstow.planner.plain._columns import Columns
+from memstow.planner.plain.models import problem_of
 
 Listener = Callable[[Event], None]
 
@@ -117,6 +119,15 @@ class FakeEngine:
             time.sleep(self.lasting)
         return self.answer(problem)
 
+    def plan_columns(
+        self,
+        columns: Columns,
+        options: Options | None = None,
+        on_event: Listener | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Plan:
+        return self.plan(problem_of(columns), options, on_event, cancel)
+
     def _write(self, what: str) -> None:
         if self.diary is not None:
             with self.diary.open("a") as diary:
@@ -126,5 +137,8 @@ class FakeEngine:
 @contextmanager
 def fake_engine(engine: FakeEngine) -> Iterator[FakeEngine]:
     """The engine in place of the real one."""
-    with patch("memstow.planner.solve.engine.plan", engine.plan):
+    with (
+        patch("memstow.planner.solve.engine.plan", engine.plan),
+        patch("memstow.planner.solve.columns.plan_columns", engine.plan_columns),
+    ):
         yield engine

@@ -58,7 +58,7 @@ def test_a_problem_comes_from_standard_input(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(THREE).encode())))
     assert cli("solve", "-").code == Exit.DONE
     assert engine.problem is not None
-    assert engine.problem.name == "three"
+    assert [buffer.id for buffer in engine.problem.buffers] == ["a", "b", "c"]
 
 
 def test_every_option_reaches_the_engine(cli: Cli, three: Path, tmp_path: Path, engine: FakeEngine) -> None:

@@ -11,18 +11,19 @@ from memstow.planner import formats
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan
+from memstow.planner.model.plan import Plan, Status, peaks
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.digest import digest as digest_of_columns
 from memstow.planner.plain.document import columns_in, write_plan
 from memstow.planner.plain.models import columns_of, plan_of, problem_of
 from memstow.planner.plain.plan import PlainPlan
-from memstow.planner.plain.verdict import read_plan, verdict_on
+from memstow.planner.plain.verdict import peak_of, read_plan, verdict_on
 from memstow.planner.show.plain_report import plain_report
 from memstow.planner.show.report import plan_report
 from memstow.planner.show.text_picture import ASCII
 from memstow.planner.solve import engine
+from memstow.planner.solve.columns import plan_columns
 from memstow.planner.verify import judge, recount
 from tests.planner.plain.samples import mutated, random_sample
 
@@ -97,7 +98,7 @@ def test_plans_documents_and_reports_are_the_same(block: int) -> None:
             if columns is None:
                 continue
             problem = formats.read_problem(text)
-            found, wanted = engine.plan_columns(columns, QUICK), ordinary(problem)
+            found, wanted = plan_columns(columns, QUICK), ordinary(problem)
             if not isinstance(found, PlainPlan):
                 assert found == wanted
                 continue
@@ -121,7 +122,7 @@ def test_the_picture_of_many_buffers_is_the_same() -> None:
         )
         columns, problem = columns_in(text.encode()), formats.read_problem(text.encode())
         assert columns is not None
-        found = engine.plan_columns(columns, QUICK)
+        found = plan_columns(columns, QUICK)
         assert isinstance(found, PlainPlan)
         for width in (40, 77, 120):
             wanted = plan_report(problem, plan_of(columns, found), width, ASCII)
@@ -219,11 +220,36 @@ def test_the_verdict_is_that_of_the_ordinary_judge(block: int) -> None:
     assert left < same
 
 
+def test_plans_that_say_nothing_but_places_are_judged_alike() -> None:
+    odd = random.Random(2)
+    same = 0
+    for seed in range(150):
+        text = texts(seed)[-1]
+        columns = columns_in(text)
+        if columns is None:
+            continue
+        problem = formats.read_problem(text)
+        plan = ordinary(problem)
+        if not plan.placements:
+            continue
+        bare = Plan(status=Status.FEASIBLE, placements=plan.placements)
+        csv = formats.write_plan(problem, plan, "csv")
+        for data in (formats.write_plan(problem, bare), csv, mutated(csv, odd), mutated(csv, odd)):
+            read = read_plan(columns, data)
+            found = None if read is None else verdict_on(columns, read)
+            if read is not None and found is not None:
+                again = formats.read_plan(data, problem)
+                assert found == judge(problem, again)
+                assert peaks(problem, again.placements) == {columns.pool: peak_of(columns, read)}
+                same += 1
+    assert same > 100
+
+
 def test_the_native_reader_of_plans_survives_broken_ones() -> None:
     odd = random.Random(1)
     columns = columns_in(texts(6)[-1])
     assert columns is not None
-    found = engine.plan_columns(columns, QUICK)
+    found = plan_columns(columns, QUICK)
     assert isinstance(found, PlainPlan)
     data = write_plan(columns, found, "json")
     problem = problem_of(columns)

@@ -2,8 +2,8 @@
 
 from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Exhausted, Model, Refuted
-from memstow.planner.solve.bounds import TermBound
 from memstow.planner.solve.run_state import LockedBounds
+from memstow.planner.solve.term_bounds import TermBound
 from memstow.solvers.solver import ModelBound
 
 PEAK, MOVES = Term(Kind.PEAK), Term(Kind.MOVES)

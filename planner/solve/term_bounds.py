@@ -1,0 +1,36 @@
+"""What is known of the terms of an objective, and what a plan says of it."""
+
+from dataclasses import dataclass
+
+from memstow.planner.model.objective import Term
+from memstow.planner.model.plan import Certificate, Least, TermValue, gap_of
+
+
+@dataclass(frozen=True, slots=True)
+class TermBound:
+    """A proven lower bound on one term of the objective."""
+
+    value: int
+    certificate: Certificate | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The time and work that a plan took."""
+
+    seconds: float
+    work: int
+
+
+def term_value(term: Term, value: int, bound: TermBound) -> TermValue:
+    """A term with what is proven about it."""
+    certificate = bound.certificate
+    if certificate is None and value == bound.value:
+        certificate = Least()
+    return TermValue(
+        term=str(term),
+        value=value,
+        bound=bound.value,
+        gap=gap_of(value, bound.value),
+        certificate=certificate,
+    )

@@ -1,0 +1,81 @@
+"""Plain problems are solved and verified in columns: what is printed and written is the same."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memstow.api.cli.commands import solve, verify
+from tests.api.cli.conftest import Cli, Ran
+from tests.planner.plain.samples import mutated, random_sample
+
+ENGINE = ("memstow.planner.solve.engine", "memstow.planner.verify", "memstow.planner.formats")
+QUICK = ("--deterministic", "--work-limit", "20000")
+
+
+def both(cli: Cli, monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> tuple[Ran, Ran]:
+    """What the command line does in columns, and what it does with models."""
+    in_columns = cli(*arguments)
+    with monkeypatch.context() as patched:
+        for command in (solve, verify):
+            patched.setattr(command, "columns_in", lambda _args, _data: None)
+        return in_columns, cli(*arguments)
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_every_problem_has_the_same_answer(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, block: int
+) -> None:
+    odd = random.Random(block)
+    for seed in range(15 * block, 15 * block + 15):
+        sample = random_sample(seed)
+        data = sample.json() if seed % 2 else sample.csv()
+        if odd.random() < 0.4:
+            data = mutated(data, odd)
+        file = tmp_path / "problem"
+        file.write_bytes(data)
+        options: list[str | Path] = [*QUICK, "--solver", odd.choice(("auto", "greedy", "exact", "cpsat"))]
+        if odd.random() < 0.3:
+            options += ["--capacity", odd.choice(("1", "100", "1MiB"))]
+        found, wanted = both(cli, monkeypatch, "solve", file, *options)
+        assert found == wanted
+        plan = tmp_path / "plan.json"
+        plan.unlink(missing_ok=True)
+        written = []
+        for in_columns in (True, False):
+            with monkeypatch.context() as patched:
+                if not in_columns:
+                    patched.setattr(solve, "columns_in", lambda _args, _data: None)
+                cli("solve", file, *options, "--quiet", "-o", plan)
+            written.append(plan.read_bytes() if plan.exists() else b"")
+            plan.unlink(missing_ok=True)
+        assert written[0] == written[1]
+        for form in ("--json", "--output-format=csv"):
+            ran = both(cli, monkeypatch, "solve", file, *options, form)
+            assert ran[0] == ran[1]
+        if not written[0]:
+            continue
+        plan.write_bytes(mutated(written[0], odd) if odd.random() < 0.3 else written[0])
+        offsets = tmp_path / "plan.csv"
+        offsets.write_text(cli("solve", file, *options, "--output-format", "csv").out)
+        ran = both(cli, monkeypatch, "verify", file, offsets)
+        assert ran[0] == ran[1]
+        for more in ((), ("--json",), ("--strict",)):
+            capacity = [it for it in options if "--capacity" in options][-2:]
+            ran = both(cli, monkeypatch, "verify", file, plan, *capacity, *more)
+            assert ran[0] == ran[1]
+
+
+def test_a_plain_problem_loads_neither_the_engine_nor_the_formats(three: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from memstow.api.cli.main import main; "
+        "main(['solve', *sys.argv[1:]]); print(*sys.modules, file=sys.stderr)"
+    )
+    arguments = [str(three), "--output", str(tmp_path / "plan.json"), "--deterministic"]
+    ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    assert "3 buffers placed" in ran.stdout
+    loaded = ran.stderr.split()
+    assert "memstow.planner.solve.columns" in loaded
+    assert not set(ENGINE) & set(loaded)

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "picture.hpp"
+#include "plan.hpp"
+#include "problem.hpp"
+#include "text.hpp"
+
+using namespace memstow::plain;
+
+namespace {
+
+const std::string kCsv = "id,lower,upper,size,alignment\nb,0,5,4,1\na\xc3\xa4,3,9,0,8\nc,-2,4,7,\n";
+const std::string kJson =
+    R"({"version": 1, "pools": [{"id": "s", "capacity": 99}], "buffers": [)"
+    R"({"id": "b", "size": 4, "lifetime": [0, 5]}, {"lifetime": [3, 9], "size": 6, "id": "\u00e4\ud83d\ude42"},)"
+    R"({"id": "c", "size": 7, "lifetime": [-2, 4], "alignment": 8, "group": "g"}]})";
+const std::string kPlan =
+    R"({"status": "feasible", "placements": [{"buffer": "c", "pool": "s", "offset": 8},)"
+    R"( {"pool": "s", "offset": 0, "buffer": "b"}, {"buffer": "\u00e4\ud83d\ude42", "offset": 16, "pool": "s"}],)"
+    R"( "objective": [{"term": "peak", "certificate": {"kind": "live_bytes", "buffers": ["b", "c"]}}]})";
+const std::string kCsvPlan = "offset,id,size\r\n8,c,\r\n 00,b,4\r\n+64,a\xc3\xa4,0,,\r\n";
+
+std::string mutated(std::string text, std::mt19937& random) {
+    const auto below = [&](std::size_t most) { return static_cast<std::size_t>(random() % most); };
+    using namespace std::literals;
+    constexpr std::string_view kPieces = "\0\"\\,\n\r[]{}:-+0129eEu.\xff\xc3\xed\xa0\xf4"sv;
+    for (std::size_t edits = 1 + below(4); edits > 0; --edits) {
+        const std::size_t at = below(text.size() + 1);
+        switch (below(4)) {
+            case 0:
+                text.insert(at, 1, kPieces[below(kPieces.size())]);
+                break;
+            case 1:
+                text.erase(at, 1 + below(5));
+                break;
+            case 2:
+                text = text.substr(0, at) + text.substr(below(text.size() + 1));
+                break;
+            default:
+                text.insert(at, text.substr(below(text.size() + 1), below(40)));
+        }
+        if (text.empty()) text = " ";
+    }
+    return text;
+}
+
+// Uses all that can be made of a problem: the sanitizers look.
+void use(const Problem& problem) {
+    const std::size_t count = problem.sizes.size();
+    CHECK(problem.begins.size() == count && problem.ends.size() == count && problem.names.size() == count);
+    CHECK(problem.alignments.size() == 1 || problem.alignments.size() == count);
+    std::vector<std::int64_t> offsets(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        CHECK(0 <= problem.sizes[i] && problem.sizes[i] <= kLimit && problem.begins[i] < problem.ends[i]);
+        CHECK(is_utf8(problem.names[i]));
+        CHECK(find(problem.names, problem.order, problem.names[i]) == static_cast<Number>(i));
+        offsets[i] = problem.sizes[i] > kLimit / 2 ? 0 : static_cast<std::int64_t>(i);
+    }
+    CHECK(!canonical(problem, 0, count).empty());
+    CHECK(!placements_as_json(problem, offsets.data()).empty());
+    CHECK(plan_as_csv(problem, offsets.data()).has_value() || count > 0);
+    const Picture made = picture(problem, offsets.data(), 7, 3);
+    CHECK(std::is_sorted(made.times.begin(), made.times.end()));
+    CHECK(made.levels.size() % 7 == 0);
+}
+
+}  // namespace
+
+TEST(plain_problems_are_read) {
+    const auto csv = read_csv(kCsv);
+    CHECK(csv.has_value());
+    CHECK(csv->sizes == std::vector<std::int64_t>({4, 0, 7}));
+    CHECK(csv->alignments == std::vector<std::int64_t>({1, 8, 1}));
+    CHECK(csv->names[1] == "a\xc3\xa4");
+    const auto json = read_json(kJson);
+    CHECK(json.has_value());
+    CHECK(json->pool == "s" && json->bounded && json->capacity == 99);
+    CHECK(json->names[1] == "\xc3\xa4\xf0\x9f\x99\x82");
+    use(*csv);
+    use(*json);
+}
+
+TEST(plans_are_read_by_name) {
+    const auto problem = read_json(kJson);
+    const auto plan = read_plan(*problem, kPlan);
+    CHECK(plan.has_value());
+    CHECK(plan->offsets == std::vector<std::int64_t>({0, 16, 8}));
+    CHECK(plan->members == std::vector<std::int64_t>({0, 2}));
+    CHECK(plan->frame.find(R"("placements": [])") != std::string::npos);
+    CHECK(plan->frame.find(R"("buffers": []}}]})") != std::string::npos);
+    const auto csv = read_plan_csv(*read_csv(kCsv), kCsvPlan);
+    CHECK(csv.has_value());
+    CHECK(csv->offsets == std::vector<std::int64_t>({0, 64, 8}));
+}
+
+TEST(broken_texts_are_survived) {
+    std::mt19937 random(3);
+    const auto problem = read_json(kJson);
+    const auto csv_problem = read_csv(kCsv);
+    int problems = 0;
+    int plans = 0;
+    for (int round = 0; round < 60'000; ++round) {
+        const auto csv = read_csv(mutated(kCsv, random));
+        const auto json = read_json(mutated(kJson, random));
+        const auto plan = read_plan(*problem, mutated(kPlan, random));
+        const auto csv_plan = read_plan_csv(*csv_problem, mutated(kCsvPlan, random));
+        if (csv) use(*csv);
+        if (csv_plan) CHECK(csv_plan->offsets.size() == csv_problem->sizes.size());
+        if (json) use(*json);
+        if (plan) CHECK(plan->offsets.size() == problem->sizes.size());
+        problems += csv.has_value() + json.has_value();
+        plans += plan.has_value() + csv_plan.has_value();
+    }
+    CHECK(problems > 1000);
+    CHECK(plans > 200);
+}
+
+TEST(names_are_found_and_repeated_ones_are_told) {
+    std::mt19937 random(4);
+    for (int round = 0; round < 2000; ++round) {
+        Names names;
+        std::vector<std::string> all;
+        for (int i = static_cast<int>(random() % 9); i >= 0; --i) {
+            std::string name(1 + random() % 12, 'a');
+            for (char& c : name) c = "ab\0\xc3"[random() % 3];
+            all.push_back(name);
+            CHECK(names.add(name));
+        }
+        const auto order = sorted(names);
+        std::sort(all.begin(), all.end());
+        const bool repeated = std::adjacent_find(all.begin(), all.end()) != all.end();
+        CHECK(order.has_value() != repeated);
+        if (!order) continue;
+        for (std::size_t i = 0; i < all.size(); ++i) CHECK(names[(*order)[i]] == all[i]);
+        CHECK(!find(names, *order, "abc").has_value());
+    }
+}
+
+TEST(utf8_is_told_from_other_bytes) {
+    for (const char* good : {"", "a", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x99\x82", "\xf4\x8f\xbf\xbf"}) {
+        CHECK(is_utf8(good));
+    }
+    for (const char* bad :
+         {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff"}) {
+        CHECK(!is_utf8(bad));
+    }
+}
