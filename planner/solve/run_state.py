@@ -7,11 +7,11 @@ for a plan that keeps within those locks, and says nothing about any other.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Certificate, Exhausted, LiveBytes, Model, Plan, Refuted, Sum, gap_of
+from memstow.planner.model.records import record
 from memstow.planner.processes import machine
 from memstow.planner.reduce import Reduction
 from memstow.planner.solve.bounds import TermBound
@@ -64,7 +64,7 @@ def task_of(reduction: Reduction, bounds: Mapping[Term, int], options: Options) 
     return task, scales
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HintPlaces:
     """Places of a hint by item, which the term `moves` counts from, and how many buffers it places."""
 

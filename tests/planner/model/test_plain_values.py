@@ -16,8 +16,9 @@ from memstow.planner.model.graph import Graph
 from memstow.planner.model.loops import Loops
 from memstow.planner.model.model_class import alternatives
 from memstow.planner.model.options import Options
+from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.plain_values import NotPlainError, plain_reader
-from memstow.planner.model.plan import Cut, Plan, RefutedOrders, Status, TermValue
+from memstow.planner.model.plan import Plan, Status, TermValue
 from memstow.planner.model.problem import Buffer, Id, Interval, Pool, Problem
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.model.symbolic_graph import SymbolicGraph
