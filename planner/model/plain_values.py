@@ -12,7 +12,7 @@ from math import inf
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NoReturn, Union, get_args, get_origin
 
-from memstow.planner.model.fields import FieldFacts, FieldSpec, fields_of
+from memstow.planner.model.fields import FieldSpec, fields_of
 from memstow.planner.model.plain_scalars import (
     Limits,
     NotPlainError,
@@ -33,24 +33,32 @@ class PlainFields:
 
     def __init__(self, holder: Any) -> None:
         self._holder = holder
-        self._fields = tuple(
-            (name, plain_reader(facts.kind), holder.__dict__[name].__set__, _default_of(facts))
-            for name, facts in fields_of(holder).items()
+        facts = fields_of(holder)
+        setters = {name: holder.__dict__[name].__set__ for name in facts}
+        self._known = {name: (plain_reader(it.kind), setters[name]) for name, it in facts.items()}
+        self._constants = tuple(
+            (name, setters[name], it.default()) for name, it in facts.items() if it.has_constant
+        )
+        self._others = tuple(
+            (name, setters[name], _no_default if it.is_required else it.default)
+            for name, it in facts.items()
+            if not it.has_constant
         )
 
     def put(self, instance: object, given: Mapping[Any, Any]) -> None:
         """Set each field of a new instance."""
-        left = len(given)
-        for name, read, put, default in self._fields:
-            if name in given:
-                left -= 1
-                put(instance, read(given[name]))
-            elif isinstance(default, _Maker):
-                put(instance, default.make())
-            else:
+        known = self._known
+        for name, value in given.items():
+            if name not in known:
+                raise NotPlainError
+            read, put = known[name]
+            put(instance, read(value))
+        for name, put, default in self._constants:
+            if name not in given:
                 put(instance, default)
-        if left:
-            raise NotPlainError
+        for name, put, make in self._others:
+            if name not in given:
+                put(instance, make())
 
     def read(self, value: Any) -> Any:
         """The instance itself, or one made of an object of a document."""
@@ -61,21 +69,6 @@ class PlainFields:
         made = object.__new__(self._holder)
         self.put(made, value)
         return made
-
-
-class _Maker:
-    """In the place of a default: what makes it, or says that there is none."""
-
-    __slots__ = ("make",)
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.make = make
-
-
-def _default_of(facts: FieldFacts) -> Any:
-    if facts.is_required:
-        return _Maker(_no_default)
-    return _Maker(facts.default) if facts.has_factory else facts.default()
 
 
 def _no_default() -> NoReturn:

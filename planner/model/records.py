@@ -23,16 +23,18 @@ def record(cls: type[_T]) -> type[_T]:
     def construct(self: object, /, *values: object, **named: object) -> None:
         for put, value in zip(setters, values, strict=False):
             put(self, value)
-        for put, field in zip(setters[len(values) :], fields[len(values) :], strict=True):
+        if len(values) == len(setters) and not named:
+            return
+        for field, put in zip(fields[len(values) :], setters[len(values) :], strict=True):
             if field.name in named:
                 put(self, named.pop(field.name))
-            elif field.default_factory is not dataclasses.MISSING:
-                put(self, field.default_factory())
             elif field.default is not dataclasses.MISSING:
                 put(self, field.default)
+            elif field.default_factory is not dataclasses.MISSING:
+                put(self, field.default_factory())
             else:
                 raise TypeError(f"{model.__qualname__} misses the argument {field.name!r}")
-        if named or len(values) > len(fields):
+        if named or len(values) > len(setters):
             raise TypeError(
                 f"{model.__qualname__} takes {', '.join(field.name for field in fields)}, each once"
             )
@@ -103,8 +105,9 @@ class _ShownSignature:
             return shown.replace(parameters=list(shown.parameters.values())[1:])
         parameters = []
         for field in dataclasses.fields(owner):
-            default = Parameter.empty if field.default is dataclasses.MISSING else field.default
             kind = Parameter.KEYWORD_ONLY if field.kw_only else Parameter.POSITIONAL_OR_KEYWORD
+            defaults: list[Any] = [field.default, field.default_factory, Parameter.empty]
+            default = next(it for it in defaults if it is not dataclasses.MISSING)
             parameters.append(Parameter(field.name, kind, default=default, annotation=field.type))
         return Signature(parameters, return_annotation=None)
 
