@@ -7,7 +7,9 @@ is for classes with few instances in a run, in modules that a small `memstow sol
 """
 
 import dataclasses
+from collections.abc import Callable
 from inspect import Parameter, Signature, signature
+from operator import attrgetter
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 _T = TypeVar("_T")
@@ -49,8 +51,13 @@ def bare(cls: Any, kw_only: bool = False) -> Any:
     names = tuple(field.name for field in dataclasses.fields(model))
     setters = tuple(model.__dict__[name].__set__ for name in names)
 
-    def values_of(self: object) -> tuple[object, ...]:
-        return tuple([getattr(self, name) for name in names])
+    # Of a single name, `attrgetter` returns the value alone.
+    values_of: Callable[[object], tuple[object, ...]] = (
+        attrgetter(*names) if len(names) > 1 else lambda self: tuple(getattr(self, name) for name in names)
+    )
+
+    def state(self: object) -> tuple[object, ...]:
+        return values_of(self)
 
     def equal(self: object, other: object) -> bool:
         if self is other:
@@ -72,7 +79,7 @@ def bare(cls: Any, kw_only: bool = False) -> Any:
         "__eq__": equal,
         "__hash__": hashed,
         "__repr__": shown,
-        "__getstate__": values_of,
+        "__getstate__": state,
         "__setstate__": set_state,
         "__setattr__": _refuse_to_set,
         "__delattr__": _refuse_to_delete,
