@@ -91,12 +91,19 @@ def _reader(kind: Any, limits: Limits) -> Reader:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         for spec in arguments[1:]:
-            limits = {**limits, **(spec.limits if isinstance(spec, FieldSpec) else {"unknown": spec})}
+            limits = _both(limits, spec.limits if isinstance(spec, FieldSpec) else {"unknown": spec})
         return _reader(arguments[0], limits)
     if origin in (Union, UnionType):
         return _choice(arguments, limits)
     make, understood = _MAKERS.get(kind if origin is None else origin, (_of_a_class, frozenset()))
     return make(kind, limits) if understood.issuperset(limits) else refuse
+
+
+def _both(limits: Limits, others: Limits) -> Limits:
+    """Both hold; where they say different things of the same, only pydantic knows how."""
+    if any(limits[name] != others[name] for name in limits.keys() & others.keys()):
+        return {"unknown": others}
+    return {**limits, **others}
 
 
 def _list(kind: Any, limits: Limits) -> Reader:
