@@ -1,5 +1,6 @@
 """How long a person waits for a small problem: the whole process, interpreter and imports included."""
 
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,14 +12,24 @@ RUNS = 15
 LIMITS = {10: 0.3, 300: 0.4}
 
 
+_LIBRARY = "import memstow; memstow.Problem"
+
+
 def measure() -> str:
     """Network problems of each size, solved by the console script."""
-    rows = [_row("`memstow version`", None, MEMSTOW, "version")]
+    rows = [
+        _row("`python -c pass`", None, sys.executable, "-c", "pass"),
+        _row("`import memstow; memstow.Problem`", None, sys.executable, "-c", _LIBRARY),
+        _row("`memstow version`", None, MEMSTOW, "version"),
+    ]
     with TemporaryDirectory() as folder:
         for n, limit in LIMITS.items():
             path = Path(folder) / f"{n}.json"
             run(MEMSTOW, "generate", "network", "--n", str(n), "--output", path)
+            plan = path.with_suffix(".plan.json")
+            run(MEMSTOW, "solve", path, "--output", plan)
             rows.append(_row(f"`memstow solve`, {n} buffers", limit, MEMSTOW, "solve", path))
+            rows.append(_row(f"`memstow verify`, {n} buffers", None, MEMSTOW, "verify", path, plan))
     header = ("command", "seconds", "limit", "of a processor, s")
     return f"Whole process, median of {RUNS} runs:\n\n" + table(header, rows)
 

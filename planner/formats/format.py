@@ -1,15 +1,15 @@
 """A format: its name, readers and writers; and the fields that it refuses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Format:
     """The readers get the JSON value where `is_json`, the bytes otherwise."""
 

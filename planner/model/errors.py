@@ -1,10 +1,11 @@
 """The exceptions of memstow. Each message has the value, what is wrong with it, and what would be right."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from memstow.planner.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Issue:
     """One thing that is wrong with an input."""
 

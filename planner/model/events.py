@@ -1,15 +1,15 @@
 """The events that a run sends while it goes on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.records import record
 
 _ENDED_EARLY = " ended early: "
 _MISSING = " could do more; it needs "
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Phase:
     """A phase of the run begins, or a solver ended its turn early."""
 
@@ -32,7 +32,7 @@ def solver_gave_up(solver: str, reason: str, seconds: float) -> Phase:
     return Phase(f"{solver}{_ENDED_EARLY}{reason}", seconds)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Incumbent:
     """A better plan was found: the value of the first objective term, and who found it."""
 
@@ -41,7 +41,7 @@ class Incumbent:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bound:
     """A better lower bound on the first objective term was proven."""
 

@@ -96,9 +96,9 @@ class FieldFacts:
         return self._field.default is self._field.default_factory is dataclasses.MISSING
 
     @property
-    def has_factory(self) -> bool:
-        """Whether each instance gets a default of its own."""
-        return self._field.default_factory is not dataclasses.MISSING
+    def has_constant(self) -> bool:
+        """Whether there is a default, the same for each instance."""
+        return self._field.default is not dataclasses.MISSING
 
     def default(self) -> Any:
         """The default: for each caller a new one, where it can be changed."""

@@ -5,14 +5,14 @@ is more than is needed, so it is no bound; bounds are in `planner.solve.bounds`.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from heapq import nlargest
 
 from memstow.planner.model.problem import ALWAYS, Buffer, Interval
 from memstow.planner.model.ranges import merged
+from memstow.planner.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Profile:
     """Live bytes over time: `live[i]` from `times[i]` until `times[i + 1]`.
 
@@ -31,7 +31,7 @@ class Profile:
         return max(self.live, default=self.always)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Moment:
     """A step of the profile, and the buffers live in it, largest first."""
 

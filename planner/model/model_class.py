@@ -7,14 +7,12 @@ values (`plain_values`) and pydantic's for all others (`validators`), which also
 """
 
 import dataclasses
-from inspect import Parameter, Signature, signature
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     Final,
-    NoReturn,
     TypeVar,
     Union,
     dataclass_transform,
@@ -24,6 +22,7 @@ from typing import (
 
 from memstow.planner.model.fields import Field, FieldSpec
 from memstow.planner.model.plain_values import NotPlainError, plain_fields
+from memstow.planner.model.records import bare, set_constructor
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -37,17 +36,15 @@ _CONFIG: Final = {"extra": "forbid", "allow_inf_nan": False}
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
 def model_class(cls: type[_T]) -> type[_T]:
     """A frozen class with these fields and the signature of its `__init__`."""
-    bare: Any = cls
-    declared = bare.__dict__.get("__init__")
-    for name in bare.__annotations__:
-        if isinstance(spec := bare.__dict__.get(name), FieldSpec):
-            setattr(bare, name, spec.for_dataclass())
-    bare.__pydantic_config__ = _CONFIG
-    bare.__get_pydantic_core_schema__ = classmethod(_described_first)
-    # `dataclass` would write and compile the source of these methods, which takes ten times as long.
-    model: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True)(bare)
+    raw: Any = cls
+    declared = raw.__dict__.get("__init__")
+    for name in raw.__annotations__:
+        if isinstance(spec := raw.__dict__.get(name), FieldSpec):
+            setattr(raw, name, spec.for_dataclass())
+    raw.__pydantic_config__ = _CONFIG
+    raw.__get_pydantic_core_schema__ = classmethod(_described_first)
+    model = bare(cls, kw_only=True)
     _add_constructor(model, declared)
-    _add_methods(model)
     return model  # type: ignore[no-any-return]
 
 
@@ -80,70 +77,7 @@ def _add_constructor(model: Any, declared: Any) -> None:
 
             fill(self, given)
 
-    construct.__name__ = "__init__"
-    construct.__qualname__ = f"{model.__qualname__}.__init__"
-    construct.__doc__ = f"Fields: {', '.join(field.name for field in fields)}."
-    if declared is not None:
-        construct.__wrapped__ = declared  # type: ignore[attr-defined]
-    model.__init__ = construct
-    model.__signature__ = _ShownSignature(declared)
-
-
-class _ShownSignature:
-    """The signature of a class, made when somebody asks for it."""
-
-    def __init__(self, declared: Any) -> None:
-        self._declared = declared
-
-    def __get__(self, instance: object, owner: Any) -> Signature:
-        if self._declared is not None:
-            shown = signature(self._declared)
-            return shown.replace(parameters=list(shown.parameters.values())[1:])
-        parameters = []
-        for field in dataclasses.fields(owner):
-            default = Parameter.empty if field.default is dataclasses.MISSING else field.default
-            kind = Parameter.KEYWORD_ONLY
-            parameters.append(Parameter(field.name, kind, default=default, annotation=field.type))
-        return Signature(parameters, return_annotation=None)
-
-
-def _add_methods(model: Any) -> None:
-    names = tuple(field.name for field in dataclasses.fields(model))
-    setters = tuple(model.__dict__[name].__set__ for name in names)
-
-    def values_of(self: object) -> tuple[object, ...]:
-        return tuple([getattr(self, name) for name in names])
-
-    def equal(self: object, other: object) -> bool:
-        if self is other:
-            return True
-        return values_of(self) == values_of(other) if type(other) is type(self) else NotImplemented
-
-    def hashed(self: object) -> int:
-        return hash(values_of(self))
-
-    def shown(self: object) -> str:
-        listed = zip(names, values_of(self), strict=True)
-        return f"{model.__qualname__}({', '.join(f'{name}={value!r}' for name, value in listed)})"
-
-    def state(self: object) -> tuple[object, ...]:
-        return values_of(self)
-
-    def set_state(self: object, values: tuple[object, ...]) -> None:
-        for put, value in zip(setters, values, strict=True):
-            put(self, value)
-
-    model.__eq__, model.__hash__, model.__repr__ = equal, hashed, shown
-    model.__getstate__, model.__setstate__ = state, set_state
-    model.__setattr__, model.__delattr__ = _refuse_to_set, _refuse_to_delete
-
-
-def _refuse_to_set(_: object, name: str, __: object) -> NoReturn:
-    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def _refuse_to_delete(_: object, name: str) -> NoReturn:
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+    set_constructor(model, construct, declared)
 
 
 def alternatives(kind: object) -> list[Any]:

@@ -1,8 +1,9 @@
 """A term of the objective: a value to minimise. On the wire it is a string, such as `peak:fast`."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
+
+from memstow.planner.model.records import record
 
 
 class Minimised(Protocol):
@@ -27,7 +28,7 @@ PLAIN_KINDS: Final = tuple(kind for kind in Kind if kind is not Kind.POOL_PEAK)
 """Kinds that need no pool."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Term:
     """A term. It has a pool if it is the peak of that pool alone."""
 

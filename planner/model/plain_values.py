@@ -8,21 +8,24 @@ anything, but what it takes, pydantic takes as well, and makes the same of it: t
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
-from math import inf, isfinite
+from math import inf
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NoReturn, Union, get_args, get_origin
 
-from memstow.planner.model.fields import FieldFacts, FieldSpec, fields_of
+from memstow.planner.model.fields import FieldSpec, fields_of
+from memstow.planner.model.plain_scalars import (
+    Limits,
+    NotPlainError,
+    Reader,
+    integer,
+    literal,
+    number,
+    refuse,
+    text,
+    truth,
+)
 
-Reader = Callable[[Any], Any]
-_Limits = Mapping[str, Any]
-
-_LARGEST_EXACT: Final = 1 << 53
-"""Up to here each integer is a float."""
-
-
-class NotPlainError(ValueError):
-    """The value may be right or wrong: pydantic knows."""
+__all__ = ["NotPlainError", "Reader", "plain_fields", "plain_reader"]
 
 
 class PlainFields:
@@ -30,24 +33,32 @@ class PlainFields:
 
     def __init__(self, holder: Any) -> None:
         self._holder = holder
-        self._fields = tuple(
-            (name, plain_reader(facts.kind), holder.__dict__[name].__set__, _default_of(facts))
-            for name, facts in fields_of(holder).items()
+        facts = fields_of(holder)
+        setters = {name: holder.__dict__[name].__set__ for name in facts}
+        self._known = {name: (plain_reader(it.kind), setters[name]) for name, it in facts.items()}
+        self._constants = tuple(
+            (name, setters[name], it.default()) for name, it in facts.items() if it.has_constant
+        )
+        self._others = tuple(
+            (name, setters[name], _no_default if it.is_required else it.default)
+            for name, it in facts.items()
+            if not it.has_constant
         )
 
     def put(self, instance: object, given: Mapping[Any, Any]) -> None:
         """Set each field of a new instance."""
-        left = len(given)
-        for name, read, put, default in self._fields:
-            if name in given:
-                left -= 1
-                put(instance, read(given[name]))
-            elif isinstance(default, _Maker):
-                put(instance, default.make())
-            else:
+        known = self._known
+        for name, value in given.items():
+            if name not in known:
+                raise NotPlainError
+            read, put = known[name]
+            put(instance, read(value))
+        for name, put, default in self._constants:
+            if name not in given:
                 put(instance, default)
-        if left:
-            raise NotPlainError
+        for name, put, make in self._others:
+            if name not in given:
+                put(instance, make())
 
     def read(self, value: Any) -> Any:
         """The instance itself, or one made of an object of a document."""
@@ -58,21 +69,6 @@ class PlainFields:
         made = object.__new__(self._holder)
         self.put(made, value)
         return made
-
-
-class _Maker:
-    """In the place of a default: what makes it, or says that there is none."""
-
-    __slots__ = ("make",)
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.make = make
-
-
-def _default_of(facts: FieldFacts) -> Any:
-    if facts.is_required:
-        return _Maker(_no_default)
-    return _Maker(facts.default) if facts.has_factory else facts.default()
 
 
 def _no_default() -> NoReturn:
@@ -91,86 +87,26 @@ def plain_reader(kind: Any) -> Reader:
     return _reader(kind, {})
 
 
-def _reader(kind: Any, limits: _Limits) -> Reader:
+def _reader(kind: Any, limits: Limits) -> Reader:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         for spec in arguments[1:]:
-            limits = {**limits, **(spec.limits if isinstance(spec, FieldSpec) else {"unknown": spec})}
+            limits = _both(limits, spec.limits if isinstance(spec, FieldSpec) else {"unknown": spec})
         return _reader(arguments[0], limits)
     if origin in (Union, UnionType):
         return _choice(arguments, limits)
     make, understood = _MAKERS.get(kind if origin is None else origin, (_of_a_class, frozenset()))
-    return make(kind, limits) if understood.issuperset(limits) else _refuse
+    return make(kind, limits) if understood.issuperset(limits) else refuse
 
 
-def _refuse(_: object) -> NoReturn:
-    raise NotPlainError
+def _both(limits: Limits, others: Limits) -> Limits:
+    """Both hold; where they say different things of the same, only pydantic knows how."""
+    if any(limits[name] != others[name] for name in limits.keys() & others.keys()):
+        return {"unknown": others}
+    return {**limits, **others}
 
 
-def _integer(_: object, limits: _Limits) -> Reader:
-    least, most = limits.get("ge", -inf), min(limits.get("le", inf), limits.get("lt", inf) - 1)
-
-    def read(value: Any) -> int:
-        if type(value) is int and least <= value <= most:
-            return value
-        raise NotPlainError
-
-    return read
-
-
-def _number(_: object, limits: _Limits) -> Reader:
-    least, most = limits.get("ge", -inf), limits.get("le", inf)
-
-    def read(value: Any) -> float:
-        exact = type(value) is float or (type(value) is int and -_LARGEST_EXACT <= value <= _LARGEST_EXACT)
-        if exact and least <= value <= most and isfinite(value):
-            return float(value)
-        raise NotPlainError
-
-    return read
-
-
-def _truth(_: object, __: _Limits) -> Reader:
-    def read(value: Any) -> bool:
-        if type(value) is bool:
-            return value
-        raise NotPlainError
-
-    return read
-
-
-def _text(_: object, limits: _Limits) -> Reader:
-    shortest, longest = limits.get("min_length", 0), limits.get("max_length", inf)
-
-    def read(value: Any) -> str:
-        if type(value) is str and shortest <= len(value) <= longest and (value.isascii() or _whole(value)):
-            return value
-        raise NotPlainError
-
-    return read
-
-
-def _whole(text: str) -> bool:
-    """Whether no character is half of one."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _literal(kind: Any, _: _Limits) -> Reader:
-    allowed = frozenset(get_args(kind))
-
-    def read(value: Any) -> str:
-        if type(value) is str and value in allowed:
-            return value
-        raise NotPlainError
-
-    return read
-
-
-def _list(kind: Any, limits: _Limits) -> Reader:
+def _list(kind: Any, limits: Limits) -> Reader:
     members = get_args(kind)
     if len(members) == 2 and members[1] is Ellipsis:
         is_class = hasattr(members[0], "__pydantic_config__")
@@ -183,10 +119,10 @@ def _list(kind: Any, limits: _Limits) -> Reader:
             return tuple([read_one(one) for read_one, one in zip(readers, value, strict=True)])
         raise NotPlainError
 
-    return read if not limits else _refuse
+    return read if not limits else refuse
 
 
-def _list_of_any_length(read_one: Reader, limits: _Limits, holder: type | None) -> Reader:
+def _list_of_any_length(read_one: Reader, limits: Limits, holder: type | None) -> Reader:
     shortest, longest = limits.get("min_length", 0), limits.get("max_length", inf)
 
     def read(value: Any) -> tuple[Any, ...]:
@@ -199,7 +135,7 @@ def _list_of_any_length(read_one: Reader, limits: _Limits, holder: type | None) 
     return read
 
 
-def _object(kind: Any, _: _Limits) -> Reader:
+def _object(kind: Any, _: Limits) -> Reader:
     read_name, read_member = map(plain_reader, get_args(kind))
 
     def read(value: Any) -> dict[Any, Any]:
@@ -210,13 +146,13 @@ def _object(kind: Any, _: _Limits) -> Reader:
     return read
 
 
-def _of_a_class(kind: Any, _: _Limits) -> Reader:
+def _of_a_class(kind: Any, _: Limits) -> Reader:
     if isinstance(kind, type) and issubclass(kind, Enum):
         members = {member.value: member for member in kind}
         return lambda value: value if type(value) is kind else _found(members, value)
     if hasattr(kind, "__pydantic_config__"):
         return _of_a_model_class(kind)
-    return _refuse
+    return refuse
 
 
 def _of_a_model_class(holder: Any) -> Reader:
@@ -240,15 +176,15 @@ def _found(members: dict[Any, Any], value: Any) -> Any:
     raise NotPlainError
 
 
-def _choice(kinds: tuple[Any, ...], limits: _Limits) -> Reader:
+def _choice(kinds: tuple[Any, ...], limits: Limits) -> Reader:
     """Of a union; null is one of the kinds or not."""
     others = [kind for kind in kinds if kind is not NoneType]
     if len(others) == 1:
         read_it = _reader(others[0], limits)
     elif "discriminator" in limits:
-        read_it = _tagged(others, limits["discriminator"]) if len(limits) == 1 else _refuse
+        read_it = _tagged(others, limits["discriminator"]) if len(limits) == 1 else refuse
     else:
-        read_it = _first_of(others) if not limits else _refuse
+        read_it = _first_of(others) if not limits else refuse
     if len(others) == len(kinds):
         return read_it
     return lambda value: None if value is None else read_it(value)
@@ -272,7 +208,7 @@ def _tagged(kinds: list[Any], tag: str) -> Reader:
 def _first_of(kinds: list[Any]) -> Reader:
     shapes = [_shape(kind) for kind in kinds]
     if None in shapes or len(set(shapes)) < len(shapes):
-        return _refuse  # Which of them a value is meant to be, pydantic knows.
+        return refuse  # Which of them a value is meant to be, pydantic knows.
     readers = dict(zip(shapes, map(plain_reader, kinds), strict=True))
 
     def read(value: Any) -> Any:
@@ -295,12 +231,12 @@ def _shape(kind: Any) -> type | None:
 _SHAPES: Final[dict[Any, type]] = {int: int, float: int, str: str, list: list, tuple: list}
 _RANGE: Final = frozenset({"strict", "ge", "le", "allow_inf_nan"})
 _LENGTH: Final = frozenset({"min_length", "max_length"})
-_MAKERS: Final[dict[Any, tuple[Callable[[Any, _Limits], Reader], frozenset[str]]]] = {
-    int: (_integer, _RANGE | {"lt"}),
-    float: (_number, _RANGE),
-    bool: (_truth, frozenset({"strict"})),
-    str: (_text, _LENGTH | {"strict"}),
-    Literal: (_literal, frozenset()),
+_MAKERS: Final[dict[Any, tuple[Callable[[Any, Limits], Reader], frozenset[str]]]] = {
+    int: (integer, _RANGE | {"lt"}),
+    float: (number, _RANGE),
+    bool: (truth, frozenset({"strict"})),
+    str: (text, _LENGTH | {"strict"}),
+    Literal: (literal, frozenset()),
     tuple: (_list, _LENGTH),
     dict: (_object, frozenset()),
 }

@@ -1,13 +1,13 @@
 """Rigid groups: buffers that `relative` ties at fixed distances, and the places such a group may take."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from math import gcd, lcm
 
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative
+from memstow.planner.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """Buffers (by index) and their distances from the lowest of them."""
 
@@ -15,7 +15,7 @@ class Group:
     deltas: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Congruence:
     """All offsets that are `residue` modulo `modulus`."""
 

@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from memstow.planner.model.plan import Explanation
@@ -17,10 +16,11 @@ from memstow.planner.model.problem import (
     reserved_bytes,
 )
 from memstow.planner.model.ranges import merged
+from memstow.planner.model.records import record
 from memstow.planner.model.rigid_groups import Congruence, group_alignment
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spot:
     """A pool an item may go to, and the offsets at which it is aligned there."""
 

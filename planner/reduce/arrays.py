@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import Placement, make_placement
@@ -16,12 +15,13 @@ from memstow.planner.model.problem import (
     named_pools,
 )
 from memstow.planner.model.ranges import merged
+from memstow.planner.model.records import record
 from memstow.planner.reduce.allowed_places import Body, Spot
 from memstow.planner.reduce.parts import Lives, Parts
 from memstow.solvers.instance import Instance, Layout
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduction:
     """A problem as arrays, with the way back."""
 

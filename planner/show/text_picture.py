@@ -7,7 +7,6 @@ long life does not hide the rest.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from string import ascii_letters
 from textwrap import wrap
@@ -16,6 +15,7 @@ from typing import Final
 from memstow.planner.model.live_profile import Profile
 from memstow.planner.model.plan import Plan, PoolUse
 from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.records import record
 from memstow.planner.show.drawing.items import Axis, Life, scene_of
 from memstow.planner.show.drawing.palette import LEVELS
 from memstow.planner.show.drawing.shade import Columns, shade_runs
@@ -33,7 +33,7 @@ MOST_POOLS: Final = 4
 """Maps at most; a plan of more pools is not read in a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Glyphs:
     """The characters a picture is drawn with."""
 
@@ -76,7 +76,7 @@ def chart(steps: Profile, width: int, height: int, glyphs: Glyphs) -> list[str]:
     return [*lines, _time_line(steps.times, width, glyphs)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Sheet:
     """The layout that all maps of a picture share."""
 

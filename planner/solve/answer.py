@@ -1,7 +1,7 @@
 """Makes the plan that a run returns, with its values, and has it judged."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import memstow
 from memstow.planner.backends.registry import name_with_version
@@ -20,6 +20,7 @@ from memstow.planner.model.plan import (
     Status,
 )
 from memstow.planner.model.problem import Problem, access_count, place_of
+from memstow.planner.model.records import record
 from memstow.planner.reduce import Reduction
 from memstow.planner.solve.bounds import Bounds, PoolBound
 from memstow.planner.solve.run_state import RunState
@@ -29,7 +30,7 @@ from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlanValues:
     """The values of placements, in bytes of the problem."""
 
@@ -134,7 +135,7 @@ Accept = Callable[[Layout, str, dict[Term, TermBound]], Plan]
 """Makes the accepted plan of a layout, by this solver, with these bounds."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answers:
     """Makes the plans of one run."""
 

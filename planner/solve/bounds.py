@@ -4,7 +4,6 @@ The sizes of buffers that must be apart at one time add up: that alone decides m
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from memstow.planner.model.problem import (
     named_pools,
     reserved_bytes,
 )
+from memstow.planner.model.records import record
 from memstow.planner.reduce import Reduction
 from memstow.planner.solve.term_bounds import TermBound
 from memstow.solvers import core
@@ -30,7 +30,7 @@ _MOST_POOLS_COMBINED = 4
 _CLIQUE_EFFORT = 20_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Need:
     """Buffers that must be apart within some pools, and the bytes that they need there."""
 

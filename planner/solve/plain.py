@@ -7,7 +7,6 @@ not simply a plan that fits (nothing fits, nothing was found) is left to the eng
 import threading
 import time
 from array import array
-from dataclasses import dataclass
 from typing import Final
 
 import memstow
@@ -18,6 +17,7 @@ from memstow.planner.model.objective import PEAK, Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Live, LiveBytes, Plan, PoolUse
 from memstow.planner.model.problem import LIMIT
+from memstow.planner.model.records import record
 from memstow.planner.model.status import Status
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.digest import digest
@@ -65,7 +65,7 @@ def budget_of(options: Options, ground: "Ground", seconds: float, *, places: boo
     return Budget(max(options.time_limit - seconds - rest, 0.0), limit)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ground:
     """What is known of a plain problem before the search; there is no reason why nothing should fit."""
 
@@ -100,7 +100,7 @@ def ground_of(columns: Columns) -> Ground | None:
     return Ground(columns, instance, TermBound(value, certificate), members, time.monotonic() - began)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failure:
     """A search without a plan that fits: the items that are too many, or the closest attempt."""
 

@@ -1,13 +1,13 @@
 """The solvers of a run, their order, and the time and work that the run and each of them may use."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.backends.registry import find, is_installed, is_model
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem, named_pools
+from memstow.planner.model.records import record
 from memstow.planner.model.suggestion import closest_match
 from memstow.solvers.core import Budget
 from memstow.solvers.one_pool import largest_part
@@ -45,7 +45,7 @@ _SECONDS_TO_PREFER: Final = 0.05
 _SHARE_TO_PREFER: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stage:
     """One solver's turn."""
 

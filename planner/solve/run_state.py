@@ -7,12 +7,12 @@ for a plan that keeps within those locks, and says nothing about any other.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Certificate, Exhausted, LiveBytes, Model, Plan, Refuted, Sum, gap_of
+from memstow.planner.model.records import record
 from memstow.planner.processes import machine
 from memstow.planner.solve.term_bounds import TermBound
 from memstow.solvers.solver import HintPlace, ModelBound, Outcome, Proof, Task, TermKind
@@ -67,7 +67,7 @@ def task_of(reduction: "Reduction", bounds: Mapping[Term, int], options: Options
     return task, scales
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HintPlaces:
     """Places of a hint by item, which the term `moves` counts from, and how many buffers it places."""
 

@@ -1,12 +1,12 @@
 """What is known of the terms of an objective, and what a plan says of it."""
 
-from dataclasses import dataclass
 
 from memstow.planner.model.objective import Term
 from memstow.planner.model.plan import Certificate, Least, TermValue, gap_of
+from memstow.planner.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TermBound:
     """A proven lower bound on one term of the objective."""
 
@@ -14,7 +14,7 @@ class TermBound:
     certificate: Certificate | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stamp:
     """The time and work that a plan took."""
 

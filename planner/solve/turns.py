@@ -6,7 +6,7 @@ Its events go to the caller's listener with the seconds since the run began.
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from memstow.planner.backends.registry import is_model
@@ -20,6 +20,7 @@ from memstow.planner.model.events import (
     solver_missing,
 )
 from memstow.planner.model.plan import gap_of
+from memstow.planner.model.records import record
 from memstow.planner.solve.portfolio import Stage
 from memstow.planner.solve.run_state import RunState
 from memstow.solvers.core import Budget
@@ -103,7 +104,7 @@ class GapStop:
             self._end()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Misfit:
     """A proof that nothing fits: items that are too many for their pools, and the solver that found them."""
 
@@ -111,7 +112,7 @@ class Misfit:
     solver: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Turns:
     """Gives solvers their turns within the budget and the gap of a run."""
 

@@ -1,12 +1,12 @@
 """The term `cost` of a plan for a graph: what the operators of its schedule cost together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from memstow.planner.model.objective import COST
+from memstow.planner.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CostTerm:
     """What was counted of a schedule."""
 

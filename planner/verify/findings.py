@@ -5,9 +5,10 @@ number is kept, so that output and time stay bounded.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from memstow.planner.model.records import record
 
 LISTED: Final = 100
 
@@ -108,7 +109,7 @@ class Code(StrEnum):
     """A certificate that does not prove the bound it stands for."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Violation:
     """One thing that is wrong with a plan."""
 

@@ -8,10 +8,10 @@ million.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
+from memstow.planner.model.records import record
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.interval_tree import IntervalTree
 from memstow.planner.verify.layout import Layout
@@ -52,7 +52,7 @@ class Lives:
             yield ENTER, tag, now
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pressure:
     """The most bytes live at once in a pool, and the first moment of that; None where nothing has a life.
 
@@ -64,7 +64,7 @@ class Pressure:
     shared: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Swept:
     """The buffers with a size in one pool, their lives, and the pressure unless the sweep ended early."""
 

@@ -7,15 +7,15 @@ is of no use. With g = 1 the cells are the free bytes.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import gcd
 from typing import NamedTuple
 
 from memstow.planner.model.ranges import Range
+from memstow.planner.model.records import record
 from memstow.planner.verify.problem_index import ALONE, Grid, ProblemIndex
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cells:
     """The cells of one pool: they begin at `first`, `first + size`, ..."""
 

@@ -1,10 +1,11 @@
 """The result of a judgement: the violations of a plan, and the standing of each of its claims."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.records import record
 from memstow.planner.verify.findings import Violation
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ COUNTED = "counted"
 SOLVED_AGAIN = "solving again"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Claim:
     """A claim of a plan."""
 
@@ -88,7 +89,7 @@ class Claim:
         return "refuted"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """The violations of a plan, and the standing of each of its claims."""
 

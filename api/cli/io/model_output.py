@@ -2,12 +2,13 @@
 
 import argparse
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.io.problem_input import STDIN, naming_file, problem_of, read_bytes_of
 from memstow.api.cli.io.results import wants_model
 from memstow.api.cli.io.terminal import print_error
+from memstow.planner.model.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -21,7 +22,7 @@ _STOCK: Final = "tflm"
 _LONGEST: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Model:
     """A model, and what is known of the kernels that run it."""
 

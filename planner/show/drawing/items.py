@@ -7,6 +7,7 @@ from typing import Literal
 from memstow.planner.model.live_profile import spans
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem
+from memstow.planner.model.records import record
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Life:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """The horizontal axis: time, or, without lifetimes, the buffers side by side, one unit each."""
 
@@ -30,7 +31,7 @@ class Axis:
     kind: Literal["time", "buffers", "always"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scene:
     """Everything to draw."""
 

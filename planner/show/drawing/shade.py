@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 from sys import maxsize
 
+from memstow.planner.model.records import record
 from memstow.planner.show.drawing.items import Axis, Life
 from memstow.planner.show.drawing.palette import LEVELS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Columns:
     """The stretches of an axis, first to last: where each begins and ends, and the moment it shows."""
 

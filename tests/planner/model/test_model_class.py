@@ -75,8 +75,9 @@ def test_an_instance_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError, match="size"):
         del wrong.size
     assert buffer == Buffer(id="a", size=1) != Buffer(id="a", size=2)
-    assert buffer != InPlace(input="a", output="b")
-    assert repr(InPlace(input="a", output="b")) == "InPlace(input='a', output='b')"
+    other: Any = InPlace(input="a", output="b")
+    assert buffer != other
+    assert repr(other) == "InPlace(input='a', output='b')"
     assert copy.deepcopy(buffer) == copy.copy(buffer) == buffer
 
 

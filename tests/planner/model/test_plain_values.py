@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -10,14 +10,15 @@ from pydantic import TypeAdapter, ValidationError
 from memstow.planner.formats.executorch.tensor_list import Tensor
 from memstow.planner.formats.structured.document import Document
 from memstow.planner.formats.usmp.allocations import PoolAllocations
-from memstow.planner.model.fields import FieldSpec, fields_of
+from memstow.planner.model.fields import Field, FieldSpec, fields_of
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.loops import Loops
 from memstow.planner.model.model_class import alternatives
 from memstow.planner.model.options import Options
+from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.plain_values import NotPlainError, plain_reader
-from memstow.planner.model.plan import Cut, Plan, RefutedOrders, Status, TermValue
+from memstow.planner.model.plan import Plan, Status, TermValue
 from memstow.planner.model.problem import Buffer, Id, Interval, Pool, Problem
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.model.symbolic_graph import SymbolicGraph
@@ -227,12 +228,17 @@ def test_choices_of_kinds_that_look_alike_are_left_to_pydantic() -> None:
             plain_reader(kind)({"id": "a", "size": 1} if kind == Pool | Buffer else 1)
 
 
-def test_a_limit_that_is_not_known_here_is_left_to_pydantic() -> None:
-    from typing import Annotated
-
-    from memstow.planner.model.fields import Field
-
-    with pytest.raises(NotPlainError):
-        plain_reader(Annotated[str, Field(pattern="a")])("a")
-    with pytest.raises(NotPlainError):
-        plain_reader(Annotated[int, object()])(1)
+def test_limits_that_are_not_known_or_differ_are_left_to_pydantic() -> None:
+    small = Annotated[int, Field(ge=0)]
+    for kind, value in (
+        (Annotated[str, Field(pattern="a")], "a"),
+        (Annotated[int, object()], 1),
+        (Annotated[small, Field(ge=5)], 7),
+        (Annotated[small | None, Field(ge=5)], 7),
+    ):
+        with pytest.raises(NotPlainError):
+            plain_reader(kind)(value)
+    assert plain_reader(Annotated[small, Field(le=5)])(3) == 3
+    for wrong in (-1, 6):
+        with pytest.raises(NotPlainError):
+            plain_reader(Annotated[small, Field(le=5)])(wrong)
