@@ -14,6 +14,8 @@ namespace {
 // Moves without progress after which a window is taken to be stuck, in the first attempt.
 constexpr std::int64_t kPatience = 3000;
 constexpr int kMostDoublings = 8;
+// Steps of the dives that a first attempt opens with.
+constexpr std::int64_t kOpeningSteps = 60'000'000;
 // By how much of the gap to the best layout the target rises each time that a window is stuck.
 constexpr double kRaises[] = {1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0 / 2};
 constexpr int kRaiseCount = 4;
@@ -24,8 +26,15 @@ constexpr std::size_t kLeastMore = 256;
 }  // namespace
 
 Growth::Growth(const Instance& instance, Index pool, const Layout& start, Bytes bound, Bytes unit,
-               std::uint64_t seed)
-    : instance_(instance), pool_(pool), bound_(bound), unit_(unit), random_(seed), takes_part_(start.size()) {
+               std::uint64_t seed, const Budget& budget, bool dives)
+    : instance_(instance),
+      pool_(pool),
+      bound_(bound),
+      unit_(unit),
+      random_(seed),
+      budget_(budget),
+      dives_(dives),
+      takes_part_(start.size()) {
     layout = start;
     for (std::size_t i = 0; i < start.size(); ++i) {
         takes_part_[i] = start[i].pool == pool && start[i].offset >= 0;
@@ -118,14 +127,24 @@ void Growth::list_stackable() {
     }
 }
 
-void Growth::begin() {
-    for (const Index item : order_) layout[item] = {pool_, kUnplaced};
-    target_ = bound_;
-    raises_ = 0;
-    next_ = widest_ = 0;
+// A new attempt, with more patience than the last. Whether its opening is done; false when told to stop.
+bool Growth::open(const Ejection::Stop& stop) {
+    if (!opening_) {
+        for (const Index item : order_) layout[item] = {pool_, kUnplaced};
+        target_ = bound_;
+        raises_ = 0;
+        next_ = widest_ = 0;
+        opening_ = std::make_unique<Opening>(instance_, pool_, target_, order_, stacked_,
+                                             kOpeningSteps << doublings(), random_.next(), budget_);
+    }
+    if (dives_ && !opening_->run(stop)) return false;
+    opening_->save(layout);
+    next_ = opening_->count();
+    opening_.reset();
     widen();
     stack();
     ++attempts_;
+    return !stop(4 * count_of(order_));
 }
 
 // The ejection only knows the items of the window and some more: what it does not know costs nothing.
@@ -162,13 +181,15 @@ void Growth::stack() {
     }
 }
 
+int Growth::doublings() const { return std::clamp(attempts_ - 1, 0, kMostDoublings); }
+
 Growth::Pause Growth::grow(const Ejection::Stop& stop) {
     bool stopped = false;
     const Ejection::Stop noted = [&](std::int64_t steps) {
         stopped = stopped || stop(steps);
         return stopped;
     };
-    const std::int64_t patience = kPatience << std::min(attempts_ - 1, kMostDoublings);
+    const std::int64_t patience = kPatience << doublings();
     for (;;) {
         if (!ejection_->settle(noted, patience)) return stopped ? Pause::stopped : Pause::stuck;
         if (next_ == order_.size()) return Pause::complete;
@@ -195,10 +216,7 @@ bool Growth::raise(Bytes height) {
 
 bool Growth::run(Bytes height, const Ejection::Stop& stop) {
     for (;;) {
-        if (!ejection_) {
-            begin();
-            if (stop(4 * count_of(order_))) return false;
-        }
+        if (!ejection_ && !open(stop)) return false;
         const Pause pause = target_ < height ? grow(stop) : Pause::stuck;
         if (pause == Pause::stopped) return false;
         if (pause == Pause::stuck && raise(height)) continue;

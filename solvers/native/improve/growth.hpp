@@ -5,20 +5,24 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/budget.hpp"
 #include "core/instance.hpp"
 #include "core/random.hpp"
 #include "improve/ejection.hpp"
+#include "improve/opening.hpp"
 
 namespace memstow::improve {
 
 class Growth {
   public:
-    // Items that the layout has in other pools play no part. Heights matter in steps of `unit`.
+    // Items that the layout has in other pools play no part. Heights matter in steps of `unit`. With `dives`
+    // each item has a single choice, so that dives may open.
     Growth(const Instance& instance, Index pool, const Layout& start, Bytes bound, Bytes unit,
-           std::uint64_t seed);
+           std::uint64_t seed, const Budget& budget, bool dives);
 
     // Goes on until told to stop or until there is a layout lower than `height`, which is then in `layout`.
     bool run(Bytes height, const Ejection::Stop& stop);
@@ -32,7 +36,8 @@ class Growth {
     void rank_rows();
     void list_items();
     void list_stackable();
-    void begin();
+    bool open(const Ejection::Stop& stop);
+    int doublings() const;
     void widen();
     void stack();
     Pause grow(const Ejection::Stop& stop);
@@ -43,6 +48,8 @@ class Growth {
     Bytes bound_;
     Bytes unit_;
     Random random_;
+    const Budget& budget_;
+    bool dives_;
     std::vector<char> takes_part_;
     std::vector<Index> rank_;      // by row: when a window that grows reaches it
     std::vector<Index> order_;     // items, as windows reach them
@@ -50,6 +57,7 @@ class Growth {
     std::size_t stacked_ = 0;      // those live in the fullest row come first
     std::size_t next_ = 0;         // in order_: the first that is not in the window
     std::size_t widest_ = 0;       // in order_: the first that the ejection does not know
+    std::unique_ptr<Opening> opening_;
     std::optional<Ejection> ejection_;
     Bytes target_ = 0;
     int raises_ = 0;

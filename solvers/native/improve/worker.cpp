@@ -50,7 +50,7 @@ Worker::Worker(const Instance& instance, const Goal& goal, const Layout& start, 
       patience_(kAttempt) {
     if (one_choice_each(instance, goal.pool)) keys_.emplace(instance, goal.pool, goal.bound, seed, budget);
     if (instance.item_count() < kLargeEnoughToGrow || height_ <= goal.bound) return;
-    growth_.emplace(instance, goal.pool, start, goal.bound, goal.unit, seed);
+    growth_.emplace(instance, goal.pool, start, goal.bound, goal.unit, seed, budget, keys_.has_value());
     if (!ejects_first) way_ = Way::growth;
 }
 
