@@ -16,7 +16,7 @@ from memstow.planner.graph.links import links_of
 from memstow.planner.graph.stripes.images import Image, image_of
 from memstow.planner.graph.stripes.kinds import Kind, kinds, word_of
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Alternative, ElementType, Graph, Operator, Tensor
+from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
 
 ONLY_GRAPHS: Final = "parts of channels are alternatives of a graph; write the format `graph`"
 """What is said where they are asked for in another format."""
@@ -70,6 +70,7 @@ class _Names:
             self._taken.add(alternative.id)
             self._taken.update(it.id for it in alternative.tensors)
             self._taken.update(it.id for it in alternative.operators)
+            self._taken.update(it.id for operator in alternative.operators for it in operator.temporaries)
 
     def free(self, name: str) -> str:
         while name in self._taken:
@@ -185,9 +186,12 @@ class _Making:
 
     def _sums(self, name: str, part: str) -> Tensor:
         target = self._tensors[name]
-        whole = target.type is None or "int" in target.type
-        kind: ElementType | None = "int32" if whole else target.type
-        alignment = lcm(target.alignment, 4) if whole else target.alignment
+        kind = target.type
+        alignment = target.alignment
+        # As stripes have it: integers and truth values are added up in four bytes, or in eight as they are.
+        if kind is None or kind == "bool" or "int" in kind:
+            kind = kind if kind in ("int64", "uint64") else "int32"
+            alignment = lcm(alignment, 4)
         free = self._names.free(f"{_short(name)}.sums.{part}")
         return replace(target, id=free, type=kind, size=None, alignment=alignment, kind="data")
 

@@ -1,29 +1,41 @@
 """What is live around a part of an order: other operators in its place are counted without the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from memstow.planner.graph.links import NOBODY, links_of
+from memstow.planner.graph.check.flow import names_of_views
+from memstow.planner.graph.links import NOBODY
+from memstow.planner.graph.storages import storages
 from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, is_planned
 
 
 class Surroundings:
-    """A valid graph without views, in one order."""
+    """A valid graph in one order."""
 
     def __init__(self, graph: Graph, order: Sequence[int]) -> None:
-        links = links_of(graph)
         place = {operator: at for at, operator in enumerate(order)}
         self._tensors = {it.id: it for it in graph.tensors}
         self._always = [it for it in graph.tensors if is_planned(it) and it.kind in ("state", "constant")]
         self._operators = [graph.operators[it] for it in order]
-        self._first: dict[str, int] = {}
-        self._last: dict[str, int] = {}
-        kept = set(graph.outputs)
-        for tensor, maker, readers in zip(graph.tensors, links.producer, links.readers, strict=True):
-            if tensor.kind == "data" and is_planned(tensor):
-                self._first[tensor.id] = NOBODY if maker == NOBODY else place[maker]
-                last = max((place[it] for it in readers), default=NOBODY)
-                self._last[tensor.id] = len(order) if tensor.id in kept else last
+        self._viewed = names_of_views(graph)
+        self._lives: dict[str, tuple[int, int, Tensor]] = {}
+        """By tensor, or piece of a group of views: the places of who makes it and of its last reader."""
+        taken = {*self._tensors, *(it.id for other in graph.alternatives for it in other.tensors)}
+        for number, it in enumerate(storages(graph)):
+            tensor = graph.tensors[it.tensor]
+            if it.begin is not None:
+                name = f"#{number}"
+                while name in taken:
+                    name += "#"
+                tensor = Tensor(id=name, size=it.size)
+            first = NOBODY if it.from_start else min((place[at] for at in it.writers), default=NOBODY)
+            used = [place[at] for at in (*it.writers, *it.readers)]
+            self._lives[tensor.id] = first, len(order) if it.to_end else max(used, default=NOBODY), tensor
         self._over: dict[tuple[int, int], dict[str, Tensor]] = {}
+
+    def knows(self, begin: int, end: int, alternative: Alternative) -> bool:
+        """Whether neither these of the order nor the alternative touch views, so that a part tells all."""
+        operators = (*self._operators[begin:end], *alternative.operators)
+        return not self._viewed or self._viewed.isdisjoint(_used(operators))
 
     def part(self, begin: int, end: int, alternative: Alternative) -> Graph:
         """A graph of the alternative alone, in the place of these of the order, with all that is live there.
@@ -40,7 +52,7 @@ class Surroundings:
             tensors=tuple(tensors.values()),
             operators=alternative.operators,
             inputs=tuple({**over, **{it: None for it in data if it not in made}}),
-            outputs=tuple({**over, **{it: None for it in data if self._last.get(it, NOBODY) >= end}}),
+            outputs=tuple({**over, **{it: None for it in data if self._lives[it][1] >= end}}),
         )
 
     def read(self, begin: int, end: int) -> set[str]:
@@ -57,14 +69,11 @@ class Surroundings:
         """What is made before, and read after or kept."""
         found = self._over.get((begin, end))
         if found is None:
-            found = {
-                it: self._tensors[it]
-                for it, first in self._first.items()
-                if first < begin and self._last[it] >= end
-            }
+            lives = self._lives.items()
+            found = {it: tensor for it, (first, last, tensor) in lives if first < begin and last >= end}
             self._over[begin, end] = found
         return found
 
 
-def _used(operators: Sequence[Operator]) -> dict[str, None]:
+def _used(operators: Iterable[Operator]) -> dict[str, None]:
     return dict.fromkeys(name for it in operators for name in (*it.inputs, *it.outputs))

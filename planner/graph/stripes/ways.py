@@ -47,14 +47,14 @@ def ways_of(graph: Graph, order: Sequence[int], budget: Budget, unit: int = 1) -
         if not after <= before:
             budget.count(len(alternative.operators))
             continue
-        if graph.views:
-            budget.count(len(graph.operators))
-            way = whole_way(graph, order, alternative, begin, end, unit)
-        else:
+        if around.knows(begin, end, alternative):
             part = around.part(begin, end, alternative)
             budget.count(len(part.tensors))
             needs = [step.bytes for step in steps(part, range(len(part.operators)), unit)]
             way = Way(begin, end, max(needs, default=0), _cost(alternative, part))
+        else:
+            budget.count(len(graph.operators))
+            way = whole_way(graph, order, alternative, begin, end, unit)
         if not fits(way.bytes, way.cost, len(graph.alternatives)):
             continue
         yield KnownWay(way, alternative, after == before)

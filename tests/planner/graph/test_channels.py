@@ -70,6 +70,8 @@ def test_sums_are_as_wide_as_they_must_be() -> None:
     assert {it.type for it in sums} == {"float32"}
     sums = [it for it in with_channels(block(element="int16")).alternatives[0].tensors if ".sums." in it.id]
     assert {(it.type, it.alignment) for it in sums} == {("int32", 4)}
+    sums = [it for it in with_channels(block(element="int64")).alternatives[0].tensors if ".sums." in it.id]
+    assert {it.type for it in sums} == {"int64"}
 
 
 @pytest.mark.parametrize(

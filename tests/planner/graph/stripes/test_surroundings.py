@@ -10,7 +10,7 @@ from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.stripes.ways import ways_of, whole_way
 from memstow.planner.graph.units import unit_of
-from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor
+from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, View, size_of
 from memstow.planner.model.problem import Pool
 from memstow.solvers.core import Budget
 from tests.planner.graph.stripes.test_units import aligned_net
@@ -61,11 +61,22 @@ def random_graph(seed: int) -> Graph:
         first = replace(graph.operators[0], inputs=(*graph.operators[0].inputs, "table"))
         operators = (first, *graph.operators[1:])
         graph = replace(graph, pools=pools, tensors=(*graph.tensors, constant), operators=operators)
-    graph = with_channels(graph)
+    graph = with_channels(_with_view(graph, random) if random.random() < 0.4 else graph)
     for number in range(6):
         more = random_alternative(graph, random, f"other{number}")
         changed = replace(graph, alternatives=(*graph.alternatives, more))
         graph = graph if find_issues(changed) else changed
+    return graph
+
+
+def _with_view(graph: Graph, random: Random) -> Graph:
+    """One of its tensors as a part of another, where that is allowed."""
+    data = [it for it in graph.tensors if it.kind == "data" and it.id not in graph.inputs]
+    pairs = [(small, large) for small in data for large in data if size_of(small) <= size_of(large)]
+    for small, large in random.sample(pairs, len(pairs)):
+        viewed = replace(graph, views=(View(tensor=small.id, of=large.id),))
+        if small != large and not find_issues(viewed):
+            return viewed
     return graph
 
 
