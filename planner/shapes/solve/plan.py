@@ -254,9 +254,13 @@ class _Run:
 
     def _with_values(self, made: _Made, points: Sequence[PointPlan], scale: Scale) -> SymbolicPlan:
         """The plan with what it needs at the points."""
-        with collector_at_rest():
-            layout = Layout(self._problem, made.plan)
-            peaks = [layout.lay_out(it.at).objective for it in points]
+        try:
+            with collector_at_rest():
+                layout = Layout(self._problem, made.plan)
+                peaks = [layout.lay_out(it.at).objective for it in points]
+        except InputError as error:
+            # What was found is wrong, and not what was given.
+            raise RefusedPlanError(f"the plan was refused; please report it: {error}") from error
         # Nothing is below what was found, whatever a bound says.
         worst = scale.worst(peaks)
         proven = made.proven or (worst is not None and scale.is_least(peaks))
