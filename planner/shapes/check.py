@@ -14,8 +14,8 @@ from memstow.planner.model.memory import Memo
 from memstow.planner.model.objective import Kind, parse_term
 from memstow.planner.model.symbolic import SymbolicProblem
 from memstow.planner.model.with_sizes import with_sizes
-from memstow.planner.shapes.checked_formulas import CheckedFormulas
-from memstow.planner.shapes.symbol_issues import has_range, point_issues, symbol_issues
+from memstow.planner.shapes.checked_formulas import TOO_LONG, CheckedFormulas, are_too_long
+from memstow.planner.shapes.symbol_issues import has_range, is_of_all_points, point_issues, symbol_issues
 
 _PEAKS: Final = (Kind.PEAK, Kind.POOL_PEAK, Kind.MAX_PEAK)
 _OF_SIZES: Final = frozenset(
@@ -47,9 +47,13 @@ def _issues(problem: SymbolicProblem) -> Iterator[Issue]:
     symbols = {symbol.id: symbol for symbol in problem.symbols}
     sound = len(symbols) == len(problem.symbols) and all(map(has_range, problem.symbols))
     yield from symbol_issues(problem)
-    if sound:
-        yield from point_issues(problem)
-    formulas = CheckedFormulas(problem.symbols)
+    points = list(point_issues(problem)) if sound else []
+    yield from points
+    if are_too_long(buffer.size for buffer in problem.buffers if isinstance(buffer.size, str)):
+        # At once: to examine some of them takes long, and says nothing of the others.
+        yield Issue(TOO_LONG.code, "$.buffers", TOO_LONG.message)
+        return
+    formulas = CheckedFormulas(problem.symbols, examines=not any(map(is_of_all_points, points)))
     largest: list[int] = []
     for index, buffer in enumerate(problem.buffers):
         if not isinstance(buffer.size, str):

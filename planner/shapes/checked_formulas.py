@@ -30,10 +30,23 @@ class Found:
     message: str
 
 
+TOO_LONG: Final = Found(
+    "formulas_too_long",
+    f"formulas that differ have more than {MOST_CHARACTERS:,} characters together; simplify them",
+)
+
+
+def are_too_long(texts: Iterable[str]) -> bool:
+    """Whether they have too many characters together."""
+    return sum(map(len, set(texts))) > MOST_CHARACTERS
+
+
 class CheckedFormulas:
     """Formulas that have been checked; those of many buffers are the same."""
 
-    def __init__(self, symbols: Iterable[Symbol]) -> None:
+    def __init__(self, symbols: Iterable[Symbol], *, examines: bool = True) -> None:
+        """`examines`: whether values are looked at, which can take long; else only the text is."""
+        self._examines = examines
         self._symbols = {symbol.id: symbol for symbol in symbols}
         self._broken = {name for name, symbol in self._symbols.items() if not has_range(symbol)}
         self._effort = Effort()
@@ -50,13 +63,12 @@ class CheckedFormulas:
     def _check(self, text: str) -> tuple[int, Found | None]:
         self._characters += len(text)
         if self._characters > MOST_CHARACTERS:
-            message = f"formulas that differ have more than {MOST_CHARACTERS:,} characters together"
-            return 0, Found("formulas_too_long", f"{message}; simplify them")
+            return 0, TOO_LONG
         try:
             node = parse_formula(text, self._symbols)
         except FormulaError as error:
             return 0, Found(error.code, str(error))
-        if self._broken.intersection(names_in(node)):
+        if not self._examines or self._broken.intersection(names_in(node)):
             return 0, None  # The symbol has an issue: whatever its values are to be.
         found = examine(node, self._symbols, self._effort)
         if found is not None:

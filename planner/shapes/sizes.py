@@ -47,6 +47,11 @@ def sizes_of(problem: SymbolicProblem) -> Sizes:
     return known
 
 
+def note_same_sizes(problem: SymbolicProblem, other: SymbolicProblem) -> None:
+    """The problem has the same symbols and buffers as another, whose formulas are read already."""
+    _known.note(problem, sizes_of(other))
+
+
 def _read(problem: SymbolicProblem) -> Sizes:
     symbols = frozenset(symbol.id for symbol in problem.symbols)
     distinct: dict[str, int] = {}

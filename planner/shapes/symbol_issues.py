@@ -48,6 +48,11 @@ def point_issues(problem: SymbolicProblem) -> Iterator[Issue]:
         seen.setdefault(values, index)
 
 
+def is_of_all_points(issue: Issue) -> bool:
+    """Whether there are too many points: then formulas need not be examined, which takes long."""
+    return issue.code == "too_many_points"
+
+
 def _range_issues(path: str, symbol: Symbol) -> Iterator[Issue]:
     if symbol.min > symbol.max:
         message = f"the least value {symbol.min:,} is above the largest, {symbol.max:,}"

@@ -18,7 +18,7 @@ from memstow.planner.shapes.check import objective_issues
 from memstow.planner.shapes.checked_formulas import CheckedFormulas, Found
 from memstow.planner.shapes.formula.errors import FormulaError
 from memstow.planner.shapes.graphs.sizes import size_from_shape
-from memstow.planner.shapes.symbol_issues import has_range, point_issues, symbol_issues
+from memstow.planner.shapes.symbol_issues import has_range, is_of_all_points, point_issues, symbol_issues
 
 Size = int | str
 """Bytes, or a formula."""
@@ -37,8 +37,9 @@ class Checked:
 
 def checked(graph: SymbolicGraph) -> Checked:
     """The graph with all of its issues, up to a thousand."""
-    sizes = _Sizes(graph)
-    issues = [*_symbol_issues(graph), *sizes.issues, *objective_issues(graph.objective)]
+    issues = list(_symbol_issues(graph))
+    sizes = _Sizes(graph, examines=not any(map(is_of_all_points, issues)))
+    issues += [*sizes.issues, *objective_issues(graph.objective)]
     largest = _with_sizes(graph, sizes.largest)
     # Views and sizes are compared here, at every value.
     ours = ("view_beyond", "no_size")
@@ -59,9 +60,9 @@ def _symbol_issues(graph: SymbolicGraph) -> Iterator[Issue]:
 class _Sizes:
     """The sizes of the elements of a graph, their largest values, and what is wrong with them."""
 
-    def __init__(self, graph: SymbolicGraph) -> None:
+    def __init__(self, graph: SymbolicGraph, *, examines: bool) -> None:
         self._graph = graph
-        self._formulas = CheckedFormulas(graph.symbols)
+        self._formulas = CheckedFormulas(graph.symbols, examines=examines)
         self._names = [symbol.id for symbol in graph.symbols]
         self.issues: list[Issue] = []
         self.by_id: dict[str, Size] = {}

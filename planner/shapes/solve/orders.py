@@ -113,7 +113,8 @@ class OrderSearch:
                     height[it.buffer] = height.get(it.buffer, 0.0) + it.offset / top
             pool = {it.buffer: it.pool for it in placed[-1]}
             starts.append(arrays.by_height(height, pool))
-        return starts or [arrays.by_height({}, {})]
+        # Without a plan the largest are at the bottom.
+        return starts or [arrays.by_height({it.id: -it.size for it in arrays.problem.buffers}, {})]
 
     def _improve(self, arrays: ShapedArrays, starts: Sequence[Found], share: float) -> None:
         budget = self._allowance.budget(share)

@@ -11,6 +11,7 @@ from typing import Final
 import memstow
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.events import Listener, Phase
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Explanation, Status
 from memstow.planner.model.problem import LIMIT, Problem
@@ -174,7 +175,9 @@ class _Run:
             self._allowance,
             self._options.seed,
             self._cancel,
-            lambda search, best: self._tell(points, scale, [dealer.piece_of(search, best)]),
+            None
+            if self._on_better is None
+            else lambda search, best: self._tell(points, scale, [dealer.piece_of(search, best)]),
         )
         several = self._shapes == "pieces" and self._pieces > 1
         prove = self._problem.aim == "worst" and not several and not self._relaxed
@@ -251,8 +254,13 @@ class _Run:
 
     def _with_values(self, made: _Made, points: Sequence[PointPlan], scale: Scale) -> SymbolicPlan:
         """The plan with what it needs at the points."""
-        layout = Layout(self._problem, made.plan)
-        peaks = [layout.lay_out(it.at).objective for it in points]
+        try:
+            with collector_at_rest():
+                layout = Layout(self._problem, made.plan)
+                peaks = [layout.lay_out(it.at).objective for it in points]
+        except InputError as error:
+            # What was found is wrong, and not what was given.
+            raise RefusedPlanError(f"the plan was refused; please report it: {error}") from error
         # Nothing is below what was found, whatever a bound says.
         worst = scale.worst(peaks)
         proven = made.proven or (worst is not None and scale.is_least(peaks))
@@ -278,7 +286,8 @@ class _Run:
         )
 
     def _judged(self, plan: SymbolicPlan) -> SymbolicPlan:
-        violations = judge_symbolic(self._problem, plan).violations
+        with collector_at_rest():
+            violations = judge_symbolic(self._problem, plan).violations
         if violations:
             message = "; ".join(it.message for it in violations[:3])
             raise RefusedPlanError(f"the plan was refused; please report it: {message}")

@@ -106,7 +106,8 @@ class _Tying:
             return at == there
         first = {it: self.distances.find(it)[1] - at for it in self.members[ours]}
         second = {it: self.distances.find(it)[1] - there for it in self.members[theirs]}
-        if len(self._pinned_starts(first | second)) > 1:
+        starts = self._pinned_starts(first | second)
+        if len(starts) > 1 or any(start + self._lowest(first | second) < 0 for start in starts):
             return False
         return not any(self._on(a, first[a], b, second[b]) for a in first for b in second)
 
@@ -114,6 +115,10 @@ class _Tying:
         """Where the group begins, as its pinned members say."""
         pins = ((self.buffers[it].offset, at) for it, at in members.items() if self.buffers[it].size)
         return {pin - at for pin, at in pins if pin is not None}
+
+    def _lowest(self, members: Mapping[int, int]) -> int:
+        """How far the lowest is above where the group begins."""
+        return min(at for it, at in members.items() if self.buffers[it].size)
 
     def _on(self, first: int, at: int, second: int, there: int) -> bool:
         """Whether two buffers that must be apart would not be."""

@@ -11,11 +11,9 @@ class Reach {
   public:
     explicit Reach(std::size_t parts) : words_((parts + 63) / 64), bits_(parts * words_, 0) {}
 
-    bool has(Index part, Index other) const {
-        return (row(part)[static_cast<std::size_t>(other) / 64] >> (other % 64) & 1) != 0;
-    }
+    bool has(Index part, Index other) const { return (row(part)[other / 64] >> (other % 64) & 1) != 0; }
     void add(Index part, Index other) {
-        row(part)[static_cast<std::size_t>(other) / 64] |= std::uint64_t{1} << (other % 64);
+        row(part)[other / 64] |= std::uint64_t{1} << (other % 64);
         add_all(part, other);
     }
     void add_all(Index part, Index other) {
@@ -25,10 +23,8 @@ class Reach {
     }
 
   private:
-    std::uint64_t* row(Index part) { return bits_.data() + static_cast<std::size_t>(part) * words_; }
-    const std::uint64_t* row(Index part) const {
-        return bits_.data() + static_cast<std::size_t>(part) * words_;
-    }
+    std::uint64_t* row(Index part) { return bits_.data() + part * words_; }
+    const std::uint64_t* row(Index part) const { return bits_.data() + part * words_; }
 
     std::size_t words_;
     std::vector<std::uint64_t> bits_;

@@ -31,17 +31,15 @@ class Search {
         : shaped_(shaped),
           limits_(limits),
           budget_(budget),
-          columns_(static_cast<std::size_t>(shaped.columns())),
-          placed_(static_cast<std::size_t>(shaped.items()), false),
-          choice_(static_cast<std::size_t>(shaped.items()), 0),
-          floors_(
-              static_cast<std::size_t>(shaped.items()) * columns_ * static_cast<std::size_t>(shaped.pools),
-              0),
-          offset_(static_cast<std::size_t>(shaped.items()) * columns_),
-          pool_peaks_(static_cast<std::size_t>(shaped.pools) * columns_, 0),
-          linked_(static_cast<std::size_t>(shaped.items())),
-          cliques_of_(static_cast<std::size_t>(shaped.items())),
-          looked_at_(static_cast<std::size_t>(shaped.cliques.size()), 0) {
+          columns_(shaped.columns()),
+          placed_(shaped.items(), false),
+          choice_(shaped.items(), 0),
+          floors_(shaped.items() * columns_ * shaped.pools, 0),
+          offset_(shaped.items() * columns_),
+          pool_peaks_(shaped.pools * columns_, 0),
+          linked_(shaped.items()),
+          cliques_of_(shaped.items()),
+          looked_at_(shaped.cliques.size(), 0) {
         for (Index item = 0; item < shaped.items(); ++item) {
             for (const Link& link : shaped.links[item]) linked_[item].push_back(link.other);
             std::sort(linked_[item].begin(), linked_[item].end());
@@ -67,12 +65,10 @@ class Search {
 
   private:
     Bytes* floor(Index item, Index pool) {
-        const auto row = static_cast<std::size_t>(item) * static_cast<std::size_t>(shaped_.pools) +
-                         static_cast<std::size_t>(pool);
-        return floors_.data() + row * columns_;
+        return floors_.data() + (std::int64_t{item} * shaped_.pools + pool) * columns_;
     }
-    Bytes* offset(Index item) { return offset_.data() + static_cast<std::size_t>(item) * columns_; }
-    Bytes* pool_peaks(Index pool) { return pool_peaks_.data() + static_cast<std::size_t>(pool) * columns_; }
+    Bytes* offset(Index item) { return offset_.data() + item * columns_; }
+    Bytes* pool_peaks(Index pool) { return pool_peaks_.data() + pool * columns_; }
 
     bool linked(Index a, Index b) const {
         return std::binary_search(linked_[a].begin(), linked_[a].end(), b);
@@ -121,7 +117,7 @@ class Search {
         sequence_.push_back(item);
         Bytes* own = offset(item);
         const Bytes* from = floor(item, choice.pool);
-        for (std::size_t k = 0; k < columns_; ++k) {
+        for (Index k = 0; k < columns_; ++k) {
             own[k] = std::max(from[k], choice.low);
             if (choice.modulus > 1) own[k] = align_up(own[k], choice.modulus, choice.residue);
         }
@@ -129,11 +125,11 @@ class Search {
         if (choice.low == choice.high) std::fill_n(own, columns_, choice.low);
         Bytes* peaks = pool_peaks(choice.pool);
         const Bytes* top = shaped_.top(item);
-        for (std::size_t k = 0; k + 1 < columns_; ++k) {
+        for (Index k = 0; k < shaped_.points; ++k) {
             if (top[k] > 0) peaks[k] = std::max(peaks[k], own[k] + top[k]);
         }
         const std::vector<Bytes> now = objective();
-        for (std::size_t k = 0; k < now.size(); ++k) {
+        for (Index k = 0; k < shaped_.points; ++k) {
             if (now[k] > limits_[k]) return false;
         }
         for (const Link& link : shaped_.links[item]) {
@@ -152,7 +148,7 @@ class Search {
         Bytes* to = floor(other, pool);
         const Bytes* own = offset(item);
         bool saved = false;
-        for (std::size_t k = 0; k < columns_; ++k) {
+        for (Index k = 0; k < columns_; ++k) {
             const Bytes end = own[k] + gap[k];
             if (end <= to[k]) continue;
             if (!saved) {
@@ -191,7 +187,7 @@ class Search {
     }
 
     bool may_fit(Index clique) {
-        for (std::size_t k = 0; k + 1 < columns_; ++k) {
+        for (Index k = 0; k < shaped_.points; ++k) {
             stack_.clear();
             steps_ += kSorted * count_of(shaped_.cliques[clique]);
             for (const Index item : shaped_.cliques[clique]) {
@@ -211,7 +207,7 @@ class Search {
 
     std::vector<Bytes> objective() {
         std::vector<Bytes> result;
-        for (std::size_t k = 0; k + 1 < columns_; ++k) {
+        for (Index k = 0; k < shaped_.points; ++k) {
             Bytes sum = 0, most = 0;
             for (Index pool = 0; pool < shaped_.pools; ++pool) {
                 sum += pool_peaks(pool)[k];
@@ -231,7 +227,7 @@ class Search {
         std::vector<Bytes> floors;
         for (Index item = 0; item < shaped_.items(); ++item) {
             if (placed_[item]) {
-                key[static_cast<std::size_t>(item)] = '1';
+                key[item] = '1';
             } else {
                 const Bytes* from = floor(item, 0);
                 floors.insert(floors.end(), from, from + columns_);
@@ -252,9 +248,7 @@ class Search {
     }
 
     // The work of so many rows.
-    std::int64_t numbers(Index rows) const {
-        return std::int64_t{rows} * shaped_.columns() / kNumbersAStep;
-    }
+    std::int64_t numbers(Index rows) const { return rows * columns_ / kNumbersAStep; }
 
     struct Undo {
         Index item;
@@ -265,7 +259,7 @@ class Search {
     const Shaped& shaped_;
     const std::vector<Bytes>& limits_;
     Budget& budget_;
-    std::size_t columns_;
+    std::int64_t columns_;
     bool one_pool_ = true;
     bool stopped_ = false;
     std::int64_t nodes_ = 0;

@@ -26,12 +26,12 @@ SequenceLayout::SequenceLayout(const Shaped& shaped, Aim aim, std::vector<Index>
       sequence_(std::move(sequence)),
       place_(sequence_.size()),
       choice_(std::move(choices)),
-      offsets_(sequence_.size() * static_cast<std::size_t>(shaped.columns())),
+      offsets_(shaped.items() * shaped.columns()),
       over_(sequence_.size()),
-      pool_peaks_(static_cast<std::size_t>(shaped.points) * static_cast<std::size_t>(shaped.pools)),
-      peaks_(static_cast<std::size_t>(shaped.points)),
+      pool_peaks_(shaped.points * shaped.pools),
+      peaks_(shaped.points),
       dirty_(sequence_.size(), 1),
-      fresh_(static_cast<std::size_t>(shaped.columns())) {
+      fresh_(shaped.columns()) {
     for (Index place = 0; place < count_of(sequence_); ++place) place_[sequence_[place]] = place;
     settle(0);
     measure();
@@ -82,9 +82,8 @@ void SequenceLayout::take_back() {
     if (last_ == Step::kMove) shift(place_[last_item_], last_from_);
     if (last_ == Step::kChoose) choice_[last_item_] = last_from_;
     last_ = Step::kNone;
-    const auto columns = static_cast<std::size_t>(columns_);
     for (std::size_t i = 0; i < undo_.size(); ++i) {
-        std::copy_n(saved_.data() + undo_[i].from, columns, offsets(undo_[i].item));
+        std::copy_n(saved_.data() + undo_[i].from, columns_, offsets(undo_[i].item));
         over_[undo_[i].item] = saved_over_[i];
     }
     pool_peaks_ = saved_pool_peaks_;
@@ -124,9 +123,8 @@ void SequenceLayout::settle(Index first) {
 // Whether the item's offsets have changed.
 bool SequenceLayout::place(Index item) {
     const Choice& choice = chosen(item);
-    const auto columns = static_cast<std::size_t>(columns_);
     Bytes* fresh = fresh_.data();
-    std::fill_n(fresh, columns, choice.low);
+    std::fill_n(fresh, columns_, choice.low);
     const Index place = place_[item];
     const std::span<const Link> links = shaped_.links[item];
     std::int64_t below = 1;
@@ -135,22 +133,21 @@ bool SequenceLayout::place(Index item) {
         ++below;
         const Bytes* from = offsets(link.other);
         const Bytes* gap = shaped_.gap(link);
-        for (std::size_t k = 0; k < columns; ++k) fresh[k] = std::max(fresh[k], from[k] + gap[k]);
+        for (Index k = 0; k < columns_; ++k) fresh[k] = std::max(fresh[k], from[k] + gap[k]);
     }
     steps_ += 1 + count_of(links) + below * columns_ / kNumbersAStep;
     if (choice.modulus > 1) {
-        for (std::size_t k = 0; k < columns; ++k)
-            fresh[k] = align_up(fresh[k], choice.modulus, choice.residue);
+        for (Index k = 0; k < columns_; ++k) fresh[k] = align_up(fresh[k], choice.modulus, choice.residue);
     }
-    const double over = std::max(0.0, static_cast<double>(fresh[columns - 1] - choice.high));
+    const double over = std::max(0.0, static_cast<double>(fresh[columns_ - 1] - choice.high));
     // A pin: the item is there whatever is below it.
-    if (choice.low == choice.high) std::fill_n(fresh, columns, choice.low);
+    if (choice.low == choice.high) std::fill_n(fresh, columns_, choice.low);
     Bytes* own = offsets(item);
-    if (over == over_[item] && std::equal(fresh, fresh + columns, own)) return false;
+    if (over == over_[item] && std::equal(fresh, fresh + columns_, own)) return false;
     undo_.push_back({item, saved_.size()});
-    saved_.insert(saved_.end(), own, own + columns);
+    saved_.insert(saved_.end(), own, own + columns_);
     saved_over_.push_back(over_[item]);
-    std::copy_n(fresh, columns, own);
+    std::copy_n(fresh, columns_, own);
     over_[item] = over;
     return true;
 }
@@ -161,27 +158,25 @@ void SequenceLayout::measure() {
     std::fill(pool_peaks_.begin(), pool_peaks_.end(), 0);
     quality_.excess = 0;
     steps_ += count_of(sequence_) * (kItemsAStep + std::int64_t{shaped_.points}) / kNumbersAStep;
-    const auto points = static_cast<std::size_t>(shaped_.points);
     for (Index item = 0; item < count_of(sequence_); ++item) {
-        Bytes* peaks = pool_peaks_.data() + static_cast<std::size_t>(chosen(item).pool) * points;
+        Bytes* peaks = row_of(chosen(item).pool);
         const Bytes* from = offsets(item);
         const Bytes* top = shaped_.top(item);
-        for (std::size_t k = 0; k < points; ++k) {
+        for (Index k = 0; k < shaped_.points; ++k) {
             peaks[k] = std::max(peaks[k], top[k] == 0 ? 0 : from[k] + top[k]);
         }
         quality_.excess += over_[item];
     }
-    for (std::size_t k = 0; k < points; ++k) {
+    for (Index k = 0; k < shaped_.points; ++k) {
         Bytes sum = 0, most = 0;
         for (Index pool = 0; pool < shaped_.pools; ++pool) {
-            const Bytes peak = pool_peaks_[static_cast<std::size_t>(pool) * points + k];
+            const Bytes peak = row_of(pool)[k];
             sum += peak;
             most = std::max(most, peak);
         }
         if (shaped_.measure == Measure::kSum) peaks_[k] = sum;
         if (shaped_.measure == Measure::kLargest) peaks_[k] = most;
-        if (shaped_.measure == Measure::kOnePool)
-            peaks_[k] = pool_peaks_[static_cast<std::size_t>(shaped_.pool) * points + k];
+        if (shaped_.measure == Measure::kOnePool) peaks_[k] = row_of(shaped_.pool)[k];
     }
     quality_.value = value();
 }
@@ -204,12 +199,8 @@ double SequenceLayout::value() const {
 Index SequenceLayout::highest_pool(Index point) const {
     if (shaped_.measure == Measure::kOnePool) return shaped_.pool;
     Index highest = 0;
-    const auto points = static_cast<std::size_t>(shaped_.points);
-    const auto peak = [&](Index pool) {
-        return pool_peaks_[static_cast<std::size_t>(pool) * points + static_cast<std::size_t>(point)];
-    };
     for (Index pool = 1; pool < shaped_.pools; ++pool) {
-        if (peak(pool) > peak(highest)) highest = pool;
+        if (row_of(pool)[point] > row_of(highest)[point]) highest = pool;
     }
     return highest;
 }

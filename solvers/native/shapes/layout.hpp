@@ -56,8 +56,11 @@ class SequenceLayout {
     const Choice& chosen(Index item) const { return shaped_.choices[item][choice_[item]]; }
     Bytes* offsets(Index item) { return offsets_.data() + at(item); }
     const Bytes* offsets(Index item) const { return offsets_.data() + at(item); }
-    std::size_t at(Index item) const {
-        return static_cast<std::size_t>(item) * static_cast<std::size_t>(columns_);
+    std::int64_t at(Index item) const { return item * columns_; }
+    // The peaks of a pool, by point.
+    Bytes* row_of(Index pool) { return pool_peaks_.data() + std::ptrdiff_t{shaped_.points} * pool; }
+    const Bytes* row_of(Index pool) const {
+        return pool_peaks_.data() + std::ptrdiff_t{shaped_.points} * pool;
     }
     void shift(Index from, Index to);
     void mark_links(Index item);
@@ -68,13 +71,13 @@ class SequenceLayout {
 
     const Shaped& shaped_;
     Aim aim_;
-    Index columns_;
+    std::int64_t columns_;
     std::vector<Index> sequence_;
     std::vector<Index> place_;
     std::vector<Index> choice_;
     std::vector<Bytes> offsets_;     // by item and column
     std::vector<double> over_;       // by item: bytes above its limit
-    std::vector<Bytes> pool_peaks_;  // by point and pool
+    std::vector<Bytes> pool_peaks_;  // by pool and point
     std::vector<Bytes> peaks_;
     Quality quality_;
     std::vector<char> dirty_;

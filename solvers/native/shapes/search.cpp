@@ -87,8 +87,10 @@ class Search {
         return random_.unit() < std::exp((before.value - after.value) / heat_);
     }
 
+    Index below(Index count) { return static_cast<Index>(random_.below(count)); }
+
     Index pick_point(const SequenceLayout& layout) {
-        Index point = static_cast<Index>(random_.below(static_cast<std::size_t>(shaped_.points)));
+        Index point = below(shaped_.points);
         if (random_.unit() < 0.3) return point;
         for (Index k = 0; k < shaped_.points; ++k) {
             if (layout.ratio(k) > layout.ratio(point)) point = k;
@@ -110,21 +112,19 @@ class Search {
             const std::size_t low = high + 1 + random_.below(tower_.size() - high - 1);
             return move(layout, upper, layout.place_of(tower_[low]));
         }
-        const auto below = static_cast<std::size_t>(layout.place_of(upper)) + 1;
-        return move(layout, upper, static_cast<Index>(random_.below(below)));
+        return move(layout, upper, below(layout.place_of(upper) + 1));
     }
 
     bool anywhere(SequenceLayout& layout) {
-        const auto items = static_cast<std::size_t>(shaped_.items());
-        const auto item = static_cast<Index>(random_.below(items));
-        const std::size_t choices = shaped_.choices[item].size();
+        const Index item = below(shaped_.items());
+        const Index choices = count_of(shaped_.choices[item]);
         if (choices > 1 && random_.unit() < 0.5) {
-            const auto other = static_cast<Index>(random_.below(choices));
+            const Index other = below(choices);
             if (other == layout.choices()[item]) return false;
             layout.choose(item, other);
             return true;
         }
-        return move(layout, item, static_cast<Index>(random_.below(items)));
+        return move(layout, item, below(shaped_.items()));
     }
 
     static bool move(SequenceLayout& layout, Index item, Index place) {

@@ -49,14 +49,14 @@ bool list_pairs(const Instance& instance, std::vector<PartPair>& pairs) {
 }
 
 void set_tops(const Instance& instance, std::span<const Bytes> sizes, Shaped& shaped) {
-    const auto columns = static_cast<std::size_t>(shaped.columns());
-    shaped.tops.assign(static_cast<std::size_t>(shaped.items()) * columns, 0);
-    for (std::size_t part = 0; part < instance.parts.size(); ++part) {
+    const std::int64_t columns = shaped.columns();
+    shaped.tops.assign(shaped.items() * columns, 0);
+    for (Index part = 0; part < count_of(instance.parts); ++part) {
         const Part& own = instance.parts[part];
-        for (std::size_t k = 0; k < columns; ++k) {
+        for (Index k = 0; k < columns; ++k) {
             const Bytes size = sizes[part * columns + k];
             if (size == 0) continue;
-            Bytes& top = shaped.tops[static_cast<std::size_t>(own.item) * columns + k];
+            Bytes& top = shaped.tops[own.item * columns + k];
             top = std::max(top, own.delta + size);
         }
     }
@@ -72,7 +72,7 @@ struct Arc {
 // Links of both directions. The gap above an item of one part is the size of the part; gaps of others are
 // rows of their own, the largest over their pairs of parts.
 void set_links(const Instance& instance, Shaped& shaped) {
-    const auto columns = static_cast<std::size_t>(shaped.columns());
+    const std::int64_t columns = shaped.columns();
     std::vector<Arc> arcs;
     arcs.reserve(2 * shaped.pairs.size());
     for (const auto& [a, b] : shaped.pairs) {
@@ -97,8 +97,8 @@ void set_links(const Instance& instance, Shaped& shaped) {
                 for (std::size_t at = next; at < end; ++at) {
                     const Part &above = instance.parts[arcs[at].upper_part],
                                &below = instance.parts[arcs[at].lower_part];
-                    const auto from = static_cast<std::size_t>(arcs[at].lower_part) * columns;
-                    for (std::size_t k = 0; k < columns; ++k) {
+                    const auto from = arcs[at].lower_part * columns;
+                    for (Index k = 0; k < columns; ++k) {
                         const Bytes gap = below.delta + shaped.gaps[from + k] - above.delta;
                         shaped.gaps[row + k] = std::max(shaped.gaps[row + k], gap);
                     }
@@ -113,7 +113,7 @@ void set_links(const Instance& instance, Shaped& shaped) {
 
 // One clique for each row of the instance, without those that are within the one before.
 void set_cliques(const Instance& instance, Shaped& shaped) {
-    std::vector<std::vector<Index>> members(static_cast<std::size_t>(instance.row_count));
+    std::vector<std::vector<Index>> members(instance.row_count);
     for (Index part = 0; part < count_of(instance.parts); ++part) {
         if (shaped.single[instance.parts[part].item] < 0) continue;
         for (const RowRange& rows : instance.rows[part]) {

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -45,14 +46,11 @@ struct Shaped {
     std::vector<Bytes> least;    // by point
     std::vector<double> weight;  // by point
 
-    Index columns() const { return points + 1; }
+    // Wider than an index: rows of columns may have more numbers than an index counts.
+    std::int64_t columns() const { return points + 1; }
     Index items() const { return choices.size(); }
-    const Bytes* gap(const Link& link) const {
-        return gaps.data() + static_cast<std::size_t>(link.gap) * static_cast<std::size_t>(columns());
-    }
-    const Bytes* top(Index item) const {
-        return tops.data() + static_cast<std::size_t>(item) * static_cast<std::size_t>(columns());
-    }
+    const Bytes* gap(const Link& link) const { return gaps.data() + link.gap * columns(); }
+    const Bytes* top(Index item) const { return tops.data() + item * columns(); }
 };
 
 // More pairs than this are not listed.

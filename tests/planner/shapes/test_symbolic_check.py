@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from memstow.planner.model.errors import InputError
+from memstow.planner.shapes import checked_formulas
 from memstow.planner.shapes.reading import parse_symbolic
 
 S = {"id": "s", "min": 1, "max": 64}
@@ -116,3 +117,23 @@ def test_all_is_told_at_once_and_nothing_that_follows_from_what_is_missing() -> 
         ("missing_field", "$.buffers[3].size"),
         ("value_out_of_range", "$.points[1].at.s"),
     ]
+
+
+def test_what_is_too_much_is_told_before_formulas_are_examined(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a formula was examined")
+
+    monkeypatch.setattr(checked_formulas, "examine", refuse)
+    long = [{"id": f"b{number}", "size": f"s + {number} + " + "0 + " * 450 + "1"} for number in range(600)]
+    assert [it[:2] for it in issues_of(buffers=long)] == [("formulas_too_long", "$.buffers")]
+    symbols = [{"id": name, "min": 1, "max": 64} for name in ("s", "t", "u")]
+    buffers = [_buffer("s*(t - 1)"), {"id": "b", "size": "v"}]
+    assert [it[0] for it in issues_of(symbols=symbols, buffers=buffers)] == [
+        "too_many_points",
+        "unknown_symbol",
+    ]
+    tensors = [{"id": "a", "shape": ["s", "t", "u"], "type": "int8"}]
+    operators = [{"id": "o", "inputs": [], "outputs": ["a"]}]
+    with pytest.raises(InputError) as caught:
+        parse_symbolic({"symbols": symbols, "tensors": tensors, "operators": operators, "outputs": ["a"]})
+    assert [it.code for it in caught.value.issues] == ["too_many_points"]

@@ -16,6 +16,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Status
 from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
+    SHAPES,
     Point,
     Shapes,
     Symbol,
@@ -215,6 +216,45 @@ def test_rigid_groups_stay_together_at_every_value() -> None:
         assert offsets["tail"] == offsets["head"] + 64
 
 
+@pytest.mark.parametrize("nothing", [0, "0*s", "s - s", "max(0, 1 - s)"])
+def test_what_has_no_bytes_ties_nothing(nothing: int | str) -> None:
+    problem = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=4)],
+        buffers=[
+            SymbolicBuffer(id="a", size=nothing, lifetime=(0, 2)),
+            SymbolicBuffer(id="b", size="8*s", lifetime=(0, 2)),
+            SymbolicBuffer(id="c", size="s", lifetime=(3, 4)),
+        ],
+        relative=[
+            Relative(buffer="b", base="a", offset=100),
+            Relative(buffer="c", base="a", offset=104),
+        ],
+        in_place=[InPlace(input="a", output="c")],
+    )
+    plans = [plan_symbolic(problem, QUICK, shapes=shapes) for shapes in SHAPES]
+    for plan in plans:
+        layout = Layout(problem, plan)
+        for value in range(1, 5):
+            offsets = layout.offsets({"s": value})
+            assert offsets["c"] == offsets["b"] + 4
+            assert layout.lay_out({"s": value}).objective == 8 * value
+            assert memstow.plan_at(problem, plan, {"s": value}).status is Status.OPTIMAL
+    assert {it.buffer for it in plans[1].orders[0].placements if it.empty} == {"a"}
+
+
+def test_what_has_bytes_at_some_value_ties() -> None:
+    problem = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=4)],
+        buffers=[
+            SymbolicBuffer(id="a", size="s // 4", lifetime=(0, 2)),
+            SymbolicBuffer(id="b", size="8*s", lifetime=(0, 2)),
+        ],
+        relative=[Relative(buffer="b", base="a", offset=100)],
+    )
+    layout = Layout(problem, plan_symbolic(problem, QUICK))
+    assert [layout.offsets({"s": value}) for value in (1, 4)] == [{"a": 0, "b": 100}] * 2
+
+
 def test_cancelling_returns_the_best_so_far() -> None:
     cancel = threading.Event()
     cancel.set()
@@ -248,6 +288,34 @@ def test_an_output_may_share_the_place_of_two_inputs_that_are_never_live_togethe
         plan = plan_symbolic(problem, QUICK, shapes=shapes)
         assert not judge_symbolic(problem, plan).violations
     assert [it.peak for it in plan_symbolic(problem, QUICK).points] == [1, 2]
+
+
+@pytest.mark.parametrize("size", [0, 16, "s"])
+def test_a_pair_does_not_share_where_that_puts_a_third_below_the_pool(size: int | str) -> None:
+    problem = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=16)],
+        buffers=[
+            SymbolicBuffer(id="in", size=size, lifetime=(2, 5)),
+            SymbolicBuffer(id="out", size=41, lifetime=(5, 7), pool="memory", offset=0),
+            SymbolicBuffer(id="third", size=25, lifetime=(3, 6)),
+        ],
+        relative=[Relative(buffer="in", base="third", offset=25)],
+        in_place=[InPlace(input="in", output="out")],
+    )
+    for shapes in SHAPES:
+        for options in (QUICK, Options(time_limit=0.001)):
+            plan = plan_symbolic(problem, options, shapes=shapes)
+            assert not judge_symbolic(problem, plan).violations
+            assert plan.points
+
+
+def test_pins_distances_and_shared_places_together_have_plans() -> None:
+    features = ["in_place", "relative", "pins"]
+    for seed in range(5000, 5120):
+        problem = symbolic(4 + seed % 9, seed, family="random", features=features)
+        for options in (Options(time_limit=0.001), replace(QUICK, work_limit=20_000)):
+            plan = plan_symbolic(problem, options)
+            assert not judge_symbolic(problem, plan).violations
 
 
 def test_a_buffer_without_bytes_needs_no_room() -> None:

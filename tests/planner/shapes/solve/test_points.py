@@ -1,0 +1,48 @@
+"""What is known of points, also where there is no time to plan them."""
+
+from random import Random
+
+import pytest
+
+from memstow.planner.generate.symbolic import symbolic
+from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import PLANNED
+from memstow.planner.model.symbolic import Shapes
+from memstow.planner.shapes.at_point import points_of, problem_at, sizes_at
+from memstow.planner.shapes.check import find_symbolic_issues
+from memstow.planner.shapes.solve.live import LiveBytes
+from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.shapes.solve.points import without_capacities
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify.shapes import judge_symbolic
+from tests.planner.shapes.stacks import random_problem
+
+QUICK = Options(deterministic=True, work_limit=20_000)
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_no_layout_needs_less_than_the_live_bytes(block: int) -> None:
+    reached = 0
+    for seed in range(60 * block, 60 * (block + 1)):
+        features = [name for at, name in enumerate(SYMBOLIC_FEATURES) if (seed * 7 + at * 11) % 5 == 0]
+        some = symbolic(7, seed, family="random", symbols=1, features=features)
+        for problem in map(without_capacities, (some, random_problem(Random(seed), 7))):
+            if find_symbolic_issues(problem):
+                continue
+            live = LiveBytes(problem)
+            for point in points_of(problem)[:8]:
+                found = plan(problem_at(problem, point.at), QUICK)
+                if found.status in PLANNED:
+                    least = live.at(sizes_at(problem, point.at))
+                    assert least <= found.objective[0].value, (seed, point.at)
+                    reached += least == found.objective[0].value
+    assert reached > 20
+
+
+@pytest.mark.parametrize("shapes", ["fixed", "order", "pieces"])
+def test_without_time_there_is_a_plan_with_bounds(shapes: Shapes) -> None:
+    problem = symbolic(600, 1)
+    found = plan_symbolic(problem, Options(time_limit=0.001), shapes=shapes)
+    assert not judge_symbolic(problem, found).violations
+    assert all(0 < it.least <= it.peak for it in found.points)
