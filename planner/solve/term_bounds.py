@@ -1,6 +1,5 @@
 """What is known of the terms of an objective, and what a plan says of it."""
 
-
 from memstow.planner.model.objective import Term
 from memstow.planner.model.plan import Certificate, Least, TermValue, gap_of
 from memstow.planner.model.records import record

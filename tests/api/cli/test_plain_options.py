@@ -1,0 +1,28 @@
+"""Problems in columns know few options: each other option of a command has to lead to the models."""
+
+import argparse
+
+import pytest
+
+from memstow.api.cli.io import plain_input
+from memstow.api.cli.main import build_parser
+
+# What the commands do the same with columns and with objects.
+_BOTH = "help format capacity time_limit json output"
+FOLLOWED = {
+    "solve": f"{_BOTH} file solver gap deterministic seed workers work_limit memory_limit output_format picture "
+    "open quiet",
+    "verify": f"{_BOTH} problem plan plan_format strict",
+}
+# Without the option that it belongs to, each says nothing.
+SILENT = {"solve": "locked key", "verify": ""}
+
+
+@pytest.mark.parametrize("command", FOLLOWED)
+def test_no_option_is_forgotten(command: str) -> None:
+    parser = build_parser([command])
+    (commands,) = (it for it in parser._actions if isinstance(it, argparse._SubParsersAction))
+    options = {action.dest for action in commands.choices[command]._actions}
+    elsewhere = {name for name, _ in plain_input._NOT_GIVEN}
+    here = {*FOLLOWED[command].split(), *SILENT[command].split()}
+    assert options <= here | elsewhere
