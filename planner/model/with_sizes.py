@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
-from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.fields import fields_of
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.problem import LIMIT, Buffer, Problem
 from memstow.planner.model.symbolic import SymbolicBuffer, SymbolicProblem
 

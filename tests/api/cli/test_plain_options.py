@@ -10,8 +10,8 @@ from memstow.api.cli.main import build_parser
 # What the commands do the same with columns and with objects.
 _BOTH = "help format capacity time_limit json output"
 FOLLOWED = {
-    "solve": f"{_BOTH} file solver gap deterministic seed workers work_limit memory_limit output_format picture "
-    "open quiet",
+    "solve": f"{_BOTH} file solver gap deterministic seed workers work_limit memory_limit output_format "
+    "picture open quiet",
     "verify": f"{_BOTH} problem plan plan_format strict",
 }
 # Without the option that it belongs to, each says nothing.
