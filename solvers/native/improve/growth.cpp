@@ -186,7 +186,8 @@ int Growth::doublings() const { return std::clamp(attempts_ - 1, 0, kMostDoublin
 Growth::Pause Growth::grow(const Ejection::Stop& stop) {
     bool stopped = false;
     const Ejection::Stop noted = [&](std::int64_t steps) {
-        stopped = stopped || stop(steps);
+        // A move of what has no place below the target is one as well.
+        stopped = stopped || stop(std::max<std::int64_t>(steps, 1));
         return stopped;
     };
     const std::int64_t patience = kPatience << doublings();

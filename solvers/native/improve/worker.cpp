@@ -125,6 +125,8 @@ bool Worker::search_keys(const Stop& stop) {
 
 bool Worker::grow(const Stop& stop) {
     if (!growth_->run(height_, stop)) return false;
+    // An item that meets no other may end above the target: dives do not look at it.
+    if (height_of(instance_, goal_.pool, growth_->layout) >= height_) return false;
     record(growth_->layout);
     return true;
 }
