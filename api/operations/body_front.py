@@ -11,6 +11,7 @@ from memstow.api.operations.requests import BodyForm
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.reading.parse import parse_target
+from memstow.planner.reading.printable import printable
 from memstow.planner.targets.by_name import shipped_target
 
 if TYPE_CHECKING:
@@ -98,6 +99,13 @@ def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, .
         issues.append(Issue("not_targets", f"$.{place}", message))
         return None
     found = [collect(issues, f"{place}[{at}]", partial(_target, it, at)) for at, it in enumerate(named)]
+    seen: set[str] = set()
+    for at, target in enumerate(found):
+        name = None if target is None else target.name
+        if name in seen:
+            message = f"another target is called {printable(name or '', 80)!r}; give each a name of its own"
+            issues.append(Issue("repeated_target", f"$.{place}[{at}]", message))
+        seen.add(name or "")
     return None if None in found else tuple(it for it in found if it is not None)
 
 

@@ -201,7 +201,7 @@ def with_capacities(problem: Problem, names: frozenset[str], plan: Plan) -> Prob
     ends = dict.fromkeys(names, 0)
     for place in plan.placements:
         if place.pool in names:
-            ends[place.pool] = max(ends[place.pool], place.offset + size_of[place.buffer])
+            ends[place.pool] = max(ends[place.pool], place.offset + size_of.get(place.buffer, 0))
     return replace(
         problem,
         pools=tuple(cut(pool, ends[pool.id]) if pool.id in names else pool for pool in problem.pools),

@@ -1,5 +1,6 @@
 """The front in the memories of each of several targets: which is the smallest that will do."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -7,18 +8,23 @@ from typing import Final, Literal
 import memstow
 from memstow.planner.front.choices import with_choices
 from memstow.planner.front.collected import Collected
+from memstow.planner.front.facts import ANY
 from memstow.planner.front.front import Outcome, collect, digest_of, request_of
-from memstow.planner.front.request import FrontCallbacks, FrontRequest
+from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest
+from memstow.planner.front.two_terms import CAPACITY
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetFront
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Problem, end_of
 from memstow.planner.model.target import Target
 from memstow.planner.solve.allowance import Allowance
 from memstow.planner.targets.target import retarget
 
 MOST_TARGETS: Final = 64
+# Issues of pins that depend on the memories alone.
+_PINS: Final = ("pin_beyond_capacity", "pin_on_reserved", "pin_misaligned")
 
 OnTargetPoint = Callable[[str, FrontPoint, Callable[[], Front]], None]
 """Told of each point: the target, the point, and how to get the front of all targets so far."""
@@ -32,6 +38,8 @@ class InTarget:
     target: Target
     document: Problem | Graph
     request: FrontRequest
+    refusal: Explanation | None = None
+    """Why the document cannot be in these memories, whatever the plan; then it is the one of the user."""
 
 
 def in_targets(
@@ -46,15 +54,28 @@ def in_targets(
         message = f"there are {len(targets):,}; compare 1 to {MOST_TARGETS} in one call"
         raise InputError.single("too_many", "targets", message)
     called = names_of(targets) if names is None else list(names)
+    for name, count in Counter(called).items():
+        if count > 1:
+            message = f"{count} targets are called {name!r}; give each one once, with a name of its own"
+            raise InputError.single("repeated_target", "targets", message)
     document = with_choices(document, asked)
     in_order = sorted(range(len(targets)), key=lambda at: _size_order(targets[at]))
+    moved = {at: _moved(document, targets[at]) for at in in_order}
+    requests: dict[int, FrontRequest] = {}
+    terms = asked.terms
+    for at, it in moved.items():
+        if not isinstance(it, Explanation):
+            # The terms of the first are those of all.
+            requests[at] = request_of(it, replace(asked, terms=terms), options)
+            terms = requests[at].terms
+    if terms is None:
+        terms = request_of(document, asked, options).terms
     found: list[InTarget] = []
-    for at in in_order:
-        moved = _moved(document, targets[at])
-        # The terms of the first are those of all.
-        same = replace(asked, terms=found[0].request.terms) if found else asked
-        request = request_of(moved, same, options)
-        found.append(InTarget(called[at], targets[at], moved, request))
+    for at, it in moved.items():
+        if isinstance(it, Explanation):
+            found.append(InTarget(called[at], targets[at], document, FrontRequest(terms, options), it))
+        else:
+            found.append(InTarget(called[at], targets[at], it, requests[at]))
     return tuple(found)
 
 
@@ -112,6 +133,10 @@ class _Run:
     def find(self, at: int, callbacks: FrontCallbacks, on_point: OnTargetPoint | None) -> None:
         """Find one front."""
         it = self.wanted[at]
+        if it.refusal is not None:
+            none = Outcome((), Ending(complete=True, explanation=it.refusal, infeasible=True))
+            self._fronts[at] = _front_of(it, none)
+            return
         share = self._allowance.share(1 / (len(self.wanted) - at))
         request = replace(it.request, options=share, start=self._fronts[at].points)
         collected = Collected(request)
@@ -119,7 +144,9 @@ class _Run:
 
         def hear(point: FrontPoint) -> None:
             collected.add([point])
-            self._fronts[at] = replace(self._fronts[at], fits="yes", points=collected.points())
+            points = collected.points()
+            fits = self._fronts[at].fits if not _some_fit(it, points) else "yes"
+            self._fronts[at] = replace(self._fronts[at], fits=fits, points=points)
             if on_point is not None and collected.holds(point):
                 on_point(it.name, point, self.so_far)
 
@@ -143,9 +170,16 @@ class _Run:
         )
 
 
-def _moved(document: Problem | Graph, target: Target) -> Problem | Graph:
+def _moved(document: Problem | Graph, target: Target) -> Problem | Graph | Explanation:
+    """The document in the memories of the target, or why it cannot be there: pins that it has no room for."""
     if isinstance(document, Problem):
-        return retarget(document, target)
+        try:
+            return retarget(document, target)
+        except InputError as error:
+            if not all(issue.code in _PINS for issue in error.issues):
+                raise
+            issue = error.issues[0]
+            return Explanation(code=issue.code, message=f"{issue.path.removeprefix('$.')}: {issue.message}")
     from memstow.planner.graph.changes import in_memories
 
     return in_memories(document, target, None, fit_only=False)
@@ -153,9 +187,10 @@ def _moved(document: Problem | Graph, target: Target) -> Problem | Graph:
 
 def _front_of(it: InTarget, outcome: Outcome) -> TargetFront:
     fits: Literal["yes", "no", "unknown"] = "unknown"
-    if outcome.points:
+    everything = outcome.ending.complete and it.request.within is None
+    if _some_fit(it, outcome.points):
         fits = "yes"
-    elif outcome.ending.infeasible:
+    elif outcome.ending.infeasible or (outcome.points and everything):
         fits = "no"
     return TargetFront(
         target=it.name,
@@ -165,6 +200,14 @@ def _front_of(it: InTarget, outcome: Outcome) -> TargetFront:
         complete=outcome.ending.complete,
         explanation=outcome.ending.explanation,
     )
+
+
+def _some_fit(it: InTarget, points: Sequence[FrontPoint]) -> bool:
+    """Whether one of the points fits: where a capacity is looked for, it must be one that the target has."""
+    most = {f"{CAPACITY}:{pool.id}": pool.capacity for pool in it.target.pools if pool.capacity is not None}
+    if len(it.target.pools) == 1:
+        most[CAPACITY] = next(iter(most.values()), ANY)
+    return any(all(value <= most.get(term, ANY) for term, value in point.values.items()) for point in points)
 
 
 def _bytes(target: Target) -> int | None:

@@ -56,6 +56,8 @@ class Subject(StrEnum):
     """The largest ratio of peak to least peak at a point."""
     NOTHING_FITS = "nothing_fits"
     """No plan exists, for the reason given."""
+    POINT = "point"
+    """What a front says of one of its points, or of all."""
     CLOSEST = "closest"
     """How far an attempt was from fitting."""
 

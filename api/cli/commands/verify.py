@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
-from memstow.api.cli.io.front_point import ChosenPlan, add_point, read_chosen_plan, with_point_errors
+from memstow.api.cli.io.front_point import ChosenPlan, add_point, read_chosen_plan, with_point_verdict
 from memstow.api.cli.io.model_plan import read_carried_plan
 from memstow.api.cli.io.output import STDOUT, format_of, refuse_unwritable, write_out
 from memstow.api.cli.io.plain_input import columns_in
@@ -147,19 +147,26 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     form = _output_form(args)
     carried = read_carried_plan(args, document)
     if carried is None:
-        chosen = read_chosen_plan(args.plan, document, args.plan_format, args.point)
+        chosen = read_chosen_plan(
+            args.plan,
+            document,
+            args.plan_format,
+            args.point,
+            args.target,
+            lambda: document_in(data, args.problem, argparse.Namespace(**{**vars(args), "target": None})),
+        )
     else:
-        chosen = ChosenPlan(carried.plan, document, None)
-    plan, document, _ = chosen
+        chosen = ChosenPlan(carried.plan, document)
+    plan, document = chosen.plan, chosen.document
     hint = None if args.hint is None else read_plan(args.hint, problem_of(document))
 
     from memstow.planner.model.objective import MOVES, parse_term
     from memstow.planner.verify import judge
 
     verdict, interrupted = judge(document, plan, hint), False
-    verdict = with_point_errors(verdict, chosen, args.point)
     if args.recheck:
         verdict, interrupted = _rechecked(args, document, plan, verdict, hint)
+    verdict = with_point_verdict(verdict, chosen, args.point, hint)
     if hint is None and any(parse_term(term.term) == MOVES for term in plan.objective):
         print_error("`moves` was not checked: pass the plan that it is counted against as --hint")
     if args.json:

@@ -146,7 +146,8 @@ def _form(args: argparse.Namespace) -> str:
 
 
 def _write_loops(args: argparse.Namespace, form: str) -> None:
-    chosen = read_chosen_plan(args.plan, read_document(args.problem, args), args.plan_format, args.point)
+    document = read_document(args.problem, args)
+    chosen = read_chosen_plan(args.plan, document, args.plan_format, args.point, args.target)
     with naming_file(args.plan):
         data = loops_content(chosen.document, chosen.plan, form, args.prefix)
     write_out(data, args.output)

@@ -36,7 +36,7 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
     document = with_choices(document, front.asked)
     _refuse_other(document, front)
     costed = document if isinstance(document, Problem) else _costed(document, front)
-    told = [_said_against(costed, it) for it in front.points]
+    told = [_said_against(costed, front, it) for it in front.points]
     held, front = point_plans(document, front, first, told)
     title = plain(front.name or document.name or Path(source).name, most=200)
     page = front_alone(write_front(front, "json"), held, told, title, first)
@@ -45,7 +45,7 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
 
 def _refuse_other(document: "Problem | Graph", front: "Front") -> None:
     from memstow.planner.front.front import digest_of
-    from memstow.planner.front.point_errors import other_document
+    from memstow.planner.front.point_verdict import other_document
     from memstow.planner.model.errors import InputError
 
     if front.targets and not front.points:
@@ -56,14 +56,15 @@ def _refuse_other(document: "Problem | Graph", front: "Front") -> None:
         raise InputError.single("other_problem", "FRONT", message)
 
 
-def _said_against(document: "Problem | Graph", point: "FrontPoint") -> str | None:
+def _said_against(document: "Problem | Graph", front: "Front", point: "FrontPoint") -> str | None:
     """Why a point is not what it says; None: the judge has counted its plan, and of a graph its cost."""
+    from memstow.planner.front.point_verdict import document_of_point
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.problem import Problem
     from memstow.planner.verify import recount
 
     try:
-        violations = recount(document, point.plan)
+        violations = recount(document_of_point(document, front, point), point.plan)
         if violations:
             return plain(f"the judge says: {violations[0].message}", most=400)
         if isinstance(document, Problem):

@@ -1,11 +1,13 @@
 """A plan in a file of its own, or as a point of a front."""
 
 import argparse
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from memstow.api.cli.io.arguments import whole
-from memstow.api.cli.io.problem_input import naming_file, problem_of, read_bytes_of, read_plan
+from memstow.api.cli.io.problem_input import naming_file, problem_of, read_bytes_of, read_plan, read_target
+from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import Front
@@ -16,11 +18,12 @@ if TYPE_CHECKING:
 
 
 class ChosenPlan(NamedTuple):
-    """A plan, what it is a plan of, and the front whose point it is, if any."""
+    """A plan, and what it is a plan of; of a point the front, and what that is a front of."""
 
     plan: "Plan"
     document: "Problem | Graph"
-    front: "Front | None"
+    front: "Front | None" = None
+    origin: "Problem | Graph | None" = None
 
 
 def add_point(parser: argparse.ArgumentParser) -> None:
@@ -34,34 +37,60 @@ def add_point(parser: argparse.ArgumentParser) -> None:
 
 
 def read_chosen_plan(
-    path: str, document: "Problem | Graph", form: str | None, point: int | None
+    path: str,
+    document: "Problem | Graph",
+    form: str | None,
+    point: int | None,
+    target: str | None = None,
+    before: "Callable[[], Problem | Graph] | None" = None,
 ) -> ChosenPlan:
     """The plan in the file, or that of this point of the front in it.
 
-    Alternatives that the front was asked to choose from are added to the graph.
+    Alternatives that the front was asked to choose from are added to the graph, and capacities that were
+    looked for are in the problem. `target`: as the user calls the one whose memories the document is in;
+    `before` gives the document as it was in its own.
     """
     if point is None:
-        return ChosenPlan(read_plan(path, problem_of(document), form), document, None)
+        return ChosenPlan(read_plan(path, problem_of(document), form), document)
     from memstow.planner.front.choices import with_choices
     from memstow.planner.front.documents import read_front
+    from memstow.planner.front.point_verdict import document_of_point
     from memstow.planner.model.errors import InputError
 
     data = read_bytes_of(path)
+    origin = document
     with naming_file(path):
         front = read_front(data)
+        if front.targets:
+            front = _front_in(front, target)
+            origin = document if before is None else before()
         if point > len(front.points):
             message = f"the front has {len(front.points):,} points; take one from 1 on"
             raise InputError.single("no_such_point", "--point", message)
-    return ChosenPlan(front.points[point - 1].plan, with_choices(document, front.asked), front)
+    chosen = front.points[point - 1]
+    document = document_of_point(with_choices(document, front.asked), front, chosen)
+    return ChosenPlan(chosen.plan, document, front, with_choices(origin, front.asked))
 
 
-def with_point_errors(verdict: "Verdict", chosen: ChosenPlan, point: int | None) -> "Verdict":
+def _front_in(front: "Front", target: str | None) -> "Front":
+    """Of the fronts of several targets that of this one."""
+    from memstow.planner.model.errors import InputError
+
+    called = () if target is None else (target, read_target(target).name)
+    found = [it for it in front.targets if it.target in called]
+    if len(found) != 1:
+        names = ", ".join(plain(it.target, most=80) for it in front.targets[:8])
+        message = f"the front has points in the memories of several targets; give one as --target: {names}"
+        raise InputError.single("which_target", "--point", message)
+    return replace(front, points=found[0].points, complete=found[0].complete, targets=())
+
+
+def with_point_verdict(
+    verdict: "Verdict", chosen: ChosenPlan, point: int | None, hint: "Plan | None"
+) -> "Verdict":
     """The verdict on a plan, and if it is that of a point, on what the front says of it."""
-    if chosen.front is None or point is None:
+    if chosen.front is None or point is None or chosen.origin is None:
         return verdict
-    from memstow.planner.front.point_errors import point_errors
-    from memstow.planner.verify.findings import Code, Violation
+    from memstow.planner.front.point_verdict import verdict_on_point
 
-    said = point_errors(chosen.document, chosen.front, chosen.front.points[point - 1])
-    found = tuple(Violation(Code.VALUE, f"point {point:,} of the front: {it}") for it in said)
-    return replace(verdict, violations=(*verdict.violations, *found))
+    return verdict_on_point(chosen.document, chosen.origin, chosen.front, point - 1, verdict, hint)

@@ -242,3 +242,37 @@ def test_a_front_comes_from_standard_input(
     graph, front = parts
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(front.read_bytes())))
     assert cli("verify", graph, "-", "--point", "1").code == Exit.DONE
+
+
+def test_a_point_of_a_front_of_targets_is_taken_by_the_target(cli: Cli, file: Path, tmp_path: Path) -> None:
+    for name, capacity in (("small", 6), ("large", 8)):
+        pools = [{"id": "fast", "capacity": capacity}, {"id": "slow", "cost": 3}]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"version": 1, "name": name, "pools": pools}))
+    targets = [str(tmp_path / f"{name}.json") for name in ("small", "large")]
+    front = tmp_path / "front.json"
+    ran = cli("front", file, *TERMS, *FEW, "--target", ",".join(targets), "--output", front)
+    assert ran.code == Exit.DONE
+    for name in targets:
+        ran = cli("verify", file, front, "--point", "1", "--target", name)
+        assert ran.code == Exit.DONE, ran.out
+    ran = cli("verify", file, front, "--point", "1")
+    assert ran.code == Exit.USAGE
+    assert f"give one as --target: {targets[0]}" in ran.err
+    document = json.loads(front.read_text())
+    document["digest"] = "0" * 64
+    front.write_text(json.dumps(document))
+    ran = cli("verify", file, front, "--point", "1", "--target", targets[0])
+    assert ran.code == Exit.INVALID
+    assert "of another problem or graph" in ran.out
+
+
+def test_a_point_with_a_capacity_is_verified_with_it(cli: Cli, file: Path, tmp_path: Path) -> None:
+    front, plan = tmp_path / "front.json", tmp_path / "plan.json"
+    terms = ("--terms", "capacity:fast,placement_cost")
+    assert cli("front", file, *terms, *FEW, "--output", front).code == Exit.DONE
+    for number in range(1, len(json.loads(front.read_text())["points"]) + 1):
+        assert cli("verify", file, front, "--point", str(number), "--output", plan).code == Exit.DONE
+    forged = json.loads(front.read_text())
+    forged["points"][0]["capacity:fast"] += 1
+    front.write_text(json.dumps(forged))
+    assert cli("verify", file, front, "--point", "1").code == Exit.INVALID

@@ -189,6 +189,7 @@ def test_targets_of_the_query_are_named(client: TestClient) -> None:
         ({"targets": ["rp2040x"]}, "unknown_target", "$.targets[0]"),
         ({"targets": ["rp2040", {"version": 1, "pools": []}]}, "empty", "$.targets[1].pools"),
         ({"targets": []}, "not_targets", "$.targets"),
+        ({"targets": [FIRST, FIRST]}, "repeated_target", "$.targets[1]"),
         ({"targets": "rp2040"}, "not_targets", "$.targets"),
         ({"targets": ["rp2040"] * 65}, "not_targets", "$.targets"),
         ({"targets": ["rp2040"], "target": "rp2040"}, "two_targets", "$.targets"),

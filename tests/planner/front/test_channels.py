@@ -10,7 +10,7 @@ import memstow
 from memstow.planner.front.choices import with_choices
 from memstow.planner.front.documents import read_front, write_front
 from memstow.planner.front.front import find_front
-from memstow.planner.front.point_errors import point_errors
+from memstow.planner.front.point_verdict import verdict_on_point
 from memstow.planner.front.request import FrontCallbacks
 from memstow.planner.graph.channels import with_channels
 from memstow.planner.graph.costs import with_cost_unit
@@ -22,7 +22,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.model.target import Target
-from memstow.planner.verify import verify
+from memstow.planner.verify import judge, verify
 from memstow.planner.verify.graphs.schedule_cost import schedule_cost
 from tests.planner.front.channel_nets import SHARED_GRAPHS, channel_net
 from tests.planner.front.fronts import values_of
@@ -85,9 +85,9 @@ def test_it_is_that_of_the_graph_with_the_alternatives(kinds: tuple[Generator, .
             expected.complete,
             graph_digest(parts),
         )
-        for point in found.points:
+        for number, point in enumerate(found.points):
             assert verify(parts, point.plan) == []
-            assert list(point_errors(with_choices(graph, found.asked), found, point)) == []
+            assert errors(graph, found, number) == []
         again = memstow.front(graph, generators=[*kinds, "channels"], cost=cost, options=STEADY)
         assert write_front(again, "json") == write_front(found, "json")
 
@@ -150,11 +150,11 @@ def with_parts() -> tuple[Graph, Front]:
     raise AssertionError
 
 
-def errors(graph: Graph, front: Front) -> list[str]:
-    """What is wrong with the first point, as whoever has only the graph finds out."""
+def errors(graph: Graph, front: Front, number: int = 0) -> list[str]:
+    """What is wrong with a point, as whoever has only the graph finds out."""
     document = with_choices(graph, front.asked)
-    point = front.points[0]
-    return [*(it.message for it in verify(document, point.plan)), *point_errors(document, front, point)]
+    verdict = judge(document, front.points[number].plan)
+    return [it.message for it in verdict_on_point(document, document, front, number, verdict).violations]
 
 
 def test_forged_fronts_are_refused() -> None:

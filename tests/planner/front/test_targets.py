@@ -107,3 +107,48 @@ def test_a_run_that_is_stopped_says_what_it_does_not_know() -> None:
     assert isinstance(front, Front)
     assert [it.target for it in front.targets] == ["b", "a"]
     assert not front.complete or front.smallest == "b"
+
+
+def test_a_capacity_that_is_looked_for_must_be_one_that_the_target_has() -> None:
+    problem = Problem(
+        pools=[Pool(id="fast", capacity=64), Pool(id="slow", cost=4)],
+        buffers=[Buffer(id="a", size=8, lifetime=(0, 2)), Buffer(id="b", size=4, lifetime=(0, 2))],
+    )
+    boards = [
+        Target(name=name, pools=[Pool(id="fast", capacity=fast), Pool(id="slow", capacity=slow, cost=4)])
+        for name, fast, slow in (("small", 4, 2), ("middle", 8, 4), ("large", 64, 64))
+    ]
+    for options in (ENOUGH, Options(time_limit=240.0)):
+        found = memstow.front(problem, ("capacity:fast", "placement_cost"), targets=boards, options=options)
+        fits = {it.target: it.fits for it in found.targets}
+        assert fits["small"] == ("no" if found.targets[0].complete else "unknown")
+        assert (fits["middle"], fits["large"]) == ("yes", "yes")
+        assert found.smallest == ("middle" if fits["small"] == "no" else None)
+
+
+def test_a_pin_that_one_target_has_no_room_for_is_no_reason_to_refuse_the_others() -> None:
+    problem = Problem(
+        buffers=[
+            Buffer(id="vec", size=64, lifetime="always", pool="memory", offset=1024),
+            Buffer(id="a", size=4, lifetime=(0, 1)),
+            Buffer(id="b", size=4, lifetime=(1, 2)),
+        ],
+        reuse_costs=[ReuseCost(buffers=("a", "b"), cost=3)],
+    )
+    boards = [Target(name=str(size), pools=[Pool(id="memory", capacity=size)]) for size in (1024, 2048)]
+    found = memstow.front(problem, TERMS, targets=boards, options=ENOUGH)
+    small, large = found.targets
+    assert (small.fits, small.complete, large.fits, found.smallest) == ("no", True, "yes", "2048")
+    assert small.explanation is not None
+    assert "buffers[0].offset: the buffer would end at 1,088" in small.explanation.message
+    nowhere = memstow.front(problem, TERMS, targets=boards[:1], options=ENOUGH)
+    assert ([it.fits for it in nowhere.targets], nowhere.complete) == (["no"], True)
+
+
+def test_targets_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="2 targets are called 'a'"):
+        memstow.front(PROBLEM, TERMS, targets=[target("a", 64), target("a", 32)])
+    with pytest.raises(InputError, match="called 'target 2'"):
+        memstow.front(
+            PROBLEM, TERMS, targets=[target("target 2", 64), Target(pools=[Pool(id="memory", capacity=9)])]
+        )

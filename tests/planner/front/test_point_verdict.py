@@ -1,0 +1,133 @@
+"""What a front says of its points: every term is counted, and what cannot be counted is a claim."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+import memstow
+from memstow.planner.front.point_verdict import document_of_point, verdict_on_point
+from memstow.planner.model.front import Front
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
+from memstow.planner.verify import Subject, Verdict, judge
+from tests.planner.front.fronts import tense_problem
+
+STEADY = Options(deterministic=True, work_limit=300_000)
+PROBLEM = Problem(
+    pools=[Pool(id="fast", capacity=16), Pool(id="slow", cost=4)],
+    buffers=[
+        Buffer(id="a", size=4, lifetime=(0, 3), accesses=9),
+        Buffer(id="b", size=8, lifetime=(1, 4), accesses=3),
+        Buffer(id="c", size=6, lifetime=(4, 6), accesses=8),
+    ],
+    reuse_costs=[ReuseCost(buffers=("a", "c"), cost=5), ReuseCost(buffers=("b", "c"), cost=2)],
+)
+HINT = Plan(
+    status=Status.FEASIBLE,
+    placements=tuple(Placement(buffer=it, pool="slow", offset=8 * at) for at, it in enumerate("abc")),
+)
+
+
+def front_of(first: str, second: str) -> Front:
+    return memstow.front(PROBLEM, (first, second), options=replace(STEADY, hint=HINT))
+
+
+def verdict_of(problem: Problem, front: Front, number: int = 0, hint: Plan | None = HINT) -> Verdict:
+    """As `memstow verify --point` has it."""
+    point = front.points[number]
+    document = document_of_point(problem, front, point)
+    assert isinstance(document, Problem)
+    return verdict_on_point(document, problem, front, number, judge(document, point.plan, hint), hint)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("peak:slow", "moves"),
+        ("peak:slow", "reuse_cost"),
+        ("peak:fast", "preference"),
+        ("peak:fast", "max_peak"),
+        ("peak:fast", "placement_cost"),
+        ("peak:fast", "peak:slow"),
+        ("capacity:fast", "placement_cost"),
+    ],
+)
+def test_the_value_of_every_term_is_counted(first: str, second: str) -> None:
+    front = front_of(first, second)
+    for number, point in enumerate(front.points):
+        verdict = verdict_of(PROBLEM, front, number)
+        assert verdict.valid, verdict.violations
+        assert [it.name for it in verdict.claims if it.subject is Subject.POINT and it.by == "counted"] == [
+            first,
+            second,
+        ]
+        for term in (first, second):
+            values = {**point.values, term: point.values[term] + 1}
+            points = list(front.points)
+            points[number] = replace(point, values=values, bounds=values, proven=True)
+            forged = verdict_of(PROBLEM, replace(front, points=tuple(points)), number)
+            assert any(f"it says that {term} is" in it.message for it in forged.violations)
+
+
+def test_moves_without_the_plan_that_they_count_from_are_a_claim() -> None:
+    front = front_of("peak:slow", "moves")
+    verdict = verdict_of(PROBLEM, front, 0, None)
+    assert verdict.valid
+    (claim,) = [it for it in verdict.unchecked if it.says.startswith("moves is")]
+    assert claim.subject is Subject.POINT
+    values = {**front.points[0].values, "moves": 4}
+    many = replace(front, points=(replace(front.points[0], values=values),), complete=False)
+    assert any("there are 3 buffers" in it.message for it in verdict_of(PROBLEM, many, 0, None).violations)
+
+
+def test_bounds_and_completeness_are_claims_that_are_listed() -> None:
+    front = replace(front_of("peak:fast", "placement_cost"), complete=True)
+    points = tuple(replace(it, bounds=it.values, proven=True) for it in front.points)
+    front = replace(front, points=points)
+    verdict = verdict_of(PROBLEM, front, 1)
+    assert verdict.valid
+    said = [it.says for it in verdict.unchecked]
+    assert "the front is complete: no plan is better than its points" in said
+    assert sum(it.startswith("no plan with ") for it in said) == 2
+
+
+def test_points_that_are_of_no_front_are_refused() -> None:
+    front = replace(front_of("peak:fast", "placement_cost"), complete=False)
+    first, second, *rest = front.points
+
+    def said(changed: Front, number: int = 0) -> str:
+        return " ".join(it.message for it in verdict_of(PROBLEM, changed, number).violations)
+
+    assert "points 1 and 2 are not of one front" in said(replace(front, points=(second, first, *rest)))
+    assert "points 1 and 2 are not of one front" in said(replace(front, points=(first, first, second)))
+    assert "points 1 and 2 are not of one front" in said(replace(front, terms=front.terms[::-1]))
+    other = replace(front, terms=("peak:fast", "reuse_cost"))
+    assert "has not just values of peak:fast and reuse_cost" in said(other)
+    assert "called complete" in said(replace(front, complete=True, points=_unproven(front)))
+    asked = replace(front.asked, points=1)
+    assert "more points than were asked for" in said(replace(front, asked=asked))
+    # The first has less of the first term than the second may need at least.
+    bounds = {"peak:fast": second.values["peak:fast"], "placement_cost": first.values["placement_cost"]}
+    lie = replace(second, bounds=bounds, proven=False)
+    assert "its bound of placement_cost is above its value" in said(replace(front, points=(first, lie)), 1)
+    high = replace(first, bounds={"placement_cost": first.values["placement_cost"]}, proven=False)
+    shifted = replace(high, values={**first.values, "peak:fast": second.values["peak:fast"]})
+    assert "disproves its bound" in said(replace(front, points=(shifted, second)))
+
+
+def _unproven(front: Front) -> tuple[memstow.FrontPoint, ...]:
+    return tuple(replace(it, proven=False, bounds={}) for it in front.points)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_points_with_capacities_are_plans_of_the_problem_with_these(seed: int) -> None:
+    problem = tense_problem(Random(seed), 2)
+    front = memstow.front(problem, (f"capacity:{problem.pools[0].id}", "placement_cost"), options=STEADY)
+    for number, point in enumerate(front.points):
+        assert verdict_of(problem, front, number, None).valid
+        values = {**point.values, front.terms[0]: point.values[front.terms[0]] + 1}
+        points = list(front.points)
+        points[number] = replace(point, values=values, bounds={}, proven=False)
+        assert not verdict_of(problem, replace(front, points=tuple(points)), number, None).valid
