@@ -47,6 +47,8 @@ def plan_at_values(request: EvaluateRequest) -> Document:
 
 
 def _problem(raw: object, limits: Limits) -> SymbolicProblem:
+    if not isinstance(raw, dict):
+        raise InputError.single("not_an_object", "$", wrong_type("an object", raw))
     if not is_symbolic(raw):
         message = "this has no `symbols`: its sizes are numbers, and so it has no values to be laid out at"
         raise InputError.single("not_symbolic", "$", message)
@@ -54,6 +56,8 @@ def _problem(raw: object, limits: Limits) -> SymbolicProblem:
 
 
 def _plan(raw: object) -> SymbolicPlan:
+    if not isinstance(raw, dict):
+        raise InputError.single("not_an_object", "$", wrong_type("an object", raw))
     if not is_symbolic_plan(raw):
         message = "this is no plan of a problem with symbols, which says its `shapes`"
         raise InputError.single("not_symbolic", "$", message)

@@ -28,7 +28,7 @@ from memstow.planner.reading.printable import printable
 from memstow.planner.shapes.reading import write_symbolic
 from memstow.planner.solve.portfolio import AUTO
 
-NOT_FOR_SYMBOLS: Final = "it is not for problems with symbols; leave it out, or write it into the problem"
+NOT_FOR_SYMBOLS: Final = "it is not for problems with symbols; leave it out"
 _HINT_JOB: Final = "hint_job"
 
 
@@ -115,7 +115,9 @@ def _parsed(
 
 def _refuse_changes(issues: list[Issue], place: str, given: Mapping[str, object]) -> None:
     root = f"$.{place}" if place else "$"
-    issues += [Issue("not_for_symbols", f"{root}.{name}", NOT_FOR_SYMBOLS) for name in given]
+    for name in given:
+        instead = ", or write it into the problem" if name in CHANGES else ""
+        issues.append(Issue("not_for_symbols", f"{root}.{name}", NOT_FOR_SYMBOLS + instead))
 
 
 def _options_within(raw: object, limits: Limits) -> Options:

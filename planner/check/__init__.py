@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from memstow.planner.check.elements import buffer_issues, objective_issues, pool_issues
+from memstow.planner.check.once import MOST_ISSUES, issues_once
 from memstow.planner.check.relations import pair_issues, relative_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.memory import Memo
@@ -16,20 +17,12 @@ from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import Problem
 
-MOST_ISSUES = 1000
-"""No more issues than this are listed for one problem."""
-
 _valid: Final = Memo[Problem, bool]()
 
 
 def find_issues(problem: Problem) -> list[Issue]:
     """All issues of a well-formed problem, up to a thousand."""
-    if _valid.get(problem):
-        return []
-    issues = list(islice(_issues(problem), MOST_ISSUES))
-    if not issues:
-        _valid.note(problem, True)
-    return issues
+    return issues_once(_valid, problem, _issues)
 
 
 def require_valid(problem: Problem) -> None:

@@ -16,13 +16,13 @@ class Lives:
 
     def __init__(self, problem: Problem) -> None:
         least, most = 0, 1
-        ranges = list(chain.from_iterable(map(_lifetime_ranges, problem.buffers)))
+        ranges = list(chain.from_iterable(map(lifetime_ranges, problem.buffers)))
         if ranges:
             least, most = min(ranges)[0], max(map(itemgetter(1), ranges))
         self.moments: list[int] | None = None
         self._rank: dict[int, int] = {}
         if least < -_MOST_TIME or most > _MOST_TIME:
-            times = {t for buffer in problem.buffers for life in _lifetime_ranges(buffer) for t in life}
+            times = {t for buffer in problem.buffers for life in lifetime_ranges(buffer) for t in life}
             self.moments = sorted(times)
             self._rank = {time: rank for rank, time in enumerate(self.moments)}
         self._always = [(self._short(least), self._short(most))]
@@ -35,14 +35,15 @@ class Lives:
         if buffer.lifetime == ALWAYS:
             return self._always
         if self.moments is None and buffer.lifetimes is None:
-            return _lifetime_ranges(buffer)
-        ranges = _lifetime_ranges(buffer)
+            return lifetime_ranges(buffer)
+        ranges = lifetime_ranges(buffer)
         if self.moments is not None:
             ranges = [(self._short(begin), self._short(end)) for begin, end in ranges]
         return ranges if len(ranges) < 2 else merged(ranges)
 
 
-def _lifetime_ranges(buffer: Buffer) -> list[tuple[int, int]]:
+def lifetime_ranges(buffer: Buffer) -> list[tuple[int, int]]:
+    """The ranges as they are given; of one that lives always there are none."""
     if buffer.lifetimes is not None:
         return list(buffer.lifetimes)
     lifetime = buffer.lifetime

@@ -5,10 +5,10 @@ sizes, and what may not happen at any size, is checked on the ordinary problem w
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Final
 
-from memstow.planner.check import MOST_ISSUES, find_issues
+from memstow.planner.check import find_issues
+from memstow.planner.check.once import issues_once
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.memory import Memo
 from memstow.planner.model.objective import Kind, parse_term
@@ -28,12 +28,7 @@ _valid: Final = Memo[SymbolicProblem, bool]()
 
 def find_symbolic_issues(problem: SymbolicProblem) -> list[Issue]:
     """All issues of a well-formed symbolic problem, up to a thousand."""
-    if _valid.get(problem):
-        return []
-    issues = list(islice(_issues(problem), MOST_ISSUES))
-    if not issues:
-        _valid.note(problem, True)
-    return issues
+    return issues_once(_valid, problem, _issues)
 
 
 def require_valid_symbolic(problem: SymbolicProblem) -> None:

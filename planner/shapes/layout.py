@@ -79,13 +79,18 @@ class Layout:
 
 
 def _whole(at: Mapping[str, int]) -> dict[str, int]:
-    """The values as integers: NumPy's are others."""
+    """The values as integers: NumPy's are others, and True and False are none."""
+    return {name: _whole_value(name, value) for name, value in at.items()}
+
+
+def _whole_value(name: str, value: int) -> int:
     try:
-        return {name: index(value) for name, value in at.items()}
+        if not isinstance(value, bool):
+            return index(value)
     except TypeError:
-        name = next(name for name, value in at.items() if not hasattr(value, "__index__"))
-        message = f"{shown(at[name])} is no value of {name!r}; give a whole number"
-        raise InputError.single("not_whole", "at", message) from None
+        pass
+    message = f"{shown(value)} is no value of {name!r}; give a whole number"
+    raise InputError.single("not_whole", "at", message)
 
 
 def placers_of(problem: SymbolicProblem, plan: SymbolicPlan) -> tuple[Placer, ...]:

@@ -3,8 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.exit_codes import Exit
@@ -13,6 +12,7 @@ from memstow.api.cli.io.output import STDOUT, refuse_unwritable, suffix_of, to_s
 from memstow.api.cli.io.problem_input import (
     naming_file,
     naming_option,
+    naming_values,
     read_bytes_of,
     refuse_two_stdins,
     symbol_value,
@@ -33,7 +33,6 @@ _MOST_POINTS: Final = 1_000
 _POINTS_OF_TABLE: Final = 17
 _POINTS_OF_PICTURE: Final = 64
 _C: Final = ".h"
-_OF_VALUES: Final = ("missing_symbol", "unknown_symbol", "value_out_of_range")
 _Writer = Callable[[], bytes]
 
 
@@ -118,7 +117,7 @@ def _at_one(layout: "Layout", values: Mapping[str, int]) -> dict[str, _Writer]:
     from memstow.planner import formats
     from memstow.planner.shapes.plan_at import plan_of_layout
 
-    with _naming_values():
+    with naming_values():
         problem, plan = plan_of_layout(layout, values)
 
     def text() -> bytes:
@@ -148,7 +147,7 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
     def found(points: int) -> "Sweep":
         if args.sweep is None:
             return sweep_points(layout)
-        with naming_option("sweep", "--sweep"), _naming_values():
+        with naming_option("sweep", "--sweep"), naming_values():
             return sweep(layout, args.sweep, values, args.points or points)
 
     def text() -> bytes:
@@ -175,22 +174,6 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
         ".csv": lambda: as_csv(found(_POINTS_OF_TABLE)),
         ".svg": picture,
     }
-
-
-@contextmanager
-def _naming_values() -> Iterator[None]:
-    """Put the option in the place of the symbols that issues are about."""
-    from dataclasses import replace
-
-    from memstow.planner.model.errors import InputError
-
-    try:
-        yield
-    except InputError as error:
-        raise InputError(
-            replace(it, path="--at") if it.path == "at" or it.code in _OF_VALUES else it
-            for it in error.issues
-        ) from None
 
 
 def _c(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> bytes:

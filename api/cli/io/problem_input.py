@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.io.arguments import amount
 
@@ -23,6 +23,7 @@ READ_ONLY = ("xla",)
 OF_GRAPHS = ("graph", "tflite", "onnx")
 # Those of `planner.model.graph`, which is slow to import.
 ORDERS = ("given", "free", "lpmf", "dfs")
+_OF_VALUES: Final = ("missing_symbol", "unknown_symbol", "value_out_of_range")
 # XLA writes what memstow needs into two files; the second is found beside the first.
 _SIZES, _TIMES = "-buffer-assignment.txt", "-live-range.txt"
 
@@ -204,8 +205,24 @@ def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
 
     with naming_file(path):
         problem = read_symbolic(data)
-    with naming_option("at", "--at"):
+    with naming_values():
         return problem_at(problem, values_of(args))
+
+
+@contextmanager
+def naming_values() -> Iterator[None]:
+    """Put the option in the place of the symbols that issues are about."""
+    from dataclasses import replace
+
+    from memstow.planner.model.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            replace(it, path="--at") if it.path == "at" or it.code in _OF_VALUES else it
+            for it in error.issues
+        ) from None
 
 
 def _changed_problem(document: "Problem", args: argparse.Namespace) -> "Problem":

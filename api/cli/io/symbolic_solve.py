@@ -35,6 +35,7 @@ _NOT_FOR_SYMBOLS: Final = {
     "--section": ("section", None),
     "--scratch": ("scratch", None),
 }
+_IN_PROBLEM: Final = ("--target", "--capacity", "--order", "--dim", "--in-place", "--no-in-place")
 
 
 def add_shapes(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +75,8 @@ def check_symbolic(args: argparse.Namespace) -> None:
     """Report what is impossible for a problem with symbols, before the search."""
     for option, (name, unset) in _NOT_FOR_SYMBOLS.items():
         if getattr(args, name) not in (unset, []):
-            message = "it is not for problems with symbols; leave it out, or write it into the problem"
+            instead = ", or write it into the problem" if option in _IN_PROBLEM else ""
+            message = f"it is not for problems with symbols; leave it out{instead}"
             raise _error("not_for_symbols", option, message)
     for path in args.output or ():
         if path != STDOUT and suffix_of(path) not in (".json", ".h"):

@@ -5,11 +5,10 @@ and reads what, cycles, views, alternatives.
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
-from memstow.planner.check import MOST_ISSUES
 from memstow.planner.check import find_issues as find_problem_issues
+from memstow.planner.check.once import issues_once
 from memstow.planner.graph.check.alternatives import alternative_issues
 from memstow.planner.graph.check.cycles import cycle_issues, given_order_issues
 from memstow.planner.graph.check.elements import element_issues
@@ -25,12 +24,7 @@ _valid: Final = Memo[Graph, bool]()
 
 def find_issues(graph: Graph) -> list[Issue]:
     """All issues of a well-formed graph, up to a thousand."""
-    if _valid.get(graph):
-        return []
-    issues = list(islice(_issues(graph), MOST_ISSUES))
-    if not issues:
-        _valid.note(graph, True)
-    return issues
+    return issues_once(_valid, graph, _issues)
 
 
 def require_valid(graph: Graph) -> None:

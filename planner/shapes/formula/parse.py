@@ -115,9 +115,9 @@ class _Parser:
             arguments.append(self._sum())
         self._close()
         if function in OF_TWO and len(arguments) != 2:
+            number = "one argument" if len(arguments) == 1 else f"{len(arguments):,} arguments"
             message = (
-                f"at character {token.position + 1:,} {function} has {len(arguments):,} arguments; "
-                f"it takes two: {function}(a, b)"
+                f"at character {token.position + 1:,} {function} has {number}; it takes two: {function}(a, b)"
             )
             raise FormulaError("formula_syntax", message, token.position)
         return Call(function, tuple(arguments))

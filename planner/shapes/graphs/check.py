@@ -7,7 +7,7 @@ which each size is at its largest.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memstow.planner.check import MOST_ISSUES
+from memstow.planner.check.once import MOST_ISSUES
 from memstow.planner.graph.check import find_issues as find_graph_issues
 from memstow.planner.model.errors import Issue
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor

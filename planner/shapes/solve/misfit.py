@@ -49,12 +49,12 @@ def _reach(problem: SymbolicProblem, plan: SymbolicPlan) -> str:
     for symbol in problem.symbols:
         largest = _largest(layout, symbol, top)
         others = {name: value for name, value in top.items() if name != symbol.id}
-        beside = f" at {values_text(others)}" if others else ""
+        beside = f" where {values_text(others)}" if others else ""
         if largest is None:
-            said.append(f"at no {symbol.id}{beside}")
+            said.append(f"at no value of {symbol.id}{beside}")
         else:
             said.append(f"up to {symbol.id}={largest:,}{beside}")
-    return "the best order found fits " + ", ".join(said)
+    return "the best order found fits " + "; ".join(said)
 
 
 def _largest(layout: Layout, symbol: Symbol, top: Mapping[str, int]) -> int | None:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
-from memstow.planner.model.problem import Buffer, InPlace, Problem, Relative
+from memstow.planner.model.problem import ALWAYS, Buffer, InPlace, Problem, Relative
 from memstow.planner.model.rigid_groups import Distances
+from memstow.planner.reduce.parts import lifetime_ranges
 from memstow.planner.shapes.solve.points import PointPlan
 
 Ties = frozenset[tuple[str, str]]
@@ -126,13 +127,13 @@ class _Tying:
         pair = frozenset((one.id, two.id))
         if pair in self.in_place and at == there:
             return False
-        if pair not in self.apart and (pair in self.exclusive or not live_together(one, two)):
+        if pair not in self.apart and (pair in self.exclusive or not _live_together(one, two)):
             return False
         low, high = (one, two) if at <= there else (two, one)
         return low.size > 0 and high.size > 0 and abs(at - there) < low.size
 
 
-def live_together(one: Buffer, two: Buffer) -> bool:
+def _live_together(one: Buffer, two: Buffer) -> bool:
     """Whether their lifetimes meet."""
     return any(a[0] < b[1] and b[0] < a[1] for a in _lives(one) for b in _lives(two))
 
@@ -141,11 +142,7 @@ _EVER: Final = (-(10**4001), 10**4001)
 
 
 def _lives(buffer: Buffer) -> Sequence[tuple[int, int]]:
-    if buffer.lifetimes is not None:
-        return buffer.lifetimes
-    if buffer.lifetime is None:
-        return ()
-    return (_EVER,) if isinstance(buffer.lifetime, str) else (buffer.lifetime,)
+    return (_EVER,) if buffer.lifetime == ALWAYS else lifetime_ranges(buffer)
 
 
 def shared_places(ties: Ties) -> dict[str, str]:

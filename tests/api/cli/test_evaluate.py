@@ -121,6 +121,13 @@ def test_what_is_wrong_names_its_option(
     assert not (tmp_path / "x.svg").exists()
 
 
+@pytest.mark.parametrize("command", ["solve", "inspect", "evaluate"])
+def test_every_command_names_the_option_of_a_value(cli: Cli, files: tuple[Path, Path], command: str) -> None:
+    ran = cli(command, *(files if command == "evaluate" else files[:1]), "--at", "s=1")
+    assert ran.code == Exit.USAGE
+    assert "--at: 'b' has no value" in ran.err
+
+
 def test_an_output_is_no_input(cli: Cli, files: tuple[Path, Path]) -> None:
     assert "cannot be the same file" in cli("evaluate", *files, "-o", files[1]).err
 

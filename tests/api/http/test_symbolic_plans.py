@@ -265,6 +265,8 @@ def test_what_a_problem_with_symbols_cannot_have_is_refused(
 ) -> None:
     document = problem_document(client.post(f"{route}?{query}", json=ATTENTION), 422, code)
     assert [it["path"] for it in document["errors"]] == [path]
+    in_problem = path.removeprefix("$.query.") in ("target", "order", "in_place")
+    assert ("or write it into the problem" in document["errors"][0]["message"]) == in_problem
 
 
 @pytest.mark.parametrize(

@@ -472,6 +472,8 @@ def test_a_plan_of_formulas_is_laid_out_at_values(client: TestClient) -> None:
         ({"at": {"s": 1, "t": 1}}, "unknown_symbol", "$.at.t"),
         ({"at": {"s": 1.5}}, "not_an_integer", '$.at["s"]'),
         ({"at": [1]}, "not_an_object", "$.at"),
+        ({"problem": "text"}, "not_an_object", "$.problem"),
+        ({"plan": "text"}, "not_an_object", "$.plan"),
         ({"problem": PROBLEM}, "not_symbolic", "$.problem"),
         ({"plan": PLAN}, "not_symbolic", "$.plan"),
         ({"problem": {**SYMBOLIC, "buffers": 3}}, "not_a_list", "$.problem.buffers"),

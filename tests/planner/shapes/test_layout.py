@@ -212,6 +212,7 @@ def test_fixed_offsets_stay_and_the_peak_follows_the_sizes() -> None:
         ({"s": 10}, "value_out_of_range", "10 is no value of 's'"),
         ({"s": 3}, "value_out_of_range", "in steps of 2"),
         ({"s": "4"}, "not_whole", "\"4\" is no value of 's'; give a whole number"),
+        ({"s": True}, "not_whole", "true is no value of 's'; give a whole number"),
         ({"s": 4, "t": 1}, "unknown_symbol", "'t' is no symbol"),
         ({"s": 6}, "formula_negative", "a size of -1 is negative at s=6"),
         ({"s": 8}, "does_not_fit", "pool 'memory' ends at 20, and 21 bytes of it are needed"),
