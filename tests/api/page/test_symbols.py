@@ -13,7 +13,9 @@ import pytest
 
 from memstow.api.cli.io.symbolic_page import symbolic_page
 from memstow.api.cli.main import main
+from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Status
+from memstow.planner.model.problem import InPlace, Pool
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -26,6 +28,7 @@ from memstow.planner.model.symbolic import (
 )
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+from memstow.planner.shapes.solve.plan import plan_symbolic
 from memstow.planner.shapes.sweep import sweep_points
 from tests.api.page import samples
 from tests.api.page.browser import Look
@@ -223,6 +226,34 @@ def test_what_the_file_says_wrongly_is_told(look: Look, tmp_path: Path) -> None:
     assert "The judge says: the peak at" in look.text(".values")
     assert f"the file says that {first.peak - 1} bytes are needed" in look.text(".side")
     assert look.page.evaluate("document.querySelector('.points tbody td.wrong').textContent") == "wrong"
+
+
+def test_buffers_in_place_are_counted_at_points_and_between(look: Look, tmp_path: Path) -> None:
+    problem = replace(PROBLEM, in_place=[InPlace(input="x", output="y")])
+    problem = replace(problem, buffers=PROBLEM.buffers[:2])
+    problem = replace(problem, buffers=[*problem.buffers, *PROBLEM.buffers[3:5]])
+    plan = plan_symbolic(problem, Options(deterministic=True))
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
+    for values in ((16, 1), (1024, 8), (208, 3)):
+        for place, value in enumerate(values):
+            look.page.fill(f"#value{place}", str(value))
+            look.page.press(f"#value{place}", "Enter")
+        at(look, *values)
+        assert look.verdict.endswith(". No layout for this value can be smaller.")
+        assert "are live together at t = 1 and add up to" in look.text(".side")
+        stands = look.page.evaluate(
+            "[...document.querySelectorAll('.points tbody td:last-of-type')].map((it) => it.textContent)"
+        )
+        assert stands == ["least"] * 6
+
+
+def test_a_pool_in_which_nothing_must_be_has_its_bound(look: Look, tmp_path: Path) -> None:
+    problem = replace(PROBLEM, pools=[Pool(id="fast"), Pool(id="slow")], objective=["peak:fast"])
+    plan = plan_symbolic(problem, Options(deterministic=True))
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
+    assert look.verdict == "0 B. No plan needs less of fast."
+    assert "Nothing must be in fast." in look.text(".side")
+    assert "No bound is known" not in look.text("main")
 
 
 def test_an_order_that_lets_buffers_overlap_is_no_valid_plan(look: Look, tmp_path: Path) -> None:

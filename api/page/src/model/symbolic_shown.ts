@@ -54,7 +54,7 @@ export function shownAt(file: Symbolic, at: bigint[], points: PointShown[], prog
   const scene = { ...shown.scene, name: `${shown.scene.name} at ${valuesText(file.symbols, at)}` };
   const several = severalBound(scene, shown.pools.map((pool) => pool.bound?.checked === true ? pool.bound.value : scene.zero));
   const [term] = shown.terms;
-  if (term !== undefined && several !== null && several >= term.value) {
+  if (term !== undefined && several !== null && several > 0 && several >= (term?.value ?? 0)) {
     shown.terms[0] = { value: several, checked: true, judged: false, reason: "", buffers: new Int32Array(), moment: -1 };
   }
   const ratios = points.map(ratioOf);
@@ -82,7 +82,7 @@ export function pointAt(file: Symbolic, at: bigint[]): PointShown {
     : BigInt(said.peak) !== peak ? `the file says that ${said.peak} bytes are needed`
       : least !== null && least > peak ? "the file says that more is needed at the least" : "";
   const claimed = least === null || fault !== "" ? -1n : least;
-  return claimed > own ? { at, peak, least: claimed, counted: false, fault } : { at, peak, least: own > 0n || claimed === 0n ? own : null, counted: true, fault };
+  return claimed > own ? { at, peak, least: claimed, counted: false, fault } : { at, peak, least: own > 0n || claimed === 0n || peak === 0n ? own : null, counted: true, fault };
 }
 
 /** What the live bytes show of the objective. */

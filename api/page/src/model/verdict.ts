@@ -108,7 +108,7 @@ function placementCost(shown: Shown): Amount {
 export function boundOf(shown: Shown, objective: string): Bound | null {
   const ofTerm = shown.terms[shown.scene.claims?.terms.findIndex((term) => term.term === objective) ?? -1];
   const own = isPeak(objective) && shown.scene.pools.length === 1 ? shown.pools[0]?.bound ?? null : null;
-  if (ofTerm === undefined) return own;
+  if (ofTerm === undefined || ofTerm === null) return own;
   if (own === null) return ofTerm;
   return own.value > ofTerm.value || (own.checked && own.value >= ofTerm.value) ? own : ofTerm;
 }

@@ -55,8 +55,9 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
     const below = [...part].reverse().flatMap((one) => [x(one.at[place] as bigint), y(one.least as bigint)]);
     pen.area([...above, ...below], theme.dark ? "#5a3214" : "#fbd9c2");
   }
-  for (const part of line("least")) pen.line(part, isOld ? theme.other : theme.met, 1.5, [5, 3]);
   for (const part of line("peak")) pen.line(part, isOld ? theme.other : theme.ink, 1.5);
+  // Over the peak, so that both are seen where they meet.
+  for (const part of line("least")) pen.line(part, isOld ? theme.other : theme.met, 1.5, [5, 3]);
   for (const one of curve.marks) if (one.peak !== null) dot(pen, x(one.at[place] as bigint), y(one.peak), 3, theme.ink, theme.paper);
   pen.line([x(curve.here), TOP, x(curve.here), tall - BOTTOM], theme.moment, 1);
   pen.outline(LEFT, TOP, wide - LEFT - RIGHT, floor - TOP, theme.frame, 1);
