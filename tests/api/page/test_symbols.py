@@ -224,7 +224,9 @@ def test_what_the_file_says_wrongly_is_told(look: Look, tmp_path: Path) -> None:
     forged = replace(plan, points=(replace(first, peak=first.peak - 1), *rest))
     look.show(symbolic_page(PROBLEM, forged, "", {}), tmp_path).wait(SHOWN)
     assert "The judge says: the peak at" in look.text(".values")
-    assert f"the file says that {first.peak - 1} bytes are needed" in look.text(".side")
+    assert f"the file says that {first.peak - 1:,} bytes are needed; it is {first.peak:,}." in look.text(
+        ".side"
+    )
     assert look.page.evaluate("document.querySelector('.points tbody td.wrong').textContent") == "wrong"
 
 
@@ -277,6 +279,70 @@ def test_a_value_at_which_it_does_not_fit_is_told(look: Look, tmp_path: Path) ->
     assert look.text(".note").startswith("Pool memory ends at 1,048,576, and")
     look.page.click(".points tbody tr:first-of-type button")
     look.wait("!document.querySelector('h1.wrong')")
+
+
+def too_large() -> SymbolicProblem:
+    """A problem of which no plan fits at large values."""
+    return SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=64, values=[4, 64])],
+        pools=[Pool(id="memory", capacity=1000)],
+        buffers=[
+            SymbolicBuffer(id="x", size="4*s", lifetime=(0, 2)),
+            SymbolicBuffer(id="y", size="s*s", lifetime=(1, 3)),
+            SymbolicBuffer(id="z", size="4*s", lifetime=(1, 3)),
+        ],
+        in_place=[InPlace(input="x", output="z")],
+    )
+
+
+def test_where_nothing_fits_at_every_value_one_value_may_fit(look: Look, tmp_path: Path) -> None:
+    problem = too_large()
+    plan = plan_symbolic(problem, Options(deterministic=True))
+    assert plan.status is Status.INFEASIBLE
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait("document.querySelector('.values')")
+    assert look.verdict == "No plan fits at every value, as counted at s=64."
+    assert "At least 32 B are needed here, and memory has 0.98 KiB: this value alone may" in look.text(
+        ".note"
+    )
+    assert "That nothing fits is checked by counting at s=64, as the judge says." in look.text(".values")
+    rows = (
+        "[...document.querySelectorAll('.points tbody tr')].map((it) => it.innerText.split(/\\s+/).join(' '))"
+    )
+    assert look.page.evaluate(rows) == ["4 ≥ 32 B – open", "64 ≥ 4.25 KiB – no room"]
+    first = next(s for s in range(1, 65) if s * s + 4 * s > 1000)
+    look.wait("document.querySelector('.told').textContent !== ''")
+    assert look.text(".told").startswith(f"From s={first} on more is needed than there is")
+    look.page.keyboard.press("n")
+    at(look, 64)
+    assert look.verdict == "No plan fits. At least 4.25 KiB are needed here, and memory has 0.98 KiB."
+
+
+def test_where_nothing_is_known_no_room_is_left_for_a_chart(look: Look, tmp_path: Path) -> None:
+    problem = replace(too_large(), in_place=())
+    lives = [replace(it, lifetime=None) for it in problem.buffers]
+    problem = replace(problem, buffers=lives, conflicts=[("x", "y")])
+    explanation = Explanation(code="search", message="a search says so")
+    plan = SymbolicPlan(status=Status.INFEASIBLE, shapes="order", explanation=explanation)
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait("document.querySelector('.values')")
+    look.wait("!document.querySelector('.curve')")
+    assert look.verdict == "No plan fits at every value, as the file claims."
+    assert "of this one nothing is known" in look.text(".note")
+
+
+def test_what_the_judge_refuses_is_no_valid_plan(look: Look, tmp_path: Path) -> None:
+    plan = planned(PROBLEM)
+    order = plan.orders[0]
+    missing = replace(order, placements=order.placements[:-1])
+    for forged, said in (
+        (replace(plan, status=Status.INFEASIBLE), "it has no placements, orders, points or ratios"),
+        (replace(plan, status=Status.UNKNOWN), "it has no placements, orders, points or ratios"),
+        (replace(plan, orders=(missing,)), f"'{order.placements[-1].buffer}' has no place"),
+    ):
+        page = symbolic_page(PROBLEM, forged, "", {})
+        look.show(page, tmp_path).wait("document.querySelector('.values')")
+        assert look.verdict.startswith("This is no valid plan. The judge says: ")
+        assert said in look.verdict
+        assert said in look.text(".values")
 
 
 def test_large_plans_are_laid_out_in_the_worker(look: Look, tmp_path: Path) -> None:

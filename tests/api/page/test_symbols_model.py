@@ -48,7 +48,8 @@ export default (cases) => cases.map(({ held, rows }) => {
     const { peak, least } = pointAt(file, at);
     return {
       sizes: text(scene.sizes), offsets: text(scene.offsets), pools: [...scene.pool],
-      peaks: pools.map((pool) => String(pool.peak)), live: pools.map((pool) => String(pool.profile.most)), faults: validity.faults, misfit: symbolic.misfit,
+      peaks: pools.map((pool) => String(pool.peak)),
+      live: pools.map((pool) => String(pool.profile.most)), faults: validity.faults, misfit: symbolic.misfit,
       order: symbolic.order, peak: String(peak), least: least === null ? null : String(least),
       bound: (terms[0] ?? null) === null ? null : [String(terms[0].value), terms[0].checked],
     };
@@ -169,7 +170,7 @@ def test_what_must_be_live_is_counted_where_buffers_may_share_bytes() -> None:
 
 
 def _sharing(rng: Random) -> SymbolicProblem:
-    """One pool, and buffers of which many may share bytes: in chains, in place, as exclusive, at a distance."""
+    """One pool, and many buffers that may share bytes: in place, in chains, exclusive, at a distance."""
     buffers = [replace(it, pool=None, offset=None, alignment=1) for it in random_problem(rng, most=8).buffers]
     names = [it.id for it in buffers]
     pairs = list(combinations(names, 2))
@@ -193,6 +194,26 @@ def _counted(text: str, row: dict[str, int]) -> str:
         return str(evaluate(parse_formula(text, row), row))
     except (FormulaError, FormulaValueError):
         return "refused"
+
+
+def test_a_buffer_without_a_place_is_named() -> None:
+    problem = json.loads(write_symbolic(_two()))
+    order = {"placements": [{"buffer": "b", "pool": "memory", "above": ["a"]}]}
+    plan = {"status": "feasible", "shapes": "order", "orders": [order]}
+    code = REFUSED.replace("[file]", "[file, { ...file, bytes: new TextEncoder().encode(PLAN) }]")
+    code = code.replace("PLAN", json.dumps(json.dumps(plan)))
+    assert modules.run(code, json.dumps(problem)) == "a has no place"
+
+
+def _two() -> SymbolicProblem:
+    return SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=8)],
+        points=[Point(at={"s": 4})],
+        buffers=[
+            SymbolicBuffer(id="a", size="s", lifetime=(0, 2)),
+            SymbolicBuffer(id="b", size="s", lifetime=(1, 2)),
+        ],
+    )
 
 
 def test_formulas_mean_what_they_mean_to_the_planner() -> None:

@@ -25,9 +25,7 @@ export function verdictOf(shown: Shown, source: Source = "file"): Verdict {
   const { scene, validity } = shown;
   const claims = scene.claims;
   if (claims === null) return ofProblem(shown);
-  if (shown.symbolic !== undefined && shown.symbolic.misfit !== "") {
-    return { lead: "The plan does not fit", rest: "at this value.", tone: "wrong", note: `${plain(shown.symbolic.misfit, 300)}.` };
-  }
+  if (shown.symbolic?.verdict) return shown.symbolic.verdict;
   if (claims.status === "infeasible") return ofInfeasible(shown, source);
   if (claims.status === "unknown") {
     return { lead: "No plan was found,", rest: "and no proof that none exists.", tone: "open", note: "" };

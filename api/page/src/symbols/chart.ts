@@ -19,6 +19,8 @@ export interface Curve {
   samples: readonly PointShown[];
   marks: PointShown[];
   here: bigint;
+  /** Where there is no plan: what the pool has. */
+  room: bigint | null;
   /** The other symbols' values for which the samples were counted; empty: those that are shown. */
   isOf: string;
 }
@@ -34,6 +36,7 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
   const isOld = curve.isOf !== "";
   const heights = [...samples, ...curve.marks].flatMap((one) => [one.peak, one.least].flatMap((value) => (value === null ? [] : [Number(value)])));
   if (heights.length === 0) return;
+  if (curve.room !== null) heights.push(Number(curve.room));
   const highest = Math.max(...heights, 1);
   const lowest = Math.min(...heights.filter((value) => value > 0), highest);
   const log = highest / lowest > FAR;
@@ -56,6 +59,7 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
     pen.area([...above, ...below], theme.dark ? "#5a3214" : "#fbd9c2");
   }
   for (const part of line("peak")) pen.line(part, isOld ? theme.other : theme.ink, 1.5);
+  if (curve.room !== null) pen.line([LEFT, y(curve.room), wide - RIGHT, y(curve.room)], theme.capacity, 1.5);
   // Over the peak, so that both are seen where they meet.
   for (const part of line("least")) pen.line(part, isOld ? theme.other : theme.met, 1.5, [5, 3]);
   for (const one of curve.marks) if (one.peak !== null) dot(pen, x(one.at[place] as bigint), y(one.peak), 3, theme.ink, theme.paper);
@@ -63,8 +67,9 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
   pen.outline(LEFT, TOP, wide - LEFT - RIGHT, floor - TOP, theme.frame, 1);
   drawRatios(pen, curve, x, wide, tall, theme);
   drawValues(pen, curve, x, wide, tall, theme);
-  pen.line([LEFT, 9, LEFT + 20, 9], theme.ink, 1.5);
-  pen.text(LEFT + 25, 13, "peak", { fill: theme.ink, bold: true });
+  const [first, colour] = curve.room === null ? ["peak", theme.ink] : ["room", theme.capacity];
+  pen.line([LEFT, 9, LEFT + 20, 9], colour, 1.5);
+  pen.text(LEFT + 25, 13, first, { fill: colour, bold: true });
   pen.line([LEFT + 72, 9, LEFT + 92, 9], theme.met, 1.5, [5, 3]);
   pen.text(LEFT + 97, 13, "least that is known", { fill: theme.met, bold: true });
 }

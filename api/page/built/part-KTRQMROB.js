@@ -1,1 +1,0 @@
-import{q as a}from"./part-HCRVNMEK.js";import"./part-RKWJXBMA.js";import"./part-J55N3SZX.js";import"./part-Y55FQCRR.js";import"./part-XLBNNJ3T.js";import"./part-H32MXJX3.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
