@@ -156,11 +156,25 @@ def test_keys_move_the_slider(look: Look, page: bytes, tmp_path: Path) -> None:
 
 def test_what_is_written_becomes_the_nearest_value(look: Look, page: bytes, tmp_path: Path) -> None:
     look.show(page, tmp_path).wait(SHOWN)
-    for text, value in (("100", 96), ("1e9", 96), ("9999999", 1024), ("-5", 16)):
+    takes = "is no value of s, which takes 16 to 1,024 by 16."
+    for text, value, said in (
+        ("100", 96, f"100 {takes} The nearest is 96."),
+        ("1e9", 96, f"1e9 {takes}"),
+        ("", 96, f"Nothing {takes}"),
+        ("128", 128, ""),
+        ("abc", 128, f"abc {takes}"),
+        ("9999999", 1024, f"9999999 {takes} The nearest is 1,024."),
+        ("-5", 16, f"-5 {takes} The nearest is 16."),
+        ("16.5", 16, f"16.5 {takes}"),
+    ):
         look.page.fill("#value0", text)
         look.page.press("#value0", "Enter")
         at(look, value, 1)
         assert look.page.input_value("#value0") == str(value)
+        assert look.text(".refusal") == said
+    look.page.press(".slider input[type=range]", "End")
+    at(look, 1024, 1)
+    assert look.text(".refusal") == ""
 
 
 def test_a_click_on_the_chart_looks_there(look: Look, page: bytes, tmp_path: Path) -> None:
@@ -256,6 +270,20 @@ def test_a_pool_in_which_nothing_must_be_has_its_bound(look: Look, tmp_path: Pat
     assert look.verdict == "0 B. No plan needs less of fast."
     assert "Nothing must be in fast." in look.text(".side")
     assert "No bound is known" not in look.text("main")
+
+
+def test_orders_are_counted_as_by_the_command_line(look: Look, tmp_path: Path) -> None:
+    plan = planned(PROBLEM, 3)
+    number = sweep_points(Layout(PROBLEM, plan)).points[0].order
+    look.show(symbolic_page(PROBLEM, plan, "", {}), tmp_path).wait(SHOWN)
+    assert f"here order {number}, of 0 to 2." in look.text(".values")
+
+
+def test_the_ring_of_the_focus_is_seen_whole(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path).wait(SHOWN)
+    bottom = "document.querySelector('.curve .choices').getBoundingClientRect().bottom"
+    top = "document.querySelector('.curve-chart').getBoundingClientRect().top"
+    assert look.page.evaluate(f"{top} - {bottom}") >= 4
 
 
 def test_an_order_that_lets_buffers_overlap_is_no_valid_plan(look: Look, tmp_path: Path) -> None:

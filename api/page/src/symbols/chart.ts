@@ -43,7 +43,9 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
   const [from, to] = log ? [lowest / 1.3, highest * 1.3] : [0, highest * 1.08];
   const share = (value: number): number => (log ? Math.log(Math.max(value, from) / from) / Math.log(to / from) : value / to);
   const x = (value: bigint): number => LEFT + (wide - LEFT - RIGHT) * shareOf(symbol, value);
-  const floor = tall - BOTTOM - RATIOS - BETWEEN;
+  // Without a plan there are no ratios, and no panel of them.
+  const hasPeak = [...samples, ...curve.marks].some((one) => one.peak !== null);
+  const floor = tall - BOTTOM - (hasPeak ? RATIOS + BETWEEN : 0);
   const y = (value: bigint): number => floor - (floor - TOP) * share(Number(value));
   for (const tick of log ? powers(from, to) : addressTicks(from, to, 4)) {
     const at = floor - (floor - TOP) * share(tick.at);
@@ -65,13 +67,16 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
   for (const one of curve.marks) if (one.peak !== null) dot(pen, x(one.at[place] as bigint), y(one.peak), 3, theme.ink, theme.paper);
   pen.line([x(curve.here), TOP, x(curve.here), tall - BOTTOM], theme.moment, 1);
   pen.outline(LEFT, TOP, wide - LEFT - RIGHT, floor - TOP, theme.frame, 1);
-  drawRatios(pen, curve, x, wide, tall, theme);
+  if (hasPeak) drawRatios(pen, curve, x, wide, tall, theme);
   drawValues(pen, curve, x, wide, tall, theme);
   const [first, colour] = curve.room === null ? ["peak", theme.ink] : ["room", theme.capacity];
-  pen.line([LEFT, 9, LEFT + 20, 9], colour, 1.5);
-  pen.text(LEFT + 25, 13, first, { fill: colour, bold: true });
-  pen.line([LEFT + 72, 9, LEFT + 92, 9], theme.met, 1.5, [5, 3]);
-  pen.text(LEFT + 97, 13, "least that is known", { fill: theme.met, bold: true });
+  const shift = hasPeak || curve.room !== null ? 72 : 0;
+  if (shift > 0) {
+    pen.line([LEFT, 9, LEFT + 20, 9], colour, 1.5);
+    pen.text(LEFT + 25, 13, first, { fill: colour, bold: true });
+  }
+  pen.line([LEFT + shift, 9, LEFT + shift + 20, 9], theme.met, 1.5, [5, 3]);
+  pen.text(LEFT + shift + 25, 13, "least that is known", { fill: theme.met, bold: true });
 }
 
 function drawRatios(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: number, tall: number, theme: Theme): void {

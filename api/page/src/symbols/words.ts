@@ -13,7 +13,7 @@ export function kindText(now: ValuesShown): string {
   if (now.orders === 0) return "";
   if (now.shapes === "fixed") return "The same offsets at every value.";
   if (now.orders === 1) return "One order of the buffers for every value.";
-  return `${now.orders} orders; at each value the best one counts, here number ${now.order + 1}.`;
+  return `${now.orders} orders; at each value the best one counts, here order ${now.order}, of 0 to ${now.orders - 1}.`;
 }
 
 /** How close the plan is to the least, over the points. */
