@@ -107,10 +107,13 @@ def front_alone(
     return _page(title, fields, "alone_front")
 
 
-def symbols_alone(problem: bytes, plan: bytes, judged: str, title: str, at: Mapping[str, int]) -> bytes:
+def symbols_alone(
+    problem: bytes, plan: bytes, judged: str, counted: str, title: str, at: Mapping[str, int]
+) -> bytes:
     """The page of this plan of formulas, both as JSON, that begins at these values.
 
-    `judged` is what the judge says against the plan; empty: nothing.
+    `judged` is what the judge says against the plan, and `counted` how it has checked that nothing fits;
+    empty: nothing, and it has not.
     """
     fields = {
         "name": json.dumps(title).encode(),
@@ -118,6 +121,8 @@ def symbols_alone(problem: bytes, plan: bytes, judged: str, title: str, at: Mapp
         "formed": plan,
         "judged": json.dumps(judged).encode(),
     }
+    if counted:
+        fields["counted"] = json.dumps(counted).encode()
     if at:
         fields["at"] = json.dumps(dict(at)).encode()
     return _page(title, fields, "alone_symbols")

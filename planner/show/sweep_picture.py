@@ -1,7 +1,7 @@
 """The peaks of a symbolic plan over the range of a symbol, as an SVG picture.
 
-Above, the peak and the least possible; below, their ratio. The symbol goes across by equal factors where its
-range is wide; bytes go up by equal factors.
+Above, the peak and the least that is known; below, their ratio. The symbol goes across by equal factors where
+its range is wide; bytes go up by equal factors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -91,8 +91,9 @@ def _charts(found: Sweep) -> Iterator[str]:
         share = 1.0 + (top - 1.0) * number / (_TICKS - 1)
         yield from _tick(ratio.at(share), f"{share:.3f}")
     yield f'<text x="{_LEFT}" y="{_RATIO_TOP - 6}" fill="{QUIET}" text-anchor="end">ratio</text>'
-    yield from _line(found, across, up, "least")
     yield from _line(found, across, up, "peak")
+    # Over the peak, so that both are seen where they meet.
+    yield from _line(found, across, up, "least")
     yield from _line(found, across, ratio, "ratio")
     yield from _marks(found, across, up, ratio)
 
@@ -201,11 +202,26 @@ def _worst(found: Sweep) -> str:
 
 
 def _legend(found: Sweep) -> Iterator[str]:
-    entries = ((plain(found.term, most=_NAME), _COLOUR), ("least possible", OPEN))
+    entries = ((plain(found.term, most=_NAME), _COLOUR), ("least that is known", OPEN))
     for place, (text, colour) in enumerate(entries):
         y = _TOP + 16 + 14 * place
         yield f'<rect x="{_LEFT + 12}" y="{y - 5}" width="14" height="2" fill="{colour}"/>'
         yield f'<text x="{_LEFT + 32}" y="{y}" fill="{QUIET}">{escape(text)}</text>'
+    for place, (text, rim, fill) in enumerate(_dots(found), len(entries)):
+        y = _TOP + 16 + 14 * place
+        yield f'<circle cx="{_LEFT + 19}" cy="{y - 4}" r="3" fill="{fill}" stroke="{rim}"/>'
+        yield f'<text x="{_LEFT + 32}" y="{y}" fill="{QUIET}">{escape(text)}</text>'
+
+
+def _dots(found: Sweep) -> Iterator[tuple[str, str, str]]:
+    """What the marks mean that are there: a text, the colour of the rim, and that inside."""
+    points = found.points if len(found.points) <= _MOST_MARKS else ()
+    if any(it.peak is not None and it.peak == it.least for it in points):
+        yield "the least", _COLOUR, _COLOUR
+    if any(it.peak is not None and it.peak != it.least for it in points):
+        yield "above the least", _COLOUR, "#ffffff"
+    if any(it.peak is None for it in points):
+        yield "does not fit", CAPACITY, CAPACITY
 
 
 def _description(found: Sweep) -> str:

@@ -39,11 +39,20 @@ def symbolic_page(
     from memstow.api.page.alone import symbols_alone
     from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
     from memstow.planner.verify.shapes import judge_symbolic
+    from memstow.planner.verify.verdict import Standing, Subject
 
-    violations = judge_symbolic(problem, plan).violations
-    judged = plain(violations[0].message, most=400) if violations else ""
+    verdict = judge_symbolic(problem, plan)
+    judged = plain(verdict.violations[0].message, most=400) if verdict.violations else ""
+    counted = next(
+        (
+            plain(it.by, most=100)
+            for it in verdict.claims
+            if it.subject is Subject.NOTHING_FITS and it.standing is Standing.CHECKED
+        ),
+        "",
+    )
     title = plain(problem.name or Path(source).name, most=200)
-    return symbols_alone(write_symbolic(problem), write_symbolic_plan(plan), judged, title, at)
+    return symbols_alone(write_symbolic(problem), write_symbolic_plan(plan), judged, counted, title, at)
 
 
 def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicProblem, str] | None":

@@ -13,7 +13,9 @@ import pytest
 
 from memstow.api.cli.io.symbolic_page import symbolic_page
 from memstow.api.cli.main import main
+from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Status
+from memstow.planner.model.problem import InPlace, Pool
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -26,6 +28,7 @@ from memstow.planner.model.symbolic import (
 )
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+from memstow.planner.shapes.solve.plan import plan_symbolic
 from memstow.planner.shapes.sweep import sweep_points
 from tests.api.page import samples
 from tests.api.page.browser import Look
@@ -153,11 +156,25 @@ def test_keys_move_the_slider(look: Look, page: bytes, tmp_path: Path) -> None:
 
 def test_what_is_written_becomes_the_nearest_value(look: Look, page: bytes, tmp_path: Path) -> None:
     look.show(page, tmp_path).wait(SHOWN)
-    for text, value in (("100", 96), ("1e9", 96), ("9999999", 1024), ("-5", 16)):
+    takes = "is no value of s, which takes 16 to 1,024 by 16."
+    for text, value, said in (
+        ("100", 96, f"100 {takes} The nearest is 96."),
+        ("1e9", 96, f"1e9 {takes}"),
+        ("", 96, f"Nothing {takes}"),
+        ("128", 128, ""),
+        ("abc", 128, f"abc {takes}"),
+        ("9999999", 1024, f"9999999 {takes} The nearest is 1,024."),
+        ("-5", 16, f"-5 {takes} The nearest is 16."),
+        ("16.5", 16, f"16.5 {takes}"),
+    ):
         look.page.fill("#value0", text)
         look.page.press("#value0", "Enter")
         at(look, value, 1)
         assert look.page.input_value("#value0") == str(value)
+        assert look.text(".refusal") == said
+    look.page.press(".slider input[type=range]", "End")
+    at(look, 1024, 1)
+    assert look.text(".refusal") == ""
 
 
 def test_a_click_on_the_chart_looks_there(look: Look, page: bytes, tmp_path: Path) -> None:
@@ -221,8 +238,52 @@ def test_what_the_file_says_wrongly_is_told(look: Look, tmp_path: Path) -> None:
     forged = replace(plan, points=(replace(first, peak=first.peak - 1), *rest))
     look.show(symbolic_page(PROBLEM, forged, "", {}), tmp_path).wait(SHOWN)
     assert "The judge says: the peak at" in look.text(".values")
-    assert f"the file says that {first.peak - 1} bytes are needed" in look.text(".side")
+    assert f"the file says that {first.peak - 1:,} bytes are needed; it is {first.peak:,}." in look.text(
+        ".side"
+    )
     assert look.page.evaluate("document.querySelector('.points tbody td.wrong').textContent") == "wrong"
+
+
+def test_buffers_in_place_are_counted_at_points_and_between(look: Look, tmp_path: Path) -> None:
+    problem = replace(PROBLEM, in_place=[InPlace(input="x", output="y")])
+    problem = replace(problem, buffers=PROBLEM.buffers[:2])
+    problem = replace(problem, buffers=[*problem.buffers, *PROBLEM.buffers[3:5]])
+    plan = plan_symbolic(problem, Options(deterministic=True))
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
+    for values in ((16, 1), (1024, 8), (208, 3)):
+        for place, value in enumerate(values):
+            look.page.fill(f"#value{place}", str(value))
+            look.page.press(f"#value{place}", "Enter")
+        at(look, *values)
+        assert look.verdict.endswith(". No layout for this value can be smaller.")
+        assert "are live together at t = 1 and add up to" in look.text(".side")
+        stands = look.page.evaluate(
+            "[...document.querySelectorAll('.points tbody td:last-of-type')].map((it) => it.textContent)"
+        )
+        assert stands == ["least"] * 6
+
+
+def test_a_pool_in_which_nothing_must_be_has_its_bound(look: Look, tmp_path: Path) -> None:
+    problem = replace(PROBLEM, pools=[Pool(id="fast"), Pool(id="slow")], objective=["peak:fast"])
+    plan = plan_symbolic(problem, Options(deterministic=True))
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
+    assert look.verdict == "0 B. No plan needs less of fast."
+    assert "Nothing must be in fast." in look.text(".side")
+    assert "No bound is known" not in look.text("main")
+
+
+def test_orders_are_counted_as_by_the_command_line(look: Look, tmp_path: Path) -> None:
+    plan = planned(PROBLEM, 3)
+    number = sweep_points(Layout(PROBLEM, plan)).points[0].order
+    look.show(symbolic_page(PROBLEM, plan, "", {}), tmp_path).wait(SHOWN)
+    assert f"here order {number}, of 0 to 2." in look.text(".values")
+
+
+def test_the_ring_of_the_focus_is_seen_whole(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path).wait(SHOWN)
+    bottom = "document.querySelector('.curve .choices').getBoundingClientRect().bottom"
+    top = "document.querySelector('.curve-chart').getBoundingClientRect().top"
+    assert look.page.evaluate(f"{top} - {bottom}") >= 4
 
 
 def test_an_order_that_lets_buffers_overlap_is_no_valid_plan(look: Look, tmp_path: Path) -> None:
@@ -246,6 +307,70 @@ def test_a_value_at_which_it_does_not_fit_is_told(look: Look, tmp_path: Path) ->
     assert look.text(".note").startswith("Pool memory ends at 1,048,576, and")
     look.page.click(".points tbody tr:first-of-type button")
     look.wait("!document.querySelector('h1.wrong')")
+
+
+def too_large() -> SymbolicProblem:
+    """A problem of which no plan fits at large values."""
+    return SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=64, values=[4, 64])],
+        pools=[Pool(id="memory", capacity=1000)],
+        buffers=[
+            SymbolicBuffer(id="x", size="4*s", lifetime=(0, 2)),
+            SymbolicBuffer(id="y", size="s*s", lifetime=(1, 3)),
+            SymbolicBuffer(id="z", size="4*s", lifetime=(1, 3)),
+        ],
+        in_place=[InPlace(input="x", output="z")],
+    )
+
+
+def test_where_nothing_fits_at_every_value_one_value_may_fit(look: Look, tmp_path: Path) -> None:
+    problem = too_large()
+    plan = plan_symbolic(problem, Options(deterministic=True))
+    assert plan.status is Status.INFEASIBLE
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait("document.querySelector('.values')")
+    assert look.verdict == "No plan fits at every value, as counted at s=64."
+    assert "At least 32 B are needed here, and memory has 0.98 KiB: this value alone may" in look.text(
+        ".note"
+    )
+    assert "That nothing fits is checked by counting at s=64, as the judge says." in look.text(".values")
+    rows = (
+        "[...document.querySelectorAll('.points tbody tr')].map((it) => it.innerText.split(/\\s+/).join(' '))"
+    )
+    assert look.page.evaluate(rows) == ["4 ≥ 32 B – open", "64 ≥ 4.25 KiB – no room"]
+    first = next(s for s in range(1, 65) if s * s + 4 * s > 1000)
+    look.wait("document.querySelector('.told').textContent !== ''")
+    assert look.text(".told").startswith(f"From s={first} on more is needed than there is")
+    look.page.keyboard.press("n")
+    at(look, 64)
+    assert look.verdict == "No plan fits. At least 4.25 KiB are needed here, and memory has 0.98 KiB."
+
+
+def test_where_nothing_is_known_no_room_is_left_for_a_chart(look: Look, tmp_path: Path) -> None:
+    problem = replace(too_large(), in_place=())
+    lives = [replace(it, lifetime=None) for it in problem.buffers]
+    problem = replace(problem, buffers=lives, conflicts=[("x", "y")])
+    explanation = Explanation(code="search", message="a search says so")
+    plan = SymbolicPlan(status=Status.INFEASIBLE, shapes="order", explanation=explanation)
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait("document.querySelector('.values')")
+    look.wait("!document.querySelector('.curve')")
+    assert look.verdict == "No plan fits at every value, as the file claims."
+    assert "of this one nothing is known" in look.text(".note")
+
+
+def test_what_the_judge_refuses_is_no_valid_plan(look: Look, tmp_path: Path) -> None:
+    plan = planned(PROBLEM)
+    order = plan.orders[0]
+    missing = replace(order, placements=order.placements[:-1])
+    for forged, said in (
+        (replace(plan, status=Status.INFEASIBLE), "it has no placements, orders, points or ratios"),
+        (replace(plan, status=Status.UNKNOWN), "it has no placements, orders, points or ratios"),
+        (replace(plan, orders=(missing,)), f"'{order.placements[-1].buffer}' has no place"),
+    ):
+        page = symbolic_page(PROBLEM, forged, "", {})
+        look.show(page, tmp_path).wait("document.querySelector('.values')")
+        assert look.verdict.startswith("This is no valid plan. The judge says: ")
+        assert said in look.verdict
+        assert said in look.text(".values")
 
 
 def test_large_plans_are_laid_out_in_the_worker(look: Look, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """The page lays out a plan of formulas as `planner.shapes.layout` does, and counts nothing that is not so."""
 
 import json
+from dataclasses import replace
+from itertools import combinations
 from random import Random
 from typing import Any, Final
 
@@ -8,7 +10,9 @@ import pytest
 
 import memstow
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.objective import PEAK
 from memstow.planner.model.plan import Status
+from memstow.planner.model.problem import InPlace, Relative
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -19,12 +23,16 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
+from memstow.planner.shapes.at_point import problem_at
 from memstow.planner.shapes.formula.errors import FormulaError, FormulaValueError
 from memstow.planner.shapes.formula.evaluate import evaluate
 from memstow.planner.shapes.formula.parse import parse_formula
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.plan_at import plan_of_layout
 from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+from memstow.planner.verify.findings import Findings
+from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.verify.shapes.live import LiveBound
 from tests.api.page import modules
 from tests.planner.shapes.stacks import fixed_plan, random_formula, random_problem, stacked_plan
 
@@ -40,9 +48,10 @@ export default (cases) => cases.map(({ held, rows }) => {
     const { peak, least } = pointAt(file, at);
     return {
       sizes: text(scene.sizes), offsets: text(scene.offsets), pools: [...scene.pool],
-      peaks: pools.map((pool) => String(pool.peak)), faults: validity.faults, misfit: symbolic.misfit,
+      peaks: pools.map((pool) => String(pool.peak)),
+      live: pools.map((pool) => String(pool.profile.most)), faults: validity.faults, misfit: symbolic.misfit,
       order: symbolic.order, peak: String(peak), least: least === null ? null : String(least),
-      bound: terms.length === 0 ? null : [String(terms[0].value), terms[0].checked],
+      bound: (terms[0] ?? null) === null ? null : [String(terms[0].value), terms[0].checked],
     };
   });
 });
@@ -134,11 +143,77 @@ def _compare(one: dict[str, Any], layout: Layout, at: dict[str, int]) -> None:
         assert bound is None or int(bound) <= least.objective[0].value
 
 
+def test_what_must_be_live_is_counted_where_buffers_may_share_bytes() -> None:
+    rng = Random(1804)
+    cases, problems = [], []
+    for _ in range(400):
+        problem = _sharing(rng)
+        rows = [[rng.randint(1, 40), rng.randrange(0, 7, 2)] for _ in range(2)]
+        plan = SymbolicPlan(status=Status.UNKNOWN, shapes="order")
+        cases.append({"held": held(problem, plan), "rows": [[str(it) for it in row] for row in rows]})
+        problems.append((problem, rows))
+    equal = 0
+    for found, (problem, rows) in zip(modules.run(LAY_OUT, cases), problems, strict=True):
+        for one, row in zip(found, rows, strict=True):
+            at = dict(zip(("s", "b"), row, strict=True))
+            ordinary = problem_at(problem, at)
+            least = int(one["least"] or 0)
+            best = memstow.plan(ordinary, memstow.Options(deterministic=True, time_limit=5))
+            assert least <= best.objective[0].value
+            index = ProblemIndex(ordinary, Findings())
+            judged = LiveBound(index, PEAK).at([it.size for it in ordinary.buffers])
+            assert least >= judged
+            equal += least == best.objective[0].value
+            (live,) = one["live"]
+            assert int(live) <= best.objective[0].value
+    assert equal > 400
+
+
+def _sharing(rng: Random) -> SymbolicProblem:
+    """One pool, and many buffers that may share bytes: in place, in chains, exclusive, at a distance."""
+    buffers = [replace(it, pool=None, offset=None, alignment=1) for it in random_problem(rng, most=8).buffers]
+    names = [it.id for it in buffers]
+    pairs = list(combinations(names, 2))
+    rng.shuffle(pairs)
+    count = min(len(pairs), rng.randint(0, 4))
+    relative = []
+    if len(names) > 2 and rng.random() < 0.4:
+        one, other = names[0], names[1]
+        relative.append(Relative(buffer=one, base=other, offset=rng.randint(-40, 40)))
+    return SymbolicProblem(
+        symbols=(Symbol(id="s", min=1, max=40), Symbol(id="b", min=0, max=6, step=2)),
+        buffers=buffers,
+        in_place=[InPlace(input=one, output=other) for one, other in pairs[:count]],
+        exclusive=pairs[count : count + rng.randint(0, 2)],
+        relative=relative,
+    )
+
+
 def _counted(text: str, row: dict[str, int]) -> str:
     try:
         return str(evaluate(parse_formula(text, row), row))
     except (FormulaError, FormulaValueError):
         return "refused"
+
+
+def test_a_buffer_without_a_place_is_named() -> None:
+    problem = json.loads(write_symbolic(_two()))
+    order = {"placements": [{"buffer": "b", "pool": "memory", "above": ["a"]}]}
+    plan = {"status": "feasible", "shapes": "order", "orders": [order]}
+    code = REFUSED.replace("[file]", "[file, { ...file, bytes: new TextEncoder().encode(PLAN) }]")
+    code = code.replace("PLAN", json.dumps(json.dumps(plan)))
+    assert modules.run(code, json.dumps(problem)) == "a has no place"
+
+
+def _two() -> SymbolicProblem:
+    return SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=8)],
+        points=[Point(at={"s": 4})],
+        buffers=[
+            SymbolicBuffer(id="a", size="s", lifetime=(0, 2)),
+            SymbolicBuffer(id="b", size="s", lifetime=(1, 2)),
+        ],
+    )
 
 
 def test_formulas_mean_what_they_mean_to_the_planner() -> None:

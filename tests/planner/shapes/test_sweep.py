@@ -135,6 +135,18 @@ def test_values_at_which_it_does_not_fit_are_told() -> None:
     assert 'class="misfit"' in sweep_svg(found)
 
 
+def test_the_picture_says_what_its_marks_mean() -> None:
+    fits = sweep_svg(sweep(Layout(problem(), plan(STACK)), "s", {"b": 1}, 7))
+    tight = sweep_svg(sweep(Layout(problem(capacity=50), plan(STACK)), "s", {"b": 1}, 7))
+    many = sweep_svg(sweep(Layout(problem(), plan(STACK)), "s", {"b": 1}, 500))
+    assert all(">least that is known<" in it for it in (fits, tight, many))
+    for picture in (fits, tight, many):
+        assert (">the least<" in picture) == ('class="met"' in picture)
+        assert (">above the least<" in picture) == ('class="open"' in picture)
+        assert (">does not fit<" in picture) == ('class="misfit"' in picture)
+    assert ">does not fit<" in tight
+
+
 @pytest.mark.parametrize(
     ("symbol", "others", "code"),
     [("t", {}, "no_symbol"), ("s", {"s": 1}, "two_values"), ("s", {}, "missing_symbol")],

@@ -1,7 +1,7 @@
 /** What is known of the least that any plan needs: what this page has counted, what the judge has, what the file claims. */
 import { isPeak } from "./status.ts";
 import type { Amount } from "./columns.ts";
-import type { Proof, Prover } from "./proofs.ts";
+import { NOTHING_THERE, type Proof, type Prover } from "./proofs.ts";
 import type { Scene, Term } from "./scene.ts";
 import type { PoolShown } from "./shown.ts";
 
@@ -24,7 +24,9 @@ export function poolBound(scene: Scene, prover: Prover, place: number, judged: s
     "reason" in proof ? null : { value: proof.bound, checked: true, judged: false, reason: "", buffers: Int32Array.from(proof.buffers), moment: proof.moment }
   );
   if (scene.program?.anyOrder === true) return overOrders(scene, place, judged);
-  const own = known(prover.own(place));
+  const counted = prover.own(place);
+  // Of several pools it is known where nothing must be; of the only one it is not known what must.
+  const own = "reason" in counted && counted.reason === NOTHING_THERE && scene.pools.length > 1 ? ofNothing(scene) : known(counted);
   if (claimed === undefined) return own;
   if (own !== null && own.value >= claimed.bound) return own;
   const first = scene.claims?.terms[0];
@@ -34,6 +36,10 @@ export function poolBound(scene: Scene, prover: Prover, place: number, judged: s
   if (shown !== null && shown.value >= claimed.bound) return shown;
   const reason = proof !== null && "reason" in proof ? proof.reason : `claimed by ${scene.claims?.prover ?? "the plan"}`;
   return { value: claimed.bound, checked: false, judged: false, reason, buffers: new Int32Array(), moment: -1 };
+}
+
+function ofNothing(scene: Scene): Bound {
+  return { value: scene.zero, checked: true, judged: false, reason: "", buffers: new Int32Array(), moment: -1 };
 }
 
 /** What is claimed of the only pool in every order of the graph: nothing that is live in this order says more. */
@@ -55,17 +61,18 @@ function boundOverOrders(term: Term, judged: string[]): Bound {
   return { value: term.bound, checked: certain, judged: judged.includes(term.term), reason, buffers: new Int32Array(), moment: -1 };
 }
 
-/** For each term of the objective the best bound. */
-export function termBounds(scene: Scene, prover: Prover, pools: PoolShown[], judged: string[]): Bound[] {
+/** For each term of the objective the best bound; null: none is known. */
+export function termBounds(scene: Scene, prover: Prover, pools: PoolShown[], judged: string[]): (Bound | null)[] {
   const only = pools[0]?.bound;
-  return (scene.claims?.terms ?? []).map((term): Bound => {
+  return (scene.claims?.terms ?? []).map((term): Bound | null => {
     if (scene.program?.anyOrder === true && term.certificate?.kind !== "least") return boundOverOrders(term, judged);
     if (scene.pools.length === 1 && isPeak(term.term) && only?.checked === true && only.value >= term.bound) return only;
     const proof = prover.ofTerm(term);
     if (!("reason" in proof) && proof.bound >= term.bound) {
       return { value: proof.bound, checked: true, judged: false, reason: "", buffers: Int32Array.from(proof.buffers), moment: proof.moment };
     }
-    if (!(term.bound > 0)) return { value: term.bound, checked: true, judged: false, reason: "", buffers: new Int32Array(), moment: -1 };
+    // That a peak is at least 0 says nothing, unless it is 0.
+    if (!(term.bound > 0)) return isPeak(term.term) && term.value > 0 ? null : ofNothing(scene);
     const reason = "reason" in proof ? proof.reason : "the certificate shows less than it claims";
     return { value: term.bound, checked: false, judged: false, reason, buffers: new Int32Array(), moment: -1 };
   });

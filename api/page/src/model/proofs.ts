@@ -1,44 +1,56 @@
 /** Which bounds follow from what this page has counted itself; docs/problem.md describes the certificates. */
+import { Apart } from "./apart.ts";
 import { type Amount, larger } from "./columns.ts";
 import { nameCount, NameIndex } from "./names.ts";
 import type { Certificate } from "./plan.ts";
 import { allowedPools, liveTogether, type Member, named, rigidGroups } from "./buffers.ts";
 import type { Pool, Scene, Term } from "./scene.ts";
-import { compare, type Profile, profileOf, sharers } from "./steps.ts";
+import { compare, type Profile } from "./steps.ts";
 import { stepAt } from "./times.ts";
 
 /** A bound that follows, with the buffers that show it; or why none does. */
 export type Proof = { bound: Amount; buffers: number[]; moment: number } | { reason: string };
 
+export const NOTHING_THERE = "nothing must be there";
 const MOST_PAIRS = 2000;
 
 export class Prover {
   readonly #index: NameIndex;
   readonly #rigid: Map<number, Member>;
-  readonly #plain: boolean;
+  readonly #apart: Apart;
 
   constructor(readonly scene: Scene) {
     this.#index = new NameIndex(scene.names);
     this.#rigid = rigidGroups(scene);
-    this.#plain = sharers(scene).size === 0;
+    this.#apart = new Apart(scene, this.#rigid);
   }
 
   /** The bound on a pool's peak, or on the sum of all, that live bytes alone show; without a certificate. */
-  own(pool: number): (Proof & { profile?: Profile }) {
+  own(pool: number): Proof {
     const { scene } = this;
-    if (!this.#plain) return { reason: "some buffers may share bytes" };
-    const alone = scene.pools.length === 1;
-    const within = (buffer: number): boolean => {
-      const pools = allowedPools(scene, buffer);
-      return pools.length === 1 && pools[0] === pool;
-    };
     if (scene.axis.kind === "buffers") return { reason: "no buffer has a lifetime" };
+    const alone = scene.pools.length === 1;
     const timeless = new Set<number>();
     scene.kinds.forEach((kind, span) => kind === 2 && timeless.add(scene.owner[span] as number));
-    const profile = profileOf(scene, (buffer) => !timeless.has(buffer) && (alone || within(buffer)));
-    const buffers = this.#liveAt(profile.moment, (buffer) => !timeless.has(buffer) && (alone || within(buffer)));
-    if (buffers.length === 0) return { reason: "nothing must be there" };
-    return { bound: this.#height(buffers, pool), buffers, moment: profile.moment, profile };
+    const chosen = (buffer: number): boolean => !timeless.has(buffer) && (alone || this.#mustBeIn(buffer, pool));
+    let best: Proof = { reason: timeless.size > 0 ? "some buffers have no lifetime" : NOTHING_THERE };
+    for (const moment of this.#apart.moments(chosen)) {
+      const buffers = this.#apart.kept(this.#liveAt(moment, chosen));
+      if (buffers.length === 0) continue;
+      const bound = this.#height(buffers, pool);
+      if ("reason" in best || bound > best.bound) best = { bound, buffers, moment };
+    }
+    return best;
+  }
+
+  /** Without places: what must be live in this pool, since it may be in no other. */
+  needed(pool: number): Profile {
+    return this.#apart.needed((buffer) => this.scene.pools.length === 1 || this.#mustBeIn(buffer, pool));
+  }
+
+  #mustBeIn(buffer: number, pool: number): boolean {
+    const pools = allowedPools(this.scene, buffer);
+    return pools.length === 1 && pools[0] === pool;
   }
 
   /** What the certificate of a term shows. */
@@ -180,35 +192,11 @@ export class Prover {
 
   /** The least height of the pool that holds all of these apart; null: of all pools together. */
   #height(buffers: number[], pool: number | null): Amount {
-    const blocks = this.#blocks(buffers);
+    const blocks = this.#apart.blocks(buffers);
     let sum = this.scene.zero;
     for (const block of blocks) sum += block;
     if (pool === null) return sum;
     return larger(this.#aroundReserved(sum, pool), this.#aligned(buffers, blocks, pool));
-  }
-
-  /** Sizes; members of one rigid group count with the bytes that they cover together. */
-  #blocks(buffers: number[]): Amount[] {
-    const blocks: Amount[] = [];
-    const groups = new Map<number, { low: Amount; high: Amount }[]>();
-    for (const buffer of buffers) {
-      const size = this.scene.sizes[buffer] as Amount;
-      const member = this.#rigid.get(buffer);
-      if (member === undefined) blocks.push(size);
-      else groups.set(member.root, [...(groups.get(member.root) ?? []), { low: member.delta, high: member.delta + size }]);
-    }
-    for (const parts of groups.values()) {
-      parts.sort((one, other) => compare(one.low, other.low));
-      let open = parts[0] as { low: Amount; high: Amount };
-      for (const part of parts.slice(1)) {
-        if (part.low > open.high) {
-          blocks.push(open.high - open.low);
-          open = part;
-        } else if (part.high > open.high) open = { low: open.low, high: part.high };
-      }
-      blocks.push(open.high - open.low);
-    }
-    return blocks;
   }
 
   #aroundReserved(sum: Amount, pool: number): Amount {

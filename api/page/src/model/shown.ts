@@ -32,8 +32,8 @@ export interface Shown {
   scene: Scene;
   pools: PoolShown[];
   validity: Validity;
-  /** For each term of the objective the best bound. */
-  terms: Bound[];
+  /** For each term of the objective the best bound; null: none is known. */
+  terms: (Bound | null)[];
   /** By operator, the most bytes live while it runs. */
   needs: Amount[];
   /** The operator that the proof about all orders names, or the one that needs the most; -1: there is none. */
@@ -107,7 +107,7 @@ function showScene(scene: Scene, plan: string, judged: string[], progress: Progr
     progress("measuring", place / scene.pools.length);
     const inside = spans[place] as Int32Array;
     const profile = scene.claims === null || inside.length === 0 && hasNoPlan(scene)
-      ? problemProfile(scene, place)
+      ? prover.needed(place)
       : profileOf(scene, (buffer) => scene.pool[buffer] === place, inside);
     let peak = scene.zero;
     for (const span of inside) peak = larger(peak, top(scene, scene.owner[span] as number));
@@ -161,17 +161,6 @@ function spansByPool(scene: Scene): Int32Array[] {
     counts[pool] = at + 1;
   }
   return lists;
-}
-
-/** Without a plan: what must be in this pool, since it may be in no other. */
-function problemProfile(scene: Scene, place: number): Profile {
-  const only = (buffer: number): boolean => {
-    if (scene.pools.length === 1) return true;
-    const pin = scene.pins.get(buffer)?.pool;
-    const list = scene.lists[scene.allowed?.[buffer] ?? -1];
-    return pin === place || (pin === undefined && list?.length === 1 && list[0] === place);
-  };
-  return profileOf(scene, only);
 }
 
 /** What may be moved to another thread instead of being copied. */

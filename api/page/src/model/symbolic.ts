@@ -27,6 +27,10 @@ export interface Symbolic {
   name: string;
   /** What the judge said when `memstow view` made the page: nothing is wrong, what is, or null: nobody asked it. */
   judged: string | null;
+  /** How the judge has checked that nothing fits; empty: it has not. */
+  counted: string;
+  /** Why the plan cannot be laid out at all; empty: it can. */
+  broken: string;
   /** Where to begin. */
   first: bigint[] | null;
 }
@@ -60,6 +64,7 @@ function readHeld(bytes: Uint8Array): Symbolic {
   const json = new JsonReader(bytes);
   let name = "";
   let judged: string | null = null;
+  let counted = "";
   let first: At | null = null;
   let problem: Problem | null = null;
   let plan: Plan | null = null;
@@ -67,6 +72,7 @@ function readHeld(bytes: Uint8Array): Symbolic {
     if (json.isNull()) return;
     if (field === "name") name = json.string();
     else if (field === "judged") judged = json.string();
+    else if (field === "counted") counted = json.string();
     else if (field === "at") first = readAt(json);
     else if (field === "symbolic") problem = problemFrom(json);
     else if (field === "formed") plan = planFrom(json);
@@ -74,7 +80,7 @@ function readHeld(bytes: Uint8Array): Symbolic {
   });
   json.end();
   if (problem === null || plan === null) throw new ReadError("the page holds no problem with its plan");
-  return joined(problem, plan, name, judged, first);
+  return { ...joined(problem, plan, name, judged, first), counted };
 }
 
 interface Problem {
@@ -165,8 +171,17 @@ function joined(problem: Problem, plan: Plan | null, name: string, judged: strin
   const { raw, symbols } = problem;
   const names = new Set(symbols.map((symbol) => symbol.id));
   const index = new NameIndex(raw.names);
+  let placers: Placer[] = [];
+  let broken = "";
   const frame = frameOf(raw, index);
   if (problem.points.length > MOST_POINTS) throw new ReadError(`there are more than ${MOST_POINTS} points`);
+  try {
+    if (plan !== null) placers = placersOf(frame, plan, raw, index);
+  } catch (error) {
+    // What the judge says of it is shown instead.
+    if (!(error instanceof ReadError) || judged === null || judged === "") throw error;
+    broken = error.message;
+  }
   const row = (at: At): bigint[] => symbols.map((symbol) => {
     const value = at.get(symbol.id);
     if (value === undefined) throw new ReadError(`${JSON.stringify(symbol.id)} has no value at a point`);
@@ -178,7 +193,7 @@ function joined(problem: Problem, plan: Plan | null, name: string, judged: strin
     said: (plan?.points ?? []).map((point) => ({ ...point, at: row(point.at) })),
     formulas: new Map([...problem.formulas].map(([buffer, text]) => [buffer, readFormula(text, names)])),
     sizes: raw.sizes.bigints(),
-    placers: plan === null ? [] : placersOf(frame, plan, raw, index),
+    placers, broken, counted: "",
     shapes: plan?.shapes ?? "", bound: plan?.bound ?? null,
     first: first === null ? null : row(first),
   };

@@ -1,5 +1,6 @@
 /** A plan of formulas at a value of the symbols: an ordinary problem with an ordinary plan, checked like any other. */
 
+import { count } from "../draw/format.ts";
 import { type Amount, Column } from "./columns.ts";
 import { poolBound } from "./bounds.ts";
 import { type Documents, noDocuments } from "./documents.ts";
@@ -8,6 +9,8 @@ import { ReadError, type Whole } from "./json.ts";
 import { NameColumn, nameAt } from "./names.ts";
 import type { RawPlan } from "./plan.ts";
 import { Prover } from "./proofs.ts";
+import { isOver, valuesText, verdictAt } from "./symbolic_verdict.ts";
+import type { Verdict } from "./verdict.ts";
 import type { RawProblem } from "./problem.ts";
 import { type Scene, scenesOf } from "./scene.ts";
 import { type Progress, type Shown, shownOf } from "./shown.ts";
@@ -29,8 +32,15 @@ export interface ValuesShown {
   order: number;
   bound: number | null;
   judged: string | null;
+  /** How the judge has checked that nothing fits; empty: it has not. */
+  counted: string;
+  status: string;
   /** Why the plan does not fit at this value; empty: it does. */
   misfit: string;
+  /** What is said of the plan at this value where it has none; null: what is said of any plan. */
+  verdict: Verdict | null;
+  /** The capacity of the only pool; null: it has no limit, or there are several. */
+  room: bigint | null;
   buffers: number;
 }
 
@@ -43,6 +53,8 @@ export interface PointShown {
   least: bigint | null;
   /** Whether the page has counted the least; otherwise the file claims it. */
   counted: boolean;
+  /** Whether more must be live than a pool has: nothing fits there. */
+  over: boolean;
   /** What the file says that cannot be so. */
   fault: string;
 }
@@ -54,45 +66,48 @@ export function shownAt(file: Symbolic, at: bigint[], points: PointShown[], prog
   const scene = { ...shown.scene, name: `${shown.scene.name} at ${valuesText(file.symbols, at)}` };
   const several = severalBound(scene, shown.pools.map((pool) => pool.bound?.checked === true ? pool.bound.value : scene.zero));
   const [term] = shown.terms;
-  if (term !== undefined && several !== null && several >= term.value) {
+  if (term !== undefined && several !== null && several > 0 && several >= (term?.value ?? 0)) {
     shown.terms[0] = { value: several, checked: true, judged: false, reason: "", buffers: new Int32Array(), moment: -1 };
   }
   const ratios = points.map(ratioOf);
   const worst = ratios.reduce<number>((best, ratio, place) => (ratio !== null && ratio > (ratios[best] ?? 0) ? place : best), -1);
   const symbolic: ValuesShown = {
     symbols: file.symbols, at, points, worst, shapes: file.shapes, orders: file.placers.length, order: laid.order,
-    bound: file.bound, judged: file.judged, misfit: laid.misfit, buffers: file.sizes.length,
+    bound: file.bound, judged: file.judged, counted: file.counted, status: file.plan?.status ?? "",
+    misfit: laid.misfit, verdict: verdictAt(file, shown, laid.misfit, points), buffers: file.sizes.length, room: roomOf(file),
   };
   return { ...shown, scene, symbolic };
 }
 
-export function valuesText(symbols: Symbol0[], at: bigint[]): string {
-  return symbols.map((symbol, place) => `${symbol.id}=${at[place]}`).join(", ");
+function roomOf(file: Symbolic): bigint | null {
+  const [pool, ...others] = file.problem.pools;
+  return pool === undefined || pool.capacity === null || others.length > 0 ? null : BigInt(pool.capacity);
 }
 
 /** The peak and the least at a value, without the map. */
 export function pointAt(file: Symbolic, at: bigint[]): PointShown {
   const laid = laidAt(file, at);
   const [scene] = scenesOf(documentsOf(laid), "");
-  const own = ownBound(scene);
+  const { own, over } = ownBound(scene);
   const said = file.said.find((one) => one.at.every((value, place) => value === at[place]));
   const least = said === undefined ? null : BigInt(said.least);
   const peak = laid.objective;
-  const fault = said === undefined || peak === null ? ""
-    : BigInt(said.peak) !== peak ? `the file says that ${said.peak} bytes are needed`
+  const fault = peak !== null && peak < own ? "so much cannot be together in so few bytes: buffers overlap"
+    : said === undefined || peak === null ? ""
+    : BigInt(said.peak) !== peak ? `the file says that ${count(said.peak)} bytes are needed; it is ${count(peak)}`
       : least !== null && least > peak ? "the file says that more is needed at the least" : "";
   const claimed = least === null || fault !== "" ? -1n : least;
-  return claimed > own ? { at, peak, least: claimed, counted: false, fault } : { at, peak, least: own > 0n || claimed === 0n ? own : null, counted: true, fault };
+  return claimed > own ? { at, peak, least: claimed, counted: false, over, fault } : { at, peak, over, least: own > 0n || claimed === 0n || peak === 0n ? own : null, counted: true, fault };
 }
 
-/** What the live bytes show of the objective. */
-function ownBound(scene: Scene): bigint {
+/** What the live bytes show of the objective, and whether they are above what a pool has. */
+function ownBound(scene: Scene): { own: bigint; over: boolean } {
   const prover = new Prover(scene);
   const bounds = scene.pools.map((_, place) => {
     const bound = poolBound(scene, prover, place, []);
     return bound?.checked === true ? bound.value : scene.zero;
   });
-  return BigInt(severalBound(scene, bounds) ?? bounds[0] ?? 0);
+  return { own: BigInt(severalBound(scene, bounds) ?? bounds[0] ?? 0), over: bounds.some((bound, place) => isOver(scene, place, bound)) };
 }
 
 /** The objective of several pools, of which each needs so much; null: there is one pool. */
@@ -141,7 +156,7 @@ function laidAt(file: Symbolic, at: bigint[]): Laid {
   const found = best as { placed: Placed; value: bigint; order: number } | null;
   if (file.plan === null) return { problem, plan: null, objective: null, order: 0, misfit };
   if (found === null) {
-    const status = file.placers.length === 0 ? file.plan.status : "unknown";
+    const status = file.placers.length === 0 && file.broken === "" ? file.plan.status : "unknown";
     return { problem, plan: { ...file.plan, ...placements(file, null), status, terms: [], uses: [] }, objective: null, order: 0, misfit };
   }
   const said = file.said.find((one) => one.at.every((value, place) => value === at[place]));

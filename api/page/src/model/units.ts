@@ -110,6 +110,7 @@ function unitFrom(frame: Frame, placed: Ordered[], buffers: number[], distances:
     const distance = distances[at] as bigint;
     const { above } = placed[buffer] as Ordered;
     for (const other of [buffer, ...above]) {
+      if (frame.pools[placed[other]?.pool ?? -1] === undefined) throw new ReadError(`${frame.names[other]} has no place`);
       if (placed[other]?.pool !== pool) throw new ReadError(`${frame.names[first]} and ${frame.names[other]} are not in the same pool`);
     }
     unit.members.push({ buffer, distance, above });

@@ -25,9 +25,7 @@ export function verdictOf(shown: Shown, source: Source = "file"): Verdict {
   const { scene, validity } = shown;
   const claims = scene.claims;
   if (claims === null) return ofProblem(shown);
-  if (shown.symbolic !== undefined && shown.symbolic.misfit !== "") {
-    return { lead: "The plan does not fit", rest: "at this value.", tone: "wrong", note: `${plain(shown.symbolic.misfit, 300)}.` };
-  }
+  if (shown.symbolic?.verdict) return shown.symbolic.verdict;
   if (claims.status === "infeasible") return ofInfeasible(shown, source);
   if (claims.status === "unknown") {
     return { lead: "No plan was found,", rest: "and no proof that none exists.", tone: "open", note: "" };
@@ -108,7 +106,7 @@ function placementCost(shown: Shown): Amount {
 export function boundOf(shown: Shown, objective: string): Bound | null {
   const ofTerm = shown.terms[shown.scene.claims?.terms.findIndex((term) => term.term === objective) ?? -1];
   const own = isPeak(objective) && shown.scene.pools.length === 1 ? shown.pools[0]?.bound ?? null : null;
-  if (ofTerm === undefined) return own;
+  if (ofTerm === undefined || ofTerm === null) return own;
   if (own === null) return ofTerm;
   return own.value > ofTerm.value || (own.checked && own.value >= ofTerm.value) ? own : ofTerm;
 }

@@ -101,8 +101,8 @@ export function OperatorTable(props: { shown: Shown; program: Program; operators
 export function orderProofWords(shown: Shown, trusted: boolean): string {
   const { scene } = shown;
   const term = scene.claims?.terms[0];
-  const bound = shown.terms[0];
-  if (term === undefined || bound === undefined || !(bound.value > 0)) {
+  const bound = shown.terms[0] ?? null;
+  if (term === undefined || bound === null || !(bound.value > 0)) {
     return "Nothing is claimed about other orders of the operators. In this order the live bytes say what is needed.";
   }
   const proof = term.certificate?.order ?? null;

@@ -164,7 +164,9 @@ function NoPlan(props: { shown: Shown }): JSX.Element | null {
 }
 
 function Proof(props: { shown: Shown }): JSX.Element {
-  const place = shownPool(props.shown);
+  const { scene } = props.shown;
+  const asked = scene.pools.findIndex((pool) => `peak:${pool.id}` === scene.objective[0]);
+  const place = asked < 0 ? shownPool(props.shown) : asked;
   return (
     <section>
       <h2>The proof</h2>
@@ -182,7 +184,7 @@ function proofWords(shown: Shown, place: number): string {
   if (!bound.checked) {
     return `The plan claims that ${count(bound.value)} bytes are needed at least. This page cannot count that again: ${plain(bound.reason, 120)}.`;
   }
-  if (bound.buffers.length === 0) return "Nothing must be in this pool.";
+  if (bound.buffers.length === 0) return `Nothing must be in ${plain(scene.pools[place]?.id ?? "", 24)}.`;
   const when = scene.axis.kind === "time" && bound.moment >= 0 ? ` at t = ${exactTime(scene.axis.times[bound.moment] as number)}` : "";
   const sum = total(Array.from(bound.buffers, (buffer) => scene.sizes[buffer] as Amount), scene.zero);
   const all = bound.buffers.length === 1 ? `1 buffer is live${when} and has` : `${count(bound.buffers.length)} buffers are live together${when} and add up to`;

@@ -19,6 +19,8 @@ export interface Curve {
   samples: readonly PointShown[];
   marks: PointShown[];
   here: bigint;
+  /** Where there is no plan: what the pool has. */
+  room: bigint | null;
   /** The other symbols' values for which the samples were counted; empty: those that are shown. */
   isOf: string;
 }
@@ -34,13 +36,16 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
   const isOld = curve.isOf !== "";
   const heights = [...samples, ...curve.marks].flatMap((one) => [one.peak, one.least].flatMap((value) => (value === null ? [] : [Number(value)])));
   if (heights.length === 0) return;
+  if (curve.room !== null) heights.push(Number(curve.room));
   const highest = Math.max(...heights, 1);
   const lowest = Math.min(...heights.filter((value) => value > 0), highest);
   const log = highest / lowest > FAR;
   const [from, to] = log ? [lowest / 1.3, highest * 1.3] : [0, highest * 1.08];
   const share = (value: number): number => (log ? Math.log(Math.max(value, from) / from) / Math.log(to / from) : value / to);
   const x = (value: bigint): number => LEFT + (wide - LEFT - RIGHT) * shareOf(symbol, value);
-  const floor = tall - BOTTOM - RATIOS - BETWEEN;
+  // Without a plan there are no ratios, and no panel of them.
+  const hasPeak = [...samples, ...curve.marks].some((one) => one.peak !== null);
+  const floor = tall - BOTTOM - (hasPeak ? RATIOS + BETWEEN : 0);
   const y = (value: bigint): number => floor - (floor - TOP) * share(Number(value));
   for (const tick of log ? powers(from, to) : addressTicks(from, to, 4)) {
     const at = floor - (floor - TOP) * share(tick.at);
@@ -55,17 +60,23 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
     const below = [...part].reverse().flatMap((one) => [x(one.at[place] as bigint), y(one.least as bigint)]);
     pen.area([...above, ...below], theme.dark ? "#5a3214" : "#fbd9c2");
   }
-  for (const part of line("least")) pen.line(part, isOld ? theme.other : theme.met, 1.5, [5, 3]);
   for (const part of line("peak")) pen.line(part, isOld ? theme.other : theme.ink, 1.5);
+  if (curve.room !== null) pen.line([LEFT, y(curve.room), wide - RIGHT, y(curve.room)], theme.capacity, 1.5);
+  // Over the peak, so that both are seen where they meet.
+  for (const part of line("least")) pen.line(part, isOld ? theme.other : theme.met, 1.5, [5, 3]);
   for (const one of curve.marks) if (one.peak !== null) dot(pen, x(one.at[place] as bigint), y(one.peak), 3, theme.ink, theme.paper);
   pen.line([x(curve.here), TOP, x(curve.here), tall - BOTTOM], theme.moment, 1);
   pen.outline(LEFT, TOP, wide - LEFT - RIGHT, floor - TOP, theme.frame, 1);
-  drawRatios(pen, curve, x, wide, tall, theme);
+  if (hasPeak) drawRatios(pen, curve, x, wide, tall, theme);
   drawValues(pen, curve, x, wide, tall, theme);
-  pen.line([LEFT, 9, LEFT + 20, 9], theme.ink, 1.5);
-  pen.text(LEFT + 25, 13, "peak", { fill: theme.ink, bold: true });
-  pen.line([LEFT + 72, 9, LEFT + 92, 9], theme.met, 1.5, [5, 3]);
-  pen.text(LEFT + 97, 13, "least that is known", { fill: theme.met, bold: true });
+  const [first, colour] = curve.room === null ? ["peak", theme.ink] : ["room", theme.capacity];
+  const shift = hasPeak || curve.room !== null ? 72 : 0;
+  if (shift > 0) {
+    pen.line([LEFT, 9, LEFT + 20, 9], colour, 1.5);
+    pen.text(LEFT + 25, 13, first, { fill: colour, bold: true });
+  }
+  pen.line([LEFT + shift, 9, LEFT + shift + 20, 9], theme.met, 1.5, [5, 3]);
+  pen.text(LEFT + shift + 25, 13, "least that is known", { fill: theme.met, bold: true });
 }
 
 function drawRatios(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: number, tall: number, theme: Theme): void {

@@ -18,7 +18,7 @@ function curveNow(): Curve | null {
   const marks = now.points.filter((point) => isOnLine(point.at, now.at, place));
   const last = counted.value?.place === place ? counted.value : null;
   const differ = last === null ? [] : now.symbols.flatMap((one, other) => (other === place || last.at[other] === now.at[other] ? [] : [`${plain(one.id, 24)}=${last.at[other]}`]));
-  return { symbol, place, samples: last?.points ?? [], marks, here: now.at[place] as bigint, isOf: differ.join(", ") };
+  return { symbol, place, samples: last?.points ?? [], marks, here: now.at[place] as bigint, room: now.orders > 0 ? null : now.room, isOf: differ.join(", ") };
 }
 
 export function ChartView(): JSX.Element | null {
@@ -65,16 +65,27 @@ export function ChartView(): JSX.Element | null {
   );
 }
 
+/** From which value on more is needed than there is, as far as the chart has counted. */
+function overText({ samples, symbol, place }: Curve): string {
+  const fits = samples.findLastIndex((one) => !one.over);
+  const first = samples[fits + 1];
+  if (first === undefined) return "";
+  const of = samples.length === 1 ? "the value" : `the ${samples.length} values`;
+  return `From ${plain(symbol.id, 24)}=${first.at[place]} on more is needed than there is, at ${of} counted.`;
+}
+
 /** The sample that is nearest to the pointer, in words. */
 function told(curve: Curve, value: bigint | null): string {
   const { samples: all, place } = curve;
   if (curve.isOf !== "") return `The grey curve is that of ${curve.isOf}.`;
   const apart = (to: bigint): bigint => (value === null ? 0n : to > value ? to - value : value - to);
   const [first] = all;
-  if (value === null || first === undefined) return "";
+  if (first === undefined) return "";
+  if (value === null) return curve.room === null ? "" : overText(curve);
   const one = all.reduce((best, other) => (apart(other.at[place] as bigint) < apart(best.at[place] as bigint) ? other : best), first);
   const where = `${plain(curve.symbol.id, 24)}=${one.at[place]}`;
-  if (one.peak === null) return `${where}: it does not fit`;
+  if (one.peak === null && curve.room === null) return `${where}: it does not fit`;
+  if (one.peak === null) return one.least === null ? `${where}: nothing is known` : `${where}: at least ${bytes(one.least)}${one.over ? ", more than there is" : ""}`;
   if (one.least === null) return `${where}: ${bytes(one.peak)}`;
   return `${where}: ${bytes(one.peak)}, ${ratioText(ratioOf(one))} of at least ${bytes(one.least)}`;
 }

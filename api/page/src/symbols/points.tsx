@@ -22,9 +22,9 @@ export function PointsSide(): JSX.Element | null {
                 <th scope="row">
                   <button type="button" class="line" aria-current={isHere(point)} onClick={() => go(point.at)}>{point.at.map((value) => String(value)).join(", ")}</button>
                 </th>
-                <td title={point.peak === null ? "" : count(point.peak)}>{point.peak === null ? "–" : bytes(point.peak)}</td>
+                <td title={point.peak === null ? "" : count(point.peak)}>{point.peak !== null ? bytes(point.peak) : point.least === null ? "–" : `≥ ${bytes(point.least)}`}</td>
                 <td class={place === now.worst && ratioOf(point) !== 1 ? "worst" : ""}>{ratioText(ratioOf(point))}</td>
-                <td class={point.fault === "" ? "" : "wrong"}>{standsText(point)}</td>
+                <td class={point.fault === "" ? "" : "wrong"}>{standsText(now, point)}</td>
               </tr>
             ))}
           </tbody>

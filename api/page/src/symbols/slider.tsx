@@ -1,4 +1,5 @@
 /** The slider of a symbol: arrows go by one step, Page Up and Page Down to the values that matter. */
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count, plain } from "../draw/format.ts";
@@ -13,6 +14,8 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
   const now = valuesNow();
   const value = (wanted.value ?? now?.at)?.[place];
   const field = useRef<HTMLInputElement>(null);
+  /** What was said of a text that is no value, and the value that is shown since. */
+  const said = useSignal<{ text: string; at: bigint } | null>(null);
   // Only when the value changes: what somebody is writing stays while the plan is laid out.
   useEffect(() => {
     if (field.current !== null) field.current.value = String(value);
@@ -28,9 +31,12 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
   const onText = (event: Event): void => {
     const written = event.currentTarget as HTMLInputElement;
     const digits = written.value.replace(/[,_\s]/g, "");
-    if (/^-?\d{1,20}$/.test(digits)) move(place, nearest(symbol, BigInt(digits)));
-    // What is no value is put back, and what is between two values is shown as the nearer one.
-    written.value = String(wanted.peek()?.[place] ?? value);
+    const asked = /^-?\d{1,20}$/.test(digits) ? BigInt(digits) : null;
+    const shown = asked === null ? value : nearest(symbol, asked);
+    move(place, shown);
+    // What is no value is put back, and what is between two values is shown as the nearer one: both are told.
+    said.value = asked === shown ? null : { text: refusal(written.value, symbol, asked === null ? null : shown), at: shown };
+    written.value = String(shown);
   };
   return (
     <div class="slider">
@@ -47,6 +53,7 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
       </div>
       <input ref={field} id={`value${place}`} type="text" inputMode="numeric" onChange={onText} />
       <span class="quiet">{rangeText(symbol)}</span>
+      <span class="refusal wrong" role="status">{said.value?.at === value ? said.value.text : ""}</span>
     </div>
   );
 }
@@ -60,6 +67,13 @@ function marksOf(symbol: Symbol0, points: bigint[]): bigint[] {
 function rangeText(symbol: Symbol0): string {
   const range = `${count(symbol.min)} to ${count(last(symbol))}`;
   return symbol.step > 1n ? `${range} by ${count(symbol.step)}` : range;
+}
+
+/** Why a text is no value; `shown`: the nearest value, null where it is no number. */
+function refusal(text: string, symbol: Symbol0, shown: bigint | null): string {
+  const written = text.trim() === "" ? "Nothing" : plain(text.trim(), 24);
+  const instead = shown === null ? "" : ` The nearest is ${count(shown)}.`;
+  return `${written} is no value of ${plain(symbol.id, 24)}, which takes ${rangeText(symbol)}.${instead}`;
 }
 
 function nextBy(symbol: Symbol0, value: bigint, key: string): bigint | null {

@@ -2,9 +2,14 @@
 import type { JSX } from "preact";
 import { plain } from "../draw/format.ts";
 import { ChartView } from "./chartview.tsx";
-import { along, chartAlong, failure, valuesNow } from "./current.ts";
+import { along, chartAlong, counted, failure, valuesNow } from "./current.ts";
 import { Slider } from "./slider.tsx";
 import { boundText, judgedText, kindText, worstText } from "./words.ts";
+
+/** Whether there is something to draw, or may be soon. */
+function hasCurve(): boolean {
+  return counted.value === null || counted.value.points.some((one) => one.peak !== null || one.least !== null);
+}
 
 export function ValuesView(): JSX.Element | null {
   const now = valuesNow();
@@ -20,7 +25,7 @@ export function ValuesView(): JSX.Element | null {
         </p>
         {failure.value !== "" && <p class="wrong">{plain(failure.value, 300)}.</p>}
       </div>
-      <div class="curve">
+      {hasCurve() && <div class="curve">
         {now.symbols.length > 1 && (
           <div class="choices" role="group" aria-label="the chart goes along">
             <span class="quiet">Along</span>
@@ -30,7 +35,7 @@ export function ValuesView(): JSX.Element | null {
           </div>
         )}
         <ChartView />
-      </div>
+      </div>}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 /** A plan of formulas in words: what holds at every value, and who says so. */
 import { plain } from "../draw/format.ts";
-import { type PointShown, ratioOf, type ValuesShown, valuesText } from "../model/symbolic_shown.ts";
+import { type PointShown, ratioOf, type ValuesShown } from "../model/symbolic_shown.ts";
+import { valuesText } from "../model/symbolic_verdict.ts";
 
 /** Rounded up: a plan is never told to be better than it is. */
 export function ratioText(ratio: number | null): string {
@@ -12,7 +13,7 @@ export function kindText(now: ValuesShown): string {
   if (now.orders === 0) return "";
   if (now.shapes === "fixed") return "The same offsets at every value.";
   if (now.orders === 1) return "One order of the buffers for every value.";
-  return `${now.orders} orders; at each value the best one counts, here number ${now.order + 1}.`;
+  return `${now.orders} orders; at each value the best one counts, here order ${now.order}, of 0 to ${now.orders - 1}.`;
 }
 
 /** How close the plan is to the least, over the points. */
@@ -20,6 +21,8 @@ export function worstText(now: ValuesShown): string {
   const worst = now.points[now.worst];
   if (worst === undefined) return "";
   const ratio = ratioOf(worst);
+  // Less than must be live needs only what overlaps.
+  if (ratio !== null && ratio < 1) return "";
   const known = now.points.filter((point) => ratioOf(point) !== null);
   const which = known.length === now.points.length ? (known.length === 1 ? "the point" : `all ${known.length} points`) : `${known.length} of ${now.points.length} points`;
   const word = known.every((point) => point.counted) ? "" : ", as the file claims of the least";
@@ -40,14 +43,19 @@ export function boundText(now: ValuesShown): string {
 }
 
 export function judgedText(now: ValuesShown): string {
+  if (now.judged !== null && now.judged !== "") return `The judge says: ${plain(now.judged, 300)}.`;
+  if (now.status === "infeasible" && now.judged !== null) {
+    return now.counted === "" ? "That nothing fits is claimed: the judge could not check it." : `That nothing fits is checked by ${plain(now.counted, 100)}, as the judge says.`;
+  }
   if (now.orders === 0) return "";
   if (now.judged === null) return "Checked here at each value that you look at.";
-  return now.judged === "" ? "Valid at every value, as the judge says." : `The judge says: ${plain(now.judged, 300)}.`;
+  return "Valid at every value, as the judge says.";
 }
 
-export function standsText(point: PointShown): string {
+export function standsText(now: ValuesShown, point: PointShown): string {
   if (point.fault !== "") return "wrong";
-  if (point.peak === null) return "no room";
+  // Where there is no plan, nothing says that a value alone does not fit but the live bytes.
+  if (point.peak === null) return point.over || now.orders > 0 ? "no room" : "open";
   if (point.least === null) return "open";
   if (point.peak === point.least) return point.counted ? "least" : "claimed";
   return "above";

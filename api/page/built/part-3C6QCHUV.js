@@ -1,1 +1,0 @@
-import{q as a}from"./part-2W7LAHVL.js";import"./part-I42XACEB.js";import"./part-PKSHW6EZ.js";import"./part-HYRZ22QF.js";import"./part-XLBNNJ3T.js";import"./part-H32MXJX3.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
