@@ -87,8 +87,8 @@ def unknown(name: str) -> str:
     """What is said about an open dimension that can be given a value."""
     option = quote(printable(name, 200))
     return (
-        f"the dimension {shown(name)} is not known before the model runs; give its value: --dim {option}=1, or "
-        f"convert the model for a range of values: memstow convert --symbol {option}=1..64"
+        f"the dimension {shown(name)} is not known before the model runs; give its value: --dim {option}=1, "
+        f"or convert the model for a range of values: memstow convert --symbol {option}=1..64"
     )
 
 

@@ -122,16 +122,12 @@ def _followed(model: "onnx.ModelProto") -> "onnx.ModelProto":
     raise _contradicting(text_of(str(answer.get("failure"))))
 
 
-def _followed_at(
-    model: "onnx.ModelProto", points: Sequence[Mapping[str, int]]
-) -> list[Shapes | InputError]:
+def _followed_at(model: "onnx.ModelProto", points: Sequence[Mapping[str, int]]) -> list[Shapes | InputError]:
     answer = _answer_of_child(model, {"points": [dict(it) for it in points]})
     if not isinstance(answer.get("shapes"), list):
         raise _contradicting(text_of(str(answer.get("failure"))))
     return [
-        _contradicting(it)
-        if isinstance(it, str)
-        else {name: tuple(extents) for name, extents in it.items()}
+        _contradicting(it) if isinstance(it, str) else {name: tuple(extents) for name, extents in it.items()}
         for it in answer["shapes"]
     ]
 

@@ -55,10 +55,17 @@ def refuse_differences(
             if found != numbers:
                 formula = ", ".join(formulas.text(it) for it in value.shape if it is not None)
                 message = (
-                    f"at {values_text(at)} its shape is {list(numbers)} by shape inference, and {list(found)} "
-                    f"by its formula, [{formula}]; correct the model, change the range of a symbol, or use --dim"
+                    f"at {values_text(at)} its shape is {list(numbers)} by shape inference, and "
+                    f"{list(found)} by its formula, [{formula}]; correct the model, change the range of a "
+                    "symbol, or use --dim"
                 )
                 raise InputError.single("contradicting_shapes", path_of(name), message)
+
+
+def said_of(node: "onnx.NodeProto") -> str:
+    """A node for a message: what it does, and its name if it has one."""
+    kind = printable(text_of(node.op_type), 60)
+    return f"{kind} {shown(text_of(node.name))}" if node.name else kind
 
 
 def contradicting_at(at: Mapping[str, int], issue: Issue) -> Issue:
@@ -81,8 +88,8 @@ def refuse_what_does_not_run(derived: Derived, formulas: Formulas, symbols: Sequ
             issues.append(Issue("contradicting_shapes", path_of(name), f"{where}{message}; {advice}"))
 
     for node, condition in derived.conditions:
-        message = f"{printable(text_of(node.op_type), 60)} {shown(text_of(node.name))} cannot run: "
-        check(text_of(node.output[0]), condition.extent, message + condition.message)
+        message = f"{said_of(node)} cannot run: {condition.message}"
+        check(text_of(node.output[0]), condition.extent, message)
     seen: set[Terms] = set()
     for name, value in derived.values.items():
         for axis, extent in enumerate(value.shape or ()):

@@ -1,4 +1,4 @@
-"""What a file says of the shapes of values that its nodes make: read, taken away, and compared with what follows."""
+"""What a file says of shapes that its nodes make: read, taken away, and compared with what follows."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -34,9 +34,7 @@ def take_names(model: "onnx.ModelProto") -> Declared:
     return found
 
 
-def false_names(
-    declared: Declared, values: Mapping[str, Value], formulas: Formulas
-) -> list[Issue]:
+def false_names(declared: Declared, values: Mapping[str, Value], formulas: Formulas) -> list[Issue]:
     """Names that are formulas of the symbols, and not what the dimension is."""
     issues = []
     for name, axes in declared.items():
@@ -51,8 +49,8 @@ def false_names(
             where = formulas.where_they_differ(said, derived)
             if where:
                 message = (
-                    f"dimension {axis} is {shown(text)} by its name, and {formulas.text(derived)} by what makes "
-                    f"it{where}; correct the name in the model, or leave it out"
+                    f"dimension {axis} is {shown(text)} by its name, and {formulas.text(derived)} by "
+                    f"what makes it{where}; correct the name in the model, or leave it out"
                 )
                 issues.append(Issue("contradicting_shapes", path_of(name), message))
     return issues

@@ -13,8 +13,8 @@ from memstow.planner.shapes.onnx import forms, parts, windows
 from memstow.planner.shapes.onnx.formulas import Formulas
 from memstow.planner.shapes.onnx.inferred import NodeInference
 from memstow.planner.shapes.onnx.numbers import MOST_NUMBERS, with_numbers
-from memstow.planner.shapes.onnx.operation import Condition, Operation, Shape, Underivable, Value
-from memstow.planner.shapes.onnx.terms import TooLong, a_number
+from memstow.planner.shapes.onnx.operation import Condition, Operation, Shape, UnderivableError, Value
+from memstow.planner.shapes.onnx.terms import TooLongError, a_number
 
 if TYPE_CHECKING:
     import onnx
@@ -46,7 +46,22 @@ _RULES: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(("Resize", "Upsample"), forms.resize),
     **dict.fromkeys(
         (
-            *("Add", "Sub", "Mul", "Div", "Pow", "Mod", "Max", "Min", "Sum", "Mean", "Where", "And", "Or", "Xor"),
+            *(
+                "Add",
+                "Sub",
+                "Mul",
+                "Div",
+                "Pow",
+                "Mod",
+                "Max",
+                "Min",
+                "Sum",
+                "Mean",
+                "Where",
+                "And",
+                "Or",
+                "Xor",
+            ),
             *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
         ),
         forms.elementwise,
@@ -82,15 +97,19 @@ def derive(
     formulas: Formulas,
     symbols: frozenset[str],
 ) -> Derived:
-    """The shapes of a model. `inferred`: with the types of its values; `largest`: shapes at the largest values."""
+    """The shapes of a model. `inferred`: with types; `largest`: shapes at the largest values."""
     graph = inferred.graph
-    types = {it.name: it.type.tensor_type.elem_type for it in (*graph.value_info, *graph.output, *graph.input)}
+    types = {
+        it.name: it.type.tensor_type.elem_type for it in (*graph.value_info, *graph.output, *graph.input)
+    }
     constants = {it.name: it for it in _constants(model)}
     found = Derived({name: _constant(tensor) for name, tensor in constants.items()})
     for value in model.graph.input:
         if value.name not in found.values:
             shape = tuple(
-                formulas.symbol(text_of(it.dim_param)) if text_of(it.dim_param) in symbols else a_number(it.dim_value)
+                formulas.symbol(text_of(it.dim_param))
+                if text_of(it.dim_param) in symbols
+                else a_number(it.dim_value)
                 for it in value.type.tensor_type.shape.dim
             )
             found.values[value.name] = Value(shape, fixed=all(it.number is not None for it in shape))
@@ -98,7 +117,14 @@ def derive(
     inference = NodeInference(model, types, constants)
     for node in model.graph.node:
         if node.op_type != "Constant":
-            _follow(node, found, Operation(node, [found.values.get(it) for it in node.input], formulas, opset), inference, largest, types)
+            _follow(
+                node,
+                found,
+                Operation(node, [found.values.get(it) for it in node.input], formulas, opset),
+                inference,
+                largest,
+                types,
+            )
     return found
 
 
@@ -110,15 +136,16 @@ def _follow(
     largest: Mapping[str, tuple[int, ...]],
     types: Mapping[str, int],
 ) -> None:
-    reason, shapes = "", [None] * len(node.output)
+    reason = ""
+    shapes: list[Shape | None] = [None] * len(node.output)
     given = [value for name, value in zip(node.input, of.inputs, strict=True) if name]
     fixed = all(it is not None and it.fixed for it in given)
     disputed = False
     try:
         shapes = _shapes(of, inference)
-    except TooLong:
+    except TooLongError:
         reason = "its formula is too long"
-    except Underivable as failure:
+    except UnderivableError as failure:
         reason, disputed = str(failure), failure.disputed
         shapes = [None] * len(node.output)
     for name, shape in zip(node.output, shapes, strict=True):
@@ -174,10 +201,14 @@ def _constants(model: "onnx.ModelProto") -> "list[onnx.TensorProto]":
                 tensor.name = node.output[0]
             elif name in ("value_int", "value_ints"):
                 listed = list(it.ints) if name == "value_ints" else [it.i]
-                tensor = helper.make_tensor(node.output[0], 7, [len(listed)] if name == "value_ints" else [], listed)
+                tensor = helper.make_tensor(
+                    node.output[0], 7, [len(listed)] if name == "value_ints" else [], listed
+                )
             elif name in ("value_float", "value_floats"):
                 many = list(it.floats) if name == "value_floats" else [it.f]
-                tensor = helper.make_tensor(node.output[0], 1, [len(many)] if name == "value_floats" else [], many)
+                tensor = helper.make_tensor(
+                    node.output[0], 1, [len(many)] if name == "value_floats" else [], many
+                )
             else:
                 continue
             found.append(tensor)

@@ -1,4 +1,4 @@
-"""Formulas of a model's symbols while shapes are derived: quotients and limits, bounds, and the text of each."""
+"""Formulas of a model's symbols while shapes are derived: quotients, limits, bounds, and their texts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ from memstow.planner.shapes.onnx.samples import sample
 from memstow.planner.shapes.onnx.terms import (
     Part,
     Terms,
-    TooLong,
+    TooLongError,
     a_number,
     a_part,
+    in_parentheses,
     made,
     text_of_terms,
 )
@@ -60,7 +61,7 @@ class Formulas:
         """The formula of this text; None where it is none."""
         try:
             return self._from(parse_formula(text, self._symbols))
-        except (FormulaError, TooLong, RecursionError):
+        except (FormulaError, TooLongError, RecursionError):
             return None
 
     def text(self, extent: Terms) -> str:
@@ -97,7 +98,7 @@ class Formulas:
         inner = self._opaque.get(once[0]) if once else None
         if once and isinstance(inner, _Quotient):
             return whole + self.floor_div(inner.above + once[1] * inner.below, inner.below * below)
-        return whole + self._part(f"({self._inner(rest)})//{below}", _Quotient(rest, below))
+        return whole + self._part(f"{in_parentheses(self._inner(rest))}//{below}", _Quotient(rest, below))
 
     def ceil_div(self, above: Terms, below: int) -> Terms:
         """The quotient rounded up; the divisor is positive."""
@@ -154,7 +155,7 @@ class Formulas:
 
     def _part(self, name: Part, what: _Quotient | _Limit) -> Terms:
         if len(name) > _LONGEST:
-            raise TooLong
+            raise TooLongError
         self._opaque[name] = what
         return a_part(name)
 
@@ -213,7 +214,7 @@ class Formulas:
         """With counts of steps written as the symbols that they are of."""
         total: dict[tuple[str, ...], Fraction] = {}
         for product, number in extent.terms:
-            expanded = {(): Fraction(number)}
+            expanded: dict[tuple[str, ...], Fraction] = {(): Fraction(number)}
             for part in product:
                 expanded = _times(expanded, self._as_symbols(part))
             for factors, value in expanded.items():
@@ -221,9 +222,9 @@ class Formulas:
         below = lcm(*(value.denominator for value in total.values()))
         text = text_of_terms({factors: int(value * below) for factors, value in total.items()})
         if below > 1:
-            text = f"({text})//{below}"
+            text = f"{in_parentheses(text)}//{below}"
         if len(text) > _LONGEST:
-            raise TooLong
+            raise TooLongError
         return text
 
     def _as_symbols(self, part: Part) -> dict[tuple[str, ...], Fraction]:
@@ -233,7 +234,7 @@ class Formulas:
             return {(symbol.id,): step, (): -symbol.min * step}
         match self._opaque.get(part):
             case _Quotient(above, below):
-                return {(f"({self.text(above)})//{below}",): Fraction(1)}
+                return {(f"{in_parentheses(self.text(above))}//{below}",): Fraction(1)}
             case _Limit(function, of):
                 return {(f"{function}({', '.join(map(self.text, of))})",): Fraction(1)}
         return {(part,): Fraction(1)}
@@ -257,5 +258,5 @@ def _times(
             key = tuple(sorted((*left, *right)))
             found[key] = found.get(key, Fraction(0)) + a * b
     if len(found) > 512:
-        raise TooLong
+        raise TooLongError
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.planner.formats.onnx.inference import infer
 from memstow.planner.formats.onnx.texts import text_of
 from memstow.planner.shapes.onnx.light import described, is_heavy
-from memstow.planner.shapes.onnx.operation import Operation, Shape, Underivable, Value
+from memstow.planner.shapes.onnx.operation import Operation, Shape, UnderivableError, Value
 from memstow.planner.shapes.onnx.terms import Terms, a_number
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class NodeInference:
         self._extents: dict[str, Terms] = {}
 
     def shapes(self, of: Operation) -> list[Shape | None]:
-        """Of each output, what inference finds; Underivable where it finds that the node cannot be."""
+        """Of each output, what inference finds; UnderivableError where it finds that the node cannot be."""
         from onnx import ValueInfoProto, helper
         from onnx.shape_inference import InferenceError
 
@@ -64,7 +64,7 @@ class NodeInference:
         try:
             inferred = infer(model, follow_numbers=False)
         except (InferenceError, RuntimeError, ValueError, MemoryError) as error:
-            raise Underivable(f"shape inference says: {str(error).strip()}"[:300]) from None
+            raise UnderivableError(f"shape inference says: {str(error).strip()}"[:300]) from None
         found = {it.name: it for it in inferred.graph.output}
         return [self._shape(found[name]) if name else None for name in of.node.output]
 

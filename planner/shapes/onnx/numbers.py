@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from memstow.planner.shapes.onnx.operation import Numbers, Operation, Underivable, Value, axis_of
+from memstow.planner.shapes.onnx.operation import Numbers, Operation, UnderivableError, Value, axis_of
 from memstow.planner.shapes.onnx.terms import Terms, a_number, product_of
 
 MOST_NUMBERS: Final = 64
@@ -25,7 +25,7 @@ def _shape(of: Operation) -> Numbers | None:
     if value is None or value.shape is None:
         return None
     rank = len(value.shape)
-    start, end = of.int("start", 0), of.int("end", rank)
+    start, end = of.whole("start", 0), of.whole("end", rank)
     start, end = (max(0, min(rank, it + rank if it < 0 else it)) for it in (start, end))
     return value.shape[start:end]
 
@@ -40,7 +40,7 @@ def _all_of_first(of: Operation) -> Numbers | None:
 
 
 def _cast(of: Operation) -> Numbers | None:
-    found, to = _all_of_first(of), of.int("to", 0)
+    found, to = _all_of_first(of), of.whole("to", 0)
     if found is None or to == INT64:
         return found
     # What does not fit into 32 bits is left out where the output is noted.
@@ -55,7 +55,7 @@ def _is_small(of: Operation, extent: Terms) -> bool:
 def _gathered(of: Operation) -> Numbers | None:
     found = _all_of_first(of)
     value = of.inputs[0]
-    if found is None or value is None or value.shape is None or len(value.shape) != 1 or of.int("axis", 0):
+    if found is None or value is None or value.shape is None or len(value.shape) != 1 or of.whole("axis", 0):
         return None
     chosen = of.constants(1)
     return tuple(found[axis_of(it, len(found))] for it in chosen)
@@ -100,12 +100,18 @@ def _filled(of: Operation) -> Numbers | None:
     return (value,) * min(MOST_NUMBERS + 1, max(0, count[0] or 0) if count else 1)
 
 
-def _pairwise(rule: "Callable[[Operation, Terms, Terms], Terms | None]") -> "Callable[[Operation], Numbers | None]":
+def _pairwise(
+    rule: "Callable[[Operation, Terms, Terms], Terms | None]",
+) -> "Callable[[Operation], Numbers | None]":
     def numbers(of: Operation) -> Numbers | None:
         found: Numbers | None = _all_of_first(of)
         for value in of.inputs[1:]:
             other = None if value is None else value.numbers
-            if found is None or other is None or 1 not in (len(found), len(other), 1 + len(found) - len(other)):
+            if (
+                found is None
+                or other is None
+                or 1 not in (len(found), len(other), 1 + len(found) - len(other))
+            ):
                 return None
             count = max(len(found), len(other)) if found and other else 0
             left = found * count if len(found) == 1 else found
@@ -157,7 +163,7 @@ def _chosen(of: Operation) -> Numbers | None:
 
 
 def _multiplied(of: Operation) -> Numbers | None:
-    if of.has(1) or of.ints("axes") not in (None, (0,), (-1,)):
+    if of.has(1) or of.wholes("axes") not in (None, (0,), (-1,)):
         return None
     return (product_of(of.numbers(0)),)
 
@@ -194,7 +200,7 @@ def with_numbers(of: Operation, value: Value, kind: int) -> None:
         return
     try:
         found = numbers_of(of)
-    except Underivable:
+    except UnderivableError:
         return
     count = value.shape[0].number if value.shape and value.shape[0] is not None else 1
     if found is not None and kind == INT32:

@@ -17,7 +17,7 @@ Numbers = tuple[Terms | None, ...]
 """The elements of a list of whole numbers, or of one number."""
 
 
-class Underivable(Exception):
+class UnderivableError(Exception):
     """The reason why a shape does not follow; `disputed` where ONNX itself and its runtimes differ."""
 
     def __init__(self, reason: str, disputed: bool = False) -> None:
@@ -68,13 +68,13 @@ class Operation:
         return index < len(self.node.input) and bool(self.node.input[index])
 
     def shape(self, index: int = 0) -> tuple[Terms, ...]:
-        """The shape of an input; Underivable where it is not known."""
+        """The shape of an input; UnderivableError where it is not known."""
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is None or value.shape is None:
-            raise Underivable("the shape of an input is not known")
+            raise UnderivableError("the shape of an input is not known")
         found = tuple(it for it in value.shape if it is not None)
         if len(found) < len(value.shape):
-            raise Underivable("a dimension of an input is not known")
+            raise UnderivableError("a dimension of an input is not known")
         return found
 
     def numbers(self, index: int) -> tuple[Terms, ...]:
@@ -83,7 +83,7 @@ class Operation:
         found = () if value is None or value.numbers is None else value.numbers
         known = tuple(it for it in found if it is not None)
         if value is None or value.numbers is None or len(known) < len(found):
-            raise Underivable(f"it follows from the numbers in {self._name(index)}, which are not known")
+            raise UnderivableError(f"it follows from the numbers in {self._name(index)}, which are not known")
         return known
 
     def constants(self, index: int) -> tuple[int, ...]:
@@ -91,7 +91,9 @@ class Operation:
         found = [it.number for it in self.numbers(index)]
         known = tuple(it for it in found if it is not None)
         if len(known) < len(found):
-            raise Underivable(f"it follows from the numbers in {self._name(index)}, which depend on symbols")
+            raise UnderivableError(
+                f"it follows from the numbers in {self._name(index)}, which depend on symbols"
+            )
         return known
 
     def floats(self, index: int) -> tuple[float, ...] | None:
@@ -99,12 +101,12 @@ class Operation:
         value = self.inputs[index] if index < len(self.inputs) else None
         return None if value is None else value.floats
 
-    def ints(self, name: str) -> tuple[int, ...] | None:
+    def wholes(self, name: str) -> tuple[int, ...] | None:
         """A list in an attribute."""
         attribute = self._attributes().get(name)
         return None if attribute is None else tuple(attribute.ints)
 
-    def int(self, name: str, default: int) -> int:
+    def whole(self, name: str, default: int) -> int:
         """A number in an attribute."""
         attribute = self._attributes().get(name)
         return default if attribute is None else attribute.i
@@ -132,7 +134,7 @@ class Operation:
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """The axis counted from the front; Underivable for none of this rank."""
+    """The axis counted from the front; UnderivableError for none of this rank."""
     if not -rank <= axis < rank:
-        raise Underivable(f"there is no axis {axis}")
+        raise UnderivableError(f"there is no axis {axis}")
     return axis % rank

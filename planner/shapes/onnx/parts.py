@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from memstow.planner.shapes.onnx.operation import Operation, Shape, Underivable, axis_of
+from memstow.planner.shapes.onnx.operation import Operation, Shape, UnderivableError, axis_of
 from memstow.planner.shapes.onnx.terms import Terms, a_number
 
 _ALL: Final = (1 << 31) - 1
@@ -12,9 +12,9 @@ _ALL: Final = (1 << 31) - 1
 def concat(of: Operation) -> list[Shape]:
     """Concat: as long as its parts together."""
     shapes = [of.shape(i) for i in range(len(of.node.input))]
-    axis = axis_of(of.int("axis", 1), len(shapes[0]))
+    axis = axis_of(of.whole("axis", 1), len(shapes[0]))
     if any(len(it) != len(shapes[0]) for it in shapes):
-        raise Underivable("its inputs have different numbers of dimensions")
+        raise UnderivableError("its inputs have different numbers of dimensions")
     whole = a_number(0)
     for shape in shapes:
         whole = whole + shape[axis]
@@ -30,15 +30,15 @@ def concat(of: Operation) -> list[Shape]:
 def split(of: Operation) -> list[Shape]:
     """Split, into equal parts or parts of given lengths."""
     source = of.shape(0)
-    axis = axis_of(of.int("axis", 0), len(source))
+    axis = axis_of(of.whole("axis", 0), len(source))
     count = len(of.node.output)
-    given = of.ints("split")
+    given = of.wholes("split")
     if given:
         lengths = [a_number(it) for it in given]
     elif of.has(1):
         lengths = list(of.numbers(1))
     elif of.opset >= 18:
-        count = of.int("num_outputs", count)
+        count = of.whole("num_outputs", count)
         each = of.formulas.ceil_div(source[axis], count)
         lengths = [each] * (count - 1) + [source[axis] - each * (count - 1)]
     else:
@@ -46,7 +46,7 @@ def split(of: Operation) -> list[Shape]:
         of.require(each * count - source[axis], f"axis {axis} does not split into {count} equal parts")
         lengths = [each] * count
     if len(lengths) != len(of.node.output):
-        raise Underivable("it has not as many outputs as parts")
+        raise UnderivableError("it has not as many outputs as parts")
     return [(*source[:axis], length, *source[axis + 1 :]) for length in lengths]
 
 
@@ -54,16 +54,16 @@ def cut(of: Operation) -> list[Shape]:
     """Slice."""
     source = list(of.shape(0))
     if of.opset < 10:
-        starts = [a_number(it) for it in of.ints("starts") or ()]
-        ends = [a_number(it) for it in of.ints("ends") or ()]
-        axes = of.ints("axes") or tuple(range(len(starts)))
+        starts = [a_number(it) for it in of.wholes("starts") or ()]
+        ends = [a_number(it) for it in of.wholes("ends") or ()]
+        axes = of.wholes("axes") or tuple(range(len(starts)))
         steps: tuple[int, ...] = (1,) * len(starts)
     else:
         starts, ends = list(of.numbers(1)), list(of.numbers(2))
         axes = of.constants(3) if of.has(3) else tuple(range(len(starts)))
         steps = of.constants(4) if of.has(4) else (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
-        raise Underivable("starts, ends, axes and steps do not fit together")
+        raise UnderivableError("starts, ends, axes and steps do not fit together")
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         at = axis_of(axis, len(source))
         source[at] = length_of_slice(of, source[at], start, end, step)
@@ -79,9 +79,9 @@ def length_of_slice(of: Operation, extent: Terms, start: Terms, end: Terms, step
         return formulas.most(formulas.ceil_div(last - first, step), a_number(0))
     if end.number is not None and end.number >= _ALL:
         message = "a slice backwards to the largest number is read in different ways"
-        raise Underivable(f"{message}; end it at the smallest number", disputed=True)
+        raise UnderivableError(f"{message}; end it at the smallest number", disputed=True)
     if formulas.bounds(extent)[0] < 1:
-        raise Underivable("a slice backwards of what may be empty")
+        raise UnderivableError("a slice backwards of what may be empty")
     first = _within(of, start, extent, 0, -1)
     last = _within(of, end, extent, -1, -1)
     return formulas.most(formulas.ceil_div(first - last, -step), a_number(0))
@@ -95,7 +95,7 @@ def _within(of: Operation, place: Terms, extent: Terms, low: int, below_end: int
     if place.number is not None and place.number <= -_ALL:
         return a_number(low)
     if least < 0 <= most:
-        raise Underivable("a slice from a place that is counted from the front or from the end")
+        raise UnderivableError("a slice from a place that is counted from the front or from the end")
     counted = place + extent if most < 0 else place
     return of.formulas.least(of.formulas.most(counted, a_number(low)), extent + below_end)
 
@@ -104,13 +104,13 @@ def pad(of: Operation) -> list[Shape]:
     """Pad."""
     source = list(of.shape(0))
     if of.opset < 11:
-        given = of.ints("pads") or of.ints("paddings") or ()
+        given = of.wholes("pads") or of.wholes("paddings") or ()
         pads = [a_number(it) for it in given]
     else:
         pads = list(of.numbers(1))
     axes = of.constants(3) if of.has(3) else tuple(range(len(source)))
     if len(pads) != 2 * len(axes):
-        raise Underivable("its pads do not have two numbers for each axis")
+        raise UnderivableError("its pads do not have two numbers for each axis")
     for i, axis in enumerate(axes):
         at = axis_of(axis, len(source))
         source[at] = source[at] + pads[i] + pads[i + len(axes)]
@@ -121,16 +121,16 @@ def tile(of: Operation) -> list[Shape]:
     """Tile."""
     source, repeats = of.shape(0), of.numbers(1)
     if len(repeats) != len(source) or of.opset < 6:
-        raise Underivable("its repeats do not have a number for each axis")
+        raise UnderivableError("its repeats do not have a number for each axis")
     return [tuple(extent * count for extent, count in zip(source, repeats, strict=True))]
 
 
 def top_k(of: Operation) -> list[Shape]:
     """TopK."""
     source = of.shape(0)
-    axis = axis_of(of.int("axis", -1), len(source))
-    counts = of.numbers(1) if of.has(1) else (a_number(of.int("k", 0)),)
+    axis = axis_of(of.whole("axis", -1), len(source))
+    counts = of.numbers(1) if of.has(1) else (a_number(of.whole("k", 0)),)
     if len(counts) != 1:
-        raise Underivable("it takes one number of elements")
+        raise UnderivableError("it takes one number of elements")
     of.require(source[axis] - counts[0], f"axis {axis} has fewer elements than are taken")
     return [(*source[:axis], counts[0], *source[axis + 1 :])] * len(of.node.output)

@@ -35,11 +35,12 @@ from memstow.planner.shapes.onnx.compare import (
     points_for,
     refuse_differences,
     refuse_what_does_not_run,
+    said_of,
 )
 from memstow.planner.shapes.onnx.declared import false_names, take_names
 from memstow.planner.shapes.onnx.derive import Derived, derive
 from memstow.planner.shapes.onnx.formulas import Formulas
-from memstow.planner.shapes.onnx.terms import Terms, TooLong, product_of
+from memstow.planner.shapes.onnx.terms import Terms, TooLongError, product_of
 
 if TYPE_CHECKING:
     import onnx
@@ -64,9 +65,10 @@ def read_symbolic_model(
     formulas = Formulas(symbols)
     points = points_for(model, symbols)
     with collector_at_rest():
-        _set_inputs(model, named := _open_inputs(model), points[0])
+        named = _open_inputs(model)
+        _set_inputs(named, points[0])
         inferred = _inferred(model, points[0])
-        _set_inputs(model, named, {})
+        _set_inputs(named, {})
         derived = derive(model, inferred, shapes_in(inferred), formulas, frozenset(it.id for it in symbols))
         _refuse_unknown(derived, ranges)
         refuse_what_does_not_run(derived, formulas, symbols)
@@ -75,7 +77,7 @@ def read_symbolic_model(
             raise InputError(issues[:_MOST_TOLD])
         refuse_differences(model, derived, formulas, points)
         _fill_in(inferred, derived, formulas, points[0])
-        _set_inputs(model, named, points[0])
+        _set_inputs(named, points[0])
         largest = graph_of(model, inferred, in_place)
     extents = {tensor.id: _extents(tensor, derived, formulas) for tensor in largest.tensors}
     symbolic = SymbolicGraph(
@@ -115,7 +117,6 @@ def _open_inputs(model: "onnx.ModelProto") -> "list[tuple[onnx.TensorShapeProto.
 
 
 def _set_inputs(
-    model: "onnx.ModelProto",
     named: "list[tuple[onnx.TensorShapeProto.Dimension, str]]",
     values: Mapping[str, int],
 ) -> None:
@@ -166,8 +167,8 @@ def _refuse_odd(ranges: Mapping[str, Symbol]) -> None:
         if (symbol.max - symbol.min) % symbol.step:
             below = symbol.max - (symbol.max - symbol.min) % symbol.step
             message = (
-                f"the largest value of {shown(name)}, {symbol.max:,}, is not reached in steps of {symbol.step:,} "
-                f"from {symbol.min:,}; use {below:,} or {below + symbol.step:,}"
+                f"the largest value of {shown(name)}, {symbol.max:,}, is not reached in steps of "
+                f"{symbol.step:,} from {symbol.min:,}; use {below:,} or {below + symbol.step:,}"
             )
             raise InputError.single("max_off_step", "--symbol", message)
         if symbol.id in seen:
@@ -204,17 +205,19 @@ def _refuse_unknown(derived: Derived, ranges: Mapping[str, Symbol]) -> None:
     issues = []
     for cause in derived.causes:
         node = cause.node
-        what = f"{printable(text_of(node.op_type), 60)} {shown(text_of(node.name))}".removesuffix(' ""')
+        what = said_of(node)
         part = "the shape" if cause.axis is None else f"dimension {cause.axis}"
-        ways = " ".join(f"--dim {quote(printable(names[it], 200))}=N" for it in cause.symbols) or "--dim NAME=N"
+        ways = (
+            " ".join(f"--dim {quote(printable(names[it], 200))}=1" for it in cause.symbols) or "--dim NAME=1"
+        )
         message = (
-            f"{part} of what {what} makes cannot be derived: {cause.reason}; give {ways} instead of --symbol, "
-            "or a --symbol another range or step"
+            f"{part} of what {what} makes cannot be derived: {cause.reason}; give a value in place of a "
+            f"range, {ways}, or another range or step by --symbol"
         )
         path = path_of(text_of(next(it for it in node.output if it)))
         issues.append(Issue("underivable_shape", path, message))
     if not issues and (lost := [name for name, it in derived.values.items() if not it.shape_is_known]):
-        message = "its shape cannot be derived; give the dimensions a value: --dim NAME=N instead of --symbol"
+        message = "its shape cannot be derived; give a value instead of a range: --dim NAME=1"
         issues = [Issue("underivable_shape", path_of(text_of(lost[0])), message)]
     if issues:
         raise InputError(issues[:_MOST_TOLD])
@@ -247,5 +250,5 @@ def _count(derived: Derived, name: str) -> Terms | str:
     shape = derived.values[name].shape or ()
     try:
         return product_of(it for it in shape if it is not None)
-    except TooLong:
+    except TooLongError:
         return name

@@ -1,4 +1,4 @@
-"""Values of symbols at which shapes are compared: all where they are few, else ends, neighbours, odd and even ones."""
+"""Values of symbols at which shapes are compared: all where they are few, else ends and mixed ones."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -21,7 +21,7 @@ def sample(symbols: Sequence[Symbol], fewest: int = _MIXED) -> list[dict[str, in
         rows = [every[0], every[-1], *every[1:-1]]
     else:
         rows = [tuple(it.max for it in symbols), tuple(it.min for it in symbols)]
-        random = Random(len(symbols))
+        random = Random(len(symbols))  # noqa: S311 - values to try
         columns = []
         for symbol in symbols:
             candidates = _candidates(symbol, random)

@@ -1,7 +1,7 @@
 """Sums of products of symbols in one normal form: two that are the same at every value have the same parts.
 
-What is no such sum (a quotient rounded down, the smaller of two) is a part with a name of its own. A symbol that
-goes in steps is its least value and a count of steps, so that half of an even number is a whole one.
+What is no such sum (a quotient rounded down, the smaller of two) is a part with a name of its own. A symbol
+that goes in steps is its least value and a count of steps, so that half of an even number is a whole one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ Product = tuple[Part, ...]
 """Parts in their order; empty for a number."""
 
 
-class TooLong(Exception):
+class TooLongError(Exception):
     """A sum has more terms than any shape needs."""
 
 
@@ -43,10 +43,8 @@ class Terms:
     def __mul__(self, other: "Terms | int") -> "Terms":
         right = _terms(other)
         if len(self.terms) * len(right.terms) > MOST_TERMS**2:
-            raise TooLong
-        return made(
-            (tuple(sorted((*one, *two))), a * b) for one, a in self.terms for two, b in right.terms
-        )
+            raise TooLongError
+        return made((tuple(sorted((*one, *two))), a * b) for one, a in self.terms for two, b in right.terms)
 
     def divided(self, other: "Terms") -> "Terms | None":
         """The quotient where it is a sum of products and nothing is left; None otherwise."""
@@ -88,7 +86,7 @@ def made(terms: Iterable[tuple[Product, int]]) -> Terms:
     for product, number in terms:
         found[product] = found.get(product, 0) + number
     if len(found) > MOST_TERMS:
-        raise TooLong
+        raise TooLongError
     kept = [(product, number) for product, number in found.items() if number]
     return Terms(tuple(sorted(kept, key=lambda it: (-len(it[0]), it[0]))))
 
@@ -118,15 +116,31 @@ def text_of_terms(terms: Mapping[tuple[str, ...], int]) -> str:
     for product, number in parts:
         if not number:
             continue
-        factors = [str(abs(number))] if abs(number) != 1 or not product else []
-        one = "*".join([*factors, *(_factor(part) for part in product)])
+        if len(product) == 1 and number in (1, -1) and (text or number == 1):
+            one = product[0]
+        else:
+            factors = [str(abs(number))] if abs(number) != 1 or not product else []
+            one = "*".join([*factors, *map(in_parentheses, product)])
         sign = "-" if number < 0 else "+"
         text = f"{text} {sign} {one}" if text else (f"-{one}" if number < 0 else one)
     return text or "0"
 
 
-def _factor(text: str) -> str:
-    return text if text.isidentifier() or text.startswith(("min(", "max(")) else f"({text})"
+def in_parentheses(text: str) -> str:
+    """The text as a factor, or as what is divided."""
+    return text if text.isidentifier() or _is_call(text) else f"({text})"
+
+
+def _is_call(text: str) -> bool:
+    """Whether the text is one function of something, up to its end."""
+    if not text.startswith(("min(", "max(")):
+        return False
+    depth = 0
+    for i, it in enumerate(text):
+        depth += (it == "(") - (it == ")")
+        if it == ")" and not depth:
+            return i == len(text) - 1
+    return False
 
 
 def _terms(value: "Terms | int") -> Terms:
