@@ -92,6 +92,9 @@ def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:
     from memstow.planner.shapes.graphs.reading import write_symbolic_graph
     from memstow.planner.shapes.reading import write_symbolic
 
+    if args.at:
+        message = "--symbol leaves dimensions open; to give a dimension a value, use --dim in place of both"
+        raise InputError.single("unused_option", "--at", message)
     for option in ("target", "capacity", "fit_only", "order", "no_in_place", "channels"):
         if getattr(args, option) not in (None, False):
             message = "it is not for models with symbols; leave it out, or write it into the document"

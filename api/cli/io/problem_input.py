@@ -145,9 +145,9 @@ def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
 
     ranges: dict[str, Symbol] = {}
     for name, least, most, step in args.symbol:
-        if name in ranges or not 1 <= least <= most <= 1 << 31 or not 1 <= step <= 1 << 31:
+        if name in ranges or not 0 <= least <= most <= 1 << 31 or not 1 <= step <= 1 << 31:
             message = (
-                f"{name}: give each dimension one range, from 1 to 2^31 at most, and a step of at least 1"
+                f"{name}: give each dimension one range, from 0 to 2^31 at most, and a step of at least 1"
             )
             raise InputError.single("out_of_range", "--symbol", message)
         ranges[name] = symbol_for(name, Symbol(id="x", min=least, max=most, step=step))
@@ -200,9 +200,18 @@ def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | 
 
 def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
     """A problem with symbols as the ordinary one at these values."""
+    from memstow.planner import formats
+    from memstow.planner.model.errors import InputError
     from memstow.planner.shapes.at_point import problem_at
     from memstow.planner.shapes.reading import read_symbolic
 
+    if not formats.looks_like_json(data):
+        message = (
+            "it is for the symbols of a symbolic problem, and this is no JSON; give the dimensions of an "
+            "ONNX model their values by --dim, or convert it first: "
+            "memstow convert MODEL PROBLEM --symbol NAME=1..64"
+        )
+        raise InputError.single("unused_option", "--at", message)
     with naming_file(path):
         problem = read_symbolic(data)
     with naming_values():

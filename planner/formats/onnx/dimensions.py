@@ -3,6 +3,7 @@
 A name stands for all dimensions that have it, `x:0` for axis 0 of the input `x` alone.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 1 << 31
 _MOST_LISTED: Final = 20
+_MADE_UP: Final = re.compile(r"unk__[0-9]+")
 
 
 class _Axis(NamedTuple):
@@ -58,6 +60,18 @@ def name_dimensions(model: "onnx.ModelProto", names: Mapping[str, str]) -> None:
             axis.dimension.dim_param = name
 
 
+def forget_made_up_names(model: "onnx.ModelProto") -> None:
+    """Take away the names, such as `unk__0`, that shape inference gave to what it did not know.
+
+    They would hide that the dimension is nobody's to set, and keep inference from finding it later.
+    """
+    axes = list(_axes(model))
+    given = {axis.name for axis in axes if axis.position}
+    for axis in axes:
+        if not axis.position and axis.name not in given and _MADE_UP.fullmatch(axis.name):
+            axis.dimension.ClearField("dim_param")
+
+
 def require_inputs_known(model: "onnx.ModelProto", symbols: Collection[str] = ()) -> None:
     """Raise InputError if dimensions of inputs are still open; it says how to give each a value."""
     issues: dict[str, Issue] = {}
@@ -72,7 +86,10 @@ def require_inputs_known(model: "onnx.ModelProto", symbols: Collection[str] = ()
 def unknown(name: str) -> str:
     """What is said about an open dimension that can be given a value."""
     option = quote(printable(name, 200))
-    return f"the dimension {shown(name)} is not known before the model runs; give its value: --dim {option}=1"
+    return (
+        f"the dimension {shown(name)} is not known before the model runs; give its value: --dim {option}=1, "
+        f"or convert the model for a range of values: memstow convert --symbol {option}=1..64"
+    )
 
 
 def open_names(model: "onnx.ModelProto") -> frozenset[str]:

@@ -9,7 +9,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats.graph.format import GraphFormat
-from memstow.planner.formats.onnx.dimensions import fix_dimensions, open_names, require_inputs_known
+from memstow.planner.formats.onnx.dimensions import (
+    fix_dimensions,
+    forget_made_up_names,
+    open_names,
+    require_inputs_known,
+)
 from memstow.planner.formats.onnx.inference import with_shapes
 from memstow.planner.formats.onnx.numbers import refuse_large_dimensions, refuse_large_numbers
 from memstow.planner.formats.onnx.texts import text_of, usable_name
@@ -55,12 +60,18 @@ def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | No
     `dims`: values for dimensions that the model leaves open (`planner.formats.onnx.dimensions`).
     """
     model = parsed_model(data)
+    forget_made_up_names(model)
     fix_dimensions(model, dims or {})
     require_inputs_known(model)
     refuse_large_numbers(model)
     refuse_large_dimensions(model)
     with collector_at_rest():
-        inferred = with_shapes(model)
+        return graph_of(model, with_shapes(model), in_place)
+
+
+def graph_of(model: "onnx.ModelProto", inferred: "onnx.ModelProto", in_place: bool) -> Graph:
+    """The graph of a model with the shapes that were inferred."""
+    with collector_at_rest():
         refuse_large_dimensions(inferred)
         values = Values(inferred, open_names(model))
         nodes = [node for node in model.graph.node if node.op_type != "Constant"]

@@ -7,9 +7,13 @@ it sends.
 import os
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 from memstow.planner.processes.child import Sender, serve_request
 from memstow.planner.processes.frames import Message
+
+if TYPE_CHECKING:
+    import onnx
 
 
 def main(arguments: list[str]) -> None:
@@ -27,7 +31,21 @@ def _answer(request: Message, _cancel: threading.Event) -> Message:
     from memstow.planner.formats.onnx.inference import infer
 
     model = onnx.load_model_from_string(request["model"])
+    if "points" in request:
+        return {"kind": "done", "shapes": [_shapes(model, point) for point in request["points"]]}
     return {"kind": "done", "model": infer(model, follow_numbers=True).SerializeToString()}
+
+
+def _shapes(model: "onnx.ModelProto", point: dict[str, int]) -> dict[str, tuple[int, ...]] | str:
+    """The shapes at these values of open dimensions, or why there are none."""
+    from onnx.shape_inference import InferenceError
+
+    from memstow.planner.formats.onnx.inference import at_values, infer, shapes_in
+
+    try:
+        return shapes_in(infer(at_values(model, point), follow_numbers=True))
+    except (InferenceError, RuntimeError, ValueError) as error:
+        return str(error)[:1000]
 
 
 def _failed(error: Exception) -> Message:

@@ -1,39 +1,49 @@
 """An ONNX model as a symbolic graph: dimensions that it leaves open become symbols with a range.
 
-Shapes are those of inference with names in place of numbers. They are compared with the shapes that the model
-has at several values of the symbols, so that what a file says wrongly is not believed.
+Shapes follow from those of the inputs (`derive`). They are compared with the names that the file gives to
+dimensions, and with the shapes that inference finds at many values of the symbols.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from shlex import quote
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats.onnx.dimensions import (
     LARGEST,
     fix_dimensions,
+    forget_made_up_names,
     name_dimensions,
     require_inputs_known,
 )
-from memstow.planner.formats.onnx.format import parsed_model, read_graph
-from memstow.planner.formats.onnx.inference import with_shapes
+from memstow.planner.formats.onnx.format import graph_of, parsed_model
+from memstow.planner.formats.onnx.inference import shapes_in, with_shapes
 from memstow.planner.formats.onnx.numbers import refuse_large_dimensions, refuse_large_numbers
-from memstow.planner.formats.onnx.texts import path_of
+from memstow.planner.formats.onnx.texts import path_of, text_of
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.graph import Graph, Operator, Tensor
+from memstow.planner.model.graph import Operator, Tensor
+from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.symbolic import MOST_POINTS, Symbol
 from memstow.planner.model.symbolic_graph import SymbolicGraph, SymbolicOperator, SymbolicTensor
 from memstow.planner.model.symbolic_points import values_of
-from memstow.planner.reading.printable import shown
-from memstow.planner.shapes.formula import FormulaValueError, evaluate, parse_formula
+from memstow.planner.reading.printable import printable, shown
 from memstow.planner.shapes.formula.nodes import FUNCTIONS
 from memstow.planner.shapes.graphs.check import checked
-from memstow.planner.shapes.onnx.shapes import (
-    Dimension,
-    SymbolicShapes,
-    forget_other_names,
-    same_count,
+from memstow.planner.shapes.onnx.compare import (
+    contradicting_at,
+    points_for,
+    refuse_differences,
+    refuse_what_does_not_run,
+    said_of,
 )
+from memstow.planner.shapes.onnx.declared import false_names, take_names
+from memstow.planner.shapes.onnx.derive import Derived, derive
+from memstow.planner.shapes.onnx.formulas import Formulas
+from memstow.planner.shapes.onnx.terms import Terms, TooLongError, product_of
+
+if TYPE_CHECKING:
+    import onnx
 
 _MOST_TOLD: Final = 20
 
@@ -48,39 +58,96 @@ def read_symbolic_model(
     `ranges`: by name or as INPUT:AXIS, a dimension that it leaves open, as the symbol that it becomes
     (`symbol_for`). `dims`: values for the others.
     """
-    names = {name: symbol.id for name, symbol in ranges.items()}
+    symbols = list(ranges.values())
     _refuse_odd(ranges)
+    model = _named_model(data, ranges, dims or {})
+    declared = take_names(model)
+    formulas = Formulas(symbols)
+    points = points_for(model, symbols)
+    with collector_at_rest():
+        named = _open_inputs(model)
+        _set_inputs(named, points[0])
+        inferred = _inferred(model, points[0])
+        _set_inputs(named, {})
+        derived = derive(model, inferred, shapes_in(inferred), formulas, frozenset(it.id for it in symbols))
+        _refuse_unknown(derived, ranges)
+        refuse_what_does_not_run(derived, formulas, symbols)
+        issues = false_names(declared, derived.values, formulas)
+        if issues:
+            raise InputError(issues[:_MOST_TOLD])
+        refuse_differences(model, derived, formulas, points)
+        _fill_in(inferred, derived, formulas, points[0])
+        _set_inputs(named, points[0])
+        largest = graph_of(model, inferred, in_place)
+    extents = {tensor.id: _extents(tensor, derived, formulas) for tensor in largest.tensors}
+    symbolic = SymbolicGraph(
+        name=largest.name,
+        symbols=tuple(_with_values(symbol, len(ranges)) for symbol in symbols),
+        tensors=[_tensor(tensor, extents[tensor.id]) for tensor in largest.tensors],
+        operators=[_operator(operator, derived) for operator in largest.operators],
+        inputs=largest.inputs,
+        outputs=largest.outputs,
+    )
+    found = checked(symbolic).issues
+    if found:
+        raise InputError(found)
+    return symbolic
+
+
+def _named_model(data: bytes, ranges: Mapping[str, Symbol], dims: Mapping[str, int]) -> "onnx.ModelProto":
+    """The model, in which the dimensions that become symbols have their ids as names."""
+    names = {name: symbol.id for name, symbol in ranges.items()}
     model = parsed_model(data)
-    fix_dimensions(model, dims or {})
+    forget_made_up_names(model)
+    fix_dimensions(model, dims)
     name_dimensions(model, names)
     require_inputs_known(model, frozenset(names.values()))
     refuse_large_numbers(model)
     refuse_large_dimensions(model)
-    forget_other_names(model, frozenset(names.values()))
-    inferred = with_shapes(model)
-    shapes = SymbolicShapes(inferred, frozenset(names.values()))
-    graphs = [
-        (at, read_graph(data, in_place, {**(dims or {}), **{name: at[names[name]] for name in ranges}}))
-        for at in _values(ranges)
+    return model
+
+
+def _open_inputs(model: "onnx.ModelProto") -> "list[tuple[onnx.TensorShapeProto.Dimension, str]]":
+    return [
+        (dimension, text_of(dimension.dim_param))
+        for value in model.graph.input
+        for dimension in value.type.tensor_type.shape.dim
+        if dimension.dim_param
     ]
-    largest = graphs[0][1]
-    known = {tensor.id: _extents(tensor, shapes.of(tensor.id)) for tensor in largest.tensors}
-    _refuse_unknown(largest, known)
-    extents = {name: found for name, found in known.items() if found is not None}
-    for values, graph in graphs:
-        _compare(graph, extents, values)
-    symbolic = SymbolicGraph(
-        name=largest.name,
-        symbols=tuple(_with_values(symbol, len(ranges)) for symbol in ranges.values()),
-        tensors=[_tensor(tensor, extents[tensor.id]) for tensor in largest.tensors],
-        operators=[_operator(operator, extents) for operator in largest.operators],
-        inputs=largest.inputs,
-        outputs=largest.outputs,
-    )
-    issues = checked(symbolic).issues
-    if issues:
-        raise InputError(issues)
-    return symbolic
+
+
+def _set_inputs(
+    named: "list[tuple[onnx.TensorShapeProto.Dimension, str]]",
+    values: Mapping[str, int],
+) -> None:
+    """Give the open dimensions of inputs these values, or their names again."""
+    for dimension, name in named:
+        if name in values:
+            dimension.dim_value = values[name]
+        else:
+            dimension.dim_param = name
+
+
+def _inferred(model: "onnx.ModelProto", at: Mapping[str, int]) -> "onnx.ModelProto":
+    try:
+        return with_shapes(model)
+    except InputError as error:
+        raise InputError([contradicting_at(at, it) for it in error.issues]) from None
+
+
+def _fill_in(
+    inferred: "onnx.ModelProto", derived: Derived, formulas: Formulas, at: Mapping[str, int]
+) -> None:
+    """Write shapes where inference found none and they were derived all the same."""
+    for value in (*inferred.graph.output, *inferred.graph.value_info):
+        known = derived.values.get(text_of(value.name))
+        if known is None or known.shape is None or not value.type.HasField("tensor_type"):
+            continue
+        shape = value.type.tensor_type.shape
+        shape.ClearField("dim")
+        for extent in known.shape:
+            if extent is not None:
+                shape.dim.add().dim_value = formulas.value(extent, at)
 
 
 def symbol_for(name: str, symbol: Symbol) -> Symbol:
@@ -92,11 +159,18 @@ def symbol_for(name: str, symbol: Symbol) -> Symbol:
 def _refuse_odd(ranges: Mapping[str, Symbol]) -> None:
     seen: dict[str, str] = {}
     for name, symbol in ranges.items():
-        if not 1 <= symbol.min <= symbol.max <= LARGEST:
+        if not 0 <= symbol.min <= symbol.max <= LARGEST:
             message = (
-                f"{shown(name)} goes from {symbol.min:,} to {symbol.max:,}: a dimension is from 1 to 2^31"
+                f"{shown(name)} goes from {symbol.min:,} to {symbol.max:,}: a dimension is from 0 to 2^31"
             )
             raise InputError.single("out_of_range", "--symbol", message)
+        if (symbol.max - symbol.min) % symbol.step:
+            below = symbol.max - (symbol.max - symbol.min) % symbol.step
+            message = (
+                f"the largest value of {shown(name)}, {symbol.max:,}, is not reached in steps of "
+                f"{symbol.step:,} from {symbol.min:,}; use {below:,} or {below + symbol.step:,}"
+            )
+            raise InputError.single("max_off_step", "--symbol", message)
         if symbol.id in seen:
             both = f"{shown(seen[symbol.id])} and {shown(name)}"
             message = f"{both} would both be {symbol.id!r}; rename one in the model"
@@ -115,65 +189,38 @@ def _with_values(symbol: Symbol, count: int) -> Symbol:
     return replace(symbol, values=tuple(sorted(chosen)))
 
 
-def _values(ranges: Mapping[str, Symbol]) -> Iterator[dict[str, int]]:
-    """Values at which shapes are compared: the largest, the least, and some between that differ."""
-    symbols = list(ranges.values())
-    yield {it.id: it.max for it in symbols}
-    yield {it.id: it.min for it in symbols}
-    yield {it.id: _between(it, i) for i, it in enumerate(symbols)}
-
-
-def _between(symbol: Symbol, which: int) -> int:
-    count = (symbol.max - symbol.min) // symbol.step
-    return symbol.min + symbol.step * min(count, (count * (which + 2)) // (which + 5) + which)
-
-
-def _extents(tensor: Tensor, dimensions: tuple[Dimension, ...] | None) -> Extents | None:
-    """The shape of a tensor in terms of symbols; None where it is not known."""
-    if tensor.kind == "constant" or tensor.shape is None:
+def _extents(tensor: Tensor, derived: Derived, formulas: Formulas) -> Extents:
+    """The shape of a tensor in terms of symbols."""
+    value = derived.values.get(tensor.id)
+    if tensor.kind == "constant" or tensor.shape is None or value is None or value.shape is None:
         return tensor.shape or ()
-    if dimensions is None or len(dimensions) != len(tensor.shape):
-        return None
-    found = tuple(it for it in dimensions if it is not None)
-    return found if len(found) == len(dimensions) else None
-
-
-def _refuse_unknown(graph: Graph, known: Mapping[str, Extents | None]) -> None:
-    message = (
-        "its shape does not follow from the symbols by shape inference; give the dimensions that it "
-        "depends on a value: --dim NAME=N"
+    return tuple(
+        it.number if it.number is not None else formulas.text(it) for it in value.shape if it is not None
     )
-    issues = [
-        Issue("underivable_shape", path_of(tensor.id), message)
-        for tensor in graph.tensors
-        if known[tensor.id] is None
-    ]
+
+
+def _refuse_unknown(derived: Derived, ranges: Mapping[str, Symbol]) -> None:
+    """Raise InputError for the nodes whose outputs do not follow; what comes after them is not told."""
+    names = {symbol.id: name for name, symbol in ranges.items()}
+    issues = []
+    for cause in derived.causes:
+        node = cause.node
+        what = said_of(node)
+        part = "the shape" if cause.axis is None else f"dimension {cause.axis}"
+        ways = (
+            " ".join(f"--dim {quote(printable(names[it], 200))}=1" for it in cause.symbols) or "--dim NAME=1"
+        )
+        message = (
+            f"{part} of what {what} makes cannot be derived: {cause.reason}; give a value in place of a "
+            f"range, {ways}, or another range or step by --symbol"
+        )
+        path = path_of(text_of(next(it for it in node.output if it)))
+        issues.append(Issue("underivable_shape", path, message))
+    if not issues and (lost := [name for name, it in derived.values.items() if not it.shape_is_known]):
+        message = "its shape cannot be derived; give a value instead of a range: --dim NAME=1"
+        issues = [Issue("underivable_shape", path_of(text_of(lost[0])), message)]
     if issues:
         raise InputError(issues[:_MOST_TOLD])
-
-
-def _compare(graph: Graph, extents: Mapping[str, Extents], at: Mapping[str, int]) -> None:
-    """The shapes in symbols must be those that the model has where the symbols have these values."""
-    for tensor in graph.tensors:
-        found = extents.get(tensor.id)
-        if tensor.kind == "constant" or tensor.shape is None:
-            continue
-        if found is None or tuple(_value(it, at) for it in found) != tensor.shape:
-            values = ", ".join(f"{name}={value}" for name, value in at.items())
-            message = (
-                f"at {values} its shape is {list(tensor.shape)}, which {list(found or ())} is not: the "
-                "names of its dimensions do not mean what they say; correct the model, or use --dim"
-            )
-            raise InputError.single("contradicting_shapes", path_of(tensor.id), message)
-
-
-def _value(extent: int | str, at: Mapping[str, int]) -> int | None:
-    if isinstance(extent, int):
-        return extent
-    try:
-        return evaluate(parse_formula(extent, at), at)
-    except FormulaValueError:
-        return None
 
 
 def _tensor(tensor: Tensor, extents: Extents) -> SymbolicTensor:
@@ -187,9 +234,9 @@ def _tensor(tensor: Tensor, extents: Extents) -> SymbolicTensor:
     )
 
 
-def _operator(operator: Operator, extents: Mapping[str, Extents]) -> SymbolicOperator:
+def _operator(operator: Operator, derived: Derived) -> SymbolicOperator:
     """The operator; a pair in place is kept if both have as many elements at every value."""
-    pairs = [pair for pair in operator.in_place if same_count(extents[pair[0]], extents[pair[1]])]
+    pairs = [pair for pair in operator.in_place if _count(derived, pair[0]) == _count(derived, pair[1])]
     return SymbolicOperator(
         id=operator.id,
         type=operator.type,
@@ -197,3 +244,11 @@ def _operator(operator: Operator, extents: Mapping[str, Extents]) -> SymbolicOpe
         outputs=operator.outputs,
         in_place=pairs,
     )
+
+
+def _count(derived: Derived, name: str) -> Terms | str:
+    shape = derived.values[name].shape or ()
+    try:
+        return product_of(it for it in shape if it is not None)
+    except TooLongError:
+        return name
