@@ -81,7 +81,10 @@ def test_the_examples_of_the_library_run_and_draw_the_picture(
     _, _, shown = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     first, second = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     names: dict[str, object] = {}
-    exec(first, names)
+    # Its solvers run in processes of their own, which a busy machine may take long to start.
+    patient = first.replace('"placement_cost"))', '"placement_cost"), options=memstow.Options(time_limit=600))')
+    assert patient != first
+    exec(patient, names)
     assert "'peak:fast': 0" in capsys.readouterr().out
     exec(second.replace("time_limit=60", "time_limit=600"), names)
     assert capsys.readouterr().out == shown
