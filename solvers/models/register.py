@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,15 +22,13 @@ class BackEnd:
 
     def library(self) -> str:
         """The name and version of its library."""
-        # Imported late: most runs ask for no back end, and wait for neither of these imports.
+        # Imported late: it takes long, and most runs name no back end.
         from importlib.metadata import version
 
         return f"{self.library_name} {version(self.needs[-1])}"
 
     def how_to_get(self) -> str | None:
         """How to install what it needs; None if all of it is installed."""
-        from importlib.util import find_spec
-
         missing = [module for module in self.needs if find_spec(module) is None]
         if not missing:
             return None
