@@ -245,9 +245,9 @@ def test_what_the_file_says_wrongly_is_told(look: Look, tmp_path: Path) -> None:
 
 
 def test_buffers_in_place_are_counted_at_points_and_between(look: Look, tmp_path: Path) -> None:
-    problem = replace(PROBLEM, in_place=[InPlace(input="x", output="y")])
+    problem = replace(PROBLEM, in_place=(InPlace(input="x", output="y"),))
     problem = replace(problem, buffers=PROBLEM.buffers[:2])
-    problem = replace(problem, buffers=[*problem.buffers, *PROBLEM.buffers[3:5]])
+    problem = replace(problem, buffers=(*problem.buffers, *PROBLEM.buffers[3:5]))
     plan = plan_symbolic(problem, Options(deterministic=True))
     look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
     for values in ((16, 1), (1024, 8), (208, 3)):
@@ -264,7 +264,7 @@ def test_buffers_in_place_are_counted_at_points_and_between(look: Look, tmp_path
 
 
 def test_a_pool_in_which_nothing_must_be_has_its_bound(look: Look, tmp_path: Path) -> None:
-    problem = replace(PROBLEM, pools=[Pool(id="fast"), Pool(id="slow")], objective=["peak:fast"])
+    problem = replace(PROBLEM, pools=(Pool(id="fast"), Pool(id="slow")), objective=("peak:fast",))
     plan = plan_symbolic(problem, Options(deterministic=True))
     look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
     assert look.verdict == "0 B. No plan needs less of fast."
@@ -347,8 +347,8 @@ def test_where_nothing_fits_at_every_value_one_value_may_fit(look: Look, tmp_pat
 
 def test_where_nothing_is_known_no_room_is_left_for_a_chart(look: Look, tmp_path: Path) -> None:
     problem = replace(too_large(), in_place=())
-    lives = [replace(it, lifetime=None) for it in problem.buffers]
-    problem = replace(problem, buffers=lives, conflicts=[("x", "y")])
+    lives = tuple(replace(it, lifetime=None) for it in problem.buffers)
+    problem = replace(problem, buffers=lives, conflicts=(("x", "y"),))
     explanation = Explanation(code="search", message="a search says so")
     plan = SymbolicPlan(status=Status.INFEASIBLE, shapes="order", explanation=explanation)
     look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait("document.querySelector('.values')")
