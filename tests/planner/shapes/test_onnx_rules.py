@@ -1,4 +1,4 @@
-"""Formulas of shapes, operator by operator: at each value what inference finds for the model with this value."""
+"""Formulas of shapes by operator: at each value what inference finds for the model with this value."""
 
 from random import Random
 from typing import Any
@@ -187,13 +187,13 @@ def test_an_empty_cache_is_a_first_step() -> None:
 def test_a_contradiction_says_at_which_value(nodes: list[Any], inputs: list[Any], said: str) -> None:
     data = model(nodes, inputs, [value("y", None)])
     names = {it for one in inputs for it in ("N", "M") if it in str(one)}
-    symbols = {it: Symbol(id=it, min=1, max=9) for it in ("N", "M") if it in names}
+    symbols: dict[str, Symbol] = {it: Symbol(id=it, min=1, max=9) for it in ("N", "M") if it in names}
     issue = refusal(lambda: read_symbolic_model(data, symbols))[0]
     assert said in issue.message
 
 
 def test_random_images_are_as_inference_finds_them_or_refused() -> None:
-    derived = 0
+    derived, refused = 0, set[str]()
     for seed in range(24):
         random = Random(seed)
         nodes, last = [], "x"
@@ -217,7 +217,8 @@ def test_random_images_are_as_inference_finds_them_or_refused() -> None:
         try:
             shapes_agree(images(*nodes), Symbol(id="N", min=1, max=2), HIGH, WIDE, fewest=4)
         except InputError as error:
-            assert {it.code for it in error.issues} <= {"contradicting_shapes", "underivable_shape"}
+            refused |= {it.code for it in error.issues}
             continue
         derived += 1
     assert derived > 15
+    assert refused <= {"contradicting_shapes", "underivable_shape"}
