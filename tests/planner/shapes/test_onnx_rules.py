@@ -147,6 +147,18 @@ def test_heads_are_split_by_numbers_of_the_shape() -> None:
     assert shapes_agree(data, *symbols)["y"] == ("B", 4, "S", 4)
 
 
+def test_letters_of_einsum_are_repeated_where_one_input_has_1() -> None:
+    inputs = [value("x", [1, "N", 4]), value("z", [3, 1, "N"])]
+    data = model([node("Einsum", "x z", "y", equation="bij,bjk->bik")], inputs, [value("y", None)])
+    # Inference says 1 for the letter that is 3 when it runs.
+    (issue,) = refusal(lambda: read_symbolic_model(data, {"N": Symbol(id="N", min=1, max=8)}))
+    assert (issue.code, "[3, 8, 8]" in issue.message) == ("contradicting_shapes", True)
+    same = [value("x", ["B", "N", 4]), value("z", ["B", 4, "N"])]
+    data = model([node("Einsum", "x z", "y", equation="bij,bjk->bik")], same, [value("y", None)])
+    symbols = Symbol(id="B", min=1, max=4), Symbol(id="N", min=1, max=8)
+    assert shapes_agree(data, *symbols)["y"] == ("B", "N", "N")
+
+
 def test_an_empty_cache_is_a_first_step() -> None:
     inputs = [value("past", ["B", 4, "past", 8]), value("k", ["B", 4, "new", 8])]
     data = model([node("Concat", "past k", "y", axis=2)], inputs, [value("y", None)])
