@@ -77,19 +77,20 @@ def require_inputs_known(model: "onnx.ModelProto", symbols: Collection[str] = ()
     issues: dict[str, Issue] = {}
     for axis in _axes(model):
         if axis.position and axis.is_open and axis.name not in symbols:
-            issue = Issue("unknown_dimension", axis.path, unknown(axis.name or axis.position))
+            issue = Issue("unknown_dimension", axis.path, unknown(axis.name or axis.position, of_input=True))
             issues.setdefault(axis.name or axis.position, issue)
     if issues:
         raise InputError(list(issues.values())[:_MOST_LISTED])
 
 
-def unknown(name: str) -> str:
-    """What is said about an open dimension that can be given a value."""
+def unknown(name: str, of_input: bool = False) -> str:
+    """What is said about an open dimension that can be given a value, and, of an input, a range as well."""
     option = quote(printable(name, 200))
-    return (
-        f"the dimension {shown(name)} is not known before the model runs; give its value: --dim {option}=1, "
-        f"or convert the model for a range of values: memstow convert --symbol {option}=1..64"
+    more = f", or convert the model for a range of values: memstow convert --symbol {option}=1..64"
+    message = (
+        f"the dimension {shown(name)} is not known before the model runs; give its value: --dim {option}=1"
     )
+    return message + more if of_input else message
 
 
 def open_names(model: "onnx.ModelProto") -> frozenset[str]:

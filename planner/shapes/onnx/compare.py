@@ -83,9 +83,12 @@ def refuse_what_does_not_run(derived: Derived, formulas: Formulas, symbols: Sequ
     def check(name: str, extent: Terms, message: str) -> None:
         found = examine(parse_formula(formulas.text(extent), by_id), by_id, effort)
         if found is not None:
-            where = f"at {values_text(found.at)} " if found.at else "it cannot be shown that never "
+            if found.at is None:
+                text = f"at some values it may be that {message}"
+            else:
+                text = f"at {values_text(found.at)} {message}" if found.at else message
             advice = "change the range of a symbol, or give it a step"
-            issues.append(Issue("contradicting_shapes", path_of(name), f"{where}{message}; {advice}"))
+            issues.append(Issue("contradicting_shapes", path_of(name), f"{text}; {advice}"))
 
     for node, condition in derived.conditions:
         message = f"{said_of(node)} cannot run: {condition.message}"

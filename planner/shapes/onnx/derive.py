@@ -39,6 +39,7 @@ _RULES: Final[Mapping[str, Rule]] = {
     "Reshape": forms.reshape,
     "Flatten": forms.flatten,
     "Expand": forms.expand,
+    "Einsum": forms.einsum,
     "ConstantOfShape": forms.filled,
     "Range": forms.steps,
     "DepthToSpace": forms.to_space,

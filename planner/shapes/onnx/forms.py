@@ -98,6 +98,25 @@ def _both(of: Operation, one: Terms, other: Terms, axis: int) -> Terms:
     raise UnderivableError(f"along axis {axis} one input has {first} and another {second}{example}")
 
 
+def einsum(of: Operation) -> list[Shape]:
+    """Einsum: each letter is one extent, and 1 is repeated, which shape inference of ONNX does not know."""
+    left, arrow, right = of.text("equation", "").replace(" ", "").partition("->")
+    labels = left.split(",")
+    if not arrow or "." in left or len(labels) != len(of.node.input):
+        raise UnderivableError("its equation has dots or no arrow")
+    extents: dict[str, Terms] = {}
+    for i, letters in enumerate(labels):
+        shape = of.shape(i)
+        if len(shape) != len(letters):
+            raise UnderivableError("its equation does not fit its inputs")
+        for axis, (letter, extent) in enumerate(zip(letters, shape, strict=True)):
+            known = extents.get(letter, extent)
+            extents[letter] = _both(of, known, extent, axis)
+    if not set(right) <= set(extents):
+        raise UnderivableError("its equation does not fit its inputs")
+    return [tuple(extents[letter] for letter in right)]
+
+
 def filled(of: Operation) -> list[Shape]:
     """ConstantOfShape: the numbers are the shape."""
     return [of.numbers(0)]

@@ -37,11 +37,11 @@ def test_what_is_asked_wrongly_is_told_by_the_option(
     cli: Cli, relu: Path, options: tuple[str, ...], said: str
 ) -> None:
     ran = cli("convert", relu, "-", "--output-format", "json", *options)
-    assert ran.code == Exit.INVALID
+    assert ran.code == Exit.USAGE
     assert said in ran.err
 
 
 def test_values_of_symbols_are_not_for_models(cli: Cli, relu: Path) -> None:
     ran = cli("solve", relu, "--at", "N=3")
-    assert ran.code == Exit.INVALID
+    assert ran.code == Exit.USAGE
     assert "convert it first: memstow convert MODEL PROBLEM --symbol" in ran.err

@@ -35,11 +35,13 @@ def test_every_open_dimension_of_an_input_is_named_with_what_to_say() -> None:
         ("unknown_dimension", '$.graph["z"]'),
     ]
     assert [issue.message.rpartition("; ")[2] for issue in issues] == [
-        "give its value: --dim N=1",
-        "give its value: --dim z:1=1",
+        f"give its value: --dim {it}=1, or convert the model for a range of values: "
+        f"memstow convert --symbol {it}=1..64"
+        for it in ("N", "z:1")
     ]
     (odd,) = refusal(lambda: read_graph(pair("a b", 3)))
-    assert odd.message.endswith("--dim 'a b'=1")
+    assert "--dim 'a b'=1, or" in odd.message
+    assert odd.message.endswith("--symbol 'a b'=1..64")
 
 
 def told(data: bytes, **dims: int) -> tuple[str, str]:
