@@ -82,7 +82,8 @@ def test_the_examples_of_the_library_run_and_draw_the_picture(
     first, second = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     names: dict[str, object] = {}
     # Its solvers run in processes of their own, which a busy machine may take long to start.
-    patient = first.replace('"placement_cost"))', '"placement_cost"), options=memstow.Options(time_limit=600))')
+    limit = ", options=memstow.Options(time_limit=600)"
+    patient = first.replace('"placement_cost"))', f'"placement_cost"){limit})')
     assert patient != first
     exec(patient, names)
     assert "'peak:fast': 0" in capsys.readouterr().out
