@@ -17,6 +17,7 @@ NATIVE := $(shell find solvers/native planner/judge/native planner/plain/native 
 NATIVE_TESTS := $(shell find tests/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
 CXX_FILES := $(filter %.cpp %.hpp,$(NATIVE) $(NATIVE_TESTS))
 SANITIZE ?= address,undefined
+NATIVE_FLAGS ?= -O1 -g1
 FUZZ_SECONDS ?= 120
 
 # The tools of the environment come first on the PATH, so that the pinned cmake and ninja are used.
@@ -114,7 +115,7 @@ comma := ,
 NATIVE_BUILD := build/native-$(subst $(comma),-,$(SANITIZE))
 native-check: $(TOOLS)
 	$(BIN)/cmake -S . -B $(NATIVE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
+	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="$(NATIVE_FLAGS)" \
 	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) --log-level=WARNING
 	$(BIN)/cmake --build $(NATIVE_BUILD)
 	$(NATIVE_BUILD)/native_tests $(NATIVE_ARGS)

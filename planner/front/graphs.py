@@ -31,6 +31,7 @@ from memstow.planner.solve.graphs import Callbacks
 # Of what is left: to look for orders, for schedules in them, for other orders, for what runs again.
 _ORDERS_SHARE: Final = 0.3
 _SCHEDULES_SHARE: Final = 0.4
+_ONLY_SEARCH_SHARE: Final = 0.8
 _MOVES_SHARE: Final = 0.3
 _RERUNS_SHARE: Final = 0.5
 
@@ -113,13 +114,15 @@ class _Run:
     def _in_order(self, order: Sequence[int], share: float, first: bool) -> Iterable[Candidate]:
         """Ways to run one order, and orders next to it."""
         wants_stripes = "stripes" in self._request.generators
-        budget = self._allowance.budget(_SCHEDULES_SHARE * share)
+        moves = first and wants_stripes and self._graph.order != GIVEN
+        is_last = not moves and not kinds_of(self._request)
+        budget = self._allowance.budget((_ONLY_SEARCH_SHARE if is_last else _SCHEDULES_SHARE) * share)
         with cancelling(budget, self._callbacks.cancel):
             front = order_front(self._graph, order, budget, stripes=wants_stripes)
         self._allowance.spend(budget.work)
         self._bounds.exact = self._bounds.exact and front.complete
         fronts = [front]
-        if first and wants_stripes and self._graph.order != GIVEN:
+        if moves:
             fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE, self._callbacks)
         return [Candidate(it.bytes, it.cost, it.schedule) for front in fronts for it in front.points]
 

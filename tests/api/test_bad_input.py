@@ -255,7 +255,7 @@ def _skipped(case: Any) -> bool:
 
 
 @schema.parametrize()
-@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 def test_schemathesis_finds_no_defect(case: Any, server: Server) -> None:
     if _skipped(case):
         return

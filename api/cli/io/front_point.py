@@ -79,7 +79,7 @@ def _front_in(front: "Front", target: str | None) -> "Front":
     called = () if target is None else (target, read_target(target).name)
     found = [it for it in front.targets if it.target in called]
     if len(found) != 1:
-        names = ", ".join(plain(it.target, most=80) for it in front.targets[:8])
+        names = ", ".join(plain(it.target, most=300) for it in front.targets[:8])
         message = f"the front has points in the memories of several targets; give one as --target: {names}"
         raise InputError.single("which_target", "--point", message)
     return replace(front, points=found[0].points, complete=found[0].complete, targets=())
