@@ -19,6 +19,8 @@ class ColumnInstance(Instance):
     """Buffers in one pool, each an item of one part."""
 
     columns: _native.ColumnInstance
+    by_begin: bool
+    """Whether items are numbered by the begin of their lives, not as their buffers are given."""
 
     @property
     def item_count(self) -> int:
@@ -53,13 +55,45 @@ class ColumnInstance(Instance):
         """The buffers of these parts."""
         return _array(self.columns.buffers_of(parts))
 
+    def layout_as_given(self, layout: Layout) -> Layout:
+        """The layout by items that are numbered as their buffers are given."""
+        items = self._items_as_given()
+        if items is None:
+            return layout
+        return Layout(
+            array("q", map(layout.pool.__getitem__, items)), array("q", map(layout.offset.__getitem__, items))
+        )
+
+    def numbers_as_given(self, items: tuple[int, ...]) -> tuple[int, ...]:
+        """The numbers of these items among all, as their buffers are given."""
+        order = self._items_as_given()
+        if order is None:
+            return items
+        number_of = {item: number for number, item in enumerate(order)}
+        return tuple(sorted(map(number_of.__getitem__, items)))
+
+    def _items_as_given(self) -> list[int] | None:
+        """The items in the order of their buffers; None where they are numbered so."""
+        if not self.by_begin:
+            return None
+        buffers = self.buffers_of(list(range(self.item_count)))
+        return sorted(range(self.item_count), key=buffers.__getitem__)
+
 
 def instance_of_columns(
-    sizes: memoryview, begins: memoryview, ends: memoryview, alignments: memoryview, capacity: int
+    sizes: memoryview,
+    begins: memoryview,
+    ends: memoryview,
+    alignments: memoryview,
+    capacity: int,
+    by_begin: bool = False,
 ) -> ColumnInstance:
-    """The instance of valid columns; `alignments` has one entry for each buffer, or one for all."""
-    columns = _native.ColumnInstance(sizes, begins, ends, alignments, capacity)
-    return ColumnInstance(capacity=array("q", [columns.capacity]), columns=columns)
+    """The instance of valid columns; `alignments` has one entry for each buffer, or one for all.
+
+    `by_begin`: what is live at one time is close to each other in memory, and passes over time are quicker.
+    """
+    columns = _native.ColumnInstance(sizes, begins, ends, alignments, capacity, by_begin)
+    return ColumnInstance(capacity=array("q", [columns.capacity]), columns=columns, by_begin=by_begin)
 
 
 def _array(made: _native.PlacedColumns) -> "array[int]":

@@ -7,17 +7,19 @@ from array import array
 from collections.abc import Sequence
 
 from memstow.solvers import _native
-from memstow.solvers._native import Budget, Grid, LiveBound, Occupied
+from memstow.solvers._native import Budget, Exchange, Grid, LiveBound, Lowest, Occupied
 from memstow.solvers.instance import Instance, Layout
 
 __all__ = [
     "Budget",
+    "Exchange",
     "Grid",
     "LiveBound",
     "Occupied",
     "common_grid",
     "conflicting_at_once",
     "live_at_once",
+    "lowest",
     "most_occupied",
     "place_columns",
     "pool_peaks",
@@ -68,3 +70,19 @@ def place_columns(
     placements are tried.
     """
     return _native.place_columns(sizes, begins, ends, alignments, placements, Budget(-1.0, -1)).offsets
+
+
+def lowest(
+    sizes: memoryview,
+    begins: memoryview,
+    ends: memoryview,
+    alignments: memoryview,
+    capacity: int,
+    seed: int,
+    budget: Budget,
+) -> Lowest | None:
+    """A layout of a few buffers that is no higher than those of one moment need, by greedy passes.
+
+    None where the passes of the budget find none. Other threads wait meanwhile.
+    """
+    return _native.lowest(sizes, begins, ends, alignments, capacity, seed, budget)

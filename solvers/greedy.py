@@ -26,7 +26,8 @@ class Greedy:
 
         def on_score(values: list[int] | None, name: str, placed: _native.Placed) -> None:
             if values:
-                listeners.incumbent(f"greedy {name}", values[0], layout_from(placed))
+                layout = layout_from(placed) if listeners.layouts else Layout()
+                listeners.incumbent(f"greedy {name}", values[0], layout)
 
         options = _native.GreedyOptions(
             lower_bounds=[min(bound, _MOST) for bound in task.lower_bounds], seed=task.seed
@@ -34,7 +35,7 @@ class Greedy:
         result = _native.greedy(task.instance.native, task.terms, task.native_hint, options, budget, on_score)
         values = result.values
         return Outcome(
-            layout=layout_from(result.placed),
+            layout=layout_from(result.take_placed()),
             fits=values is not None,
             values=tuple(values or ()),
             solver=f"greedy {result.name}",

@@ -61,6 +61,7 @@ def _options(kind: type[_Options], task: Task) -> _Options:
         workers=task.workers,
         deterministic=task.deterministic,
         seed=task.seed,
+        others=task.others,
     )
 
 

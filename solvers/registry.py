@@ -1,15 +1,14 @@
 """All solvers by name: the native ones, and the back ends that `solvers.models.register` lists."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib import import_module
+from typing import NamedTuple
 
 from memstow.solvers.models.register import BACK_ENDS
 from memstow.solvers.solver import Solver
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(NamedTuple):
     """One line of the list of solvers."""
 
     name: str

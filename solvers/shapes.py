@@ -8,14 +8,32 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from memstow.solvers import _native
-from memstow.solvers._native import ExactSequence, FoundSequence, PeakMeasure, Shaped, ShapesAim
+from memstow.solvers._native import (
+    ExactSequence,
+    Formulas,
+    FoundSequence,
+    LiveEvents,
+    PeakMeasure,
+    Shaped,
+    ShapesAim,
+)
 
 if TYPE_CHECKING:
     from array import array
 
     from memstow.solvers.instance import Instance
 
-__all__ = ["AIMS", "ExactSequence", "FoundSequence", "PeakMeasure", "Shaped", "ShapesAim", "shape"]
+__all__ = [
+    "AIMS",
+    "ExactSequence",
+    "Formulas",
+    "FoundSequence",
+    "LiveEvents",
+    "PeakMeasure",
+    "Shaped",
+    "ShapesAim",
+    "shape",
+]
 
 AIMS: Final = {"worst": ShapesAim.WORST, "sum": ShapesAim.SUM, "first": ShapesAim.FIRST}
 

@@ -1,9 +1,12 @@
-"""The interface of a solver: it takes a task and a budget, and returns an outcome."""
+"""The interface of a solver: it takes a task and a budget, and returns an outcome.
+
+Small values are named tuples: every run imports this, and a dataclass takes five times as long to define.
+"""
 
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from memstow.solvers import _native
 from memstow.solvers.instance import Instance, Layout
@@ -11,8 +14,7 @@ from memstow.solvers.instance import Instance, Layout
 TermKind = _native.TermKind
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One term of the lexicographic objective."""
 
     kind: TermKind
@@ -61,6 +63,7 @@ class Task:
     memory: int | None = None  # bytes that a child process may use; None: a share of what there is
     hint_places: tuple[HintPlace, ...] = ()  # for the term moves: any other place is a move
     hint_buffers: int = 0  # the number of buffers, not of size 0, that the hint places
+    others: _native.Exchange | None = None  # other runs of this task, which a search hears of on the way
 
     @property
     def native_hint(self) -> _native.Hint:
@@ -72,24 +75,31 @@ OnIncumbent = Callable[[str, int, Layout], None]
 OnBound = Callable[[str, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Listeners:
+class Listeners(NamedTuple):
     """Callbacks for better layouts that fit and better bounds, with the solver and the first term's value."""
 
     incumbent: OnIncumbent
     bound: OnBound
+    layouts: bool = True  # whether somebody reads the layouts: else an empty one will do
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Window(NamedTuple):
+    """A window of time, from one moment to another, and the parts that need so much there."""
+
+    first: int
+    last: int
+    parts: tuple[int, ...]
+
+
+class Proof(NamedTuple):
     """A lower bound on the first term, proven by complete searches: (height, nodes) of each."""
 
     bound: int
     refuted: tuple[tuple[int, int], ...]
+    window: Window | None = None  # what was searched, where it is not the whole
 
 
-@dataclass(frozen=True, slots=True)
-class ModelBound:
+class ModelBound(NamedTuple):
     """A bound under locks: no layout whose earlier terms are within the locks has less of this term."""
 
     term: int

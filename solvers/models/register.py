@@ -1,16 +1,14 @@
 """The back ends by name: their module, what they need, and whether that is installed."""
 
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from memstow.solvers.models.model import Model
 
 
-@dataclass(frozen=True, slots=True)
-class BackEnd:
+class BackEnd(NamedTuple):
     """A back end's description, available without importing it."""
 
     home: str

@@ -17,12 +17,13 @@ namespace {
 // With more items than this only sweeps are tried.
 constexpr Index kMostTried = 20'000;
 
-// The least height that items at one time need, in units.
-Value least_height(const Instance& instance) {
-    const Value plain = live_bound(instance, {true}, 1).bytes;
+// The items at one time that need the most, in units. All offsets may be 0, so no grid begins above it.
+LiveBound most_live(const Instance& instance) {
+    LiveBound plain = live_bound(instance, {true}, 1);
     const Grid grid = common_grid(instance, 0);
     if (grid.unit <= 1) return plain;
-    return std::max<Value>(plain, live_bound(instance, {true}, grid.unit).bytes);
+    LiveBound on_grid = live_bound(instance, {true}, grid.unit);
+    return on_grid.bytes > plain.bytes ? on_grid : plain;
 }
 
 // In the order of time, forwards and backwards: with many buffers all other passes take far longer.
@@ -55,7 +56,7 @@ Layout swept(const Instance& instance, Budget& budget) {
 Layout layout_of(const Instance& instance, std::int64_t placements, Budget& budget) {
     if (instance.item_count() > kMostTried) return swept(instance, budget);
     GreedyOptions options;
-    options.lower_bounds = {least_height(instance)};
+    options.lower_bounds = {most_live(instance).bytes};
     options.portfolio_work = placements;
     options.improve_work = 0;
     return solve_greedy(instance, {{TermKind::peak, -1}}, {}, options, budget).layout;
@@ -74,6 +75,31 @@ std::vector<std::int64_t> place(const Columns& columns, std::int64_t placements,
         offsets[made.buffers[item]] = offset == kUnplaced ? kUnplaced : offset * made.unit;
     }
     return offsets;
+}
+
+std::optional<Lowest> lowest(const Columns& columns, Bytes capacity, std::uint64_t seed, Budget& budget) {
+    FromColumns made = instance_of(columns, capacity, ItemOrder::as_given);
+    Instance& instance = made.instance;
+    const Bytes units = instance.pools[0].capacity = capacity / made.unit;
+    if (std::min<WideBytes>(made.stacked, units) >= kLimit) return std::nullopt;
+    const LiveBound bound = most_live(instance);
+    if (bound.row < 0 || bound.bytes > units) return std::nullopt;
+    GreedyOptions options;
+    options.lower_bounds = {bound.bytes};
+    options.seed = seed;
+    const GreedyResult found = solve_greedy(instance, {{TermKind::peak, -1}}, {}, options, budget);
+    if (!found.bound_met) return std::nullopt;
+    Lowest result;
+    result.offsets.resize(columns.sizes.size());
+    for (std::size_t item = 0; item < found.layout.size(); ++item) {
+        result.offsets[made.buffers[item]] = found.layout[item].offset * made.unit;
+    }
+    result.peak = pool_peaks(instance, found.layout)[0] * made.unit;
+    for (const Index part : bound.parts) result.members.push_back(made.buffers[part]);
+    std::ranges::sort(result.members);
+    result.moment = made.times[bound.row];
+    result.name = found.name;
+    return result;
 }
 
 }  // namespace memstow::greedy

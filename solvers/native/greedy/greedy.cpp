@@ -116,12 +116,7 @@ class Portfolio {
   public:
     Portfolio(const Instance& instance, const Scorer& scorer, const GreedyOptions& options, Budget& budget,
               Incumbent& incumbent)
-        : instance_(instance),
-          scorer_(scorer),
-          options_(options),
-          budget_(budget),
-          incumbent_(incumbent),
-          traits_(instance) {}
+        : instance_(instance), scorer_(scorer), options_(options), budget_(budget), incumbent_(incumbent) {}
 
     void run() {
         const std::vector<Tactics> all = tactics(instance_, scorer_.terms());
@@ -130,13 +125,17 @@ class Portfolio {
         if (!scorer_.hint().empty()) from_hint(all.front());
         if (swept) sweeps();
         const bool repeats = swept && instance_.exempt.empty();
+        const auto enough = [&] {
+            const bool spent = incumbent_.perfect() || budget_.spent() || work_ >= options_.portfolio_work;
+            return incumbent_.has_one() && spent;
+        };
         for (const Pass& pass : kPasses) {
             if (repeats && pass.rule == Rule::best && in_time(pass.order)) continue;  // the sweep's layout
-            const std::vector<Index> order = arrange(traits_, pass.order);
+            // Of a million items, an order alone takes longer than a sweep.
+            if (enough()) return;
+            const std::vector<Index> order = arrange(traits(), pass.order);
             for (Tactics tactics : all) {
-                const bool enough =
-                    incumbent_.perfect() || budget_.spent() || work_ >= options_.portfolio_work;
-                if (incumbent_.has_one() && enough) return;
+                if (enough()) return;
                 tactics.rule = pass.rule;
                 attempt(order, tactics, name_of(pass, tactics));
             }
@@ -146,12 +145,12 @@ class Portfolio {
     // Skylines by several priorities, then with noise on them. Only a lower peak is of use.
     void skylines() {
         if (!can_skyline(instance_) || !wants_low_peak()) return;
-        const std::vector<double> area = product(traits_.size, traits_.life);
+        const std::vector<double> area = product(traits().size, traits().life);
         const std::pair<const std::vector<double>*, const char*> priorities[] = {
-            {&traits_.size, "size"},
+            {&traits().size, "size"},
             {&area, "area"},
-            {&traits_.life, "life"},
-            {&traits_.pressure, "pressure"}};
+            {&traits().life, "life"},
+            {&traits().pressure, "pressure"}};
         constexpr std::int64_t kKinds = 4;
         Random random(options_.seed);
         const std::int64_t n = instance_.item_count();
@@ -214,7 +213,12 @@ class Portfolio {
         return static_cast<Bytes>(incumbent_.score().values.front());
     }
 
-    // Made when it is first needed: its board may take longer than a sweep.
+    // Made when they are first needed: of a million items they take longer than a sweep.
+    const Traits& traits() {
+        if (!traits_) traits_.emplace(instance_);
+        return *traits_;
+    }
+
     Placer<Board>& placer() {
         if (!placer_) placer_.emplace(instance_, scorer_.hint(), &budget_);
         return *placer_;
@@ -244,21 +248,23 @@ class Portfolio {
         for (const Order order : {Order::start, Order::end, Order::start_size, Order::end_size}) {
             if (incumbent_.has_one() && (incumbent_.perfect() || budget_.spent())) return;
             const bool backwards = order == Order::end || order == Order::end_size;
-            const Layout layout = sweep(instance_, arrange(traits_, order), backwards, budget_);
-            incumbent_.offer(layout, scorer_(layout), "sweep/" + std::string(greedy::name_of(order)));
+            Layout layout = sweep(instance_, sweep_order(instance_, order), backwards, budget_);
+            Score score = scorer_(layout);
+            const std::string name = "sweep/" + std::string(greedy::name_of(order));
+            incumbent_.offer(std::move(layout), std::move(score), name);
         }
     }
 
     // Keeps the valid places of the hint, from the lowest offset up; then packs in the same order.
     void from_hint(Tactics tactics) {
         const Layout& hint = scorer_.hint();
-        std::vector<Index> order = arrange(traits_, Order::size);
+        std::vector<Index> order = arrange(traits(), Order::size);
         const auto place = [&](Index item) { return hint[item]; };
         const auto hinted = std::stable_partition(
             order.begin(), order.end(), [&](Index item) { return place(item).offset != kUnplaced; });
         std::stable_sort(order.begin(), hinted,
                          [&](Index a, Index b) { return place(a).offset < place(b).offset; });
-        std::stable_partition(order.begin(), order.end(), [&](Index item) { return traits_.pinned[item]; });
+        std::stable_partition(order.begin(), order.end(), [&](Index item) { return traits().pinned[item]; });
         attempt(order, tactics, "hint packed");
         tactics.keep = true;
         attempt(order, tactics, "hint");
@@ -284,7 +290,7 @@ class Portfolio {
     const GreedyOptions& options_;
     Budget& budget_;
     Incumbent& incumbent_;
-    Traits traits_;
+    std::optional<Traits> traits_;
     std::optional<Placer<Board>> placer_;
     Layout layout_;
     std::int64_t work_ = 0;

@@ -17,14 +17,10 @@ class Incumbent {
 
     // Takes the layout when it is better than all before.
     bool offer(const Layout& layout, Score score, const std::string& name) {
-        if (has_one_ && score >= best_.score) return false;
-        has_one_ = true;
-        best_.layout = layout;
-        best_.score = std::move(score);
-        best_.name = name;
-        best_.bound_met = meets_bounds();
-        if (on_layout_) on_layout_(best_.layout, best_.score, best_.name);
-        return true;
+        return is_better(score) && keep(Layout(layout), std::move(score), name);
+    }
+    bool offer(Layout&& layout, Score score, const std::string& name) {
+        return is_better(score) && keep(std::move(layout), std::move(score), name);
     }
 
     bool has_one() const { return has_one_; }
@@ -34,6 +30,18 @@ class Incumbent {
     GreedyResult take() { return std::move(best_); }
 
   private:
+    bool is_better(const Score& score) const { return !has_one_ || score < best_.score; }
+
+    bool keep(Layout layout, Score score, const std::string& name) {
+        has_one_ = true;
+        best_.layout = std::move(layout);
+        best_.score = std::move(score);
+        best_.name = name;
+        best_.bound_met = meets_bounds();
+        if (on_layout_) on_layout_(best_.layout, best_.score, best_.name);
+        return true;
+    }
+
     bool meets_bounds() const {
         if (!best_.score.fits()) return false;
         for (std::size_t i = 0; i < best_.score.values.size(); ++i) {

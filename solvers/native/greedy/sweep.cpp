@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <memory_resource>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "greedy/placer.hpp"
+#include "greedy/shelves.hpp"
 
 namespace memstow::greedy {
 
@@ -97,17 +99,6 @@ Lists<Index> by_last_row(const Instance& instance, std::span<const Index> order,
     return gone;
 }
 
-// Stacks items above all others, where no time is left to look for gaps.
-void stack(const Instance& instance, std::span<const Index> items, Bytes peak, Layout& layout) {
-    for (const Index item : items) {
-        const Bytes size = instance.parts[item].size;
-        const std::optional<Bytes> offset = align_up(instance.choices[item][0], peak);
-        if (!offset || *offset > kLimit - size) continue;
-        layout[item] = {0, *offset};
-        peak = *offset + size;
-    }
-}
-
 }  // namespace
 
 bool can_sweep(const Instance& instance) {
@@ -124,10 +115,39 @@ bool can_sweep(const Instance& instance) {
     return true;
 }
 
-Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget) {
+std::vector<Index> sweep_order(const Instance& instance, Order order) {
+    const bool backwards = order == Order::end || order == Order::end_size;
+    const bool by_size = order == Order::start_size || order == Order::end_size;
+    const auto rows_from = [&](Index item) { return rows_of(instance, item, backwards); };
+    const auto met_first = [&](Index item) {
+        const bool is_met = !instance.rows[item].empty();
+        return is_met ? rows_from(item).begin : instance.row_count;
+    };
+    // As traits are: of what a double does not tell apart, the first comes first.
+    const auto largest = [&](Index item) {
+        const RowRange rows = instance.rows[item].empty() ? RowRange{0, 0} : rows_from(item);
+        return by_size ? static_cast<double>(instance.parts[item].size) : rows.end - rows.begin;
+    };
+    std::vector<Index> items(instance.item_count());
+    std::iota(items.begin(), items.end(), 0);
+    // In place: of a million items, sorting keys takes more memory than all else here.
+    std::sort(items.begin(), items.end(), [&](Index a, Index b) {
+        const Index one = met_first(a);
+        const Index other = met_first(b);
+        if (one != other) return one < other;
+        const double more = largest(a);
+        const double less = largest(b);
+        return more != less ? more > less : a < b;
+    });
+    return items;
+}
+
+Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget,
+             std::size_t whole) {
     Layout layout(instance.item_count());
     const Lists<Index> gone = by_last_row(instance, order, backwards);
     Gaps gaps(instance.pools[0]);
+    std::optional<Shelves> shelves;
     Bytes peak = instance.pools[0].reserved.empty() ? 0 : instance.pools[0].reserved.back().end;
     Index released = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -140,18 +160,20 @@ Layout sweep(const Instance& instance, std::span<const Index> order, bool backwa
             if (const std::optional<Bytes> offset = empty.take(choice, size)) place = {choice.pool, *offset};
             continue;
         }
-        if (i >= kWholeSweep && i % kWhole == 0 && budget.spent()) {
-            stack(instance, order.subspan(i), peak, layout);
-            break;
-        }
+        if (!shelves && i >= whole && i % kWhole == 0 && budget.spent()) shelves.emplace(peak);
         for (const Index now = rows_of(instance, item, backwards).begin; released <= now; ++released) {
             for (const Index dead : gone[released]) {
                 const Place& was = layout[dead];
                 if (was.offset == kUnplaced || instance.rows[dead].empty()) continue;
-                gaps.give_back({was.offset, was.offset + instance.parts[dead].size});
+                const Bytes bytes = instance.parts[dead].size;
+                if (!shelves) {
+                    gaps.give_back({was.offset, was.offset + bytes});
+                } else if (was.offset >= shelves->begin()) {
+                    shelves->give_back(was.offset, bytes);
+                }
             }
         }
-        if (const std::optional<Bytes> offset = gaps.take(choice, size)) {
+        if (const auto offset = shelves ? shelves->take(choice, size) : gaps.take(choice, size)) {
             place = {choice.pool, *offset};
             peak = std::max(peak, *offset + size);
         }

@@ -8,6 +8,7 @@
 
 #include "core/budget.hpp"
 #include "core/instance.hpp"
+#include "greedy/orders.hpp"
 
 namespace memstow::greedy {
 
@@ -15,12 +16,15 @@ namespace memstow::greedy {
 // Alignment and reserved ranges are honoured; a capacity is not looked at. Pairs that may overlap do not.
 bool can_sweep(const Instance& instance);
 
-// The number of items that are placed in gaps however little budget is left: half a second or less.
-inline constexpr std::size_t kWholeSweep = 500'000;
+// The items in the order of their start or their end, as `arrange` has it, without the traits of all items.
+std::vector<Index> sweep_order(const Instance& instance, Order order);
+
+// The number of items that are placed in gaps however little budget is left: about half a second.
+inline constexpr std::size_t kWholeSweep = 1'000'000;
 
 // Each item goes to the smallest gap that is large enough. The order is by first row, or backwards in time by
-// last row. As in Placer::run, the items after the first are stacked when the budget is spent, here after
-// kWholeSweep of them.
-Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget);
+// last row. When the budget is spent, the items after the first `whole` go to shelves above all others.
+Layout sweep(const Instance& instance, std::span<const Index> order, bool backwards, Budget& budget,
+             std::size_t whole = kWholeSweep);
 
 }  // namespace memstow::greedy

@@ -42,6 +42,7 @@ Growth::Growth(const Instance& instance, Index pool, const Layout& start, Bytes 
     rank_rows();
     list_items();
     list_stackable();
+    choose_top();
 }
 
 std::vector<Bytes> Growth::loads() const {
@@ -125,6 +126,27 @@ void Growth::list_stackable() {
         const Index second = instance_.parts[pair.second].item;
         if (stackable_[first] && stackable_[second]) stackable_[first] = stackable_[second] = 0;
     }
+}
+
+// All but the topmost lose what they lack to whole steps of their grid, and the bound takes the greatest loss
+// of any for that of the topmost: another one on top may be too high.
+void Growth::choose_top() {
+    const auto loss = [&](Index item) {
+        const Bytes modulus = std::max<Bytes>(instance_.choices[item][0].modulus, 1);
+        const Bytes rest = instance_.parts_of(item)[0].size % modulus;
+        return rest == 0 ? 0 : modulus - rest;
+    };
+    std::size_t top = 0;
+    Bytes greatest = 0;
+    for (std::size_t k = 0; k < stacked_; ++k) {
+        // Of several the one that lives shortest.
+        if (!stackable_[order_[k]] || loss(order_[k]) < std::max<Bytes>(greatest, 1)) continue;
+        greatest = loss(order_[k]);
+        top = k;
+    }
+    if (greatest == 0) return;
+    const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(top);
+    std::rotate(begin, begin + 1, order_.begin() + static_cast<std::ptrdiff_t>(stacked_));
 }
 
 // A new attempt, with more patience than the last. Whether its opening is done; false when told to stop.

@@ -36,6 +36,7 @@ class Growth {
     void rank_rows();
     void list_items();
     void list_stackable();
+    void choose_top();
     bool open(const Ejection::Stop& stop);
     int doublings() const;
     void widen();

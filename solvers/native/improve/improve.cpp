@@ -5,9 +5,11 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "improve/throughout.hpp"
 #include "improve/worker.hpp"
 
 namespace memstow::improve {
@@ -51,7 +53,7 @@ class Run {
   public:
     Run(const Instance& instance, const Layout& start, const ImproveOptions& options, Budget& budget,
         const OnImproved& on_improved)
-        : options_(options), budget_(budget), on_improved_(on_improved) {
+        : instance_(instance), options_(options), budget_(budget), on_improved_(on_improved) {
         result_.layout = start;
         result_.height = height_of(instance, options.pool, start);
         bound_ = least_height(instance, options, start);
@@ -76,7 +78,8 @@ class Run {
 
   private:
     bool done() const {
-        return result_.height <= bound_ || (options_.fit_only && result_.height <= options_.limit);
+        const Bytes bound = options_.others == nullptr ? bound_ : std::max(bound_, options_.others->bound());
+        return result_.height <= bound || (options_.fit_only && result_.height <= options_.limit);
     }
 
     template <class Job>
@@ -98,16 +101,32 @@ class Run {
         if (done()) finished_.store(true, std::memory_order_relaxed);
     }
 
+    // A layout of another run, if it is lower; nobody here has to be told of it.
+    void hear_others() {
+        const Exchange* const others = options_.others;
+        if (others == nullptr || others->height() >= result_.height) return;
+        result_.layout = others->layout();
+        result_.height = height_of(instance_, options_.pool, result_.layout);
+        shared_height_.store(result_.height, std::memory_order_relaxed);
+    }
+
+    // Whether another run has a lower layout, or has proven that this one cannot be lowered.
+    bool others_settle(Bytes height) const {
+        return options_.others != nullptr && options_.others->settles(height - 1);
+    }
+
     void search(Worker& worker) {
         const Worker::Stop stop = [&](std::int64_t steps) {
             budget_.count(kWorkOfStep * steps);
             return finished_.load(std::memory_order_relaxed) || budget_.spent() ||
-                   shared_height_.load(std::memory_order_relaxed) < worker.height();
+                   shared_height_.load(std::memory_order_relaxed) < worker.height() ||
+                   others_settle(worker.height());
         };
         for (;;) {
             const bool found = worker.work(stop);
             const std::lock_guard lock(mutex_);
             if (found) offer(worker);
+            hear_others();
             worker.adopt(result_.layout, result_.height);
             if (finished_.load(std::memory_order_relaxed) || done() || budget_.spent()) return;
         }
@@ -139,6 +158,7 @@ class Run {
         budget_.count(kWorkOfStep * std::max<std::int64_t>(1, steps));
     }
 
+    const Instance& instance_;
     const ImproveOptions& options_;
     Budget& budget_;
     const OnImproved& on_improved_;
@@ -154,7 +174,28 @@ class Run {
 
 ImproveResult improve_layout(const Instance& instance, const Layout& start, const ImproveOptions& options,
                              Budget& budget, const OnImproved& on_improved) {
-    return Run(instance, start, options, budget, on_improved).run();
+    const std::optional<AboveThroughout> above = AboveThroughout::of(instance, options.pool, start);
+    if (!above) return Run(instance, start, options, budget, on_improved).run();
+    // Moved to whole steps of the grid, the start may be higher than it was, by less than a step.
+    Bytes height = height_of(instance, options.pool, start);
+    const Bytes base = above->base();
+    ImproveOptions others = options;
+    others.bound = std::max<Bytes>(0, options.bound - base);
+    others.limit = std::max<Bytes>(0, options.limit - base);
+    const OnImproved on_others = [&](const Layout& layout, Bytes lower) {
+        if (lower + base >= height) return;
+        height = lower + base;
+        if (on_improved) on_improved(above->whole(layout), height);
+    };
+    ImproveResult result = Run(above->instance(), above->start(), others, budget, on_others).run();
+    result.height += base;
+    if (result.height > height) {
+        result.height = height;
+        result.layout = start;
+    } else {
+        result.layout = above->whole(result.layout);
+    }
+    return result;
 }
 
 }  // namespace memstow::improve

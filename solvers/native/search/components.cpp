@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/bounds.hpp"
+#include "search/tiling.hpp"
 
 namespace memstow::search {
 namespace {
@@ -130,15 +131,22 @@ void Components::find_bounds() {
         bound = std::max(bound, std::min(kLimit, std::max<Bytes>(0, in_.choices[i][0].low) + top));
     }
     const std::vector<WideBytes> loads = row_loads(in_, std::vector<bool>(in_.pools.size(), true), 1);
-    std::vector<WideBytes> first(parts_.size(), -1);
+    std::vector<WideBytes> first(parts_.size(), -1), most(parts_.size(), 0), total(parts_.size(), 0);
     level_.assign(parts_.size(), true);
+    nearly_full_.assign(parts_.size(), false);
     for (std::size_t r = 0; r < loads.size(); ++r) {
         if (row_component_[r] < 0) continue;
         const std::size_t c = row_component_[r];
         if (first[c] < 0) first[c] = loads[r];
         level_[c] = level_[c] && loads[r] == first[c];
+        most[c] = std::max(most[c], loads[r]);
+        total[c] += loads[r];
         Bytes& bound = bound_[c];
         bound = static_cast<Bytes>(std::max<WideBytes>(bound, std::min<WideBytes>(kLimit, loads[r])));
+    }
+    for (Index c = 0; c < count(); ++c) {
+        const WideBytes room = most[c] * row_count_[c];
+        nearly_full_[c] = most[c] > 0 && (room - total[c]) / kMostWaste <= room >> kShareBits;
     }
 }
 

@@ -20,8 +20,9 @@ class Components {
     std::int64_t entries(Index c) const { return entries_[c]; }
     // No layout of it is lower: the fullest of its rows, or an item that must be high up.
     Bytes bound(Index c) const { return bound_[c]; }
-    // Whether all of its rows are equally full.
+    // Whether all of its rows are equally full, and whether all but kMostWaste of them is.
     bool level(Index c) const { return level_[c]; }
+    bool nearly_full(Index c) const { return nearly_full_[c]; }
     // The greatest end of its items in a layout of all; kLimit when one has no place.
     Bytes height(Index c, const Layout& layout) const;
     Instance instance_of(Index c) const;  // its items in their order, and none but its rows
@@ -41,7 +42,7 @@ class Components {
     std::vector<std::size_t> parts_;
     std::vector<std::int64_t> entries_;
     std::vector<Bytes> bound_;
-    std::vector<bool> level_;
+    std::vector<bool> level_, nearly_full_;
     std::vector<Index> row_component_;          // by row; -1 when it is empty
     std::vector<Index> row_at_;                 // by row: its place among the rows of its component
     std::vector<Index> row_count_, time_rows_;  // by component

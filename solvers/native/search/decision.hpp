@@ -1,6 +1,7 @@
 // The interface of searches that decide "is there a layout of at most this height?".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -22,6 +23,14 @@ struct Strategy {
     bool lowest = true;      // branch at the lowest floor only, or at any floor where nothing can get below
     bool at_bound = true;    // what is learnt at the bound is kept apart from what is learnt above it
 };
+
+// Nodes of the shortest runs: a run ends early, but not before it can have placed everything and gone back as
+// often.
+inline std::int64_t restart_nodes(Index items) {
+    constexpr std::int64_t kRestartNodes = 500;
+    constexpr std::int64_t kRestartNodesPerItem = 2;
+    return std::max(kRestartNodes, kRestartNodesPerItem * items);
+}
 
 class Decision {
   public:

@@ -2,31 +2,35 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
+#include <tuple>
 #include <utility>
+
+#include "core/bounds.hpp"
 
 namespace memstow::search {
 namespace {
 
-constexpr std::size_t kMostOfFirst = 1 << 12, kMostOfSecond = 1 << 15;
+constexpr std::size_t kMostHalved = 28;
+constexpr std::size_t kMostSmallSets = 1 << 14;  // of numbers that are not halved
+constexpr std::size_t kMostOfFirst = 1 << 12, kMostOfSecond = 1 << 10;
+constexpr std::size_t kMostSeen = 1 << 12;  // for one sum
+constexpr std::size_t kMostKept = 64;
 
-struct Sum {
-    Bytes value;
-    PlaceSet places;
-};
+bool by_sum(const SetSum& a, const SetSum& b) {
+    return std::pair(a.value, a.places) < std::pair(b.value, b.places);
+}
 
-// All sets of one number, of two, and so on, as long as there are at most `most`; the set of all comes last.
-std::vector<Sum> small_sets(const std::vector<Bytes>& numbers, std::size_t most) {
-    std::vector<Sum> sets;
-    Sum all{0, 0};
-    for (std::size_t k = 0; k < numbers.size(); ++k) {
-        sets.push_back({numbers[k], PlaceSet{1} << k});
-        all = {all.value + numbers[k], all.places | sets.back().places};
-    }
+// All sets of one number, of two, and so on, as long as there are at most `most`; without the set of all.
+std::vector<SetSum> small_sets(const std::vector<Bytes>& numbers, std::size_t most) {
+    std::vector<SetSum> sets;
+    if (numbers.size() < 2) return sets;
+    for (std::size_t k = 0; k < numbers.size(); ++k) sets.push_back({numbers[k], PlaceSet{1} << k});
     std::size_t begin = 0;  // of the sets of the size before
     for (std::size_t size = 2; size < numbers.size(); ++size) {
         const std::size_t end = sets.size();
         for (std::size_t k = begin; k < end && sets.size() <= most; ++k) {
-            const Sum set = sets[k];
+            const SetSum set = sets[k];
             for (Index next = std::bit_width(set.places); next < count_of(numbers); ++next) {
                 sets.push_back({set.value + numbers[next], set.places | PlaceSet{1} << next});
             }
@@ -37,38 +41,117 @@ std::vector<Sum> small_sets(const std::vector<Bytes>& numbers, std::size_t most)
         }
         begin = end;
     }
-    if (numbers.size() > 1) sets.push_back(all);
+    return sets;
+}
+
+// All sets of the numbers from `begin` to `end`, the empty one among them.
+std::vector<SetSum> all_sets(const std::vector<Bytes>& numbers, std::size_t begin, std::size_t end) {
+    std::vector<SetSum> sets{{0, 0}};
+    for (std::size_t k = begin; k < end; ++k) {
+        for (std::size_t j = 0, known = sets.size(); j < known; ++j) {
+            sets.push_back({sets[j].value + numbers[k], sets[j].places | PlaceSet{1} << k});
+        }
+    }
+    std::sort(sets.begin(), sets.end(), by_sum);
+    return sets;
+}
+
+// Small sets, and what they leave.
+std::vector<SetSum> small_and_large(const std::vector<Bytes>& numbers) {
+    std::vector<SetSum> sets = small_sets(numbers, kMostSmallSets);
+    Bytes all = 0;
+    for (const Bytes number : numbers) all += number;
+    for (std::size_t k = 0, known = sets.size(); k < known; ++k) {
+        sets.push_back({all - sets[k].value, first_places(numbers.size()) & ~sets[k].places});
+    }
+    std::sort(sets.begin(), sets.end(), by_sum);
+    const auto same = [](const SetSum& a, const SetSum& b) { return a.places == b.places; };
+    sets.erase(std::unique(sets.begin(), sets.end(), same), sets.end());
     return sets;
 }
 
 }  // namespace
 
-std::vector<EqualSums> equal_sums(const std::vector<Bytes>& first, const std::vector<Bytes>& second,
-                                  std::size_t most, std::int64_t& steps) {
-    std::vector<Sum> sums = small_sets(second, kMostOfSecond);
-    const Sum all = sums.back();
-    const bool complete = sums.size() == first_places(second.size());
-    for (std::size_t k = complete ? 0 : sums.size() - 1; k > 0; --k) {
-        const Sum set = sums[k - 1];
-        sums.push_back({all.value - set.value, all.places & ~set.places});
-    }
-    std::sort(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) {
-        return std::pair(a.value, a.places) < std::pair(b.value, b.places);
-    });
-    const auto same = [](const Sum& a, const Sum& b) { return a.places == b.places; };
-    sums.erase(std::unique(sums.begin(), sums.end(), same), sums.end());
-    const std::vector<Sum> wanted = small_sets(first, kMostOfFirst);
-    steps += 4 * (sums.size() + wanted.size());
+Bytes share_of(Bytes sum, std::int64_t share) {
+    return static_cast<Bytes>(WideBytes{sum} * share >> kShareBits);
+}
 
-    std::vector<EqualSums> pairs;
-    for (const Sum& one : wanted) {
-        auto found = std::lower_bound(sums.begin(), sums.end(), one.value,
-                                      [](const Sum& sum, Bytes value) { return sum.value < value; });
-        for (std::size_t k = 0; k < most && found != sums.end() && found->value == one.value; ++k) {
-            pairs.push_back({one.places, (found++)->places});
+SetSums::SetSums(const std::vector<Bytes>& numbers)
+    : count_(numbers.size()), complete_(count_ <= kMostHalved) {
+    if (complete_) {
+        lower_ = all_sets(numbers, 0, count_ / 2);
+        upper_ = all_sets(numbers, count_ / 2, count_);
+    } else {
+        lower_ = small_and_large(numbers);
+        upper_ = {{0, 0}};
+    }
+}
+
+std::vector<SetSum> SetSums::within(Bytes low, Bytes high, std::size_t most, std::int64_t& steps) const {
+    std::vector<SetSum> found;
+    std::size_t top = upper_.size();
+    steps += count_of(lower_) + count_of(upper_);
+    for (const SetSum& below : lower_) {
+        while (top > 0 && below.value + upper_[top - 1].value > high) --top;
+        for (std::size_t k = top; k > 0 && below.value + upper_[k - 1].value >= low; --k) {
+            const PlaceSet places = below.places | upper_[k - 1].places;
+            if (places == 0 || places == first_places(count_)) continue;
+            found.push_back({below.value + upper_[k - 1].value, places});
+        }
+        if (found.size() >= most || top == 0) break;
+    }
+    steps += count_of(found);
+    return found;
+}
+
+EqualSets::EqualSets(std::vector<Bytes> second, std::int64_t share)
+    : second_(std::move(second)), share_(share), sums_(second_) {}
+
+// Those of few numbers, or of nearly all, first: there are fewer of them to be equal by chance.
+const std::vector<SetSum>& EqualSets::matches(Bytes sum, std::int64_t& steps) {
+    const auto [at, is_new] = matches_.try_emplace(sum);
+    std::vector<SetSum>& found = at->second;
+    if (!is_new) return found;
+    const Bytes off = share_of(sum, share_);
+    found = sums_.within(sum - off, sum + off, kMostSeen, steps);
+    const auto rank = [&](const SetSum& set) {
+        const int few = std::popcount(set.places);
+        return std::tuple(std::min(few, count_of(second_) - few), set.value, set.places);
+    };
+    std::sort(found.begin(), found.end(),
+              [&](const SetSum& a, const SetSum& b) { return rank(a) < rank(b); });
+    if (found.size() > kMostKept) found.resize(kMostKept);
+    return found;
+}
+
+const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::int64_t& steps) {
+    const auto [at, is_new] = found_.try_emplace(first);
+    Found& found = at->second;
+    if (!is_new) return found;
+    std::vector<SetSum> wanted = small_sets(first, kMostOfFirst);
+    bool all_of_first = first.size() < 2 || wanted.size() + 1 == first_places(first.size());
+    if (!all_of_first) {
+        // Sets of many of the first are found from those of few of the second.
+        const SetSums sums(first);
+        const std::vector<SetSum> few = small_sets(second_, kMostOfSecond);
+        std::set<PlaceSet> known;
+        for (const SetSum& set : wanted) known.insert(set.places);
+        for (const SetSum& set : few) {
+            const Bytes off = share_of(set.value, share_);
+            for (const SetSum& more : sums.within(set.value - off, set.value + off, kMostSeen, steps)) {
+                if (known.insert(more.places).second) wanted.push_back(more);
+            }
+        }
+        all_of_first = sums.complete() && few.size() + 1 == first_places(second_.size());
+    }
+    steps += count_of(wanted);
+    for (const SetSum& one : wanted) {
+        for (const SetSum& other : matches(one.value, steps)) {
+            found.pairs.push_back({one.places, other.places, one.value, other.value});
         }
     }
-    return pairs;
+    found.complete = all_of_first && sums_.complete();
+    return found;
 }
 
 }  // namespace memstow::search

@@ -1,8 +1,9 @@
-// Which of some numbers add up to as much as which of some others.
+// Which of some numbers add up to as much as which of some others, exactly or nearly.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "core/instance.hpp"
@@ -16,14 +17,56 @@ inline PlaceSet first_places(std::size_t count) {
     return count >= 64 ? ~PlaceSet{0} : (PlaceSet{1} << count) - 1;
 }
 
-struct EqualSums {
-    PlaceSet first, second;
+// A part of a sum, counted in parts of 2^kShareBits.
+inline constexpr int kShareBits = 20;
+Bytes share_of(Bytes sum, std::int64_t share);
+
+struct SetSum {
+    Bytes value;
+    PlaceSet places;
 };
 
-// Sets of numbers with equal sums, no set empty; at most `most` for each set of `first`, whose pairs follow
-// each other. There are at most 64 numbers each. Of many numbers only small sets are looked at, the ones they
-// leave of `second`, and the set of all. `steps` grows by what was done.
-std::vector<EqualSums> equal_sums(const std::vector<Bytes>& first, const std::vector<Bytes>& second,
-                                  std::size_t most, std::int64_t& steps);
+// The sums of sets of some numbers, of at most 64. Of up to 28 numbers all sets are known, by two halves; of
+// more only small ones, and those that leave little.
+class SetSums {
+  public:
+    explicit SetSums(const std::vector<Bytes>& numbers);
+    // Sets with sums from low to high, neither the empty one nor that of all; at most about `most`.
+    std::vector<SetSum> within(Bytes low, Bytes high, std::size_t most, std::int64_t& steps) const;
+    bool complete() const { return complete_; }
+
+  private:
+    std::size_t count_;
+    bool complete_;
+    std::vector<SetSum> lower_, upper_;  // ascending; of sets of the first half, and of the second
+};
+
+struct EqualSums {
+    PlaceSet first, second;
+    Bytes first_sum, second_sum;
+};
+
+// Pairs of sets of some first and of these second numbers whose sums differ by no more than a share of them.
+class EqualSets {
+  public:
+    EqualSets(std::vector<Bytes> second, std::int64_t share);
+
+    struct Found {
+        std::vector<EqualSums> pairs;  // those with the same first set follow each other
+        bool complete = true;          // whether all sets were looked at
+    };
+    // What was asked is kept. There are at most 64 numbers each, and no set is empty or that of all. `steps`
+    // grows by what was done.
+    const Found& with(const std::vector<Bytes>& first, std::int64_t& steps);
+
+  private:
+    const std::vector<SetSum>& matches(Bytes sum, std::int64_t& steps);
+
+    std::vector<Bytes> second_;
+    std::int64_t share_;
+    SetSums sums_;
+    std::map<Bytes, std::vector<SetSum>> matches_;
+    std::map<std::vector<Bytes>, Found> found_;
+};
 
 }  // namespace memstow::search

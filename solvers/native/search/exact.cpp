@@ -45,7 +45,7 @@ class Engine {
           budget_(budget),
           components_(instance),
           progress_(instance, components_, options, events),
-          turns_(components_, searchable(components_, progress_), progress_, budget) {}
+          turns_(components_, searchable(components_, progress_), progress_, budget, options.others) {}
     ExactResult run();
 
   private:
@@ -64,6 +64,7 @@ class Engine {
     void lay(Index component, const std::vector<Bytes>& offsets);
     void work_guarded();
     void work();
+    void hear_others();
     bool next(Task& task);
     Decision& search_of(Searches& searches, const Task& task) const;
     void take(const Task& task, Answer answer, const Decision& search);
@@ -77,22 +78,32 @@ class Engine {
     Progress progress_;
     Turns turns_;
     std::int64_t nodes_ = 0;
+    Bytes heard_ = kLimit;  // height of the last layout of another run that was looked at
     std::exception_ptr failure_;
 };
 
-// Where every row is full a layout has no gaps: sweeps find one where a search would not.
+// Where every row is full a layout has no gaps, or hardly any: sweeps find one where a search would not.
 void Engine::try_tilings() {
+    const int workers = options_.deterministic ? 1 : options_.workers;
     const std::int64_t work_left = budget_.work_limit() - budget_.work();
     const double seconds_left = options_.deterministic ? -1 : budget_.seconds_left();
-    Budget share(seconds_left < 0 ? -1 : seconds_left / 2, work_left / 2, &budget_);
-    for (Index c = 0; c < components_.count() && !progress_.over() && !share.spent(); ++c) {
-        if (!components_.level(c) || progress_.settled(c)) continue;
-        const std::optional<FullRows> full = full_rows(components_.instance_of(c));
+    Budget half(seconds_left < 0 ? -1 : seconds_left / 2, work_left / 2, &budget_);
+    Budget third(seconds_left < 0 ? -1 : seconds_left / 3, work_left / 3, &budget_);
+    for (Index c = 0; c < components_.count() && !progress_.over(); ++c) {
+        if (progress_.settled(c) || !components_.nearly_full(c)) continue;
+        const bool searched = small_enough(components_, c);
+        const bool level = components_.level(c);
+        if (!searched && !level) continue;
+        // Where a search has no chance, sweeps have all of the time; where gaps leave it one, less than half.
+        Budget& part = !searched ? budget_ : level ? half : third;
+        if (part.spent()) continue;
+        std::optional<FullRows> full = full_rows(components_.instance_of(c));
         if (!full || full->base + full->height > progress_.limit()) continue;
-        const auto offsets = tile(*full, options_.memory, [&](std::int64_t steps) {
+        full->room = std::min(full->room, progress_.limit() - full->base);
+        const auto offsets = tile(*full, options_.memory, workers, [&](std::int64_t steps) {
             budget_.count(steps);
-            share.count(steps);
-            return share.spent();
+            if (searched) part.count(steps);
+            return part.spent();
         });
         if (offsets) lay(c, *offsets);
     }
@@ -106,16 +117,24 @@ void Engine::lay(Index component, const std::vector<Bytes>& offsets) {
     if (top < progress_.top(component)) progress_.lower(component, top, items, offsets);
 }
 
+void Engine::hear_others() {
+    const Exchange* const others = options_.others;
+    if (others == nullptr || others->height() >= heard_) return;
+    heard_ = others->height();
+    if (heard_ < progress_.best()) turns_.adopt(others->layout());
+}
+
 // False when nothing is left to be searched, or the budget is spent.
 bool Engine::next(Task& task) {
     const std::lock_guard lock(mutex_);
+    hear_others();
     if (progress_.over()) return false;
     turns_.refill();
     if (progress_.over() || budget_.spent()) return false;
     task.what = turns_.least_searched();
     Ladder* const ladder = task.what.ladder;
     if (ladder == nullptr) return false;
-    task.attempt = ladder->next(task.what.opened->packing, progress_.bound(), progress_.limit(),
+    task.attempt = ladder->next(task.what.opened->packing, progress_.floor(), progress_.limit(),
                                 options_.fit_only, options_.seed << 32);
     ladder->nodes += 1;  // the other workers look elsewhere first
     task.slots = std::min(turns_.count(), kMostOpen);
@@ -148,7 +167,8 @@ void Engine::work() {
         Decision& search = search_of(searches, task);
         const Decision::Stop stop = [&](std::int64_t steps) {
             budget_.count(steps);
-            return budget_.spent() || progress_.ended() || ladder.settled(task.attempt.height);
+            return budget_.spent() || progress_.ended() || ladder.settled(task.attempt.height) ||
+                   (options_.others != nullptr && options_.others->settles(task.attempt.height));
         };
         const Answer answer = search.run(task.attempt.height, task.attempt.strategy, task.attempt.seed,
                                          task.attempt.node_limit, stop);

@@ -5,9 +5,9 @@
 namespace memstow::search {
 namespace {
 
-// A run ends early, but not before it can have placed everything and gone back as often.
-constexpr std::int64_t kRestartNodes = 500;
-constexpr std::int64_t kRestartNodesPerItem = 2;
+constexpr std::int64_t kCyclesForBound = 4;
+// Runs of one problem begin this many strategies apart: prime to their number, and with two runs far apart.
+constexpr std::int64_t kRankApart = 3;
 
 // Orders and sides take turns: no single one wins everywhere (docs/search.md, "Strategies").
 std::vector<Strategy> strategies() {
@@ -50,9 +50,10 @@ Bytes ample(const Packing& packing) {
 
 Bytes rung(const Packing& packing, Bytes low, Bytes high, std::int64_t cycle) {
     const Bytes below = std::max(low, packing.step_down(high));
-    // Half way first; when that resists for two cycles, elsewhere.
-    constexpr Bytes kEighths[] = {4, 6, 2, 7, 1};
-    return low + (below - low) / 8 * kEighths[cycle / 2 % 5];
+    // Half way first; when that resists for a cycle, elsewhere, and more often near the top, where a little
+    // less is easy to find.
+    constexpr Bytes kEighths[] = {4, 7, 6, 8, 3, 7, 5, 8, 2};
+    return low + (below - low) / 8 * kEighths[cycle % 9];
 }
 
 }  // namespace
@@ -60,6 +61,11 @@ Bytes rung(const Packing& packing, Bytes low, Bytes high, std::int64_t cycle) {
 void Ladder::improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn) {
     if (height >= top_) return;
     if (turn_ > count_of(strategies())) winner_ = turn;  // the first ones come easily
+    adopt(height, std::move(offsets));
+}
+
+void Ladder::adopt(Bytes height, std::vector<Bytes> offsets) {
+    if (height >= top_) return;
     improved_ = turn_;
     top_ = height;
     offsets_ = std::move(offsets);
@@ -85,11 +91,12 @@ Attempt Ladder::next(const Packing& packing, Bytes goal, Bytes limit, bool fit_o
     const bool again = k % 3 == 2;
     const std::int64_t favourites[] = {winner_, 0, winner_, 4};
     const std::int64_t cycle = turn_ / count;
-    // The bound decides most problems, so all begin there; then every other turn goes to a rung above it.
-    const bool at_bound = !again && (cycle == 0 || (turn_ + cycle) % 2 == 0);
-    attempt.turn = again ? favourites[k / 3 % 4] : turn_++ % count;
+    // The bound decides most problems, so all begin there; then every other turn goes to a rung above it, and
+    // more of them when the bound has resisted for long.
+    const bool at_bound = !again && (cycle == 0 || (turn_ + cycle) % (cycle < kCyclesForBound ? 2 : 5) == 0);
+    attempt.turn = again ? favourites[k / 3 % 4] : (turn_++ + kRankApart * rank_) % count;
     attempt.strategy = all[attempt.turn];
-    attempt.node_limit = std::max(kRestartNodes, kRestartNodesPerItem * packing.count()) * luby(cycle + 1);
+    attempt.node_limit = restart_nodes(packing.count()) * luby(cycle + 1);
     const Bytes low = std::max(goal, bound_);
     const Bytes high = std::min(top_, limit + 1);
     const bool open_ended = high >= ample(packing);

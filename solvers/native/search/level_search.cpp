@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace memstow::search {
+namespace {
+
+// What was learnt leads many searches to the same dead ends again: they begin anew after this many short runs
+// (docs/search.md, "The ladder").
+constexpr std::int64_t kRunsRemembered = 20;
+
+}  // namespace
 
 LevelSearch::LevelSearch(const Packing& packing, std::size_t table_bytes)
     : packing_(packing),
@@ -215,6 +222,11 @@ Answer LevelSearch::run(Bytes height, const Strategy& strategy, std::uint64_t se
                         const Stop& stop) {
     height_ = height;
     strategy_ = strategy;
+    remembered_ += nodes_;
+    if (remembered_ > kRunsRemembered * restart_nodes(packing_.count())) {
+        preferences_.forget();
+        remembered_ = 0;
+    }
     nodes_ = 0;
     node_limit_ = node_limit;
     stop_ = &stop;

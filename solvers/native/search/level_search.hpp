@@ -62,6 +62,7 @@ class LevelSearch : public Decision {
     Bytes height_ = 0;
     Strategy strategy_;
     std::int64_t nodes_ = 0, node_limit_ = 0;
+    std::int64_t remembered_ = 0;  // nodes of earlier runs that the preferences were learnt in
     const Stop* stop_ = nullptr;
     bool stopped_ = false;
     std::vector<Index> arena_;            // lists of unplaced items and of candidates, one stretch a node

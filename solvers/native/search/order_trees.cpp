@@ -3,8 +3,18 @@
 #include <algorithm>
 
 namespace memstow::search {
+namespace {
 
-OrderTrees::OrderTrees(Index leaves) : leaves_(leaves), cause_(leaves, 0) {}
+std::uint64_t mixed(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+}  // namespace
+
+OrderTrees::OrderTrees(Index leaves) : leaves_(leaves) {}
 
 std::span<const OrderTrees::Node> OrderTrees::children(Node node) {
     if (is_leaf(node)) return {};
@@ -15,33 +25,78 @@ std::span<const OrderTrees::Node> OrderTrees::children(Node node) {
 
 // One child is itself, and the order of two says nothing. The children may not be those of another node: the
 // list they are in grows.
-OrderTrees::Node OrderTrees::make(std::span<const Node> children, bool in_order, Index cause) {
+OrderTrees::Node OrderTrees::make(std::span<const Node> children, bool in_order) {
     if (children.empty()) return kNone;
     if (children.size() == 1) return children[0];
     const Index count = count_of(children);
-    inner_.push_back({children_.size(), count, cause, in_order && count > 2});
+    while (count_of(log_factorial_) <= count) {
+        log_factorial_.push_back(log_factorial_.back() + log2_of(log_factorial_.size()));
+    }
+    Inner made{children_.size(), count, in_order && count > 2, 0, 0};
     children_.insert(children_.end(), children.begin(), children.end());
+    made.freedom = made.in_order ? kLog2Unit : log_factorial_[count];
+    for (const Node child : children) made.freedom += freedom(child);
+    made.hash = hash_of(made);
+    inner_.push_back(made);
     steps_ += count;
     return leaves_ + static_cast<Node>(inner_.size()) - 1;
 }
 
-OrderTrees::Node OrderTrees::any_order(std::span<const Node> children, Index cause) {
-    return make(children, false, cause);
-}
-OrderTrees::Node OrderTrees::any_order(std::span<const Node> children) {
-    return make(children, false, new_cause_);
-}
-OrderTrees::Node OrderTrees::in_order(std::span<const Node> children) {
-    return make(children, true, new_cause_);
-}
 OrderTrees::Node OrderTrees::remade(Node node, std::span<const Node> children) {
-    const Inner before = inner(node);
-    return make(children, before.in_order, before.cause);
+    return make(children, inner(node).in_order);
+}
+
+std::uint64_t OrderTrees::hash_of_leaf(Node leaf) { return mixed(leaf); }
+
+// The sum says nothing of the order, and an order has the hash of its reverse.
+std::uint64_t OrderTrees::hash_of(const Inner& node) const {
+    std::uint64_t sum = 0, forwards = 0, backwards = 0;
+    for (Index k = 0; k < node.count; ++k) {
+        const std::uint64_t first = hash(children_[node.first + k]);
+        const std::uint64_t last = hash(children_[node.first + node.count - 1 - k]);
+        sum += mixed(first);
+        forwards = mixed(forwards ^ first);
+        backwards = mixed(backwards ^ last);
+    }
+    return node.in_order ? mixed(forwards + backwards) : mixed(sum);
 }
 
 void OrderTrees::forget(Mark mark) {
     inner_.resize(mark.nodes);
     children_.resize(mark.children);
+}
+
+// Children are made before their parents, so what is kept moves down without overwriting what is still
+// needed.
+void OrderTrees::keep(std::span<Node> roots) {
+    constexpr Node kDropped = -1, kKept = 0;
+    std::vector<Node> moved(inner_.size(), kDropped);
+    for (const Node root : roots) {
+        if (!is_leaf(root)) moved[root - leaves_] = kKept;
+    }
+    for (std::size_t k = inner_.size(); k-- > 0;) {
+        if (moved[k] == kDropped) continue;
+        for (const Node child : children(leaves_ + static_cast<Node>(k))) {
+            if (!is_leaf(child)) moved[child - leaves_] = kKept;
+        }
+    }
+    Mark end;
+    for (std::size_t k = 0; k < inner_.size(); ++k) {
+        if (moved[k] == kDropped) continue;
+        Inner node = inner_[k];
+        for (Index c = 0; c < node.count; ++c) {
+            const Node child = children_[node.first + c];
+            children_[end.children + c] = is_leaf(child) ? child : moved[child - leaves_];
+        }
+        node.first = end.children;
+        end.children += node.count;
+        moved[k] = leaves_ + static_cast<Node>(end.nodes);
+        inner_[end.nodes++] = node;
+    }
+    forget(end);
+    for (Node& root : roots) {
+        if (!is_leaf(root)) root = moved[root - leaves_];
+    }
 }
 
 OrderTrees::Share OrderTrees::survey(Node node, const std::vector<char>& chosen) {
@@ -64,20 +119,8 @@ OrderTrees::Share OrderTrees::survey(Node node, const std::vector<char>& chosen)
     return result;
 }
 
-std::int64_t OrderTrees::freedom(Node root) {
-    if (is_leaf(root)) return 0;
-    const Inner& here = inner(root);
-    while (count_of(log_factorial_) <= here.count) {
-        log_factorial_.push_back(log_factorial_.back() + log2_of(log_factorial_.size()));
-    }
-    std::int64_t sum = here.in_order ? kLog2Unit : log_factorial_[here.count];
-    for (const Node child : children(root)) sum += freedom(child);
-    return sum;
-}
-
-OrderTrees::Node OrderTrees::together(Node root, const std::vector<char>& chosen, Index cause) {
+OrderTrees::Node OrderTrees::together(Node root, const std::vector<char>& chosen) {
     survey(root, chosen);
-    new_cause_ = cause;
     return gather(root);
 }
 
@@ -198,31 +241,6 @@ void OrderTrees::find_pieces(Node node, std::vector<std::vector<Index>>& found) 
         leaves_below(child, found.back());
         running = in_order;
     }
-}
-
-std::vector<Index> OrderTrees::causes(Node root, const std::vector<char>& chosen) {
-    survey(root, chosen);
-    // Down to the lowest node that all of them are below.
-    for (;;) {
-        Node next = kNone;
-        bool one = share(root) == Share::some;
-        for (const Node child : children(root)) {
-            if (share(child) == Share::none) continue;
-            one = one && next == kNone;
-            next = child;
-        }
-        if (!one || next == kNone) break;
-        root = next;
-    }
-    std::vector<Index> found;
-    find_causes(root, found);
-    return found;
-}
-
-void OrderTrees::find_causes(Node node, std::vector<Index>& found) {
-    if (share(node) == Share::none) return;
-    found.push_back(is_leaf(node) ? cause_[node] : inner(node).cause);
-    for (const Node child : children(node)) find_causes(child, found);
 }
 
 void OrderTrees::leaves_below(Node node, std::vector<Index>& leaves) {

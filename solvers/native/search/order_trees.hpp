@@ -20,19 +20,17 @@ class OrderTrees {
 
     explicit OrderTrees(Index leaves);
 
-    // Each node has a cause, a number of the caller's: why it is as it is.
-    Node any_order(std::span<const Node> children, Index cause);
-    void set_cause(Index leaf, Index cause) { cause_[leaf] = cause; }
+    Node any_order(std::span<const Node> children) { return make(children, false); }
 
     // The orders of the tree in which the leaves marked in `chosen` follow each other; kNone if there are
     // none.
-    Node together(Node root, const std::vector<char>& chosen, Index cause);
-
-    // The causes of the nodes that decide how the chosen leaves are to each other, with repetitions.
-    std::vector<Index> causes(Node root, const std::vector<char>& chosen);
+    Node together(Node root, const std::vector<char>& chosen);
 
     // How many orders the tree has: about 256 times the binary logarithm.
-    std::int64_t freedom(Node root);
+    std::int64_t freedom(Node root) const { return is_leaf(root) ? 0 : inner(root).freedom; }
+
+    // The same for trees that stand for the same orders, and hardly ever for others.
+    std::uint64_t hash(Node root) const { return is_leaf(root) ? hash_of_leaf(root) : inner(root).hash; }
 
     // Sets of chosen leaves that follow each other in every order of the tree, each as large as can be.
     std::vector<std::vector<Index>> pieces(Node root, const std::vector<char>& chosen);
@@ -50,6 +48,8 @@ class OrderTrees {
     };
     Mark mark() const { return {inner_.size(), children_.size()}; }
     void forget(Mark mark);
+    // All nodes but those of some trees, which get new numbers.
+    void keep(std::span<Node> roots);
 
     std::int64_t steps() const { return steps_; }  // nodes looked at
     std::size_t bytes() const { return inner_.size() * sizeof(Inner) + children_.size() * sizeof(Node); }
@@ -59,18 +59,20 @@ class OrderTrees {
     struct Inner {
         std::size_t first;
         Index count;
-        Index cause;
         bool in_order;
+        std::int64_t freedom;
+        std::uint64_t hash;
     };
     // Nodes one after the other, the chosen ones last.
     using Run = std::vector<Node>;
 
     bool is_leaf(Node node) const { return node < leaves_; }
-    Inner& inner(Node node) { return inner_[node - leaves_]; }
+    const Inner& inner(Node node) const { return inner_[node - leaves_]; }
+    static std::uint64_t hash_of_leaf(Node leaf);
     std::span<const Node> children(Node node);
-    Node make(std::span<const Node> children, bool in_order, Index cause);
-    Node in_order(std::span<const Node> children);
-    Node any_order(std::span<const Node> children);
+    Node make(std::span<const Node> children, bool in_order);
+    Node in_order(std::span<const Node> children) { return make(children, true); }
+    std::uint64_t hash_of(const Inner& node) const;
     Node remade(Node node, std::span<const Node> children);
     Share survey(Node node, const std::vector<char>& chosen);
     Share share(Node node) const { return share_[node]; }
@@ -79,7 +81,6 @@ class OrderTrees {
     Node gather_in_order(Node node);
     bool to_one_end(Node node, Run& run);
     void find_pieces(Node node, std::vector<std::vector<Index>>& found);
-    void find_causes(Node node, std::vector<Index>& found);
     void leaves_below(Node node, std::vector<Index>& leaves);
     Node replace(Node node, const std::vector<Index>& group, std::span<const Node> blocks);
     Bytes find_least(Node node, const std::vector<Bytes>& key);
@@ -88,8 +89,6 @@ class OrderTrees {
     Index leaves_;
     std::vector<Inner> inner_;
     std::vector<Node> children_;
-    std::vector<Index> cause_;  // by leaf
-    Index new_cause_ = 0;       // of what is put in another order
     std::vector<std::int64_t> log_factorial_{0, 0};
     std::vector<Share> share_;    // by node, of the last survey
     std::vector<Bytes> least_;    // by node, of the last sort

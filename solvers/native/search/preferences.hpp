@@ -22,6 +22,9 @@ class Preferences {
     // Draws the noise of a new run.
     void draw(std::uint64_t seed);
     void learn(Index item) { (*weight_)[item] += 1; }
+    void forget() {
+        for (std::vector<double>& weights : weights_) weights.assign(weights.size(), 0);
+    }
     // The preferred ones first.
     void sort(std::vector<Index>::iterator first, std::vector<Index>::iterator last) const;
 
@@ -31,7 +34,7 @@ class Preferences {
 
     const Packing& packing_;
     Strategy strategy_;
-    // Each kind of strategy learns for itself, across restarts.
+    // Each kind of strategy learns for itself, across restarts until told to forget.
     static constexpr std::size_t kKinds = 4 * 3 * 2 * 2;  // orders, sides, choice of row, height
     std::vector<std::vector<double>> weights_;
     std::vector<double>* weight_;     // of the kind in use

@@ -1,6 +1,8 @@
-// A layout in which every row is filled to the top, found by a sweep over time (docs/search.md, "Tilings").
+// A layout whose rows are full, or nearly, found by a sweep over time that keeps many possible orders of each
+// row (docs/search.md, "Tilings").
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "search/decision.hpp"
@@ -17,71 +19,99 @@ struct Tile {
 
 class Sweep {
   public:
-    // The sizes of the tiles of each row add up to the same height. `trust`: by how many bits it has to be
-    // more likely that what ends at one time was apart than that it was together, before it is taken for
-    // apart.
-    Sweep(const std::vector<Tile>& tiles, Index rows, int trust, std::size_t memory);
+    // How many ways to fill what is swept so far are kept, and how many ways to go on are looked for from
+    // each.
+    struct Breadth {
+        std::size_t kept, tried;
+    };
+    // `waste`: the part of a sum of sizes, in parts of 2^kShareBits, by which what begins may differ from
+    // what it takes the place of. Something begins and something ends in each row but the first. `breadths`
+    // is by row.
+    Sweep(const std::vector<Tile>& tiles, std::int64_t waste, const std::vector<Breadth>& breadths,
+          std::size_t memory);
 
-    // Never `refuted`: not every way of filling is tried, and no search is complete that goes back as this
-    // one.
-    Answer run(std::int64_t most_steps, const Decision::Stop& stop);
-    const std::vector<Bytes>& offsets() const { return offsets_; }  // after `found`
+    // Whether the last row was reached. Never `refuted`, since not all ways are tried.
+    Answer run(const Decision::Stop& stop);
+    // The row that was not reached, after `stopped`.
+    Index failed() const { return failed_; }
     std::int64_t steps() const { return steps_ + trees_.steps(); }
+
+    // After `found`: how many ways were kept, the likeliest first, and the layout of one. None if it takes
+    // too much memory. `stop` is only told of the steps.
+    std::size_t kept() const { return ways_.size(); }
+    std::optional<std::vector<Bytes>> layout_of(std::size_t way, const Decision::Stop& stop);
 
   private:
     using Set = PlaceSet;
-    // A group: pieces of what ends, and the tiles of what begins that take their place.
+    static constexpr std::size_t kMostPlaces = 64;  // more pieces, or tiles that begin, are one group
+    // Pieces of what ends, and the tiles of what begins that take their place.
+    struct Group {
+        Set pieces = 0, born = 0;
+    };
+    // A way to fill all rows up to now. Costs are the less the likelier, in the unit of log2_of.
+    struct Way {
+        OrderTrees::Node tree;
+        std::int64_t cost;
+        Index step;  // the last of the way
+    };
+    // What a way did in one row: the group of each tile that ends, then of each that begins, from `groups`
+    // on.
+    struct Step {
+        Index before;
+        std::size_t groups;
+    };
+    // A row that is partly filled; the last group is not in the tree yet.
+    struct Part {
+        OrderTrees::Node tree;
+        Set pieces, born;  // those that are left
+        std::int64_t cost;
+        std::int64_t regret;  // by how much its groups are less likely than the best at the time
+        std::vector<Group> groups;
+    };
+    struct Filled {
+        std::size_t way;
+        OrderTrees::Node tree;
+        std::int64_t cost;
+        std::vector<Group> groups;
+    };
     struct Choice {
-        Set pieces, born;
-        std::int64_t doubt;  // the less the likelier, in the unit of log2_of
+        Group group;
+        std::int64_t cost;
     };
-    // How far the sweep has come.
-    struct Stand {
-        Index row = 0;  // the next to be filled
-        OrderTrees::Node tree = OrderTrees::kNone;
-        std::vector<std::vector<Index>> pieces;  // of what ends, as long as the row is not filled
-        Set pieces_left = 0, born_left = 0;
-        Index groups = 0;
-        Index cause = 0;         // of the order of what ends
-        Index forks_before = 0;  // this row
-    };
-    struct Fork {
-        Stand stand;
-        OrderTrees::Mark mark;
-        std::size_t causes;
-        std::vector<Choice> choices;
-        std::size_t next;
-        std::vector<Index> blame;  // forks before that have to do with what failed so far
-    };
+    using Pieces = std::vector<std::vector<Index>>;
 
-    void begin_row();
-    void end_row();
-    std::vector<Choice> choices();
-    std::vector<Choice> equal_choices();
-    std::vector<Choice> clearest(std::vector<Choice> found) const;
-    bool gathers(Choice& choice);
-    void take(const Choice& choice);
-    bool go_back();
-    std::vector<Index> reasons() const;
-    Index cause_of(std::vector<Index> forks);
-    void mark_pieces(Set pieces, char value);
-    void extract();
-    void stack(OrderTrees::Node tree, std::vector<Bytes>& key);
+    void fill_row(Index row, std::size_t way, EqualSets& sets);
+    void take_likeliest(Index row);
+    Pieces pieces_of(Index row, OrderTrees::Node tree);
+    void add_whole(Index row, const Part& part, const Pieces& pieces);
+    void add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& found);
+    std::optional<std::int64_t> lost_freedom(const Part& part, const Pieces& pieces, Set set);
+    OrderTrees::Node together(OrderTrees::Node tree, const Pieces& pieces, Set set);
+    std::vector<Choice> clearest(const Part& part, const Pieces& pieces, bool complete);
+    std::int64_t misfit(Bytes ended, Bytes begun) const;
+    std::int64_t worth(Bytes sum) const;
+    void write_groups(Index row, const Pieces& pieces, const std::vector<Group>& groups);
+    OrderTrees::Node replaced(OrderTrees& trees, OrderTrees::Node tree, Index row, std::size_t groups);
+    Index groups_of(Index row, std::size_t groups) const;
 
     const std::vector<Tile>& tiles_;
     Index rows_;
-    std::int64_t trust_;
+    std::int64_t waste_, trust_;
+    const std::vector<Breadth>& breadths_;
     std::size_t memory_;
     Lists<Index> ends_, begins_;  // by row
     OrderTrees trees_;
-    Stand now_;
-    std::vector<Fork> forks_;
-    std::vector<std::vector<Index>> causes_;            // each a set of forks, latest first
-    std::vector<OrderTrees::Node> gathered_;            // by row: the tree before it, each group together
-    std::vector<Index> group_of_end_, group_of_begin_;  // by tile
-    std::vector<Index> leaving_;                        // by tile: its group while its row is ended, else -1
-    std::vector<char> chosen_;                          // by tile
-    std::vector<Bytes> offsets_;
+    std::vector<Way> ways_;
+    std::vector<Step> steps_taken_;
+    std::vector<std::uint8_t> groups_;
+    // Of the row that is filled:
+    std::vector<Filled> filled_;
+    std::vector<Pieces> pieces_;  // by way
+    std::vector<Part> parts_;     // a heap
+    std::vector<Choice> choices_;
+    std::vector<char> chosen_;    // by tile
+    std::vector<Index> leaving_;  // by tile: its group while its row is ended, else -1
+    Index failed_ = 0;
     std::int64_t steps_ = 0;
 };
 

@@ -1,9 +1,15 @@
 #include "search/tiling.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <mutex>
 #include <numeric>
+#include <thread>
 
 #include "core/arithmetic.hpp"
+#include "core/bounds.hpp"
 
 namespace memstow::search {
 namespace {
@@ -11,10 +17,15 @@ namespace {
 // Trees are walked by recursion, and are at most this deep.
 constexpr Index kMostLive = 2000;
 
-// Each round has four times the steps of the one before.
-constexpr int kRounds = 5;
-constexpr std::int64_t kStepsATile = 2000;
-constexpr int kTrusts[] = {12, 14, 10};
+// What begins may differ by this many times what is empty on average: where tiles lost up to some part of
+// their size, they lost half of it on average.
+constexpr std::int64_t kWasteAtMost = 2;
+
+// Where a sweep gets stuck, the rows before are swept with the next breadth: this many of them, and twice as
+// many each time that it gets no further.
+constexpr Sweep::Breadth kBreadths[] = {{4, 4}, {16, 8}, {64, 32}, {256, 64}, {1024, 64}};
+constexpr Index kWidened = 32;
+constexpr std::size_t kMostLayouts = 16;  // of one sweep
 
 // The tiles, with the rows [begin, end) counted from the last to the first.
 std::vector<Tile> mirrored(const FullRows& full) {
@@ -52,6 +63,87 @@ Bytes common_base(const Instance& in, Bytes height) {
     return base + height <= pool.capacity ? base : -1;
 }
 
+// How high a layout on this base may be: no item may be higher up than it may, and nothing reserved be in the
+// way.
+Bytes room_above(const Instance& in, Bytes base) {
+    const Pool& pool = in.pools[in.choices[0][0].pool];
+    Bytes end = pool.capacity;
+    for (Index i = 0; i < in.item_count(); ++i) {
+        end = std::min(end, in.choices[i][0].high + in.parts[i].size);
+    }
+    for (const Range& range : pool.reserved) {
+        if (range.begin >= base) end = std::min(end, range.begin);
+    }
+    return end - base;
+}
+
+Bytes height_of(const std::vector<Tile>& tiles, const std::vector<Bytes>& offsets) {
+    Bytes height = 0;
+    for (std::size_t k = 0; k < tiles.size(); ++k) height = std::max(height, offsets[k] + tiles[k].size);
+    return height;
+}
+
+// Sweeps in one direction, each with more breadth where the one before got stuck.
+class Direction {
+  public:
+    Direction(const std::vector<Tile>& tiles, const FullRows& full, std::size_t memory)
+        : tiles_(tiles),
+          full_(full),
+          memory_(memory),
+          breadths_(full.rows, kBreadths[0]),
+          levels_(full.rows, 0) {}
+
+    // One sweep. The lowest layout, if there is any, and its height.
+    std::optional<std::vector<Bytes>> sweep(Bytes& least, const Decision::Stop& stop) {
+        const Decision::Stop counted = [&](std::int64_t steps) {
+            steps_ += steps;
+            return stopped_ = stop(steps);
+        };
+        Sweep sweep(tiles_, kWasteAtMost * full_.waste, breadths_, memory_);
+        std::optional<std::vector<Bytes>> best;
+        if (sweep.run(counted) == Answer::found) {
+            for (std::size_t way = 0; way < std::min(sweep.kept(), kMostLayouts); ++way) {
+                auto offsets = sweep.layout_of(way, counted);
+                const Bytes height = offsets ? height_of(tiles_, *offsets) : kLimit;
+                if (height < least && height <= full_.room) {
+                    best = std::move(offsets);
+                    least = height;
+                }
+                if (stopped_ || least == full_.height) return best;
+            }
+            widen(0, full_.rows);
+        } else if (!stopped_) {
+            const Index failed = sweep.failed();
+            far_ = failed > furthest_ ? kWidened : 2 * far_;
+            furthest_ = std::max(furthest_, failed);
+            widen(std::max(0, failed - far_), failed + 1);
+        }
+        return best;
+    }
+    bool exhausted() const { return exhausted_; }
+    std::int64_t steps() const { return steps_; }
+
+  private:
+    void widen(Index begin, Index end) {
+        exhausted_ = true;
+        for (Index row = begin; row < std::min(end, full_.rows); ++row) {
+            if (levels_[row] + 1 == std::size(kBreadths)) continue;
+            exhausted_ = false;
+            breadths_[row] = kBreadths[++levels_[row]];
+        }
+        exhausted_ = exhausted_ && begin == 0;
+    }
+
+    const std::vector<Tile>& tiles_;
+    const FullRows& full_;
+    std::size_t memory_;
+    std::vector<Sweep::Breadth> breadths_;  // by row
+    std::vector<std::size_t> levels_;       // by row: which breadth
+    Index furthest_ = 0, far_ = kWidened;
+    bool stopped_ = false, exhausted_ = false;
+    std::int64_t steps_ = 0;
+};
+
 }  // namespace
 
 std::optional<FullRows> full_rows(const Instance& in) {
@@ -65,6 +157,7 @@ std::optional<FullRows> full_rows(const Instance& in) {
         Index count = 0;
     };
     std::vector<Change> changes(in.row_count + 1);
+    std::vector<bool> begun(in.row_count + 1), ended(in.row_count + 1);
     for (Index k = 0; k < items; ++k) {
         const Part& part = in.parts[k];
         const auto rows = in.rows[k];
@@ -77,40 +170,82 @@ std::optional<FullRows> full_rows(const Instance& in) {
         begin.count += 1;
         end.size -= part.size;
         end.count -= 1;
+        begun[rows[0].begin] = true;
+        ended[rows[0].end] = true;
     }
     Bytes load = 0;
     Index live = 0;
+    WideBytes total = 0;
     for (Index row = 0; row < in.row_count; ++row) {
         const Change& change = changes[row];
         load += change.size;
         live += change.count;
-        if (row == 0) full.height = load;
-        if (load != full.height || load > kLimit / 2 || live > kMostLive) return {};
+        if (load > kLimit / 2 || live > kMostLive) return {};
+        full.height = std::max(full.height, load);
+        total += load;
+    }
+    const WideBytes room = WideBytes{full.height} * full.rows;
+    full.waste = static_cast<std::int64_t>(((room - total) << kShareBits) / room);
+    if (room != total) full.waste = std::max<std::int64_t>(full.waste, 1);
+    if (full.waste > kMostWaste) return {};
+    for (Index row = 1; full.waste > 0 && row < in.row_count; ++row) {
+        if (!begun[row] || !ended[row]) return {};
     }
     full.base = common_base(in, full.height);
     if (full.base < 0) return {};
+    full.room = room_above(in, full.base);
     return full;
 }
 
-std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory, const Decision::Stop& stop) {
-    bool stopped = false;
-    const Decision::Stop asked = [&](std::int64_t steps) { return stopped = stop(steps); };
+std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory, int workers,
+                                       const Decision::Stop& stop) {
     const std::vector<Tile> backwards = mirrored(full);
-    std::int64_t most_steps = kStepsATile * count_of(full.tiles);
-    for (int round = 0; round < kRounds; ++round, most_steps *= 4) {
-        for (const int trust : kTrusts) {
-            for (const auto* tiles : {&full.tiles, &backwards}) {
-                Sweep sweep(*tiles, full.rows, trust, memory);
-                if (sweep.run(most_steps, asked) == Answer::found) {
-                    std::vector<Bytes> offsets = sweep.offsets();
-                    for (Bytes& offset : offsets) offset += full.base;
-                    return offsets;
-                }
-                if (stopped) return {};
-            }
+    const std::size_t threads = workers > 1 ? 2 : 1;
+    Direction directions[] = {{full.tiles, full, memory / threads}, {backwards, full, memory / threads}};
+    std::mutex mutex;  // guards the best layout
+    std::optional<std::vector<Bytes>> best;
+    Bytes least = kLimit;
+    std::atomic<bool> over{false};
+    const Decision::Stop asked = [&](std::int64_t steps) {
+        if (stop(steps)) over = true;
+        return over.load();
+    };
+    const auto sweep = [&](Direction& direction) {
+        Bytes height = kLimit;
+        auto lower = direction.sweep(height, asked);
+        const std::lock_guard lock(mutex);
+        if (lower && height < least) {
+            least = height;
+            best = std::move(lower);
         }
+        if (least == full.height) over = true;
+    };
+    if (threads == 1) {
+        while (!over && !(directions[0].exhausted() && directions[1].exhausted())) {
+            const bool second = directions[0].exhausted() ||
+                                (!directions[1].exhausted() && directions[1].steps() < directions[0].steps());
+            sweep(directions[second ? 1 : 0]);
+        }
+    } else {
+        std::exception_ptr failure;
+        const auto all = [&](Direction& direction) {
+            try {
+                while (!over && !direction.exhausted()) sweep(direction);
+            } catch (...) {
+                const std::lock_guard lock(mutex);
+                failure = std::current_exception();
+                over = true;
+            }
+        };
+        std::thread other(all, std::ref(directions[1]));
+        all(directions[0]);
+        other.join();
+        if (failure) std::rethrow_exception(failure);
     }
-    return {};
+    if (best) {
+        for (Bytes& offset : *best) offset += full.base;
+    }
+    return best;
 }
 
 }  // namespace memstow::search

@@ -1,5 +1,5 @@
-// Components that are full in every row: a layout as low as their bound leaves no gap, and a sweep over time
-// finds most of these at once (docs/search.md, "Tilings").
+// Components that are full in every row, or nearly: a layout as low as their bound leaves no gap, or little,
+// and a sweep over time finds most of these at once (docs/search.md, "Tilings").
 #pragma once
 
 #include <optional>
@@ -14,16 +14,23 @@ namespace memstow::search {
 struct FullRows {
     std::vector<Tile> tiles;  // by item
     Index rows = 0;
-    Bytes base = 0;    // the least offset of all items
-    Bytes height = 0;  // of every row
+    Bytes base = 0;          // the least offset of all items
+    Bytes height = 0;        // of the fullest row
+    Bytes room = 0;          // no layout may be higher
+    std::int64_t waste = 0;  // what is empty in a row of that height, on average, in parts of 2^kShareBits
 };
 
-// The rows of an instance where all are equally full, and may be stacked from one offset in any order.
+// On average, at most this part of a row is empty in components that are tried: 1/32.
+inline constexpr std::int64_t kMostWaste = std::int64_t{1} << (kShareBits - 5);
+
+// The rows of an instance where all are full, or nearly, and may be stacked from one offset in any order.
 // Nothing for other instances.
 std::optional<FullRows> full_rows(const Instance& instance);
 
-// Offsets by item, or nothing when none were found: sweeps forwards and backwards, with more and more steps.
-// `stop` may be passed more steps than were made.
-std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory, const Decision::Stop& stop);
+// The lowest layout that was found, as offsets by item, or nothing: sweeps forwards and backwards, with more
+// and more breadth, until one is as high as the fullest row. Two workers sweep at the same time, and what
+// they find depends on which is first. `stop` is asked by both.
+std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory, int workers,
+                                       const Decision::Stop& stop);
 
 }  // namespace memstow::search

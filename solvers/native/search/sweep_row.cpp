@@ -1,0 +1,187 @@
+// How a sweep fills one row: which tiles may follow those that end.
+#include <algorithm>
+#include <bit>
+
+#include "search/sweep.hpp"
+
+namespace memstow::search {
+namespace {
+
+std::int64_t log_choose(std::size_t n, std::size_t k) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < std::min(k, n - k); ++i) sum += log2_of(n - i) - log2_of(i + 1);
+    return sum;
+}
+
+}  // namespace
+
+// What ends, in pieces that follow each other in every order; in the same order for whichever tree.
+Sweep::Pieces Sweep::pieces_of(Index row, OrderTrees::Node tree) {
+    for (const Index tile : ends_[row]) chosen_[tile] = 1;
+    Pieces pieces = trees_.pieces(tree, chosen_);
+    for (const Index tile : ends_[row]) chosen_[tile] = 0;
+    for (auto& piece : pieces) std::sort(piece.begin(), piece.end());
+    std::sort(pieces.begin(), pieces.end());
+    return pieces;
+}
+
+// Groups are taken one after the other, the likeliest first, and others in the order of how much less likely
+// they are.
+void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets) {
+    pieces_.push_back(pieces_of(row, ways_[way].tree));
+    const Pieces& pieces = pieces_.back();
+    EqualSets::Found none;
+    const EqualSets::Found* found = &none;
+    if (pieces.size() <= kMostPlaces && begins_[row].size() <= kMostPlaces) {
+        std::vector<Bytes> ended;
+        for (const auto& piece : pieces) {
+            Bytes sum = 0;
+            for (const Index tile : piece) sum += tiles_[tile].size;
+            ended.push_back(sum);
+        }
+        found = &sets.with(ended, steps_);
+    }
+    const auto later = [](const Part& a, const Part& b) {
+        return a.regret != b.regret ? a.regret > b.regret : a.groups.size() < b.groups.size();
+    };
+    parts_.assign(1, {ways_[way].tree,
+                      first_places(pieces.size()),
+                      first_places(begins_[row].size()),
+                      ways_[way].cost,
+                      0,
+                      {}});
+    std::size_t done = 0;
+    const std::size_t most = breadths_[row].tried;
+    for (std::size_t tries = 4 * most; tries > 0 && !parts_.empty() && done < most; --tries) {
+        std::pop_heap(parts_.begin(), parts_.end(), later);
+        Part part = std::move(parts_.back());
+        parts_.pop_back();
+        if (!part.groups.empty()) part.tree = together(part.tree, pieces, part.groups.back().pieces);
+        if (part.pieces == 0) {
+            filled_.push_back({way, part.tree, part.cost, std::move(part.groups)});
+            ++done;
+            continue;
+        }
+        choices_.clear();
+        add_whole(row, part, pieces);
+        add_choices(part, pieces, *found);
+        const std::vector<Choice> ways = clearest(part, pieces, found->complete);
+        for (const Choice& choice : ways) {
+            Part next{part.tree,
+                      part.pieces & ~choice.group.pieces,
+                      part.born & ~choice.group.born,
+                      part.cost + choice.cost,
+                      part.regret + choice.cost - ways[0].cost,
+                      part.groups};
+            next.groups.push_back(choice.group);
+            parts_.push_back(std::move(next));
+            std::push_heap(parts_.begin(), parts_.end(), later);
+        }
+    }
+}
+
+OrderTrees::Node Sweep::together(OrderTrees::Node tree, const Pieces& pieces, Set set) {
+    const auto mark = [&](char value) {
+        for (std::size_t k = 0; k < pieces.size(); ++k) {
+            if (!has(set, k)) continue;
+            for (const Index tile : pieces[k]) chosen_[tile] = value;
+        }
+    };
+    mark(1);
+    const OrderTrees::Node result = trees_.together(tree, chosen_);
+    mark(0);
+    return result;
+}
+
+// How much of the freedom of the order it takes that the pieces follow each other; nothing if they cannot.
+std::optional<std::int64_t> Sweep::lost_freedom(const Part& part, const Pieces& pieces, Set set) {
+    if (pieces.size() <= kMostPlaces && std::popcount(set) == 1) return 0;
+    const OrderTrees::Mark mark = trees_.mark();
+    const OrderTrees::Node tree = together(part.tree, pieces, set);
+    std::optional<std::int64_t> lost;
+    if (tree != OrderTrees::kNone) lost = trees_.freedom(part.tree) - trees_.freedom(tree);
+    trees_.forget(mark);
+    return lost;
+}
+
+// How unlikely a difference is: as if it were from a normal distribution, with a standard deviation of 0.435
+// of what may be wasted.
+std::int64_t Sweep::misfit(Bytes ended, Bytes begun) const {
+    constexpr std::int64_t kOne = 1 << 10, kMost = 8 * kOne, kAtOne = 975;
+    if (ended == begun) return 0;
+    const Bytes off = ended < begun ? begun - ended : ended - begun;
+    const Bytes wasted = std::max<Bytes>(1, share_of(std::max(ended, begun), waste_));
+    const std::int64_t ratio =
+        off / wasted >= 8 ? kMost : std::min(kMost, kOne * (off % wasted) / wasted + kOne * (off / wasted));
+    return kAtOne * ratio * ratio / (kOne * kOne);
+}
+
+// How much likelier it is that a sum fits because it has to than by chance.
+std::int64_t Sweep::worth(Bytes sum) const {
+    const Bytes wasted = share_of(sum, waste_);
+    return log2_of(sum) - (wasted == 0 ? 0 : log2_of(wasted)) - trust_;
+}
+
+// All that is left is one group.
+void Sweep::add_whole(Index row, const Part& part, const Pieces& pieces) {
+    const std::optional<std::int64_t> lost = lost_freedom(part, pieces, part.pieces);
+    if (!lost) return;
+    Bytes ended = 0, begun = 0;
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+        if (!has(part.pieces, k)) continue;
+        for (const Index tile : pieces[k]) ended += tiles_[tile].size;
+    }
+    const auto begins = begins_[row];
+    for (std::size_t k = 0; k < begins.size(); ++k) {
+        if (has(part.born, k)) begun += tiles_[begins[k]].size;
+    }
+    choices_.push_back({{part.pieces, part.born}, *lost + misfit(ended, begun)});
+}
+
+void Sweep::add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& found) {
+    const auto inside = [](Set set, Set left) { return (set & ~left) == 0 && set != left; };
+    const std::size_t left = std::popcount(part.born);
+    if (std::popcount(part.pieces) == 1 || left == 1) return;
+    Set last = 0;
+    std::optional<std::int64_t> lost;
+    for (const EqualSums& pair : found.pairs) {
+        if (!inside(pair.first, part.pieces) || !inside(pair.second, part.born)) continue;
+        if (pair.first != last) lost = lost_freedom(part, pieces, pair.first);
+        last = pair.first;
+        if (!lost) continue;
+        choices_.push_back({{pair.first, pair.second},
+                            *lost + misfit(pair.first_sum, pair.second_sum) +
+                                log_choose(left, std::popcount(pair.second)) - worth(pair.first_sum)});
+    }
+    steps_ += count_of(found.pairs);
+}
+
+// Each piece is in some group: the choices for the one whose best choice is furthest ahead of the next,
+// likeliest first. None when a piece has no choice.
+std::vector<Sweep::Choice> Sweep::clearest(const Part& part, const Pieces& pieces, bool complete) {
+    std::stable_sort(choices_.begin(), choices_.end(),
+                     [](const Choice& a, const Choice& b) { return a.cost < b.cost; });
+    std::size_t pick = kMostPlaces;
+    std::int64_t furthest = -1;
+    for (std::size_t k = 0; k < std::min(kMostPlaces, pieces.size()); ++k) {
+        if (!has(part.pieces, k)) continue;
+        const auto with = [k](const Choice& choice) { return has(choice.group.pieces, k); };
+        const auto best = std::find_if(choices_.begin(), choices_.end(), with);
+        if (best == choices_.end()) {
+            if (complete) return {};
+            continue;
+        }
+        const auto next = std::find_if(best + 1, choices_.end(), with);
+        const std::int64_t ahead = next == choices_.end() ? kLimit : next->cost - best->cost;
+        if (ahead <= furthest) continue;
+        furthest = ahead;
+        pick = k;
+    }
+    std::vector<Choice> picked;
+    for (const Choice& choice : choices_) {
+        if (has(choice.group.pieces, pick) && pick < kMostPlaces) picked.push_back(choice);
+    }
+    return picked;
+}
+
+}  // namespace memstow::search
