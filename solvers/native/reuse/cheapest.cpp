@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::int64_t kNearbyFirst = 20'000;
 constexpr std::size_t kMostLayouts = 64;
+// Work on cores after which addresses have their turns as well: a small problem is proven before.
+constexpr std::int64_t kBeforeAddresses = 2'000'000;
+// The share of the work that cores get while their own bound is below that of the addresses: one in so many.
+constexpr std::int64_t kShareBehind = 8;
 
 std::vector<Bytes> weights_of(const Costs& costs) {
     std::vector<Bytes> weights;
@@ -133,6 +137,17 @@ void Cheapest::search_nearby(std::int64_t steps, Bytes enough, Budget& budget) {
     if (nearby_.cost() < before) learn(nearby_.offsets());
 }
 
+// The bound from what each address holds; it starts from the best layout known.
+void Cheapest::search_addresses(std::int64_t work, Budget& budget) {
+    const Known* known = best({height_}, false);
+    if (!addresses_) {
+        addresses_.emplace(instance_, costs_, height_);
+        if (known != nullptr) addresses_->offer(instance_, known->offsets);
+    }
+    addresses_->run(work, budget);
+    raise_bound(addresses_->bound() + costs_.fixed);
+}
+
 Cheapest::Offsets Cheapest::offsets_of(const Layout& layout) {
     Cheapest::Offsets offsets;
     for (const Place& place : layout) offsets.push_back(place.offset);
@@ -173,32 +188,46 @@ void Cheapest::raise_bound(Bytes bound) {
 void Cheapest::decide(Bytes height, std::optional<Bytes> enough, Budget& budget) {
     if (height != height_ || effort_ == 0) {
         height_ = height;
-        bound_ = costs_.fixed;
+        bound_ = core_bound_ = costs_.fixed;
+        core_work_ = work_ = 0;
+        addresses_.reset();
         none_ = false;
         effort_ = kFirstEffort;
     }
     find_any(budget);
-    std::int64_t nearby = kNearbyFirst;
+    std::int64_t turn = kNearbyFirst;
     while (!settled(enough) && !budget.spent()) {
-        search_nearby(nearby, std::max(enough.value_or(0), bound_), budget);
+        const std::int64_t before = budget.work();
+        search_nearby(turn, std::max(enough.value_or(0), bound_), budget);
+        if (core_work_ > kBeforeAddresses && !settled(enough))
+            search_addresses(2 * turn, budget);  // these steps are shorter
         if (settled(enough) || budget.spent()) break;
-        const std::int64_t searched = budget.work();
-        std::vector<ElementSet> sets;
-        for (const Core& core : cores_) {
-            if (core.height >= height_) sets.push_back(core.pairs);
+        if (core_bound_ >= bound_ || core_work_ <= work_ / kShareBehind) {
+            const std::int64_t from = budget.work();
+            search_cores(enough, budget);
+            core_work_ += budget.work() - from;
+            turn = std::max(kNearbyFirst, budget.work() - from);
         }
-        const HittingSet paid = cheapest_hitting_set(sets, weights_, bound_ - costs_.fixed, effort_, budget);
-        budget.count(paid.steps);
-        raise_bound(paid.bound + costs_.fixed);
-        if (settled(enough)) break;
-        const ElementSet apart = all_but(paid.chosen);
-        const Answer answer = ask(apart, effort_, budget);
-        if (answer == Answer::none) {
-            find_cores(apart, budget);
-        } else {
-            effort_ = times_more(effort_, 2);
-        }
-        nearby = std::max(kNearbyFirst, budget.work() - searched);
+        work_ += budget.work() - before;
+    }
+}
+
+// Raises the bound by the cheapest way to hit all cores, and asks whether it is enough to pay for that.
+void Cheapest::search_cores(std::optional<Bytes> enough, Budget& budget) {
+    std::vector<ElementSet> sets;
+    for (const Core& core : cores_) {
+        if (core.height >= height_) sets.push_back(core.pairs);
+    }
+    const HittingSet paid = cheapest_hitting_set(sets, weights_, core_bound_ - costs_.fixed, effort_, budget);
+    budget.count(paid.steps);
+    core_bound_ = std::max(core_bound_, paid.bound + costs_.fixed);
+    raise_bound(core_bound_);
+    if (settled(enough)) return;
+    const ElementSet apart = all_but(paid.chosen);
+    if (ask(apart, effort_, budget) == Answer::none) {
+        find_cores(apart, budget);
+    } else {
+        effort_ = times_more(effort_, 2);
     }
 }
 

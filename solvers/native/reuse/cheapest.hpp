@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/budget.hpp"
+#include "reuse/address_bound.hpp"
 #include "reuse/hitting_set.hpp"
 #include "reuse/local_search.hpp"
 
@@ -84,6 +85,8 @@ class Cheapest {
     bool find_clique(const Instance& asked, Budget& budget);
     ElementSet pairs_among(const ElementSet& apart, std::vector<Index> items) const;
     ElementSet within_clique(const ElementSet& apart) const;
+    void search_cores(std::optional<Bytes> enough, Budget& budget);
+    void search_addresses(std::int64_t work, Budget& budget);
     void search_nearby(std::int64_t steps, Bytes enough, Budget& budget);
     void press(const Limits& limits, Bytes bound, std::int64_t most_work, Budget& budget);
     Bytes search_all(Bytes height, Bytes bound, Budget& budget, const Events& events);
@@ -108,7 +111,10 @@ class Cheapest {
 
     // Of the height at hand.
     Bytes height_ = 0;
-    Bytes bound_ = 0;  // on the cost
+    Bytes bound_ = 0;                        // on the cost
+    Bytes core_bound_ = 0;                   // the part of it that cores show
+    std::int64_t core_work_ = 0, work_ = 0;  // on cores, and in all
+    std::optional<AddressBound> addresses_;
     bool none_ = false;
     std::vector<Index> dead_;    // items that answered the last question with no; none when that is not known
     std::vector<Index> clique_;  // the same, where they are too large together and all must be apart

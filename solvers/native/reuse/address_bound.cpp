@@ -1,0 +1,254 @@
+#include "reuse/address_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace memstow::reuse {
+namespace {
+
+__extension__ typedef __int128 Wide;
+
+// The program holds the square of this in floating point.
+constexpr Index kMostParts = 800;
+constexpr Bytes kMostToll = Bytes{1} << 40;
+constexpr Bytes kFinest = 1 << 16;  // of the smallest toll of an average cost
+// A chain is added only where it is worth more than what is known by this share.
+constexpr double kLeastGain = 1e-5;
+constexpr Index kRoundsBetweenProofs = 2;
+constexpr Bytes kOldShare = 3;  // of four
+constexpr Index kNarrow = 3, kWide = 16;
+constexpr std::size_t kMostAdded = 100;
+constexpr std::int64_t kStepsAtOnce = 50;
+// What is proven first, as a share of what the program says.
+constexpr double kFirstAim = 0.95;
+
+Wide up(Wide value, Wide by) { return value >= 0 ? (value + by - 1) / by : -(-value / by); }
+
+}  // namespace
+
+AddressBound::AddressBound(const Instance& instance, const Costs& costs, Bytes height) : width_(kNarrow) {
+    const Pool& pool = instance.pools[instance.choices[0][0].pool];
+    height = std::min(height, pool.capacity);
+    rows_ = height;
+    for (const Range& range : pool.reserved) {
+        rows_ -= std::max<Bytes>(0, std::min(range.end, height) - std::min(range.begin, height));
+    }
+    done_ = costs.pairs.empty() || height >= kLimit || count_of(instance.parts) > kMostParts;
+    if (done_) return;
+    order_parts(instance, costs);
+    set_tolls(costs);
+    chains_.emplace(graph_);
+}
+
+void AddressBound::order_parts(const Instance& instance, const Costs& costs) {
+    const auto first_row = [&](Index part) {
+        const auto ranges = instance.rows[part];
+        return ranges.empty() ? -1 : ranges.front().begin;
+    };
+    order_.resize(instance.parts.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](Index a, Index b) { return first_row(a) < first_row(b); });
+    link_of_.resize(order_.size());
+    for (Index link = 0; link < count_of(order_); ++link) link_of_[order_[link]] = link;
+    unit_ = 0;
+    for (const Part& part : instance.parts) unit_ = std::gcd(unit_, part.size);
+    graph_.count = count_of(order_);
+    std::vector<char> apart(order_.size());
+    for (Index link = 0; link < graph_.count; ++link) {
+        const Index part = order_[link];
+        units_.push_back(instance.parts[part].size / unit_);
+        std::fill(apart.begin(), apart.end(), 0);
+        for (const Index other : costs.conflicts.near(part)) {
+            apart[link_of_[other]] = costs.conflicts.tieable(part, other) ? 0 : 1;
+        }
+        for (Index later = link + 1; later < graph_.count; ++later) {
+            if (apart[later] == 0) graph_.after.values.push_back(later);
+        }
+        graph_.after.close();
+    }
+}
+
+void AddressBound::set_tolls(const Costs& costs) {
+    Wide sum = 0;
+    for (const ReuseCost& pair : costs.pairs) sum += pair.cost;
+    const Bytes average = static_cast<Bytes>(sum / count_of(costs.pairs));
+    const Bytes largest = *std::max_element(units_.begin(), units_.end());
+    const Wide wanted = Wide{kFinest} * largest / std::max<Bytes>(average, 1);
+    scale_ = static_cast<Bytes>(std::clamp<Wide>(wanted, 1, Wide{1} << 60));
+    const auto square = static_cast<std::size_t>(graph_.count) * static_cast<std::size_t>(graph_.count);
+    graph_.tolls.assign(square, 0);
+    std::vector<double> worth(order_.size(), 0);
+    double dearest = 0;
+    for (const ReuseCost& pair : costs.pairs) {
+        const auto [a, b] = std::minmax(link_of_[pair.first], link_of_[pair.second]);
+        const Bytes shared = std::min(units_[a], units_[b]);
+        const Wide toll = Wide{pair.cost} * scale_ / shared;
+        graph_.tolls[static_cast<std::size_t>(a) * static_cast<std::size_t>(graph_.count) +
+                     static_cast<std::size_t>(b)] = static_cast<Bytes>(std::min<Wide>(toll, kMostToll));
+        const double cost = static_cast<double>(pair.cost);
+        worth[a] += cost;
+        worth[b] += cost;
+        dearest = std::max(dearest, cost);
+    }
+    std::vector<double> needs, caps;
+    for (Index link = 0; link < graph_.count; ++link) {
+        const double most =
+            2 * (worth[link] + dearest) * static_cast<double>(scale_) / static_cast<double>(units_[link]);
+        caps_.push_back(static_cast<Bytes>(std::min(most, static_cast<double>(kMostToll))) + 1);
+        needs.push_back(static_cast<double>(units_[link]));
+        caps.push_back(static_cast<double>(caps_.back()));
+    }
+    program_.emplace(std::move(needs), std::move(caps),
+                     static_cast<double>(rows_) / static_cast<double>(unit_));
+}
+
+Bytes AddressBound::tolls_of(const std::vector<Index>& links) const {
+    Bytes sum = 0;
+    for (std::size_t a = 0; a < links.size(); ++a) {
+        for (std::size_t b = a + 1; b < links.size(); ++b) sum += graph_.toll(links[a], links[b]);
+    }
+    return sum;
+}
+
+void AddressBound::offer(const Instance& instance, const std::vector<Bytes>& offsets) {
+    if (done_) return;
+    std::vector<Bytes> begins, cuts;
+    for (const Index part : order_) {
+        const Part& it = instance.parts[part];
+        begins.push_back(offsets[it.item] + it.delta);
+        cuts.push_back(begins.back());
+    }
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    for (const Bytes address : cuts) {
+        std::vector<Index> links;
+        for (Index link = 0; link < graph_.count; ++link) {
+            const Bytes end = begins[link] + units_[link] * unit_;
+            if (begins[link] <= address && address < end) links.push_back(link);
+        }
+        program_->add(links, static_cast<double>(tolls_of(links)));
+    }
+}
+
+void AddressBound::add(const std::vector<Chain>& chains) {
+    const std::vector<Bytes> prices = whole_prices();
+    for (std::size_t k = 0; k < std::min(chains.size(), kMostAdded); ++k) {
+        Bytes sum = 0;
+        for (const Index link : chains[k].links) sum += prices[link];
+        program_->add(chains[k].links, static_cast<double>(sum - chains[k].worth));
+    }
+}
+
+std::vector<Bytes> AddressBound::whole_prices() const {
+    std::vector<Bytes> prices;
+    for (Index link = 0; link < graph_.count; ++link) {
+        prices.push_back(std::clamp<Bytes>(std::llround(program_->prices()[link]), 0, caps_[link]));
+    }
+    return prices;
+}
+
+// The bound that follows when no chain is worth more than `most`.
+Bytes AddressBound::proven_by(const std::vector<Bytes>& prices, Bytes most) const {
+    Wide sum = 0;
+    for (Index link = 0; link < graph_.count; ++link) sum += Wide{prices[link]} * units_[link];
+    const Wide least = sum - up(Wide{rows_} * most, unit_);
+    return least <= 0 ? 0 : static_cast<Bytes>(up(least, scale_));
+}
+
+// The greatest worth of a chain with which the bound still follows; below 0 when none is small enough.
+Bytes AddressBound::enough_for(const std::vector<Bytes>& prices, Bytes bound) const {
+    Bytes low = -1, high = kMostToll * 1024;
+    while (low < high) {
+        const Bytes middle = low + (high - low + 1) / 2;
+        if (proven_by(prices, middle) >= bound) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+void AddressBound::find_chains(Budget& budget) {
+    const std::vector<Bytes> prices = whole_prices();
+    const double row = -program_->prices().back();
+    const auto floor = static_cast<Bytes>(row + 2 + row * kLeastGain + 2 * program_->tolerance());
+    std::vector<Chain> found;
+    if (!smooth_.empty()) {
+        // Prices jump about from one optimum to the next; chains that fit their average are of use for
+        // longer.
+        for (Index link = 0; link < graph_.count; ++link) {
+            smooth_[link] = (smooth_[link] * kOldShare + prices[link] * (4 - kOldShare)) / 4;
+        }
+        found = chains_->some(smooth_, 0, width_, budget);
+        for (Chain& chain : found) {
+            chain.worth = -tolls_of(chain.links);
+            for (const Index link : chain.links) chain.worth += prices[link];
+        }
+        std::erase_if(found, [&](const Chain& chain) { return chain.worth <= floor; });
+    }
+    if (found.empty()) {
+        found = chains_->some(prices, floor, width_, budget);
+        smooth_ = prices;
+    }
+    add(found);
+    if (budget.spent()) return;
+    if (!found.empty()) {
+        if (++rounds_ % kRoundsBetweenProofs == 0) prove(budget);
+        return;
+    }
+    if (width_ < kWide) {
+        width_ = kWide;
+    } else {
+        prove(budget);
+    }
+}
+
+void AddressBound::prove(Budget& budget) {
+    const double value = program_->value() / static_cast<double>(scale_);
+    const Bytes best = static_cast<Bytes>(std::ceil(value - 1e-6));
+    if (best <= bound_) {
+        done_ = true;
+        return;
+    }
+    if (aim_ <= bound_ || aim_ > best) {
+        aim_ = std::clamp(static_cast<Bytes>(value * kFirstAim), bound_ + 1, best);
+        if (aim_ == bound_ + 1 && bound_ > 0) aim_ = bound_ + (best - bound_ + 1) / 2;
+    }
+    const std::vector<Bytes> prices = whole_prices();
+    const Bytes enough = enough_for(prices, aim_);
+    if (enough < 0 || chains_->widest() < 1) {
+        done_ = true;
+        return;
+    }
+    const std::vector<Chain> found = chains_->most(prices, enough, chains_->widest(), budget);
+    const Chain chain = found.empty() ? Chain{{}, enough} : found[0];
+    if (chain.worth >= kLimit) return;
+    bound_ = std::max(bound_, proven_by(prices, chain.worth));
+    // Where chains were found before and the program took no step for them, floating point has come to its
+    // end.
+    const bool idle = chain.worth > enough && proved_at_ == program_->steps();
+    proved_at_ = program_->steps();
+    if (idle) {
+        done_ = true;
+    } else {
+        add(found);
+    }
+}
+
+void AddressBound::run(std::int64_t work, Budget& budget) {
+    // A search for chains that has begun is not given up where this turn ends.
+    for (const std::int64_t until = budget.work() + work;
+         !done_ && budget.work() < until && !budget.spent();) {
+        if (program_->solve(kStepsAtOnce, budget)) {
+            find_chains(budget);
+        } else if (program_->stuck()) {
+            done_ = true;
+        }
+    }
+}
+
+}  // namespace memstow::reuse
