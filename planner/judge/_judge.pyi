@@ -1,6 +1,7 @@
 """The judge of columns: 64-bit integers in `array` or any other block."""
 
 from array import array
+from collections.abc import Sequence
 from enum import Enum
 
 class Defect(Enum):
@@ -43,3 +44,39 @@ def judge_plan(
 
 def proven(sizes: Ints, begins: Ints, ends: Ints, alignments: Ints, members: Ints, moment: int) -> int | None:
     """The least peak of any layout that follows from buffers that live at one moment; None for no such."""
+
+class Room(Enum):
+    """Whether there is a layout below a height."""
+
+    NONE = 0
+    SOME = 1
+    TOO_MUCH = 2
+
+def room_for(sizes: Ints, begins: Ints, ends: Ints, height: int, steps: int) -> Room:
+    """Whether these buffers have a layout that is no higher, by a complete search of so many steps.
+
+    Sizes are at least 1 and add up to less than 2^62; there are no alignments.
+    """
+
+def least_peak(sizes: Ints, begins: Ints, ends: Ints, alignments: Ints) -> int:
+    """The least peak of any layout; 0 of columns that are not valid."""
+
+class Formulas:
+    """Formulas of symbols, as the judge reads them."""
+
+    def __init__(self, names: Sequence[str], axes: Sequence[tuple[int, int, int]]) -> None: ...
+    def read(self, text: str) -> bool:
+        """Whether the text is a formula that can be read here; then it is the next one, counted from 0."""
+
+    def values(self, at: Sequence[int]) -> list[int] | None:
+        """The value of each; None where one has none."""
+
+    def value(self, formula: int, at: Sequence[int]) -> int | None: ...
+    def used(self, formula: int) -> list[int]:
+        """The symbols that are in it, by position."""
+
+    def is_never_below(self, formula: int, least: int) -> bool: ...
+    def largest(
+        self, formula: int, most: int, left: int, above: int | None, negated: bool
+    ) -> tuple[int, int, list[int], int] | None:
+        """No value is above the first; the second is the largest seen, and where; among how many boxes."""

@@ -1,18 +1,19 @@
 """A symbolic problem as an ordinary one: at a point, or with each size at its largest."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.memory import Memo
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.symbolic import SymbolicProblem
+from memstow.planner.model.symbolic import Symbol, SymbolicProblem
 from memstow.planner.model.symbolic_points import points_of as points_of
 from memstow.planner.model.symbolic_points import takes
 from memstow.planner.model.with_sizes import with_sizes
 from memstow.planner.shapes.extremes import Effort, Extremes, How, extremes
 from memstow.planner.shapes.formula.errors import FormulaValueError
-from memstow.planner.shapes.sizes import sizes_of
+from memstow.planner.shapes.sizes import Sizes, sizes_of
 
 
 def problem_at(problem: SymbolicProblem, at: Mapping[str, int]) -> Problem:
@@ -49,11 +50,20 @@ def _extremes_of(problem: SymbolicProblem) -> list[Extremes]:
     """Those of each distinct formula."""
     found = _known.get(problem)
     if found is None:
-        symbols = {symbol.id: symbol for symbol in problem.symbols}
         effort = Effort()
-        found = [extremes(node, symbols, effort) for node in sizes_of(problem).nodes]
+        symbols = {symbol.id: symbol for symbol in problem.symbols}
+        sizes = sizes_of(problem)
+        found = [_extremes(sizes, index, symbols, effort) for index in range(len(sizes.texts))]
         _known.note(problem, found)
     return found
+
+
+def _extremes(sizes: Sizes, index: int, symbols: Mapping[str, Symbol], effort: Effort) -> Extremes:
+    text = sizes.texts[index]
+    simple = sizes.quick.monotone(text)
+    if simple is not None:
+        return Extremes(*simple, "monotone")
+    return extremes(sizes.node(index), symbols, effort, partial(sizes.quick.of_all_values, text))
 
 
 def require_values(problem: SymbolicProblem, at: Mapping[str, int]) -> None:

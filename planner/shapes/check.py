@@ -49,6 +49,7 @@ def _issues(problem: SymbolicProblem) -> Iterator[Issue]:
         yield Issue(TOO_LONG.code, "$.buffers", TOO_LONG.message)
         return
     formulas = CheckedFormulas(problem.symbols, examines=not any(map(is_of_all_points, points)))
+    formulas.expect(buffer.size for buffer in problem.buffers if isinstance(buffer.size, str))
     largest: list[int] = []
     for index, buffer in enumerate(problem.buffers):
         if not isinstance(buffer.size, str):

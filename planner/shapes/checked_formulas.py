@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from memstow.planner.model.symbolic import Symbol
@@ -11,6 +12,7 @@ from memstow.planner.shapes.extremes import Effort, extremes
 from memstow.planner.shapes.formula.errors import FormulaError
 from memstow.planner.shapes.formula.nodes import names_in
 from memstow.planner.shapes.formula.parse import parse_formula
+from memstow.planner.shapes.quick import QuickFormulas
 from memstow.planner.shapes.symbol_issues import has_range
 
 MOST_CHARACTERS: Final = 1_000_000
@@ -52,6 +54,12 @@ class CheckedFormulas:
         self._effort = Effort()
         self._characters = 0
         self._known: dict[str, tuple[int, Found | None]] = {}
+        self._quick = QuickFormulas((), ())
+
+    def expect(self, texts: Iterable[str]) -> None:
+        """Formulas that will be asked for, not too long together: to read them at once is faster."""
+        if self._examines and not self._broken:
+            self._quick = QuickFormulas(texts, self._symbols.values())
 
     def checked(self, text: str) -> tuple[int, Found | None]:
         """The largest size, 0 where there is none, and what is wrong with the formula."""
@@ -64,16 +72,20 @@ class CheckedFormulas:
         self._characters += len(text)
         if self._characters > MOST_CHARACTERS:
             return 0, TOO_LONG
+        simple = self._quick.monotone(text)
+        if simple is not None:
+            return simple[1], None
         try:
             node = parse_formula(text, self._symbols)
         except FormulaError as error:
             return 0, Found(error.code, str(error))
         if not self._examines or self._broken.intersection(names_in(node)):
             return 0, None  # The symbol has an issue: whatever its values are to be.
-        found = examine(node, self._symbols, self._effort)
+        by_all = partial(self._quick.of_all_values, text)
+        found = examine(node, self._symbols, self._effort, by_all)
         if found is not None:
             return 0, Found(found.code, _message(found))
-        return extremes(node, self._symbols, self._effort).high, None
+        return extremes(node, self._symbols, self._effort, by_all).high, None
 
 
 def _message(found: NoSize) -> str:

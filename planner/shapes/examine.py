@@ -13,10 +13,12 @@ from memstow.planner.model.symbolic import Symbol
 from memstow.planner.model.symbolic_points import count_of
 from memstow.planner.shapes.extremes import (
     MOST_VALUES,
+    ByAll,
     Effort,
     all_values,
     corner,
     is_monotone,
+    no_extremes,
     used_symbols,
     value_count,
     whole_ranges,
@@ -40,8 +42,13 @@ class NoSize:
     message: str
 
 
-def examine(node: Node, symbols: Mapping[str, Symbol], effort: Effort) -> NoSize | None:
-    """None if the formula is within 0 and 2^62 at every value, with nothing beyond +-2^62 on the way."""
+def examine(
+    node: Node, symbols: Mapping[str, Symbol], effort: Effort, by_all: ByAll = no_extremes
+) -> NoSize | None:
+    """None if the formula is within 0 and 2^62 at every value, with nothing beyond +-2^62 on the way.
+
+    `by_all` looks at all of its values faster, where it can.
+    """
     used = used_symbols(node, symbols)
     if _is_sound(node, used):
         return None
@@ -51,6 +58,8 @@ def examine(node: Node, symbols: Mapping[str, Symbol], effort: Effort) -> NoSize
             return found
     count = value_count(used)
     if count <= MOST_VALUES and effort.affords(node, count):
+        if by_all() is not None:
+            return None
         return next((found for at in all_values(used) if (found := _tried(function, at))), None)
     return _split(node, function, used, effort)
 

@@ -1,4 +1,4 @@
-"""The peak of a plan against the least possible, at many values."""
+"""The peak of a plan against the least that is known, at many values."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from memstow.planner.model.objective import terms_of
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.suggestion import closest_match
-from memstow.planner.model.symbolic import Symbol
+from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem
 from memstow.planner.model.symbolic_points import count_of, points_of
 from memstow.planner.reading.printable import printable
 from memstow.planner.reduce import reduce
@@ -77,6 +77,12 @@ def sweep(layout: Layout, symbol: str, others: Mapping[str, int], points: int = 
 def sweep_points(layout: Layout) -> Sweep:
     """The points of the problem."""
     return _sweep(layout, None, {}, [point.at for point in points_of(layout.problem)])
+
+
+def said_points(problem: SymbolicProblem, plan: SymbolicPlan) -> Sweep:
+    """The points as a plan that is judged says them; nothing is computed again."""
+    points = tuple(SweepPoint(it.at, it.peak, it.least, None) for it in plan.points)
+    return Sweep(problem.name, problem.objective[0], None, {}, points)
 
 
 def spread(symbol: Symbol, points: int) -> list[int]:

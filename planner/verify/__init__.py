@@ -12,6 +12,7 @@ from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare, repeated
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify.claims import check_objective, check_pools, check_status
 from memstow.planner.verify.cost_term import CostTerm
+from memstow.planner.verify.effort import STEPS_IN_A_RUN, STEPS_OF_A_VERDICT
 from memstow.planner.verify.findings import Code, Findings, Violation
 from memstow.planner.verify.layout import Layout, check_places
 from memstow.planner.verify.objective_values import ObjectiveValues
@@ -102,7 +103,7 @@ def judge_problem(
     findings = Findings()
     index = ProblemIndex(problem, findings)
     if not findings.total:
-        _count(index, plan, hint, findings, claims, against_orders, cost)
+        _count(index, plan, hint, findings, claims, against_orders, cost, refutes)
         if refutes:
             # Imported late: plans of a run are not tested this way.
             from memstow.planner.verify.refutation import refute_claims
@@ -119,8 +120,9 @@ def _count(
     claims: Claims,
     against_orders: AgainstOrders | None,
     cost: CostTerm | None,
+    refutes: bool,
 ) -> None:
-    """Check everything that can be counted."""
+    """Check everything that can be counted, and search windows for as long as it is worth."""
     if plan.digest is not None and plan.digest != digest(index.problem):
         findings.add(Code.DIGEST, "the plan is for another problem: its digest is {}", plan.digest[:64])
     bare = is_bare(plan)
@@ -145,7 +147,8 @@ def _count(
         if planned:
             _check_live(layout, swept[pool], use, findings, claims)
     if planned:
-        check_objective(index, plan, values, findings, claims, against_orders, cost)
+        steps = STEPS_OF_A_VERDICT if refutes else STEPS_IN_A_RUN
+        check_objective(index, plan, values, findings, claims, against_orders, cost, steps)
 
 
 def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:

@@ -184,14 +184,18 @@ def check_objective(
     claims: Claims,
     against_orders: AgainstOrders | None,
     cost: CostTerm | None = None,
+    search_steps: int = 0,
 ) -> None:
-    """Compare terms, values, bounds and gaps, and judge the certificates."""
+    """Compare terms, values, bounds and gaps, and judge the certificates.
+
+    `search_steps`: that a search of windows may take.
+    """
     claimed = tuple(claim.term for claim in plan.objective)
     terms = expected_terms(index.problem.terms(), claimed, cost)
     if claimed != terms:
         findings.add(Code.TERMS, "the objective is [{}], not [{}]", ", ".join(terms), ", ".join(claimed[:20]))
         return
-    proofs = Proofs(index, plan.objective, against_orders, cost)
+    proofs = Proofs(index, plan.objective, against_orders, cost, search_steps)
     for position, claim in enumerate(plan.objective):
         before = findings.total
         value = values.value(claim.term)
@@ -234,7 +238,7 @@ def _say_bound(claim: TermValue, holds: bool, checked: bool, claims: Claims) -> 
     if not claim.bound:
         return
     says = f"no plan has {claim.term} below {claim.bound:,}"
-    author = by_word_of(claim.certificate)
+    author = by_word_of(claim.certificate, checked=checked)
     if author is not None or not checked:
         claims.claimed(Subject.BOUND, claim.term, says, author, holds)
     else:

@@ -5,6 +5,11 @@ from typing import Final
 MOST_STEPS: Final = 20_000_000
 """Of each some microseconds at most. The largest proofs that memstow writes take a tenth of them."""
 
+STEPS_IN_A_RUN: Final = 2_000_000
+"""Of the search of a window, for a plan of a run that was searched before: some milliseconds."""
+STEPS_OF_A_VERDICT: Final = 200_000_000
+"""Of the same, where somebody asks: about a second."""
+
 
 class TooMuch(Exception):  # noqa: N818
     """Checking this takes more work than the judge does: it stays a claim."""

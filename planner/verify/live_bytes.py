@@ -8,7 +8,7 @@ from itertools import combinations
 from math import gcd
 
 from memstow.planner.model.objective import MAX_PEAK, PEAK, Kind, Term, peak_of
-from memstow.planner.model.plan import Explanation, LiveBytes, Sum
+from memstow.planner.model.plan import Explanation, LiveBytes, Sum, Window
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.ranges import Range, measure, merged
 from memstow.planner.verify.pool_space import Cells, EmptyPools, common_step, least_height, least_height_alone
@@ -68,7 +68,7 @@ def against_misfit(index: ProblemIndex, explanation: Explanation) -> str | None:
     if explanation.pool is not None:
         pools = [index.pool_index[explanation.pool]]
     else:
-        pools = _union(_pools_of(index, buffers, cheapest_only=False))
+        pools = _union(pools_of(index, buffers, cheapest_only=False))
     if found <= max((index.ends[pool] for pool in pools), default=0):
         return "there is room for these buffers"
     return _against_needed(index, explanation, buffers, pools)
@@ -102,14 +102,14 @@ def _proven_at_once(
 ) -> int | str:
     if term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
         return f"live bytes say nothing about {term}"
-    unnamed = _against_names(index, certificate)
+    unnamed = against_names(index, certificate)
     if unnamed is not None:
         return unnamed
     buffers = [index.buffer_index[name] for name in certificate.buffers]
     reason = _against_conflicts(index, buffers, certificate.time)
     if reason is not None:
         return reason
-    pools = _pools_of(index, buffers, cheapest_only)
+    pools = pools_of(index, buffers, cheapest_only)
     if certificate.pool is None:
         return _proven_together(index, term, buffers, _union(pools))
     pool = index.pool_index[certificate.pool]
@@ -121,7 +121,7 @@ def _proven_at_once(
     return _proven_in(index, buffers, pool, index.ends[pool])
 
 
-def _against_names(index: ProblemIndex, certificate: LiveBytes) -> str | None:
+def against_names(index: ProblemIndex, certificate: LiveBytes | Window) -> str | None:
     """Why a name in the certificate is wrong; None if each is of a buffer with bytes, once, and of a pool."""
     names = certificate.buffers
     if not names:
@@ -177,7 +177,7 @@ def _against_time(index: ProblemIndex, buffers: Sequence[int], chosen: set[int],
     return None
 
 
-def _pools_of(index: ProblemIndex, buffers: Sequence[int], cheapest_only: bool) -> list[frozenset[int]]:
+def pools_of(index: ProblemIndex, buffers: Sequence[int], cheapest_only: bool) -> list[frozenset[int]]:
     """For each buffer the pools it may be in."""
     pools = []
     empty_pools = EmptyPools(index)

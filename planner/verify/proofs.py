@@ -21,6 +21,7 @@ from memstow.planner.model.plan import (
     Status,
     Sum,
     TermValue,
+    Window,
 )
 from memstow.planner.model.problem import access_count
 from memstow.planner.model.ranges import measure
@@ -169,9 +170,11 @@ def _reason_against(index: ProblemIndex, explanation: Explanation) -> str | None
     return None
 
 
-def by_word_of(certificate: Certificate | None) -> str | None:
-    """Whose word the certificate is; None where the judge counts all of it again."""
-    return certificate.solver if isinstance(certificate, Exhausted | Model) else None
+def by_word_of(certificate: Certificate | None, *, checked: bool = True) -> str | None:
+    """Whose word the certificate is; None where the judge has counted all of it again."""
+    if isinstance(certificate, Exhausted | Model):
+        return certificate.solver
+    return certificate.solver if isinstance(certificate, Window) and not checked else None
 
 
 class Proofs:
@@ -183,7 +186,11 @@ class Proofs:
         claims: Sequence[TermValue],
         against_orders: AgainstOrders | None = None,
         cost: CostTerm | None = None,
+        search_steps: int = 0,
     ) -> None:
+        windows = sum(isinstance(claim.certificate, Window) for claim in claims)
+        # The verdict has so many steps in all, however many windows there are.
+        self._search_steps = search_steps // max(windows, 1)
         self._against_orders = against_orders
         self._cost = cost
         self._index = index
@@ -208,11 +215,27 @@ class Proofs:
                     return f"the least each can have alone adds up to {least:,}"
             case Exhausted() as certificate:
                 return self._against_search(position, certificate)
+            case Window() as certificate:
+                return self._against_window(position, certificate)
             case Cut() | RefutedOrders() as certificate:
                 return self._against_order_proof(position, certificate)
             case Model() as certificate:
                 return None if certificate.solver else "the solver has no name"
         return None
+
+    def _against_window(self, position: int, certificate: Window) -> str | None:
+        # Imported late: few plans have one.
+        from memstow.planner.verify.windows import reason_against_window
+
+        claim = self._claims[position]
+        term = parse_term(claim.term)
+        if term is None:
+            return f"a window says nothing about {claim.term!r}"
+        try:
+            return reason_against_window(self._index, term, claim.bound, certificate, self._search_steps)
+        except TooMuch:
+            self.unchecked.add(position)
+            return None
 
     def _against_order_proof(self, position: int, certificate: Cut | RefutedOrders) -> str | None:
         claim = self._claims[position]

@@ -2,14 +2,22 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "formulas.hpp"
 #include "places.hpp"
+#include "windows.hpp"
 
 namespace {
 
@@ -17,17 +25,30 @@ namespace nb = nanobind;
 using memstow::judge::Columns;
 using memstow::judge::Defect;
 using memstow::judge::Finding;
+using memstow::judge::Formulas;
 
 using Ints = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::span<const std::int64_t> span_of(const Ints& ints) { return {ints.data(), ints.size()}; }
+
+// Lets other threads of Python work meanwhile, where that is worth the turns it takes.
+class Released {
+  public:
+    explicit Released(const Ints& column) {
+        if (column.size() > kFew) release_.emplace();
+    }
+
+  private:
+    static constexpr std::size_t kFew = 1000;
+    std::optional<nb::gil_scoped_release> release_;
+};
 
 std::tuple<Defect, std::int64_t, std::int64_t> told(const Finding& finding) {
     return {finding.defect, finding.first, finding.second};
 }
 
 auto check_columns(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments) {
-    nb::gil_scoped_release release;
+    const Released released(sizes);
     return told(
         memstow::judge::check_columns({span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)}));
 }
@@ -35,7 +56,7 @@ auto check_columns(const Ints& sizes, const Ints& begins, const Ints& ends, cons
 // The finding, the peak, and the least peak that any layout has; nothing is counted for invalid places.
 auto judge_places(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments,
                   const Ints& offsets, std::int64_t capacity) {
-    nb::gil_scoped_release release;
+    const Released released(sizes);
     const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
     const memstow::judge::Verdict verdict = memstow::judge::judge(columns, span_of(offsets), capacity);
     return std::tuple{told(verdict.finding), verdict.peak, verdict.least_peak};
@@ -44,17 +65,89 @@ auto judge_places(const Ints& sizes, const Ints& begins, const Ints& ends, const
 // The finding, the peak, the most live bytes and the first moment of so many.
 auto judge_plan(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments,
                 const Ints& offsets, std::int64_t capacity) {
-    nb::gil_scoped_release release;
+    const Released released(sizes);
     const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
     const memstow::judge::Verdict verdict = memstow::judge::judge(columns, span_of(offsets), capacity);
     return std::tuple{told(verdict.finding), verdict.peak, verdict.live, verdict.moment};
 }
 
+std::int64_t least_peak(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments) {
+    nb::gil_scoped_release release;
+    return memstow::judge::least_peak({span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)});
+}
+
+using Values = std::vector<std::int64_t>;
+
+Formulas formulas(std::vector<std::string> names,
+                  const std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>& axes) {
+    if (names.size() != axes.size()) throw nb::value_error("an axis for each name");
+    std::vector<memstow::judge::Axis> all;
+    for (const auto& [first, last, step] : axes) {
+        const bool sound = -memstow::judge::kMostOfAxis <= first && first <= last &&
+                           last <= memstow::judge::kMostOfAxis && step > 0 && (last - first) % step == 0;
+        if (!sound) throw nb::value_error("first, last and step of an axis");
+        all.push_back({first, last, step});
+    }
+    return {std::move(names), std::move(all)};
+}
+
+void check(const Formulas& self, std::size_t formula) {
+    if (formula >= self.count()) throw nb::index_error("no such formula");
+}
+
+// The value of each formula; nothing where one has none.
+std::optional<Values> values(const Formulas& self, const Values& at) {
+    if (at.size() != self.symbols()) throw nb::value_error("a value for each symbol");
+    Values found;
+    found.reserve(self.count());
+    for (std::size_t formula = 0; formula < self.count(); ++formula) {
+        const std::optional<std::int64_t> value = self.value(formula, at);
+        if (!value) return std::nullopt;
+        found.push_back(*value);
+    }
+    return found;
+}
+
+std::optional<std::int64_t> value(const Formulas& self, std::size_t formula, const Values& at) {
+    check(self, formula);
+    if (at.size() != self.symbols()) throw nb::value_error("a value for each symbol");
+    return self.value(formula, at);
+}
+
+Values used(const Formulas& self, std::size_t formula) {
+    check(self, formula);
+    return self.used(formula);
+}
+
+bool is_never_below(const Formulas& self, std::size_t formula, std::int64_t least) {
+    check(self, formula);
+    return self.is_never_below(formula, least);
+}
+
+std::optional<std::tuple<std::int64_t, std::int64_t, Values, std::int64_t>> largest(
+    const Formulas& self, std::size_t formula, std::int64_t most, std::int64_t left,
+    std::optional<std::int64_t> above, bool negated) {
+    check(self, formula);
+    nb::gil_scoped_release release;
+    const auto found = self.largest(formula, most, left, above, negated);
+    if (!found) return std::nullopt;
+    return std::tuple{found->value, found->seen, found->at, found->looked};
+}
+
 std::optional<std::int64_t> proven(const Ints& sizes, const Ints& begins, const Ints& ends,
                                    const Ints& alignments, const Ints& members, std::int64_t moment) {
-    nb::gil_scoped_release release;
+    const Released released(sizes);
     return memstow::judge::proven({span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)},
                                   span_of(members), moment);
+}
+
+memstow::judge::Room room_for(const Ints& sizes, const Ints& begins, const Ints& ends, std::int64_t height,
+                              std::int64_t steps) {
+    if (begins.size() != sizes.size() || ends.size() != sizes.size()) {
+        throw nb::value_error("a begin and an end are needed for each size");
+    }
+    nb::gil_scoped_release release;
+    return memstow::judge::room_for(span_of(sizes), span_of(begins), span_of(ends), height, steps);
 }
 
 }  // namespace
@@ -80,8 +173,26 @@ NB_MODULE(_judge, m) {
     m.def("judge_plan", &judge_plan, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"), nb::arg("offsets"), nb::arg("capacity"),
           "The first thing that is wrong with the offsets, their peak, the most live bytes, and when.");
+    m.def("least_peak", &least_peak, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
+          nb::arg("alignments"), "The least peak of any layout; 0 of columns that are not valid.");
+    nb::class_<Formulas>(m, "Formulas", "Formulas of symbols, as the judge reads them.")
+        .def(nb::new_(&formulas), nb::arg("names"), nb::arg("axes"))
+        .def("read", &Formulas::read, nb::arg("text"))
+        .def("values", &values, nb::arg("at"))
+        .def("value", &value, nb::arg("formula"), nb::arg("at"))
+        .def("used", &used, nb::arg("formula"))
+        .def("is_never_below", &is_never_below, nb::arg("formula"), nb::arg("least"))
+        .def("largest", &largest, nb::arg("formula"), nb::arg("most"), nb::arg("left"),
+             nb::arg("above").none(), nb::arg("negated"));
     m.def(
         "proven", &proven, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"),
         nb::arg("members"), nb::arg("moment"),
         "The least peak of any layout that follows from buffers that live at one moment; None for no such.");
+    nb::enum_<memstow::judge::Room>(m, "Room", "Whether there is a layout below a height.")
+        .value("NONE", memstow::judge::Room::none)
+        .value("SOME", memstow::judge::Room::some)
+        .value("TOO_MUCH", memstow::judge::Room::too_much);
+    m.def("room_for", &room_for, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"), nb::arg("height"),
+          nb::arg("steps"),
+          "Whether these buffers have a layout that is no higher, by a search of so many steps.");
 }

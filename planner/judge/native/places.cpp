@@ -214,6 +214,13 @@ Verdict judge(const Columns& columns, std::span<const int64_t> offsets, int64_t 
     return verdict;
 }
 
+int64_t least_peak(const Columns& columns) {
+    if (check_columns(columns).defect != Defect::none) return 0;
+    const Blocks blocks = blocks_of(columns, columns.begins);
+    const int64_t step = common_step(columns);
+    return least_peak(blocks, most_live(blocks, by_end(blocks), step), step);
+}
+
 std::optional<int64_t> proven(const Columns& columns, std::span<const int64_t> members, int64_t moment) {
     if (check_columns(columns).defect != Defect::none || members.empty()) return std::nullopt;
     const auto count = static_cast<int64_t>(columns.sizes.size());

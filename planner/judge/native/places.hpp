@@ -51,6 +51,9 @@ struct Verdict {
 // Judges these offsets. Nothing is counted of columns that are not valid.
 Verdict judge(const Columns& columns, std::span<const std::int64_t> offsets, std::int64_t capacity);
 
+// The least peak alone, as a verdict has it; 0 of columns that are not valid.
+std::int64_t least_peak(const Columns& columns);
+
 // What these buffers prove: no layout has a lower peak, since all of them live at that moment. Nothing where
 // one of them does not, has no bytes or is named twice, or where there is none.
 std::optional<std::int64_t> proven(const Columns& columns, std::span<const std::int64_t> members,

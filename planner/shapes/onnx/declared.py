@@ -7,50 +7,61 @@ from memstow.planner.formats.onnx.texts import path_of, text_of
 from memstow.planner.model.errors import Issue
 from memstow.planner.reading.printable import shown
 from memstow.planner.shapes.onnx.formulas import Formulas
+from memstow.planner.shapes.onnx.named import formula_of_name
 from memstow.planner.shapes.onnx.operation import Value
+from memstow.planner.shapes.onnx.terms import Terms, a_number
 
 if TYPE_CHECKING:
     import onnx
 
-Declared = dict[str, dict[int, str]]
-"""By the name of a value, of each axis the name that the file gives it."""
+Declared = dict[str, list[int | str | None]]
+"""By the name of a value, what the file says of each axis: a number, a name, or nothing."""
 
 
-def take_names(model: "onnx.ModelProto") -> Declared:
-    """The names of dimensions of all values that are no inputs; the model has them no longer.
+def take_declared(model: "onnx.ModelProto") -> Declared:
+    """The shapes of all values that are no inputs; the model has them no longer.
 
-    A name is what somebody wrote, and not what follows: inference would believe it.
+    They are what somebody wrote, and not what follows: inference would believe them.
     """
     found: Declared = {}
     inputs = {text_of(it.name) for it in model.graph.input}
     for value in (*model.graph.output, *model.graph.value_info):
         name = text_of(value.name)
-        if name in inputs or not value.type.HasField("tensor_type"):
+        dense = value.type.tensor_type
+        if name in inputs or not value.type.HasField("tensor_type") or not dense.HasField("shape"):
             continue
-        for axis, dimension in enumerate(value.type.tensor_type.shape.dim):
-            if dimension.dim_param:
-                found.setdefault(name, {})[axis] = text_of(dimension.dim_param)
-                dimension.ClearField("dim_param")
+        found[name] = [
+            it.dim_value if it.HasField("dim_value") else text_of(it.dim_param) or None
+            for it in dense.shape.dim
+        ]
+        dense.ClearField("shape")
     return found
 
 
-def false_names(declared: Declared, values: Mapping[str, Value], formulas: Formulas) -> list[Issue]:
-    """Names that are formulas of the symbols, and not what the dimension is."""
+def false_declarations(
+    declared: Declared, values: Mapping[str, Value], names: Mapping[str, Terms], formulas: Formulas
+) -> list[Issue]:
+    """Shapes in the file that are not what follows; names that are no formulas say nothing."""
     issues = []
     for name, axes in declared.items():
         value = values.get(name)
         if value is None or value.shape is None:
             continue
-        for axis, text in axes.items():
-            derived = value.shape[axis] if axis < len(value.shape) else None
-            said = formulas.read(text)
-            if derived is None or said is None or said == derived:
+        way = f"correct the shape of {shown(name)} in the model, or leave it out"
+        if len(axes) != len(value.shape):
+            message = f"it has {len(axes)} dimensions in the file, and {len(value.shape)} by what makes it"
+            issues.append(Issue("contradicting_shapes", path_of(name), f"{message}; {way}"))
+            continue
+        for axis, (text, derived) in enumerate(zip(axes, value.shape, strict=True)):
+            if text is None or derived is None:
+                continue
+            said = formula_of_name(text, names, formulas) if isinstance(text, str) else a_number(text)
+            if said is None or said == derived:
                 continue
             where = formulas.where_they_differ(said, derived)
             if where:
-                message = (
-                    f"dimension {axis} is {shown(text)} by its name, and {formulas.text(derived)} by "
-                    f"what makes it{where}; correct the name in the model, or leave it out"
-                )
-                issues.append(Issue("contradicting_shapes", path_of(name), message))
+                by = "by its name" if isinstance(text, str) else "in the file"
+                formula = formulas.text(derived)
+                message = f"dimension {axis} is {shown(text)} {by}, and {formula} by what makes it{where}"
+                issues.append(Issue("contradicting_shapes", path_of(name), f"{message}; {way}"))
     return issues

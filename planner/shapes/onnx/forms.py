@@ -1,6 +1,7 @@
 """Shapes of what gives elements another form: reshapes, expansion, resizing, depth that becomes width."""
 
 from fractions import Fraction
+from math import prod
 from typing import Final
 
 from memstow.planner.shapes.onnx.operation import Operation, Shape, UnderivableError, axis_of
@@ -35,6 +36,9 @@ def reshape(of: Operation) -> list[Shape]:
     if open_at is not None:
         others = [extent for i, extent in enumerate(wanted) if i != open_at]
         wanted[open_at] = _what_is_left(of, list(source), others)
+    else:
+        whole, taken = product_of(source), product_of(wanted)
+        of.require_same(whole, taken, "it takes another number of elements than it makes")
     return [tuple(wanted)]
 
 
@@ -77,11 +81,12 @@ def broadcast(of: Operation, shapes: list[tuple[Terms, ...]]) -> tuple[Terms, ..
     found = [a_number(1)] * rank
     for shape in shapes:
         for i, extent in enumerate(shape, rank - len(shape)):
-            found[i] = _both(of, found[i], extent, i)
+            found[i] = both(of, found[i], extent, i)
     return tuple(found)
 
 
-def _both(of: Operation, one: Terms, other: Terms, axis: int) -> Terms:
+def both(of: Operation, one: Terms, other: Terms, axis: int) -> Terms:
+    """The extent that both have where each 1 is repeated."""
     if one == other or other.number == 1:
         return one
     if one.number == 1:
@@ -98,33 +103,20 @@ def _both(of: Operation, one: Terms, other: Terms, axis: int) -> Terms:
     raise UnderivableError(f"along axis {axis} one input has {first} and another {second}{example}")
 
 
-def einsum(of: Operation) -> list[Shape]:
-    """Einsum: each letter is one extent, and 1 is repeated, which shape inference of ONNX does not know."""
-    left, arrow, right = of.text("equation", "").replace(" ", "").partition("->")
-    labels = left.split(",")
-    if not arrow or "." in left or len(labels) != len(of.node.input):
-        raise UnderivableError("its equation has dots or no arrow")
-    extents: dict[str, Terms] = {}
-    for i, letters in enumerate(labels):
-        shape = of.shape(i)
-        if len(shape) != len(letters):
-            raise UnderivableError("its equation does not fit its inputs")
-        for axis, (letter, extent) in enumerate(zip(letters, shape, strict=True)):
-            known = extents.get(letter, extent)
-            extents[letter] = _both(of, known, extent, axis)
-    if not set(right) <= set(extents):
-        raise UnderivableError("its equation does not fit its inputs")
-    return [tuple(extents[letter] for letter in right)]
-
-
 def filled(of: Operation) -> list[Shape]:
     """ConstantOfShape: the numbers are the shape."""
+    attribute = of.attribute("value")
+    if attribute is not None and prod(attribute.t.dims) != 1:
+        raise UnderivableError("its value is not one element")
     return [of.numbers(0)]
 
 
 def steps(of: Operation) -> list[Shape]:
     """Range."""
-    (start,), (limit,), (delta,) = of.numbers(0), of.numbers(1), of.constants(2)
+    given = of.numbers(0), of.numbers(1), of.constants(2)
+    if any(len(it) != 1 for it in given):
+        raise UnderivableError("its start, limit and step are not one number each")
+    (start,), (limit,), (delta,) = given
     if delta == 0:
         raise UnderivableError("its step is 0")
     way = limit - start if delta > 0 else start - limit

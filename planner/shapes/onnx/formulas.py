@@ -7,9 +7,8 @@ from math import gcd, lcm
 from typing import Final
 
 from memstow.planner.model.symbolic import Symbol
-from memstow.planner.shapes.formula import bounds, evaluate, parse_formula
-from memstow.planner.shapes.formula.errors import FormulaError
-from memstow.planner.shapes.formula.nodes import Call, Chain, Name, Negation, Node, Number
+from memstow.planner.shapes.formula import FormulaValueError, bounds, evaluate, facts_of, parse_formula
+from memstow.planner.shapes.onnx.remainders import bounds_by_remainders
 from memstow.planner.shapes.onnx.samples import sample
 from memstow.planner.shapes.onnx.terms import (
     Part,
@@ -57,13 +56,6 @@ class Formulas:
             return a_part(name)
         return a_part(f"#{name}") * symbol.step + symbol.min
 
-    def read(self, text: str) -> Terms | None:
-        """The formula of this text; None where it is none."""
-        try:
-            return self._from(parse_formula(text, self._symbols))
-        except (FormulaError, TooLongError, RecursionError):
-            return None
-
     def text(self, extent: Terms) -> str:
         """The formula in the grammar of symbolic problems."""
         known = self._texts.get(extent)
@@ -80,8 +72,32 @@ class Formulas:
         found = self._bounds.get(extent)
         if found is None:
             low, high = bounds(parse_formula(self.text(extent), self._symbols), self._ranges)
+            if any(part in self._opaque for product, _ in extent.terms for part in product):
+                closer = bounds_by_remainders(extent, self._quotient, self._range)
+                if closer is not None:
+                    low, high = max(low, closer[0]), min(high, closer[1])
             found = self._bounds[extent] = (low, high)
         return found
+
+    def _quotient(self, part: Part) -> tuple[Terms, int] | None:
+        inner = self._opaque.get(part)
+        return (inner.above, inner.below) if isinstance(inner, _Quotient) else None
+
+    def _range(self, part: Part) -> tuple[int, int]:
+        """Of what is no quotient: a symbol, a count of steps, or the smaller or larger of two."""
+        if part.startswith("#"):
+            symbol = self._symbols[part[1:]]
+            return 0, (symbol.max - symbol.min) // symbol.step
+        inner = self._opaque.get(part)
+        if isinstance(inner, _Limit):
+            chosen = min if inner.function == "min" else max
+            one, other = map(self.bounds, inner.of)
+            return chosen(one[0], other[0]), chosen(one[1], other[1])
+        return self._ranges[part]
+
+    def is_exact(self, extent: Terms) -> bool:
+        """Whether no number on the way to its value is beyond 2^62."""
+        return facts_of(parse_formula(self.text(extent), self._symbols), self._ranges).sure
 
     def floor_div(self, above: Terms, below: int) -> Terms:
         """The quotient rounded down; the divisor is positive."""
@@ -98,6 +114,11 @@ class Formulas:
         inner = self._opaque.get(once[0]) if once else None
         if once and isinstance(inner, _Quotient):
             return whole + self.floor_div(inner.above + once[1] * inner.below, inner.below * below)
+        product, number = rest.terms[0]
+        if product and 2 * number > below:
+            # What is rounded down is minus what is rounded up: 7*N//8 is N less (N + 7)//8. So that what
+            # is filled up to a multiple of 8 is the same by whichever way it is computed.
+            return whole + self.floor_div(rest * -1 + (below - 1), below) * -1
         return whole + self._part(f"{in_parentheses(self._inner(rest))}//{below}", _Quotient(rest, below))
 
     def ceil_div(self, above: Terms, below: int) -> Terms:
@@ -125,9 +146,13 @@ class Formulas:
     def where_they_differ(self, one: Terms, other: Terms) -> str:
         """A value of the symbols at which they do, for a message; empty where none was found."""
         for at in sample(list(self._symbols.values())):
-            values = self.value(one, at), self.value(other, at)
+            try:
+                values = self.value(one, at), self.value(other, at)
+            except FormulaValueError:
+                continue
             if values[0] != values[1]:
-                return f", which are {values[0]:,} and {values[1]:,} at {self.place(at, one, other)}"
+                place = self.place(at, one, other)
+                return f", which are {values[0]:,} and {values[1]:,} at {place}" if place else " everywhere"
         return ""
 
     def place(self, at: Mapping[str, int], *extents: Terms) -> str:
@@ -162,56 +187,20 @@ class Formulas:
     def _inner(self, extent: Terms) -> str:
         return text_of_terms(dict(extent.terms))
 
-    def _from(self, node: Node) -> Terms | None:
-        match node:
-            case Number(value):
-                return a_number(value)
-            case Name(name):
-                return self.symbol(name)
-            case Negation(operand):
-                inner = self._from(operand)
-                return None if inner is None else inner * -1
-            case Chain(first, rest):
-                found = self._from(first)
-                for sign, operand in rest:
-                    other = self._from(operand)
-                    if found is None or other is None:
-                        return None
-                    found = self._joined(sign, found, other)
-                return found
-            case Call(function, arguments):
-                return self._called(function, [self._from(it) for it in arguments])
-
-    def _joined(self, sign: str, left: Terms, right: Terms) -> Terms | None:
-        if sign == "+":
-            return left + right
-        if sign == "-":
-            return left - right
-        if sign == "*":
-            return left * right
-        below = right.number
-        if below is None or below < 1:
-            return None
-        quotient = self.floor_div(left, below)
-        return quotient if sign == "//" else left - quotient * below
-
-    def _called(self, function: str, arguments: list[Terms | None]) -> Terms | None:
-        known = [it for it in arguments if it is not None]
-        if len(known) < len(arguments):
-            return None
-        if function in ("min", "max"):
-            found = known[0]
-            for other in known[1:]:
-                found = self.least(found, other) if function == "min" else self.most(found, other)
-            return found
-        below = known[1].number
-        if below is None or below < 1:
-            return None
-        quotient = self.ceil_div(known[0], below)
-        return quotient if function == "ceil_div" else quotient * below
+    def _shortest(self, extent: Terms) -> Terms:
+        """With quotients rounded up in place of down, or the other way, where that leaves fewer terms."""
+        for part in sorted({part for product, _ in extent.terms for part in product}):
+            inner = self._opaque.get(part)
+            if isinstance(inner, _Quotient):
+                whole, rest = (inner.above * -1 + (inner.below - 1)).split(inner.below)
+                name = f"{in_parentheses(self._inner(rest))}//{inner.below}"
+                other = extent.with_part(part, (whole + self._part(name, _Quotient(rest, inner.below))) * -1)
+                extent = other if len(other.terms) < len(extent.terms) else extent
+        return extent
 
     def _made_text(self, extent: Terms) -> str:
         """With counts of steps written as the symbols that they are of."""
+        extent = self._shortest(extent)
         total: dict[tuple[str, ...], Fraction] = {}
         for product, number in extent.terms:
             expanded: dict[tuple[str, ...], Fraction] = {(): Fraction(number)}

@@ -39,6 +39,8 @@ class NodeInference:
         from onnx import ValueInfoProto, helper
         from onnx.shape_inference import InferenceError
 
+        if not all(isinstance(name, str) for name in (*of.node.input, *of.node.output)):
+            raise UnderivableError("one of its names is no text")
         inputs: dict[str, onnx.ValueInfoProto] = {}
         initial: dict[str, onnx.TensorProto] = {}
         for name, value in zip(of.node.input, of.inputs, strict=True):
@@ -94,6 +96,10 @@ def _tensor(name: str, kind: int, value: Value) -> "onnx.TensorProto | None":
     known = [it for it in found if it is not None and abs(it) <= _LARGEST_NUMBER]
     if len(known) < len(found):
         return None
+    extents = [None if it is None else it.number for it in value.shape]
+    dims = [it for it in extents if it is not None]
+    if len(dims) < len(extents):
+        return None
     from onnx import helper
 
-    return helper.make_tensor(name, kind, [len(known)] if value.shape else [], known)
+    return helper.make_tensor(name, kind, dims, known)

@@ -1,5 +1,6 @@
 """A model without its weights: enough to infer shapes at many values."""
 
+from collections.abc import Mapping
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +22,14 @@ def described(tensor: "onnx.TensorProto") -> "onnx.ValueInfoProto":
     return helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
 
 
-def without_weights(model: "onnx.ModelProto") -> "onnx.ModelProto":
-    """The model with large constants as inputs of the same shape."""
+def without_weights(
+    model: "onnx.ModelProto", instead: "Mapping[str, onnx.ValueInfoProto] | None" = None
+) -> "onnx.ModelProto":
+    """The model with large constants as inputs of the same shape.
+
+    `instead`: values that become inputs; the nodes that make them are left out.
+    """
+    given = instead or {}
     light = type(model)()
     light.ir_version = max(4, model.ir_version)
     light.opset_import.extend(model.opset_import)
@@ -30,8 +37,9 @@ def without_weights(model: "onnx.ModelProto") -> "onnx.ModelProto":
     graph.name = "light"
     initial = {it.name for it in source.initializer}
     graph.input.extend(it for it in source.input if it.name not in initial)
-    graph.output.extend(source.output)
-    graph.value_info.extend(it for it in source.value_info if it.name not in initial)
+    graph.input.extend(given.values())
+    graph.output.extend(it for it in source.output if it.name not in given)
+    graph.value_info.extend(it for it in source.value_info if it.name not in initial and it.name not in given)
     graph.sparse_initializer.extend(source.sparse_initializer)
     for tensor in source.initializer:
         if is_heavy(tensor):
@@ -39,6 +47,8 @@ def without_weights(model: "onnx.ModelProto") -> "onnx.ModelProto":
         else:
             graph.initializer.append(tensor)
     for node in source.node:
+        if given and any(it in given for it in node.output):
+            continue
         large = next((it.t for it in node.attribute if it.HasField("t") and is_heavy(it.t)), None)
         if node.op_type == "Constant" and large is not None:
             value = described(large)

@@ -3,20 +3,26 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from memstow.planner.shapes.onnx.fractions import fractions_of
 from memstow.planner.shapes.onnx.operation import Numbers, Operation, UnderivableError, Value, axis_of
+from memstow.planner.shapes.onnx.parts import split
 from memstow.planner.shapes.onnx.terms import Terms, a_number, product_of
 
 MOST_NUMBERS: Final = 64
+DISPUTED: Final = (1 << 31) - 1
+"""A slice backwards that ends here, or beyond, is read in different ways."""
+FLOAT: Final = 1
 INT32: Final = 6
 INT64: Final = 7
 
 
-def numbers_of(of: Operation) -> Numbers | None:
-    """The numbers in the only output; None where they are not followed."""
-    rule = _RULES.get(of.kind)
-    if rule is None or len(of.node.output) != 1:
-        return None
-    found = rule(of)
+def numbers_of(of: Operation, output: int) -> Numbers | None:
+    """The numbers in an output; None where they are not followed."""
+    if of.kind == "Split":
+        found = _part(of, output)
+    else:
+        rule = _RULES.get(of.kind)
+        found = rule(of) if rule is not None and len(of.node.output) == 1 else None
     return found if found is None or len(found) <= MOST_NUMBERS else None
 
 
@@ -63,13 +69,61 @@ def _gathered(of: Operation) -> Numbers | None:
 
 def _sliced(of: Operation) -> Numbers | None:
     found = _all_of_first(of)
-    if found is None or of.opset < 10:
+    value = of.inputs[0]
+    if found is None or value is None or value.shape is None or not value.shape:
         return None
-    starts, ends = of.constants(1), of.constants(2)
-    steps = of.constants(4) if of.has(4) else (1,)
-    if (len(starts), len(ends), len(steps)) != (1, 1, 1) or steps[0] < 1:
+    if of.opset < 10:
+        starts, ends = of.wholes("starts") or (), of.wholes("ends") or ()
+        axes = of.wholes("axes") or (0,)
+        steps: tuple[int, ...] = (1,)
+    else:
+        starts, ends = of.constants(1), of.constants(2)
+        axes = of.constants(3) if of.has(3) else (0,)
+        steps = of.constants(4) if of.has(4) else (1,)
+    if (len(starts), len(ends), len(axes), len(steps)) != (1, 1, 1, 1) or steps[0] == 0:
         return None
-    return found[starts[0] : ends[0] : steps[0]]
+    if axes[0] not in (0, -len(value.shape)) or (steps[0] < 0 and ends[0] >= DISPUTED):
+        return None
+    count = value.shape[0].number if value.shape[0] is not None else None
+    if not count or len(found) % count:
+        return None
+    row = len(found) // count
+    rows = range(count)[starts[0] : ends[0] : steps[0]]
+    return tuple(it for i in rows for it in found[i * row : (i + 1) * row])
+
+
+def _part(of: Operation, output: int) -> Numbers | None:
+    found = _all_of_first(of)
+    lengths = [it[0].number if len(it) == 1 and it[0] is not None else None for it in split(of)]
+    before = [it for it in lengths[: output + 1] if it is not None]
+    if found is None or len(before) <= output or sum(before) > len(found):
+        return None
+    return found[sum(before[:-1]) : sum(before)]
+
+
+def _turned(of: Operation) -> Numbers | None:
+    """Transpose: of a table, as those that make pads of others are."""
+    found, value = _all_of_first(of), of.inputs[0]
+    if found is None or value is None or value.shape is None or len(value.shape) != 2:
+        return found if value is not None and value.shape is not None and len(value.shape) < 2 else None
+    if (of.wholes("perm") or (1, 0)) == (0, 1):
+        return found
+    wide = value.shape[1].number if value.shape[1] is not None else None
+    return None if not wide else tuple(it for i in range(wide) for it in found[i::wide])
+
+
+def _scattered(of: Operation) -> Numbers | None:
+    """ScatterND: some numbers of a list take the place of others."""
+    found = list(_all_of_first(of) or ())
+    places, instead = of.constants(1), of.inputs[2]
+    rows = of.shape(1)
+    if instead is None or instead.numbers is None or len(instead.numbers) != len(places):
+        return None
+    if len(rows) != 2 or rows[1].number != 1 or of.text("reduction", "none") != "none" or not found:
+        return None
+    for place, number in zip(places, instead.numbers, strict=True):
+        found[axis_of(place, len(found))] = number
+    return tuple(found)
 
 
 def _joined(of: Operation) -> Numbers | None:
@@ -96,7 +150,10 @@ def _filled(of: Operation) -> Numbers | None:
         return None
     from onnx.numpy_helper import to_array
 
-    value = a_number(int(to_array(attribute.t).reshape(-1)[0]))
+    elements = to_array(attribute.t).reshape(-1)
+    if len(elements) != 1:
+        return None
+    value = a_number(int(elements[0]))
     return (value,) * min(MOST_NUMBERS + 1, max(0, count[0] or 0) if count else 1)
 
 
@@ -129,16 +186,24 @@ def _divided(of: Operation, one: Terms, other: Terms) -> Terms | None:
     below = other.number
     if below is None:
         return one.divided(other) if of.formulas.bounds(other)[0] > 0 else None
-    if below < 1 or of.formulas.bounds(one)[0] < 0:
+    if below < 1:
         return one.divided(other) if below else None
-    return of.formulas.floor_div(one, below)
+    low, high = of.formulas.bounds(one)
+    if low >= 0:
+        return of.formulas.floor_div(one, below)
+    return of.formulas.floor_div(one * -1, below) * -1 if high <= 0 else one.divided(other)
 
 
 def _remainder(of: Operation, one: Terms, other: Terms) -> Terms | None:
     below = other.number
-    if below is None or below < 1 or of.formulas.bounds(one)[0] < 0:
+    if below is None or below < 1 or (of.whole("fmod", 0) and of.formulas.bounds(one)[0] < 0):
         return None
     return one - of.formulas.floor_div(one, below) * below
+
+
+def _each(of: Operation, rule: Callable[[Terms], Terms]) -> Numbers | None:
+    found = _all_of_first(of)
+    return None if found is None else tuple(None if it is None else rule(it) for it in found)
 
 
 def _equal(of: Operation, one: Terms, other: Terms) -> Terms | None:
@@ -163,10 +228,16 @@ def _chosen(of: Operation) -> Numbers | None:
 
 
 def _multiplied(of: Operation) -> Numbers | None:
-    if of.has(1) or of.wholes("axes") not in (None, (0,), (-1,)):
+    axes = of.constants(1) if of.has(1) else of.wholes("axes")
+    if axes not in (None, (), (0,), (-1,)) or (not axes and of.whole("noop_with_empty_axes", 0)):
         return None
     return (product_of(of.numbers(0)),)
 
+
+_OF_TABLES: Final = frozenset(
+    ("Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Cast", "Transpose", "Slice")
+)
+"""Those that keep track of numbers in tables too: most others would read them as lists."""
 
 _RULES: Final[Mapping[str, Callable[[Operation], Numbers | None]]] = {
     "Shape": _shape,
@@ -183,6 +254,10 @@ _RULES: Final[Mapping[str, Callable[[Operation], Numbers | None]]] = {
     "ConstantOfShape": _filled,
     "ReduceProd": _multiplied,
     "Where": _chosen,
+    "Transpose": _turned,
+    "ScatterND": _scattered,
+    "Neg": lambda of: _each(of, lambda it: it * -1),
+    "Abs": lambda of: _each(of, lambda it: of.formulas.most(it, it * -1)),
     "Equal": _pairwise(_equal),
     "Add": _pairwise(lambda _, a, b: a + b),
     "Sub": _pairwise(lambda _, a, b: a - b),
@@ -194,16 +269,19 @@ _RULES: Final[Mapping[str, Callable[[Operation], Numbers | None]]] = {
 }
 
 
-def with_numbers(of: Operation, value: Value, kind: int) -> None:
+def with_numbers(of: Operation, output: int, value: Value, kind: int) -> None:
     """Note the numbers in an output of this type, where it is a list or one number and they are followed."""
-    if value.shape is None or len(value.shape) > 1:
+    if value.shape is None or len(value.shape) > (2 if of.kind in _OF_TABLES else 1):
         return
     try:
-        found = numbers_of(of)
+        if kind == FLOAT:
+            value.floats = fractions_of(of)
+            return
+        found = numbers_of(of, output)
     except UnderivableError:
         return
-    count = value.shape[0].number if value.shape and value.shape[0] is not None else 1
+    count = product_of(it for it in value.shape if it is not None).number if None not in value.shape else None
     if found is not None and kind == INT32:
         found = tuple(it if it is not None and _is_small(of, it) else None for it in found)
-    if found is not None and (not value.shape or count == len(found)):
-        value.numbers = found if value.shape or len(found) == 1 else None
+    if found is not None and count == len(found):
+        value.numbers = found

@@ -34,6 +34,10 @@ class Value:
     floats: tuple[float, ...] | None = None
     fixed: bool = False
     """It does not depend on any symbol: neither its shape nor what it holds."""
+    symbols: frozenset[str] = frozenset()
+    """The symbols that its shape or what it holds may depend on."""
+    lost: str = ""
+    """Why its numbers are not known, where they may be a shape."""
 
     @property
     def shape_is_known(self) -> bool:
@@ -58,6 +62,8 @@ class Operation:
     formulas: Formulas
     opset: int
     conditions: list[Condition] = field(default_factory=list)
+    is_own: bool = False
+    """Shape inference of ONNX is known to say something else than what runtimes make."""
 
     @property
     def kind(self) -> str:
@@ -83,7 +89,9 @@ class Operation:
         found = () if value is None or value.numbers is None else value.numbers
         known = tuple(it for it in found if it is not None)
         if value is None or value.numbers is None or len(known) < len(found):
-            raise UnderivableError(f"it follows from the numbers in {self._name(index)}, which are not known")
+            why = "" if value is None or not value.lost else f": {value.lost}"
+            message = f"it follows from the numbers in {self._name(index)}, which are not known{why}"
+            raise UnderivableError(message)
         return known
 
     def constants(self, index: int) -> tuple[int, ...]:
@@ -125,6 +133,14 @@ class Operation:
         low, _ = self.formulas.bounds(extent)
         if low < 0:
             self.conditions.append(Condition(extent, message))
+
+    def require_same(self, one: Terms, other: Terms, message: str) -> None:
+        """Note what must be the same at every value."""
+        if one != other:
+            texts = self.formulas.text(one), self.formulas.text(other)
+            said = f"{message}: {texts[0]} and {texts[1]}"
+            self.require(one - other, said)
+            self.require(other - one, said)
 
     def _attributes(self) -> "Mapping[str, onnx.AttributeProto]":
         return {text_of(it.name): it for it in self.node.attribute}

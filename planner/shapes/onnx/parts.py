@@ -134,3 +134,21 @@ def top_k(of: Operation) -> list[Shape]:
         raise UnderivableError("it takes one number of elements")
     of.require(source[axis] - counts[0], f"axis {axis} has fewer elements than are taken")
     return [(*source[:axis], counts[0], *source[axis + 1 :])] * len(of.node.output)
+
+
+def one_hot(of: Operation) -> list[Shape]:
+    """OneHot: as the indices, and an axis more, as long as the second input says."""
+    source, depth = of.shape(0), of.numbers(1)
+    axis = of.whole("axis", -1)
+    if len(depth) != 1 or not -len(source) - 1 <= axis <= len(source):
+        raise UnderivableError("its depth is not one number, or there is no such axis")
+    at = axis % (len(source) + 1)
+    return [(*source[:at], depth[0], *source[at:])]
+
+
+def window(of: Operation) -> list[Shape]:
+    """HannWindow and others: as long as the number says."""
+    size = of.numbers(0)
+    if len(size) != 1:
+        raise UnderivableError("its size is not one number")
+    return [size]

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats.onnx.dimensions import (
     LARGEST,
-    fix_dimensions,
     forget_made_up_names,
-    name_dimensions,
-    require_inputs_known,
 )
+from memstow.planner.formats.onnx.doubtful import without_doubtful
 from memstow.planner.formats.onnx.format import graph_of, parsed_model
-from memstow.planner.formats.onnx.inference import shapes_in, with_shapes
+from memstow.planner.formats.onnx.inference import shapes_in, types_in, with_shapes
 from memstow.planner.formats.onnx.numbers import refuse_large_dimensions, refuse_large_numbers
-from memstow.planner.formats.onnx.texts import path_of, text_of
+from memstow.planner.formats.onnx.texts import path_of, said_of, text_of
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Operator, Tensor
 from memstow.planner.model.memory import collector_at_rest
@@ -31,16 +29,17 @@ from memstow.planner.reading.printable import printable, shown
 from memstow.planner.shapes.formula.nodes import FUNCTIONS
 from memstow.planner.shapes.graphs.check import checked
 from memstow.planner.shapes.onnx.compare import (
-    contradicting_at,
     points_for,
     refuse_differences,
     refuse_what_does_not_run,
-    said_of,
 )
-from memstow.planner.shapes.onnx.declared import false_names, take_names
+from memstow.planner.shapes.onnx.declared import false_declarations, take_declared
 from memstow.planner.shapes.onnx.derive import Derived, derive
+from memstow.planner.shapes.onnx.fill import fill_in
 from memstow.planner.shapes.onnx.formulas import Formulas
+from memstow.planner.shapes.onnx.inputs import OpenInputs
 from memstow.planner.shapes.onnx.terms import Terms, TooLongError, product_of
+from memstow.planner.shapes.onnx.wrong import what_is_wrong
 
 if TYPE_CHECKING:
     import onnx
@@ -60,24 +59,28 @@ def read_symbolic_model(
     """
     symbols = list(ranges.values())
     _refuse_odd(ranges)
-    model = _named_model(data, ranges, dims or {})
-    declared = take_names(model)
     formulas = Formulas(symbols)
+    model = parsed_model(data)
+    forget_made_up_names(model)
+    inputs = OpenInputs(model, ranges, dims or {}, formulas)
+    refuse_large_numbers(model)
+    refuse_large_dimensions(model)
+    declared = take_declared(model)
     points = points_for(model, symbols)
     with collector_at_rest():
-        named = _open_inputs(model)
-        _set_inputs(named, points[0])
-        inferred = _inferred(model, points[0])
-        _set_inputs(named, {})
-        derived = derive(model, inferred, shapes_in(inferred), formulas, frozenset(it.id for it in symbols))
+        inferred = _inferred(model, inputs, points)
+        derived = derive(model, inferred, shapes_in(inferred), formulas, inputs.extents)
+        # A window that does not fit at some value is why other things do not follow there.
+        refuse_what_does_not_run(derived, formulas, symbols, shown_only=True)
         _refuse_unknown(derived, ranges)
         refuse_what_does_not_run(derived, formulas, symbols)
-        issues = false_names(declared, derived.values, formulas)
+        issues = false_declarations(declared, derived.values, inputs.names, formulas)
         if issues:
             raise InputError(issues[:_MOST_TOLD])
-        refuse_differences(model, derived, formulas, points)
-        _fill_in(inferred, derived, formulas, points[0])
-        _set_inputs(named, points[0])
+        compared = [(at, inputs.values(at)) for at in points]
+        refuse_differences(model, derived, formulas, types_in(inferred), compared)
+        fill_in(inferred, derived, formulas, points[0])
+        inputs.set_to(points[0])
         largest = graph_of(model, inferred, in_place)
     extents = {tensor.id: _extents(tensor, derived, formulas) for tensor in largest.tensors}
     symbolic = SymbolicGraph(
@@ -94,60 +97,20 @@ def read_symbolic_model(
     return symbolic
 
 
-def _named_model(data: bytes, ranges: Mapping[str, Symbol], dims: Mapping[str, int]) -> "onnx.ModelProto":
-    """The model, in which the dimensions that become symbols have their ids as names."""
-    names = {name: symbol.id for name, symbol in ranges.items()}
-    model = parsed_model(data)
-    forget_made_up_names(model)
-    fix_dimensions(model, dims)
-    name_dimensions(model, names)
-    require_inputs_known(model, frozenset(names.values()))
-    refuse_large_numbers(model)
-    refuse_large_dimensions(model)
-    return model
-
-
-def _open_inputs(model: "onnx.ModelProto") -> "list[tuple[onnx.TensorShapeProto.Dimension, str]]":
-    return [
-        (dimension, text_of(dimension.dim_param))
-        for value in model.graph.input
-        for dimension in value.type.tensor_type.shape.dim
-        if dimension.dim_param
-    ]
-
-
-def _set_inputs(
-    named: "list[tuple[onnx.TensorShapeProto.Dimension, str]]",
-    values: Mapping[str, int],
-) -> None:
-    """Give the open dimensions of inputs these values, or their names again."""
-    for dimension, name in named:
-        if name in values:
-            dimension.dim_value = values[name]
-        else:
-            dimension.dim_param = name
-
-
-def _inferred(model: "onnx.ModelProto", at: Mapping[str, int]) -> "onnx.ModelProto":
+def _inferred(
+    model: "onnx.ModelProto", inputs: OpenInputs, points: list[dict[str, int]]
+) -> "onnx.ModelProto":
+    """With shapes at the first of these points."""
+    inputs.set_to(points[0])
     try:
-        return with_shapes(model)
+        return with_shapes(without_doubtful(model))
     except InputError as error:
-        raise InputError([contradicting_at(at, it) for it in error.issues]) from None
-
-
-def _fill_in(
-    inferred: "onnx.ModelProto", derived: Derived, formulas: Formulas, at: Mapping[str, int]
-) -> None:
-    """Write shapes where inference found none and they were derived all the same."""
-    for value in (*inferred.graph.output, *inferred.graph.value_info):
-        known = derived.values.get(text_of(value.name))
-        if known is None or known.shape is None or not value.type.HasField("tensor_type"):
-            continue
-        shape = value.type.tensor_type.shape
-        shape.ClearField("dim")
-        for extent in known.shape:
-            if extent is not None:
-                shape.dim.add().dim_value = formulas.value(extent, at)
+        inputs.set_to(None)
+        raise what_is_wrong(
+            without_doubtful(model), [(at, inputs.values(at)) for at in points], error
+        ) from None
+    finally:
+        inputs.set_to(None)
 
 
 def symbol_for(name: str, symbol: Symbol) -> Symbol:
@@ -207,20 +170,24 @@ def _refuse_unknown(derived: Derived, ranges: Mapping[str, Symbol]) -> None:
         node = cause.node
         what = said_of(node)
         part = "the shape" if cause.axis is None else f"dimension {cause.axis}"
-        ways = (
-            " ".join(f"--dim {quote(printable(names[it], 200))}=1" for it in cause.symbols) or "--dim NAME=1"
-        )
-        message = (
-            f"{part} of what {what} makes cannot be derived: {cause.reason}; give a value in place of a "
-            f"range, {ways}, or another range or step by --symbol"
-        )
+        ways = " ".join(f"--symbol {_range_of_one(names[it], ranges)}" for it in cause.symbols)
+        if ways and cause.may_follow:
+            advice = f"give a range of one value, {ways}, or another range or step"
+        else:
+            advice = "no value of a symbol helps: fold the constants of the model, or cut it before here"
+        message = f"{part} of what {what} makes cannot be derived: {cause.reason}; {advice}"
         path = path_of(text_of(next(it for it in node.output if it)))
         issues.append(Issue("underivable_shape", path, message))
     if not issues and (lost := [name for name, it in derived.values.items() if not it.shape_is_known]):
-        message = "its shape cannot be derived; give a value instead of a range: --dim NAME=1"
+        message = "no node makes it, or not after what it needs; correct the model"
         issues = [Issue("underivable_shape", path_of(text_of(lost[0])), message)]
     if issues:
         raise InputError(issues[:_MOST_TOLD])
+
+
+def _range_of_one(name: str, ranges: Mapping[str, Symbol]) -> str:
+    least = ranges[name].min
+    return f"{quote(printable(name, 200))}={least}..{least}"
 
 
 def _tensor(tensor: Tensor, extents: Extents) -> SymbolicTensor:

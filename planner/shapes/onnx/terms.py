@@ -63,6 +63,17 @@ class Terms:
             found.append((tuple(rest), factor // number))
         return made(found)
 
+    def with_part(self, part: Part, instead: "Terms") -> "Terms":
+        """With this in place of a part."""
+        whole = Terms(())
+        for product, number in self.terms:
+            count = product.count(part)
+            found = made([(tuple(it for it in product if it != part), number)])
+            for _ in range(count):
+                found = found * instead
+            whole = whole + found
+        return whole
+
     def split(self, divisor: int) -> "tuple[Terms, Terms]":
         """What `divisor` goes into, divided, and what is left: each number of it within 0 and the divisor."""
         whole = made((product, number // divisor) for product, number in self.terms)

@@ -46,6 +46,23 @@ def transposed(of: Operation) -> list[Shape]:
     return [(source[0], weights[1] * of.whole("group", 1), *extents)]
 
 
+def unpooled(of: Operation) -> list[Shape]:
+    """MaxUnpool: to a given shape, or to what the windows cover."""
+    source = of.shape(0)
+    if of.has(2):
+        given = of.numbers(2)
+        if len(given) != len(source):
+            raise UnderivableError("its shape does not have a number for each axis")
+        return [given]
+    kernel = of.wholes("kernel_shape") or ()
+    count = len(source) - 2
+    strides, _, pads, _ = _attributes(of, count, len(kernel))
+    extents = [
+        (source[2 + i] - 1) * strides[i] + (kernel[i] - pads[i] - pads[i + count]) for i in range(count)
+    ]
+    return [(*source[:2], *extents)]
+
+
 def _slid(of: Operation, source: tuple[Terms, ...], kernel: tuple[int, ...]) -> list[Terms]:
     strides, dilations, pads, auto = _attributes(of, len(source), len(kernel))
     ceil = of.whole("ceil_mode", 0) != 0
@@ -67,9 +84,10 @@ def _slid(of: Operation, source: tuple[Terms, ...], kernel: tuple[int, ...]) -> 
             continue
         if after >= window:
             raise UnderivableError("ceil_mode with padding as wide as the window")
-        # Windows that would begin behind the input are left out: shape inference of ONNX may count them.
+        # Windows that would begin behind the input are left out: shape inference of ONNX counts them.
         all_of_them = of.formulas.ceil_div(room, strides[i]) + 1
         found.append(of.formulas.least(all_of_them, of.formulas.ceil_div(extent + before, strides[i])))
+        of.is_own = of.is_own or found[-1] != all_of_them
     return found
 
 

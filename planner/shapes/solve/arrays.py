@@ -9,7 +9,7 @@ from memstow.planner.model.objective import Kind, Term, terms_of
 from memstow.planner.model.plan import Explanation, Placement
 from memstow.planner.model.problem import LIMIT, Problem, end_of
 from memstow.planner.model.ranges import merged
-from memstow.planner.model.symbolic import Order, OrderedPlacement
+from memstow.planner.model.symbolic import Order, OrderedPlacement, SymbolicProblem
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.shapes.solve.ties import Ties, shared_places, tied
 from memstow.solvers.instance import Instance
@@ -158,10 +158,14 @@ def usable(problem: Problem, number: int) -> tuple[int, int]:
     return low, high
 
 
-def require_room(problem: Problem) -> None:
-    """DeclinedError where there are too many buffers, or offsets could grow beyond what is counted."""
-    if sum(1 for it in problem.buffers if it.size) > _MOST_BUFFERS:
+def require_few(problem: SymbolicProblem) -> None:
+    """DeclinedError where there are too many buffers, whatever their formulas are."""
+    if len(problem.buffers) - [it.size for it in problem.buffers].count(0) > _MOST_BUFFERS:
         raise declined(_TOO_MANY)
+
+
+def require_room(problem: Problem) -> None:
+    """DeclinedError where offsets could grow beyond what is counted."""
     alignment = max(pool.alignment for pool in problem.pools)
     total = sum(it.size + it.alignment * alignment + (it.offset or 0) for it in problem.buffers)
     total += sum(abs(it.offset) for it in problem.relative)

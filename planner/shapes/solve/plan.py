@@ -28,7 +28,7 @@ from memstow.planner.shapes.at_point import largest_problem
 from memstow.planner.shapes.check import require_valid_symbolic
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.sizes import sizes_of
-from memstow.planner.shapes.solve.arrays import ShapedArrays, make_arrays, require_room
+from memstow.planner.shapes.solve.arrays import ShapedArrays, make_arrays, require_few, require_room
 from memstow.planner.shapes.solve.misfit import largest_values, why_not
 from memstow.planner.shapes.solve.orders import OrderSearch
 from memstow.planner.shapes.solve.pieces import Piece, PieceSearch
@@ -69,9 +69,11 @@ def plan_symbolic(
     judge has accepted every plan, also those that `on_better` hears of on the way.
     Raises InputError for a problem that contradicts itself, DeclinedError for what an order cannot honour.
     """
-    require_valid_symbolic(problem)
     if not 1 <= pieces <= MOST_ORDERS:
         raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
+    if shapes != "fixed":
+        require_few(problem)
+    require_valid_symbolic(problem)
     return _Run(problem, options or Options(), shapes, pieces, on_event, on_better, cancel).plan()
 
 

@@ -4,10 +4,11 @@ First the heights with the largest sizes: where these fit, everything does. Then
 that does not fit. Then every point there is, where these are few; else nothing is shown.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
+from memstow.planner.model.problem import Pool
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.shapes.chosen import Orders
@@ -28,7 +29,7 @@ def check_everywhere(
     """Note what does not hold at some point, or could not be shown to hold at all."""
     bound = _Bound(index, orders, sizes)
     if bound.fits:
-        say_most(index, bound.peaks, bound.how, claims)
+        say_most(index.pools, bound.peaks, bound.how, claims)
         return
     each = len(index.buffers) * len(orders.all)
     room = MOST_STEPS // max(each, 1)
@@ -46,7 +47,7 @@ def check_everywhere(
             return
         peaks = [max(pair) for pair in zip(peaks, orders.peaks(laid), strict=True)]
     if few:
-        say_most(index, peaks, "looking at every value", claims)
+        say_most(index.pools, peaks, "looking at every value", claims)
         return
     for it in bound.doubts:
         text = "it could not be shown for every value: with upper bounds of all sizes {}"
@@ -91,9 +92,9 @@ def _only_the_peak_matters(index: ProblemIndex, orders: Orders) -> bool:
     return simple and all(pin is None for stack in orders.stacks for pin in stack.pinned)
 
 
-def say_most(index: ProblemIndex, peaks: list[int], how: str, claims: Claims) -> None:
+def say_most(pools: Sequence[Pool], peaks: Sequence[int], how: str, claims: Claims) -> None:
     """Claim the largest peak of each pool, and how it was found."""
-    for pool, peak in zip(index.pools, peaks, strict=True):
+    for pool, peak in zip(pools, peaks, strict=True):
         most = "" if pool.capacity is None else f" of its {pool.capacity:,}"
         says = f"{pool.id!r} needs at most {peak:,}{most} bytes at every value"
         claims.proven(Subject.EVERYWHERE, pool.id, says, how, holds=True)

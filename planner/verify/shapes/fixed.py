@@ -11,6 +11,7 @@ from typing import Final
 
 from memstow.planner.model.objective import Term
 from memstow.planner.model.plan import Placement
+from memstow.planner.model.problem import Pool
 from memstow.planner.verify.findings import Code, Findings, Violation
 from memstow.planner.verify.layout import Layout, check_places
 from memstow.planner.verify.overlaps import check_overlaps
@@ -61,12 +62,21 @@ def check_fixed(fixed: Fixed, sizes: Sizes, space: Space, findings: Findings, cl
     doubts = _Doubts(fixed, sizes, space)
     for violation in trial.violations():
         _note(violation, doubts, findings)
-    says = "no two that conflict share a byte, and every buffer is where it may be, at every value"
-    how = f"the largest sizes ({sizes.say_how()})"
-    claims.proven(Subject.PLACES, None, says, how, findings.total == before)
     if findings.total == before:
-        how = COUNTED if sizes.largest_are_reached else UPPER_BOUNDS
-        say_most(fixed.index, fixed.peaks(sizes.largest()), how, claims)
+        claim_fixed(fixed.index.pools, fixed.peaks(sizes.largest()), sizes, claims)
+    else:
+        _claim_places(sizes, claims, holds=False)
+
+
+def claim_fixed(pools: Sequence[Pool], peaks: Sequence[int], sizes: Sizes, claims: Claims) -> None:
+    """Claim what has been shown of offsets that hold, with these peaks where all sizes are largest."""
+    _claim_places(sizes, claims, holds=True)
+    say_most(pools, peaks, COUNTED if sizes.largest_are_reached else UPPER_BOUNDS, claims)
+
+
+def _claim_places(sizes: Sizes, claims: Claims, *, holds: bool) -> None:
+    says = "no two that conflict share a byte, and every buffer is where it may be, at every value"
+    claims.proven(Subject.PLACES, None, says, f"the largest sizes ({sizes.say_how()})", holds)
 
 
 def _note(violation: Violation, doubts: "_Doubts", findings: Findings) -> None:

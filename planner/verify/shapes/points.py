@@ -1,12 +1,11 @@
 """What a plan says of the points: peaks, least peaks, and the largest ratio of the two."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from memstow.planner.model.plan import Status
 from memstow.planner.model.symbolic import MOST_POINTS, PointPeak, SymbolicPlan
 from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.shapes.live import LiveBound
 from memstow.planner.verify.shapes.sizes import Sizes
 from memstow.planner.verify.shapes.space import Space, Values
 from memstow.planner.verify.verdict import Claims, Subject
@@ -27,25 +26,25 @@ def is_bare(plan: SymbolicPlan) -> bool:
 
 def check_points(
     plan: SymbolicPlan,
-    laid: Laid,
+    peak_and_least: Callable[[Sequence[int]], tuple[int, int]],
     sizes: Sizes,
     space: Space,
-    live: LiveBound,
     findings: Findings,
     claims: Claims,
 ) -> None:
-    """Compare all that is said of the points with what the judge counts there."""
+    """Compare all that is said of the points with what the judge counts there.
+
+    `peak_and_least`: with these sizes, the objective of the plan, and what any layout needs.
+    """
     before = findings.total
     points = _read(plan, space, findings)
     counted: list[tuple[PointPeak, int]] = []
     for point, values in points:
-        at = sizes.at(values)
         where = space.say(values)
-        peak = laid.value(at)
+        peak, bound = peak_and_least(sizes.at(values))
         claims.counted(Subject.PEAK_AT, where, f"the peak at {where} is {point.peak:,}", point.peak == peak)
         if point.peak != peak:
             findings.add(Code.PEAK, "the peak at {} is {}, not {}", where, peak, point.peak)
-        bound = live.at(at)
         _check_least(plan, point, peak, bound, where, findings, claims)
         counted.append((point, bound))
     if findings.total == before:

@@ -2,30 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicProblem
 from memstow.planner.model.with_sizes import with_sizes
 from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.shapes.extremes import (
-    Boxes,
-    How,
-    Largest,
-    NotShown,
-    NoValue,
-    is_never_below,
-    largest,
-)
-from memstow.planner.verify.shapes.nodes import Call, Chain, FormulaError, Named, Negated, Node, Number
-from memstow.planner.verify.shapes.parsing import parsed
+from memstow.planner.verify.shapes.extremes import Boxes, How, Largest, NotShown, NoValue
+from memstow.planner.verify.shapes.formulas import Formula, Formulas
+from memstow.planner.verify.shapes.nodes import FormulaError
 from memstow.planner.verify.shapes.space import Space, Values
-
-
-@dataclass(frozen=True, slots=True)
-class _Formula:
-    node: Node
-    used: frozenset[int]
 
 
 class Sizes:
@@ -34,45 +19,68 @@ class Sizes:
     def __init__(self, problem: SymbolicProblem, space: Space, findings: Findings) -> None:
         self._problem = problem
         self._space = space
-        self._formulas: list[_Formula] = []
-        self._of_buffer: list[int] = []
-        """For each buffer the number of its formula."""
-        number: dict[int | str, int] = {}
+        self._origin = tuple(axis.first for axis in space.axes)
+        self._read = Formulas(space)
+        self._formulas: list[Formula] = []
+        self._numbers: list[int] = []
+        """The sizes that are numbers, each once: behind the formulas in what is counted by distinct size."""
+        first_with: dict[int | str, str] = {}
         for buffer in problem.buffers:
-            if buffer.size not in number:
-                number[buffer.size] = len(self._formulas)
-                self._formulas.append(_read(buffer.id, buffer.size, space, findings))
-            self._of_buffer.append(number[buffer.size])
+            first_with.setdefault(buffer.size, buffer.id)
+        self._names: list[str] = []
+        """For each formula the first buffer that has it."""
+        for size, name in first_with.items():
+            if isinstance(size, int):
+                self._numbers.append(size)
+            else:
+                self._names.append(name)
+                self._formulas.append(self._formula(name, size, findings))
+        order = [size for size in first_with if not isinstance(size, int)]
+        place = {size: number for number, size in enumerate((*order, *self._numbers))}
+        self._of_buffer = [place[buffer.size] for buffer in problem.buffers]
+        """For each buffer the number of its distinct size."""
         self._largest: list[Largest] = []
         if not findings.total:
             self._find_extremes(findings)
 
+    def _formula(self, name: str, text: str, findings: Findings) -> Formula:
+        try:
+            return self._read.read(text)
+        except FormulaError as error:
+            said = "the problem is not valid: the size of {!r} is not a formula: {}"
+            findings.add(Code.INVALID_PROBLEM, said, name, error, buffers=(name,))
+            return self._read.read("0")
+
     def _find_extremes(self, findings: Findings) -> None:
-        boxes, axes = Boxes(), self._space.axes
-        first_with = {number: i for i, number in reversed(list(enumerate(self._of_buffer)))}
-        for number, formula in enumerate(self._formulas):
-            name = self._problem.buffers[first_with[number]].id
+        boxes = Boxes()
+        for name, formula in zip(self._names, self._formulas, strict=True):
             try:
-                if not is_never_below(formula.node, axes, 0):
-                    below = largest(Negated(formula.node), axes, formula.used, boxes, above=0)
+                if not formula.is_never_below_0():
+                    below = formula.largest_below_0(boxes)
                     if below.value > 0:
                         _note_negative(name, below, self._space, findings)
-                self._largest.append(largest(formula.node, axes, formula.used, boxes))
+                self._largest.append(formula.largest(boxes))
             except NoValue as error:
                 text = "the problem is not valid: the size of {!r} has no value at {}: {}"
                 findings.add(Code.INVALID_PROBLEM, text, name, self._space.say(error.at), error)
             except NotShown:
                 text = "it could not be shown that the size of {!r} has a value everywhere"
                 findings.add(Code.NOT_SHOWN, text, name, buffers=(name,))
+        self._largest += [Largest(size, size, self._origin, How.CORNER) for size in self._numbers]
 
     def at(self, values: Values) -> list[int]:
         """The size of each buffer at a point."""
-        found = [formula.node.value(values) for formula in self._formulas]
+        found = self._distinct_at(values)
         return [found[number] for number in self._of_buffer]
+
+    def _distinct_at(self, values: Values) -> list[int]:
+        return self._read.values(values) + self._numbers
 
     def size_at(self, buffer: int, values: Values) -> int:
         """The size of one buffer at a point."""
-        return self._formulas[self._of_buffer[buffer]].node.value(values)
+        number = self._of_buffer[buffer]
+        count = len(self._formulas)
+        return self._formulas[number].value(values) if number < count else self._numbers[number - count]
 
     def largest(self) -> list[int]:
         """For each buffer a size that it never exceeds."""
@@ -93,24 +101,23 @@ class Sizes:
 
     def symbols_of(self, buffers: Sequence[int]) -> frozenset[int]:
         """The symbols on which the sizes of these buffers depend."""
-        return frozenset().union(*(self._formulas[self._of_buffer[i]].used for i in buffers))
+        numbers = (self._of_buffer[i] for i in buffers)
+        return frozenset().union(*(self._formulas[it].used for it in numbers if it < len(self._formulas)))
 
     def point_of_all(self) -> Values | None:
         """A point at which every size is at its largest, if one was found."""
         if not self.largest_are_reached:
             return None
+        largest = [it.value for it in self._largest]
         for at in (next(self._space.corners()), *list(self.points_of_largest())[:8]):
-            if all(
-                formula.node.value(at) == it.value
-                for formula, it in zip(self._formulas, self._largest, strict=True)
-            ):
+            if self._distinct_at(at) == largest:
                 return at
         return None
 
     def say_how(self) -> str:
         """By which ways the largest sizes are known."""
         count = Counter(
-            it.how for it, formula in zip(self._largest, self._formulas, strict=True) if formula.used
+            it.how for it, formula in zip(self._largest, self._formulas, strict=False) if formula.used
         )
         said = {
             How.CORNER: "at a corner of the range",
@@ -123,33 +130,6 @@ class Sizes:
     def problem_with(self, sizes: Sequence[int]) -> Problem:
         """The ordinary problem with these sizes."""
         return with_sizes(self._problem, sizes)
-
-
-def _read(name: str, size: int | str, space: Space, findings: Findings) -> _Formula:
-    if isinstance(size, int):
-        return _Formula(Number(size), frozenset())
-    try:
-        node = parsed(size, space.position)
-    except FormulaError as error:
-        text = "the problem is not valid: the size of {!r} is not a formula: {}"
-        findings.add(Code.INVALID_PROBLEM, text, name, error, buffers=(name,))
-        return _Formula(Number(0), frozenset())
-    return _Formula(node, frozenset(_symbols_in(node)))
-
-
-def _symbols_in(node: Node) -> Iterator[int]:
-    match node:
-        case Named(symbol):
-            yield symbol
-        case Negated(operand):
-            yield from _symbols_in(operand)
-        case Chain(first, rest):
-            yield from _symbols_in(first)
-            for _, operand in rest:
-                yield from _symbols_in(operand)
-        case Call(_, arguments):
-            for argument in arguments:
-                yield from _symbols_in(argument)
 
 
 def _note_negative(name: str, below: Largest, space: Space, findings: Findings) -> None:

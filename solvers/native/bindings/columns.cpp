@@ -1,8 +1,11 @@
 #include "greedy/columns.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,6 +28,14 @@ PlacedColumns place_columns(const Ints& sizes, const Ints& begins, const Ints& e
     return {greedy::place(columns, placements, budget)};
 }
 
+// Of few buffers, in so few steps that letting other threads work meanwhile takes longer than they wait.
+std::optional<greedy::Lowest> lowest(const Ints& sizes, const Ints& begins, const Ints& ends,
+                                     const Ints& alignments, Bytes capacity, std::uint64_t seed,
+                                     Budget& budget) {
+    const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
+    return greedy::lowest(columns, capacity, seed, budget);
+}
+
 // An instance whose arrays Python never had.
 struct ColumnInstance {
     NativeInstance native;
@@ -35,11 +46,14 @@ struct ColumnInstance {
 };
 
 void make_instance(ColumnInstance* self, const Ints& sizes, const Ints& begins, const Ints& ends,
-                   const Ints& alignments, Bytes capacity) {
+                   const Ints& alignments, Bytes capacity, bool by_begin) {
     nb::gil_scoped_release release;
     const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
-    FromColumns made = instance_of(columns, capacity, ItemOrder::as_given);
+    FromColumns made = instance_of(columns, capacity, by_begin ? ItemOrder::by_begin : ItemOrder::as_given);
     made.instance.pools[0].capacity = capacity / made.unit;
+    // Rows tell all of them that a solver of ours asks for; published planners take buffers as they are
+    // given.
+    if (by_begin) made.instance.lives = {};
     new (self) ColumnInstance{{std::move(made.instance), std::move(made.times)},
                               std::move(made.buffers),
                               sizes.size(),
@@ -69,7 +83,7 @@ PlacedColumns buffers_of(const ColumnInstance& self, const std::vector<Index>& p
 void bind_columns(nb::module_& m) {
     nb::class_<ColumnInstance>(m, "ColumnInstance", "An instance of columns, and the way back.")
         .def("__init__", &make_instance, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
-             nb::arg("alignments"), nb::arg("capacity"))
+             nb::arg("alignments"), nb::arg("capacity"), nb::arg("by_begin"))
         .def_prop_ro(
             "native", [](ColumnInstance& self) -> NativeInstance& { return self.native; },
             nb::rv_policy::reference_internal)
@@ -82,6 +96,15 @@ void bind_columns(nb::module_& m) {
         .def("buffers_of", &buffers_of, nb::arg("parts"));
     nb::class_<PlacedColumns>(m, "PlacedColumns", "Offsets by buffer, as bytes of 64-bit integers.")
         .def_prop_ro("offsets", [](const PlacedColumns& self) { return bytes_of(self.offsets); });
+    nb::class_<greedy::Lowest>(m, "Lowest", "A layout no higher than the buffers of one moment need.")
+        .def_prop_ro("offsets", [](const greedy::Lowest& self) { return bytes_of(self.offsets); })
+        .def_prop_ro("members", [](const greedy::Lowest& self) { return bytes_of(self.members); })
+        .def_ro("peak", &greedy::Lowest::peak)
+        .def_ro("moment", &greedy::Lowest::moment)
+        .def_ro("name", &greedy::Lowest::name);
+    m.def("lowest", &lowest, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"),
+          nb::arg("capacity"), nb::arg("seed"), nb::arg("budget"),
+          "Such a layout of a few buffers, if the greedy passes of the budget find one.");
     m.def("place_columns", &place_columns, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"), nb::arg("placements"), nb::arg("budget"),
           "The greedy layout of buffers that are given as valid columns.");

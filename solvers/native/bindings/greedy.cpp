@@ -18,7 +18,7 @@ namespace {
 using greedy::GreedyOptions;
 using greedy::GreedyResult;
 
-using OnScore = std::function<void(nb::object, const std::string&, const Placed&)>;
+using OnScore = std::function<void(nb::object, const std::string&, Placed)>;
 
 GreedyResult solve(const NativeInstance& self, nb::handle terms, const Hint* hint,
                    const GreedyOptions& options, Budget& budget, const std::optional<OnScore>& on_score) {
@@ -48,6 +48,7 @@ void bind_greedy(nb::module_& m) {
         .def("__init__", &make_options, nb::kw_only(), nb::arg("lower_bounds"), nb::arg("seed"));
     nb::class_<GreedyResult>(m, "GreedyResult", "The best layout of the greedy portfolio, and who found it.")
         .def_prop_ro("placed", [](const GreedyResult& self) { return Placed{self.layout}; })
+        .def("take_placed", [](GreedyResult& self) { return Placed{std::move(self.layout)}; })
         .def_prop_ro("values", [](const GreedyResult& self) { return to_python(self.score); })
         .def_ro("name", &GreedyResult::name);
     m.def("greedy", &solve, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(), nb::arg("options"),

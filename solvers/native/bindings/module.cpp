@@ -15,6 +15,7 @@ NB_MODULE(_native, m) {
     bind_greedy(m);
     bind_classics(m);
     bind_exact(m);
+    bind_windows(m);
     bind_improve(m);
     bind_reuse(m);
     bind_order(m);

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <stdexcept>
 
 #include "bindings/bindings.hpp"
@@ -25,18 +26,27 @@ Hint make_hint(const NativeInstance& self, nb::handle places, nb::handle kept, s
     return hint;
 }
 
+// What is asked of each place, as the bytes of an array that is made at once: layouts may be large.
+template <class Asked>
+nb::bytes column_of(const Placed& placed, Asked asked) {
+    const std::size_t count = placed.layout.size();
+    auto column =
+        nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count * 8)));
+    if (!column.is_valid()) throw nb::python_error();
+    char* to = PyBytes_AsString(column.ptr());
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t value = asked(placed.layout[i]);
+        std::memcpy(to + i * sizeof value, &value, sizeof value);
+    }
+    return column;
+}
+
 nb::bytes pools_of(const Placed& placed) {
-    std::vector<std::int64_t> pools;
-    pools.reserve(placed.layout.size());
-    for (const Place& place : placed.layout) pools.push_back(place.pool);
-    return bytes_of(pools);
+    return column_of(placed, [](const Place& place) { return std::int64_t{place.pool}; });
 }
 
 nb::bytes offsets_of(const Placed& placed) {
-    std::vector<std::int64_t> offsets;
-    offsets.reserve(placed.layout.size());
-    for (const Place& place : placed.layout) offsets.push_back(place.offset);
-    return bytes_of(offsets);
+    return column_of(placed, [](const Place& place) { return place.offset; });
 }
 
 nb::object score_of(const NativeInstance& self, nb::handle terms, const Hint* hint, nb::handle layout) {

@@ -1,13 +1,20 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
 #include "shapes/arcs.hpp"
 #include "shapes/exact.hpp"
+#include "shapes/formulas.hpp"
+#include "shapes/live.hpp"
 #include "shapes/search.hpp"
 #include "shapes/shaped.hpp"
 
@@ -16,7 +23,10 @@ namespace {
 
 using shapes::Aim;
 using shapes::Exact;
+using shapes::Extent;
+using shapes::Formulas;
 using shapes::Found;
+using shapes::LiveEvents;
 using shapes::Measure;
 using shapes::Shaped;
 using shapes::Start;
@@ -69,6 +79,69 @@ std::vector<std::pair<Index, Index>> arcs(const Shaped& self, const std::vector<
     return result;
 }
 
+using Range = std::tuple<Bytes, Bytes, Bytes>;
+
+Formulas formulas(std::vector<std::string> names, const std::vector<Range>& ranges) {
+    if (names.size() != ranges.size() || names.size() > Formulas::kMostSymbols)
+        throw nb::value_error("a range for each of at most 16 names");
+    std::vector<shapes::SymbolRange> all;
+    for (const auto& [low, high, step] : ranges) {
+        if (low < -kLimit || low > high || high > kLimit || step < 1 || step > kLimit)
+            throw nb::value_error("the least value, the largest value and the step of a symbol");
+        all.push_back({low, high, step});
+    }
+    return {std::move(names), std::move(all)};
+}
+
+void check(const Formulas& self, Index formula) {
+    if (formula < 0 || formula >= self.count()) throw nb::index_error("no such formula");
+}
+
+// The value of each formula; nothing where one has none, or one below 0.
+std::optional<std::vector<Bytes>> sizes_at(const Formulas& self, const std::vector<Bytes>& at) {
+    if (at.size() != self.symbols()) throw nb::value_error("a value for each symbol");
+    std::vector<Bytes> found;
+    for (Index formula = 0; formula < self.count(); ++formula) {
+        const std::optional<Bytes> value = self.value(formula, at);
+        if (!value || *value < 0) return std::nullopt;
+        found.push_back(*value);
+    }
+    return found;
+}
+
+std::optional<std::pair<Bytes, Bytes>> pair_of(const std::optional<Extent>& extent) {
+    if (!extent) return std::nullopt;
+    return std::pair{extent->low, extent->high};
+}
+
+std::optional<std::pair<Bytes, Bytes>> if_monotone(const Formulas& self, Index formula) {
+    check(self, formula);
+    return pair_of(self.if_monotone(formula));
+}
+
+std::optional<std::pair<Bytes, Bytes>> of_all_values(const Formulas& self, Index formula) {
+    check(self, formula);
+    nb::gil_scoped_release release;
+    return pair_of(self.of_all_values(formula));
+}
+
+LiveEvents live_events(const Ints& buffers, const Ints& begins, const Ints& ends) {
+    const std::span<const std::int64_t> of = span_of(buffers);
+    if (begins.size() != of.size() || ends.size() != of.size())
+        throw nb::value_error("a lifetime for each buffer");
+    for (const std::int64_t buffer : of)
+        if (buffer < 0) throw nb::value_error("buffers are counted from 0");
+    nb::gil_scoped_release release;
+    return LiveEvents(of, span_of(begins), span_of(ends));
+}
+
+std::optional<Bytes> most_live(const LiveEvents& self, const Ints& sizes) {
+    if (self.buffers() > static_cast<std::int64_t>(sizes.size()))
+        throw nb::value_error("a size for each buffer");
+    nb::gil_scoped_release release;
+    return self.most(span_of(sizes));
+}
+
 }  // namespace
 
 void bind_shapes(nb::module_& m) {
@@ -96,6 +169,15 @@ void bind_shapes(nb::module_& m) {
              nb::arg("budget"))
         .def("below", &below, nb::arg("limits"), nb::arg("budget"))
         .def("arcs", &arcs, nb::arg("sequence"), nb::arg("choices"));
+    nb::class_<Formulas>(m, "Formulas", "Formulas of symbols.")
+        .def(nb::new_(&formulas), nb::arg("names"), nb::arg("ranges"))
+        .def("read", &Formulas::read, nb::arg("text"))
+        .def("sizes_at", &sizes_at, nb::arg("at"))
+        .def("if_monotone", &if_monotone, nb::arg("formula"))
+        .def("of_all_values", &of_all_values, nb::arg("formula"));
+    nb::class_<LiveEvents>(m, "LiveEvents", "Lifetimes of buffers, for many sizes.")
+        .def(nb::new_(&live_events), nb::arg("buffers"), nb::arg("begins"), nb::arg("ends"))
+        .def("most", &most_live, nb::arg("sizes"));
     m.def("shape", &make, nb::arg("instance"), nb::arg("sizes"), nb::arg("points"),
           "The instance with sizes by part and column, or None where too many pairs conflict.");
 }

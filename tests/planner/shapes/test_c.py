@@ -135,8 +135,8 @@ def cases_of(seeds: range, orders: int) -> tuple[list[Case], list[list[dict[str,
 
 @pytest.mark.parametrize("orders", [1, 3])
 def test_it_computes_what_python_computes(tmp_path: Path, orders: int) -> None:
-    cases, points = cases_of(range(orders * 1000, orders * 1000 + 110), orders)
-    assert len(cases) > 60
+    cases, points = cases_of(range(orders * 1000, orders * 1000 + 60), orders)
+    assert len(cases) > 33
     assert check(tmp_path, cases, points, is_judged=True) >= {0, 1}
 
 

@@ -49,7 +49,7 @@ def worst_of(plan: SymbolicPlan) -> Fraction:
 @pytest.mark.parametrize("block", range(8))
 def test_the_least_worst_ratio_of_all_orders_is_found(block: int) -> None:
     compared = 0
-    for seed in range(40 * block, 40 * (block + 1)):
+    for seed in range(20 * block, 20 * (block + 1)):
         problem = replace(random_problem(seed), aim="worst")
         try:
             plan = plan_symbolic(problem, QUICK)
@@ -69,7 +69,7 @@ def test_the_least_worst_ratio_of_all_orders_is_found(block: int) -> None:
         assert worst_of(plan) == best, seed
         if plan.status is Status.OPTIMAL:
             assert plan.worst == plan.bound == float(best)
-    assert compared > 25
+    assert compared > 12
 
 
 @pytest.mark.parametrize("shapes", ["order", "pieces", "fixed"])

@@ -1,0 +1,195 @@
+"""Formulas in native code, of the planner and of the judge: the same as in Python, if they answer."""
+
+from array import array
+from random import Random
+from typing import Final
+
+import pytest
+
+from memstow.planner.judge._judge import least_peak
+from memstow.planner.model.problem import LIMIT
+from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicProblem
+from memstow.planner.shapes.examine import examine
+from memstow.planner.shapes.extremes import Effort, extremes
+from memstow.planner.shapes.formula import FormulaError, FormulaValueError, evaluate, parse_formula
+from memstow.planner.shapes.quick import QuickFormulas
+from memstow.planner.shapes.solve.live import LiveBytes
+from memstow.planner.verify.findings import Findings
+from memstow.planner.verify.shapes import extremes as judged
+from memstow.planner.verify.shapes import formulas
+from memstow.planner.verify.shapes.nodes import FormulaError as JudgedError
+from memstow.planner.verify.shapes.space import Space
+from memstow.solvers.shapes import LiveEvents
+from tests.planner.shapes.formulas import NAMES, random_text
+
+_LARGE: Final = "9" * 30
+_BROKEN: Final = (
+    "",
+    "1s",
+    "s s",
+    "(s",
+    "s)",
+    "align(s)",
+    "t",
+    "s/2",
+    _LARGE,
+    "mín(s)",
+    "s+",
+    "min()",
+    "2 s",
+)
+
+
+def _symbols(random: Random) -> tuple[Symbol, ...]:
+    found = []
+    for name in NAMES:
+        low, step = random.choice((0, 1, 1, random.randint(-5, 40))), random.choice((1, 1, 3, 16))
+        found.append(Symbol(id=name, min=low, max=low + step * random.randint(0, 6), step=step))
+    return tuple(found)
+
+
+def _texts(random: Random, count: int) -> list[str]:
+    some = [random_text(random, random.randint(0, 4)) for _ in range(count)]
+    return [*dict.fromkeys(it for it in some if len(it) <= 2000), *_BROKEN]
+
+
+def _formula(text: str) -> bool:
+    try:
+        parse_formula(text, NAMES)
+    except FormulaError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sizes_and_extremes_are_those_of_python(seed: int) -> None:
+    random = Random(seed)
+    symbols = _symbols(random)
+    by_id = {it.id: it for it in symbols}
+    simple = 0
+    for text in _texts(random, 250):
+        quick = QuickFormulas([text], symbols)
+        at = {it.id: random.randrange(it.min, it.max + 1, it.step) for it in symbols}
+        if not _formula(text):
+            assert (quick.monotone(text), quick.sizes_at(at)) == (None, None), text
+            continue
+        node = parse_formula(text, NAMES)
+        try:
+            value = evaluate(node, at)
+        except FormulaValueError:
+            value = -1
+        assert (quick.sizes_at(at) or [-1]) == [value if 0 <= value <= LIMIT else -1], text
+        wrong = examine(node, by_id, Effort())
+        monotone = quick.monotone(text)
+        if wrong is not None:
+            assert (monotone, quick.of_all_values(text)) == (None, None), text
+            continue
+        expected = extremes(node, by_id, Effort())
+        assert (monotone is not None) == (expected.how == "monotone"), text
+        simple += monotone is not None
+        assert monotone in (None, (expected.low, expected.high)), text
+        assert quick.of_all_values(text) == (expected.low, expected.high), text
+    assert simple > 20
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_judge_finds_the_same_by_both_ways(seed: int) -> None:
+    random = Random(seed)
+    problem = SymbolicProblem(symbols=_symbols(random), buffers=())
+    space = Space(problem, Findings())
+    found = 0
+    for text in _texts(random, 250):
+        try:
+            native, tree = formulas.Formulas(space), formulas.Formulas(space)
+            tree._native = None  # The trees alone, as for very wide ranges.
+            one, other = native.read(text), tree.read(text)
+        except JudgedError:
+            assert not _formula(text) or text == _LARGE, text
+            continue
+        assert one._native is not None, text
+        at = tuple(random.randrange(it.first, it.last + 1, it.step) for it in space.axes)
+        for ask in (
+            lambda it, at=at: it.value(at),
+            lambda it: it.used,
+            lambda it: it.is_never_below_0(),
+            lambda it: it.largest(judged.Boxes()),
+            lambda it: it.largest_below_0(judged.Boxes()),
+            lambda it: it.largest(judged.Boxes(left=4)),
+        ):
+            answers = [_answer(ask, it) for it in (one, other)]
+            assert answers[0] == answers[1], text
+            found += not isinstance(answers[0], str)
+        boxes = [judged.Boxes(left=100), judged.Boxes(left=100)]
+        for it, left in zip((one, other), boxes, strict=True):
+            _answer(lambda formula, left=left: formula.largest(left), it)
+        if _answer(lambda formula: formula.largest(judged.Boxes()), one) != "NoValue":
+            assert boxes[0] == boxes[1], text
+    assert found > 300
+
+
+def _answer(ask: object, formula: formulas.Formula) -> object:
+    try:
+        return ask(formula)  # type: ignore[operator]
+    except (JudgedError, judged.NoValue, judged.NotShown) as error:
+        return type(error).__name__
+
+
+def test_very_wide_ranges_are_left_to_the_trees() -> None:
+    wide = SymbolicProblem(symbols=[Symbol(id="s", min=-LIMIT, max=LIMIT)], buffers=())
+    read = formulas.Formulas(Space(wide, Findings()))
+    assert read.read("max(0, s)").largest(judged.Boxes()).value == LIMIT
+    assert QuickFormulas(["max(0, s)"], wide.symbols).monotone("max(0, s)") == (0, LIMIT)
+    assert QuickFormulas(["s*s"], wide.symbols).monotone("s*s") is None
+
+
+def test_symbols_that_are_none_are_left_to_python() -> None:
+    twice = [Symbol(id="s", min=0, max=1)] * 2
+    off_step = [Symbol(id="s", min=0, max=3, step=2)]
+    for symbols in (twice, off_step):
+        quick = QuickFormulas(["s"], symbols)
+        assert quick.monotone("s") is None
+        assert quick.sizes_at({"s": 1}) is None
+    assert QuickFormulas(["s"], [Symbol(id="s", min=0, max=1)]).sizes_at({"s": 1 << 70}) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_most_live_bytes_are_counted_at_each_time(seed: int) -> None:
+    random = Random(seed)
+    lives = [(b, random.randint(b, b + 6)) for b in (random.randint(-9, 9) for _ in range(9))]
+    sizes = [random.choice((0, random.randint(0, 50))) for _ in lives]
+    events = LiveEvents(
+        array("q", range(len(lives))), array("q", (b for b, _ in lives)), array("q", (e for _, e in lives))
+    )
+    most = max(
+        sum(size for size, (b, e) in zip(sizes, lives, strict=True) if b <= t < e) for t in range(-9, 20)
+    )
+    assert events.most(array("q", sizes)) == most
+    sound = [i for i, (b, e) in enumerate(lives) if b < e]
+    had, begins, ends = (
+        array("q", (column[i] for i in sound)) for column in (sizes, *zip(*lives, strict=True))
+    )
+    assert least_peak(had, begins, ends, array("q", [1])) == most
+
+
+def test_live_bytes_beyond_the_limit_are_told() -> None:
+    two = (array("q", [0, 1]), array("q", [0, 0]), array("q", [1, 1]))
+    assert LiveEvents(*two).most(array("q", [LIMIT, 0])) == LIMIT
+    assert LiveEvents(*two).most(array("q", [LIMIT, LIMIT])) is None
+
+
+@pytest.mark.parametrize(
+    "buffers",
+    [
+        [
+            SymbolicBuffer(id="a", size="s", lifetime=(0, 10**30)),
+            SymbolicBuffer(id="b", size=3, lifetime=(5, 6)),
+        ],
+        [
+            SymbolicBuffer(id="a", size="s", lifetime=(0, 2)),
+            SymbolicBuffer(id="b", size=3, lifetime="always"),
+        ],
+    ],
+)
+def test_any_times_can_be_counted(buffers: list[SymbolicBuffer]) -> None:
+    problem = SymbolicProblem(symbols=[Symbol(id="s", min=0, max=9)], buffers=buffers)
+    assert LiveBytes(problem).at([7, 3]) == 10
