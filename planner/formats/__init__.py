@@ -28,7 +28,12 @@ _MODULES: Final = {
 }
 _READ_ONLY: Final = {"xla": "xla.format"}
 # Read only: a graph becomes a problem when its operators have an order.
-_OF_GRAPHS: Final = {"graph": "graph.native", "tflite": "tflite.format", "onnx": "onnx.format"}
+# Of ONNX the room of formulas knows more of shapes than inference does.
+_OF_GRAPHS: Final = {
+    "graph": "formats.graph.native",
+    "tflite": "formats.tflite.format",
+    "onnx": "shapes.onnx.format",
+}
 _WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
 _USMP_PLAN: Final = "pool_allocations"
 _EMPTY_LIST: Final = (
@@ -200,7 +205,7 @@ def _named(name: str) -> Format:
 
 
 def _graph_format(name: str) -> "GraphFormat":
-    found: GraphFormat = import_module(f"memstow.planner.formats.{_OF_GRAPHS[name]}").FORMAT
+    found: GraphFormat = import_module(f"memstow.planner.{_OF_GRAPHS[name]}").FORMAT
     return found
 
 

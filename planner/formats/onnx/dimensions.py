@@ -4,7 +4,7 @@ A name stands for all dimensions that have it, `x:0` for axis 0 of the input `x`
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,7 +21,7 @@ _MOST_LISTED: Final = 20
 _MADE_UP: Final = re.compile(r"unk__[0-9]+")
 
 
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
     """A dimension; its position, such as `x:0`, is empty where the value is no input."""
 
     path: str
@@ -39,7 +39,7 @@ class _Axis(NamedTuple):
 
 def fix_dimensions(model: "onnx.ModelProto", values: Mapping[str, int]) -> None:
     """Give dimensions their values; InputError for a value that no dimension can take."""
-    axes = list(_axes(model))
+    axes = list(axes_of(model))
     _refuse_odd(axes, values)
     for axis in axes:
         value = values.get(axis.position, values.get(axis.name)) if axis.is_open else None
@@ -47,17 +47,13 @@ def fix_dimensions(model: "onnx.ModelProto", values: Mapping[str, int]) -> None:
             axis.dimension.dim_value = value
 
 
-def name_dimensions(model: "onnx.ModelProto", names: Mapping[str, str]) -> None:
-    """Give open dimensions, by name or position, the name of a symbol; InputError where there is none."""
-    axes = list(_axes(model))
+def require_open(model: "onnx.ModelProto", names: Collection[str]) -> None:
+    """Raise InputError for a name or position that no open dimension has."""
+    axes = axes_of(model)
     can_be_set = {name for axis in axes if axis.is_open for name in (axis.name, axis.position) if name}
     for name in names:
         if name not in can_be_set:
             raise _no_such(name, sorted(can_be_set), "--symbol")
-    for axis in axes:
-        name = names.get(axis.position, names.get(axis.name, "")) if axis.is_open else ""
-        if name:
-            axis.dimension.dim_param = name
 
 
 def forget_made_up_names(model: "onnx.ModelProto") -> None:
@@ -65,20 +61,19 @@ def forget_made_up_names(model: "onnx.ModelProto") -> None:
 
     They would hide that the dimension is nobody's to set, and keep inference from finding it later.
     """
-    axes = list(_axes(model))
+    axes = list(axes_of(model))
     given = {axis.name for axis in axes if axis.position}
     for axis in axes:
         if not axis.position and axis.name not in given and _MADE_UP.fullmatch(axis.name):
             axis.dimension.ClearField("dim_param")
 
 
-def require_inputs_known(model: "onnx.ModelProto", symbols: Collection[str] = ()) -> None:
-    """Raise InputError if dimensions of inputs are still open; it says how to give each a value."""
+def refuse_unknown(axes: Iterable[Axis]) -> None:
+    """Raise InputError for these open dimensions of inputs, if there are any."""
     issues: dict[str, Issue] = {}
-    for axis in _axes(model):
-        if axis.position and axis.is_open and axis.name not in symbols:
-            issue = Issue("unknown_dimension", axis.path, unknown(axis.name or axis.position, of_input=True))
-            issues.setdefault(axis.name or axis.position, issue)
+    for axis in axes:
+        issue = Issue("unknown_dimension", axis.path, unknown(axis.name or axis.position, of_input=True))
+        issues.setdefault(axis.name or axis.position, issue)
     if issues:
         raise InputError(list(issues.values())[:_MOST_LISTED])
 
@@ -95,10 +90,11 @@ def unknown(name: str, of_input: bool = False) -> str:
 
 def open_names(model: "onnx.ModelProto") -> frozenset[str]:
     """The names of the dimensions that are open."""
-    return frozenset(axis.name for axis in _axes(model) if axis.is_open and axis.name)
+    return frozenset(axis.name for axis in axes_of(model) if axis.is_open and axis.name)
 
 
-def _axes(model: "onnx.ModelProto") -> Iterator[_Axis]:
+def axes_of(model: "onnx.ModelProto") -> Iterator[Axis]:
+    """All dimensions: of inputs first, then of what the file says about other values."""
     graph = model.graph
     initial = {it.name for it in graph.initializer}
     inputs = [it for it in graph.input if it.name not in initial]
@@ -107,15 +103,18 @@ def _axes(model: "onnx.ModelProto") -> Iterator[_Axis]:
             if value.type.HasField("tensor_type"):
                 name = text_of(value.name)
                 for i, dimension in enumerate(value.type.tensor_type.shape.dim):
-                    yield _Axis(path_of(name), f"{name}:{i}" if are_inputs else "", dimension)
+                    yield Axis(path_of(name), f"{name}:{i}" if are_inputs else "", dimension)
 
 
-def _refuse_odd(axes: list[_Axis], values: Mapping[str, int]) -> None:
+def _refuse_odd(axes: list[Axis], values: Mapping[str, int]) -> None:
     can_be_set = {name for axis in axes if axis.is_open for name in (axis.name, axis.position) if name}
     fixed = {axis.position: axis.dimension.dim_value for axis in axes if not axis.is_open and axis.position}
     for name, value in values.items():
         if not 1 <= value <= LARGEST:
             message = f"{shown(name)} is {shown(value)}: a dimension is from 1 to 2^31"
+            if value == 0:
+                option = quote(printable(name, 200))
+                message += f"; for what is empty, convert a range: memstow convert --symbol {option}=0..0"
             raise InputError.single("out_of_range", "--dim", message)
         if name in fixed:
             message = f"{shown(name)} is {fixed[name]:,} in the model already; leave it out"

@@ -1,22 +1,16 @@
-"""An ONNX model as a graph: nodes in the order of the file, shapes as the model says or inference finds.
+"""An ONNX model as a graph: nodes in the order of the file, shapes as the model with inferred shapes
+says (`planner.shapes.onnx.format` reads models).
 
 Ids are the names of the model. Initializers and the results of `Constant` nodes are constants.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.formats.graph.format import GraphFormat
-from memstow.planner.formats.onnx.dimensions import (
-    fix_dimensions,
-    forget_made_up_names,
-    open_names,
-    require_inputs_known,
-)
-from memstow.planner.formats.onnx.inference import with_shapes
-from memstow.planner.formats.onnx.numbers import refuse_large_dimensions, refuse_large_numbers
+from memstow.planner.formats.onnx.dimensions import open_names
+from memstow.planner.formats.onnx.numbers import refuse_large_dimensions
 from memstow.planner.formats.onnx.texts import text_of, usable_name
 from memstow.planner.formats.onnx.values import Values
 from memstow.planner.graph.check import require_valid
@@ -28,6 +22,7 @@ from memstow.planner.reading.printable import printable, shown
 if TYPE_CHECKING:
     import onnx
 
+_STANDARD: Final = "ai.onnx"
 _DRAWN: Final = frozenset(
     ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli")
 )
@@ -54,23 +49,11 @@ _ELEMENTWISE: Final = frozenset(
 )
 
 
-def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | None = None) -> Graph:
-    """The graph of a model. `in_place`: nodes that work by elements may overwrite an input.
-
-    `dims`: values for dimensions that the model leaves open (`planner.formats.onnx.dimensions`).
-    """
-    model = parsed_model(data)
-    forget_made_up_names(model)
-    fix_dimensions(model, dims or {})
-    require_inputs_known(model)
-    refuse_large_numbers(model)
-    refuse_large_dimensions(model)
-    with collector_at_rest():
-        return graph_of(model, with_shapes(model), in_place)
-
-
 def graph_of(model: "onnx.ModelProto", inferred: "onnx.ModelProto", in_place: bool) -> Graph:
-    """The graph of a model with the shapes that were inferred."""
+    """The graph of a model with the shapes that were inferred.
+
+    `in_place`: nodes that work by elements may overwrite an input.
+    """
     with collector_at_rest():
         refuse_large_dimensions(inferred)
         values = Values(inferred, open_names(model))
@@ -100,8 +83,20 @@ def graph_of(model: "onnx.ModelProto", inferred: "onnx.ModelProto", in_place: bo
 def parsed_model(data: bytes) -> "onnx.ModelProto":
     """The model of the bytes; InputError for what is no model, or one with functions or graphs in graphs."""
     model = _decoded(data)
+    _shorten_domains(model)
     _refuse_what_is_not_supported(model)
     return model
+
+
+def _shorten_domains(model: "onnx.ModelProto") -> None:
+    """Write the domain of the standard in one way: inference does not know that "ai.onnx" is it too."""
+    for node in model.graph.node:
+        if node.domain == _STANDARD:
+            node.domain = ""
+    known = {it.domain for it in model.opset_import}
+    for opset in model.opset_import:
+        if opset.domain == _STANDARD and "" not in known:
+            opset.domain = ""
 
 
 def _decoded(data: bytes) -> "onnx.ModelProto":
@@ -163,6 +158,3 @@ def _named(names: "Iterator[str] | list[str]") -> Iterator[str]:
     for name in names:
         if name:
             yield usable_name(name, "$.graph.node")
-
-
-FORMAT: Final = GraphFormat(name="onnx", is_json=False, read_graph=read_graph, read_model=read_graph)

@@ -37,7 +37,7 @@ def with_shapes(model: "onnx.ModelProto") -> "onnx.ModelProto":
     except (InferenceError, RuntimeError, ValueError, MemoryError) as error:
         raise _contradicting(str(error)) from None
     # What was inferred has made-up names (unk__0) that would stay: numbers are followed in the model itself.
-    return _followed(model) if _has_numbers(inferred) and not _is_complete(inferred) else inferred
+    return _followed(model) if _has_numbers(inferred) and not is_complete(inferred) else inferred
 
 
 def infer(model: "onnx.ModelProto", *, follow_numbers: bool) -> "onnx.ModelProto":
@@ -61,7 +61,7 @@ def shapes_at(model: "onnx.ModelProto", points: Sequence[Mapping[str, int]]) -> 
         except (InferenceError, RuntimeError, ValueError, MemoryError) as error:
             found.append(_contradicting(str(error)))
             continue
-        if i == 0 and _has_numbers(inferred) and not _is_complete(inferred):
+        if i == 0 and _has_numbers(inferred) and not is_complete(inferred):
             return _followed_at(model, points)
         found.append(shapes_in(inferred))
     return found
@@ -89,6 +89,15 @@ def shapes_in(model: "onnx.ModelProto") -> Shapes:
     }
 
 
+def types_in(model: "onnx.ModelProto") -> dict[str, int]:
+    """The types of elements of all values that are known."""
+    graph = model.graph
+    return {
+        text_of(it.name): it.type.tensor_type.elem_type
+        for it in (*graph.value_info, *graph.output, *graph.input)
+    }
+
+
 def _has_numbers(model: "onnx.ModelProto") -> bool:
     """Whether nodes make lists of whole numbers, which may be shapes."""
     makers = {name for node in model.graph.node if node.op_type != "Constant" for name in node.output}
@@ -100,7 +109,8 @@ def _has_numbers(model: "onnx.ModelProto") -> bool:
     )
 
 
-def _is_complete(model: "onnx.ModelProto") -> bool:
+def is_complete(model: "onnx.ModelProto") -> bool:
+    """Whether the shapes of all that nodes make are known."""
     graph = model.graph
     known = {
         it.name
@@ -149,5 +159,13 @@ def _answer_of_child(model: "onnx.ModelProto", more: Message) -> Message:
 
 
 def _contradicting(why: str) -> InputError:
-    message = f"the shapes of the model contradict each other: {printable(why.strip(), 300)}"
+    if "external tensor" in why:
+        message = (
+            "a shape follows from numbers that are in another file, which is not read; save the model with "
+            "small tensors inside: onnx.save_model(..., save_as_external_data=True, size_threshold=1024)"
+        )
+        return InputError.single("external_data", "$.graph", message)
+    # The first line is the first node; what follows from it comes after that.
+    first = why.strip().partition("\n")[0]
+    message = f"the shapes of the model contradict each other: {printable(first, 600)}"
     return InputError.single("contradicting_shapes", "$.graph", message)

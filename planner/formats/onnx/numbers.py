@@ -28,7 +28,7 @@ _INFERRED: Final = ("", "ai.onnx")
 
 def refuse_large_numbers(model: "onnx.ModelProto") -> None:
     """Raise InputError for attributes, counts and dimensions that no program has."""
-    constants = dict(_small_constants(model))
+    constants = dict(small_constants(model))
     for i, node in enumerate(model.graph.node):
         kind = text_of(node.op_type)
         if kind in _FREE or node.domain not in _INFERRED:
@@ -53,7 +53,7 @@ def _refuse(numbers: Iterable[int], most: int, path: str, what: str) -> None:
             raise InputError.single("too_large", path, message)
 
 
-def _small_constants(model: "onnx.ModelProto") -> "Iterator[tuple[str, list[int]]]":
+def small_constants(model: "onnx.ModelProto") -> "Iterator[tuple[str, list[int]]]":
     """The whole numbers in constants that may be counts."""
     graph = model.graph
     tensors = [(it.name, it) for it in graph.initializer]

@@ -1,9 +1,12 @@
 """Names of an ONNX model as texts, as ids and in messages."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import shown
+from memstow.planner.reading.printable import printable, shown
+
+if TYPE_CHECKING:
+    import onnx
 
 _LONGEST_NAME: Final = 1024
 
@@ -16,6 +19,12 @@ def text_of(value: str | bytes) -> str:
 def path_of(value: str) -> str:
     """The path of a value of the graph, for messages."""
     return f"$.graph[{shown(value)}]"
+
+
+def said_of(node: "onnx.NodeProto") -> str:
+    """A node for a message: what it does, and its name if it has one."""
+    kind = printable(text_of(node.op_type), 60)
+    return f"{kind} {shown(text_of(node.name))}" if node.name else kind
 
 
 def usable_name(value: str | bytes, path: str) -> str:
