@@ -279,6 +279,7 @@ class Cluster:
     def _send(self, call: Call, function: Callable[[str], None]) -> None:
         client = self._connection.client
         if client is not None and call.worker is not None:
+            call.others = [it for it in call.others if not it.done()]
             call.others.append(
                 asyncio.ensure_future(
                     client.run(function, call.name, workers=[call.worker], on_error="ignore")

@@ -88,9 +88,16 @@ class Connection:
 
     async def _stay(self) -> None:
         """Connect; returns when the connection is lost."""
-        client = await Client(
+        client = Client(
             self.scheduler, asynchronous=True, set_as_default=False, timeout=_CONNECT_SECONDS, name="memstow"
         )
+        try:
+            await client
+        except BaseException:
+            # One that has never been connected would warn of itself when it is forgotten.
+            with contextlib.suppress(Exception):
+                await client.close(timeout=_CLOSE_SECONDS)
+            raise
         try:
             self.client, self.failure = client, None
             self._on_notice(Notice("connected", f"connected to the scheduler at {self.scheduler}"))

@@ -36,16 +36,18 @@ In 4, 5, 7 and 8 the smaller id comes first, in the order of UTF-8 bytes. Within
 are sorted by their ids in order, in 6 then by offset, and equal entries are written once.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
+from operator import attrgetter
 from typing import Final
 
 from memstow.planner.model.memory import Memo
 from memstow.planner.model.problem import Buffer, Pool, Problem, access_count, allowed_pools
 from memstow.planner.model.ranges import Range, merged
 
-_LINES_AT_ONCE = 10_000
+FIRST_LINE: Final = "memstow-problem 1\n"
+_LINES_AT_ONCE: Final = 10_000
 _digests: Final = Memo[Problem, str]()
 
 
@@ -63,6 +65,16 @@ def canonical(problem: Problem) -> bytes:
     return "".join(_lines(problem)).encode("utf-8", "surrogatepass")
 
 
+def pool_line(name: str, capacity: int | None, rest: str = "1 0 0 0") -> str:
+    """The line of a pool; the rest is that of one without alignment, base, cost and reserved ranges."""
+    return f"pool {_text(name)} {'-' if capacity is None else capacity} {rest}\n"
+
+
+def objective_line(terms: Sequence[str]) -> str:
+    """The last line."""
+    return f"objective {_texts(terms)}\n"
+
+
 def _hash(problem: Problem) -> str:
     hasher = sha256()
     lines = _lines(problem)
@@ -73,13 +85,20 @@ def _hash(problem: Problem) -> str:
 
 
 def _lines(problem: Problem) -> Iterator[str]:
-    yield "memstow-problem 1\n"
+    yield FIRST_LINE
     for pool in problem.pools:
         yield _pool(pool)
     everywhere = tuple(pool.id for pool in problem.pools)
     # Code points sort as their UTF-8 bytes do.
-    for buffer in sorted(problem.buffers, key=lambda it: it.id):
-        yield _buffer(problem, buffer, everywhere)
+    for buffer in sorted(problem.buffers, key=attrgetter("id")):
+        life, name = buffer.lifetime, buffer.id
+        simple = buffer.pools is None and buffer.pool is None and buffer.offset is None
+        if simple and isinstance(life, tuple) and life[0] < life[1] and name.isascii():
+            # Nearly all are such: the same without more calls.
+            head = f"buffer {len(name)}:{name} {buffer.size} {buffer.alignment} {access_count(buffer)}"
+            yield f"{head} - 1 {life[0]} {life[1]} *\n"
+        else:
+            yield _buffer(problem, buffer, everywhere)
     for one, other in _distinct(problem.conflicts):
         yield f"conflict {_text(one)} {_text(other)}\n"
     for one, other in _distinct(problem.exclusive):
@@ -94,13 +113,12 @@ def _lines(problem: Problem) -> Iterator[str]:
         costs[pair] = costs.get(pair, 0) + entry.cost
     for (one, other), cost in sorted(costs.items()):
         yield f"reuse_cost {_text(one)} {_text(other)} {cost}\n"
-    yield f"objective {_texts(problem.terms())}\n"
+    yield objective_line(problem.terms())
 
 
 def _pool(pool: Pool) -> str:
-    capacity = "-" if pool.capacity is None else pool.capacity
     reserved = _ranges((it.offset, it.offset + it.size) for it in pool.reserved)
-    return f"pool {_text(pool.id)} {capacity} {pool.alignment} {pool.base or 0} {pool.cost} {reserved}\n"
+    return pool_line(pool.id, pool.capacity, f"{pool.alignment} {pool.base or 0} {pool.cost} {reserved}")
 
 
 def _buffer(problem: Problem, buffer: Buffer, everywhere: tuple[str, ...]) -> str:
@@ -136,7 +154,7 @@ def _text(text: str) -> str:
     return f"{length}:{text}"
 
 
-def _texts(texts: tuple[str, ...]) -> str:
+def _texts(texts: Sequence[str]) -> str:
     return " ".join([str(len(texts)), *map(_text, texts)])
 
 

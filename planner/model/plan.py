@@ -116,8 +116,24 @@ class Model:
     solver: str
 
 
+@model_class
+class Window:
+    """These buffers, their lives clipped to a window of time, have no layout below the bound.
+
+    Those that live through all of the window can be at the bottom, where their sizes add up; for the others a
+    complete search ran dry.
+    """
+
+    kind: Literal["window"] = "window"
+    solver: str = Field(description="Whose search that was.")
+    pool: Id = Field(description="The pool that all of them must be in.")
+    begin: Time = Field(description="The first moment of the window.")
+    end: Time = Field(description="The end of the window: the first moment after it.")
+    buffers: tuple[Id, ...]
+
+
 Certificate = Annotated[
-    LiveBytes | Sum | Least | Exhausted | Model | Cut | RefutedOrders, Field(discriminator="kind")
+    LiveBytes | Sum | Least | Exhausted | Model | Window | Cut | RefutedOrders, Field(discriminator="kind")
 ]
 
 

@@ -49,10 +49,13 @@ def _lines(problem: SymbolicProblem) -> Iterator[str]:
     for point in points_of(problem):
         values = " ".join(str(point.at[symbol.id]) for symbol in symbols)
         yield f"point {values} {point.weight if problem.aim == 'sum' else 1}"
-    for buffer in sorted(problem.buffers, key=lambda it: it.id):
-        if isinstance(buffer.size, str):
-            yield f"size {_text(buffer.id)} {_text(''.join(buffer.size.split()))}"
+    formulas = {buffer.id: buffer.size for buffer in problem.buffers if isinstance(buffer.size, str)}
+    written = {text: _text("".join(text.split())) for text in set(formulas.values())}
+    for name in sorted(formulas):
+        yield f"size {_text(name)} {written[formulas[name]]}"
 
 
 def _text(text: str) -> str:
+    if text.isascii():
+        return f"{len(text)}:{text}"
     return f"{len(text.encode('utf-8', 'surrogatepass'))}:{text}"

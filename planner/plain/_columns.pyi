@@ -28,8 +28,8 @@ class Columns:
         """The id of this buffer."""
     def canonical(self, first: int, last: int) -> bytes:
         """The lines of the canonical form for these buffers in the order of their ids."""
-    def placements(self, offsets: array[int]) -> bytes:
-        """The placements as elements of a JSON list."""
+    def placements(self, offsets: array[int], first: int, last: int) -> bytes:
+        """The placements of these buffers as elements of a JSON list, from the second on after a comma."""
     def names(self, members: Sequence[int]) -> bytes:
         """The ids of these buffers as elements of a JSON list."""
     def as_csv(self, offsets: array[int]) -> bytes | None:
@@ -52,6 +52,9 @@ def read_csv(data: bytes) -> Columns | None:
 
 def read_json(data: bytes) -> Columns | None:
     """The plain problem of native JSON; None where it is not."""
+
+def read_request(data: bytes) -> tuple[Columns, bytes] | None:
+    """The plain problem of a request to plan it, and the text of its options; None where it is not one."""
 
 def read_plan(problem: Columns, data: bytes, is_json: bool) -> PlanColumns | None:
     """The plan of native JSON or CSV that places each buffer once; None where it is not so."""

@@ -3,20 +3,17 @@
 from hashlib import sha256
 from typing import Final
 
+from memstow.planner.model.digest import FIRST_LINE, objective_line, pool_line
 from memstow.planner.plain._columns import Columns
 
 _LINES_AT_ONCE: Final = 1 << 16
+_LAST_LINE: Final = objective_line(("peak",)).encode()
 
 
 def digest(columns: Columns) -> str:
     """SHA-256 of the canonical form, in hex."""
-    capacity = "-" if columns.capacity is None else columns.capacity
-    hasher = sha256(f"memstow-problem 1\npool {_text(columns.pool)} {capacity} 1 0 0 0\n".encode())
+    hasher = sha256((FIRST_LINE + pool_line(columns.pool, columns.capacity)).encode())
     for first in range(0, len(columns), _LINES_AT_ONCE):
         hasher.update(columns.canonical(first, first + _LINES_AT_ONCE))
-    hasher.update(b"objective 1 4:peak\n")
+    hasher.update(_LAST_LINE)
     return hasher.hexdigest()
-
-
-def _text(text: str) -> str:
-    return f"{len(text.encode())}:{text}"

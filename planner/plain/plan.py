@@ -1,12 +1,12 @@
 """A plan of a plain problem: short parts as the models have them, long ones as columns."""
 
 from array import array
-from dataclasses import dataclass
 
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlainPlan:
     """Where every buffer is, and what that is worth."""
 

@@ -1,7 +1,6 @@
 """The report of a plan for people: figures, who found it, why not, and a picture."""
 
 from collections import Counter
-from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.objective import PEAK, parse_term
@@ -171,6 +170,9 @@ def _release_lines(found: "Needs") -> list[str]:
             f"  {_advice(found)}",
         ]
     elif not open_ended:
+        # Imported late: few reports say this.
+        from textwrap import wrap
+
         lines += [
             *wrap(f"tried without one constraint at a time: {_kinds(found)}", 100, subsequent_indent="  "),
             f"leaving out any one of them is not enough: {_advice(found)}",

@@ -4,18 +4,21 @@ from memstow.planner.model.plan import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.shapes.at_point import values_text
 from memstow.planner.shapes.layout import Layout
-from memstow.planner.shapes.sweep import sweep_points
+from memstow.planner.shapes.sweep import said_points, sweep_points
 from memstow.planner.show.formatting import count, plain
 from memstow.planner.show.sweep_table import ratio_text, sweep_table
 
 
 def symbolic_report(problem: SymbolicProblem, plan: SymbolicPlan) -> str:
-    """Lines without a last line break."""
+    """Lines without a last line break; the plan is judged already."""
     if plan.status not in PLANNED:
         reason = "" if plan.explanation is None else f": {plain(plan.explanation.message, most=1000)}"
         return f"{plan.status.value}{reason}"
     lines = [f"{plan.status.value}: {_what(plan)}, {_how_good(plan)}", ""]
-    lines += [sweep_table(sweep_points(Layout(problem, plan)))]
+    # Which of several orders is used at a point, the plan does not say.
+    several = len(plan.orders) > 1 or not plan.points
+    found = sweep_points(Layout(problem, plan)) if several else said_points(problem, plan)
+    lines += [sweep_table(found)]
     return "\n".join(lines)
 
 

@@ -8,8 +8,6 @@ long life does not hide the rest.
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import accumulate
-from string import ascii_letters
-from textwrap import wrap
 from typing import Final
 
 from memstow.planner.model.live_profile import Profile
@@ -52,6 +50,8 @@ UNICODE: Final = Glyphs(" ░▒▓█", " ▁▂▃▄▅▆▇█", reserved="
 ASCII: Final = Glyphs(" .:+#", " ._:#", reserved="/", across="-", bound="~", capacity="=", more="...")
 
 _MARGIN: Final = 11
+# Of buffers; `string` takes longer to import than a small solve.
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LEGEND_LINES: Final = 4
 _LONGEST_NAME: Final = 24
 _MOST_TIMES: Final = 8
@@ -98,7 +98,7 @@ def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) ->
     ends = {time for life in scene.lives() for time in (life.begin, life.end)}
     sheet = _Sheet(scene.axis, sorted(ends), width, rows, glyphs)
     lines: list[str] = []
-    free = ascii_letters
+    free = _LETTERS
     signs: set[str] = set()
     for pool in used[:MOST_POOLS]:
         lives = scene.pools[pool.id]
@@ -274,4 +274,9 @@ def _key(signs: Container[str], sheet: _Sheet) -> list[str]:
         entries.append(f"in use at a column's busiest moment: {parts}")
     if sheet.glyphs.reserved in signs:
         entries.append(f"{sheet.glyphs.reserved} reserved")
+    if not entries:
+        return []
+    # Imported late: most pictures of small problems need no legend.
+    from textwrap import wrap
+
     return [" " * _MARGIN + line for line in wrap("; ".join(entries), sheet.width - _MARGIN)]

@@ -22,18 +22,38 @@ def plan_columns(
     cancel: threading.Event | None = None,
 ) -> PlainPlan | Plan:
     """The plan of a plain problem, as of `engine.plan`; where there is none, the answer of the models."""
-    progress = Progress(on_event)
-    ground = ground_of(columns) if takes(options) else None
-    if ground is not None:
-        budget = budget_of(options, ground, progress.seconds(), places=False)
-        run = PlainRun(ground, options, progress, budget, cancel)
-        if run.suits:
-            found = run.plan(None)
-            return found if isinstance(found, PlainPlan) else _in_words(columns, options, found)
+    found = _search(columns, options, on_event, cancel)
+    if isinstance(found, PlainPlan):
+        return found
+    if found is not None:
+        return _in_words(columns, options, found)
     from memstow.planner.plain.models import problem_of
     from memstow.planner.solve import engine
 
     return engine.plan(problem_of(columns), options, on_event, cancel)
+
+
+def found_in_columns(
+    columns: Columns, options: Options, on_event: Listener | None = None
+) -> PlainPlan | None:
+    """The same for who has another way to the models: None where that has to be gone."""
+    found = _search(columns, options, on_event, None)
+    return found if isinstance(found, PlainPlan) else None
+
+
+def _search(
+    columns: Columns, options: Options, on_event: Listener | None, cancel: threading.Event | None
+) -> PlainPlan | Failure | None:
+    """What a search in columns finds; None where there can be none."""
+    progress = Progress(on_event)
+    ground = ground_of(columns, options) if takes(options) else None
+    if ground is None:
+        return None
+    budget = budget_of(options, ground, progress.seconds(), places=False)
+    run = PlainRun(ground, options, progress, budget, cancel)
+    # The run lets go of the instance before the judge has its turn.
+    del ground
+    return run.plan(None) if run.suits else None
 
 
 def _in_words(columns: Columns, options: Options, failure: Failure) -> Plan:

@@ -9,9 +9,9 @@ from memstow.planner.backends.registry import how_to_get, is_classic, prepare
 from memstow.planner.check import require_hint, require_valid
 from memstow.planner.model.events import Listener, OnBetter
 from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.objective import Kind, counts, terms_of
+from memstow.planner.model.objective import Kind, Term, counts, terms_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation, Plan
+from memstow.planner.model.plan import Certificate, Explanation, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.models import columns_of, plan_of
@@ -40,10 +40,11 @@ from memstow.planner.solve.term_bounds import Stamp
 from memstow.planner.solve.turns import OnLayout, Progress, Turns
 from memstow.planner.verify import recount
 from memstow.solvers.instance import Layout
-from memstow.solvers.solver import Solver, Task
+from memstow.solvers.solver import Solver, Task, Window
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
+    from memstow.planner.solve.others import Others
 
 
 def plan(
@@ -80,6 +81,18 @@ def plan_for_judge(
     return _Run(problem, options, on_event, cancel, on_better, judge).plan()
 
 
+def plan_with_others(
+    problem: Problem,
+    options: Options,
+    on_event: Listener,
+    cancel: threading.Event,
+    on_better: OnBetter,
+    others: "Others",
+) -> Plan:
+    """The same beside other runs of the problem, of which it hears while it goes on."""
+    return _Run(problem, options, on_event, cancel, on_better, recount, others).plan()
+
+
 class _Run:
     """One call of `plan`."""
 
@@ -91,7 +104,9 @@ class _Run:
         cancel: threading.Event | None,
         on_better: OnBetter | None,
         judge: Judge,
+        others: "Others | None" = None,
     ) -> None:
+        self._others = others
         self._progress = Progress(on_event)
         self._problem = problem
         self._options = options
@@ -127,13 +142,18 @@ class _Run:
         problem, options = self._problem, self._options
         if len(problem.buffers) < MANY or not takes(options) or self._answers.judge is not recount:
             return None
+        if self._others is not None:
+            # What they say is about objects.
+            return None
         with collector_at_rest():
             columns = columns_of(problem)
-            ground = None if columns is None else ground_of(columns)
+            ground = None if columns is None else ground_of(columns, options)
         if columns is None or ground is None:
             return None
         self._budget = plain_budget(options, ground, self._progress.seconds(), places=True)
         run = PlainRun(ground, options, self._progress, self._budget, self._cancel)
+        # The run lets go of the instance before the judge has its turn.
+        del ground
         if not run.suits:
             self._budget = budget_of(options, problem)
             return None
@@ -161,10 +181,12 @@ class _Run:
         """The plan of a problem that needs solvers; `solver` is the only one if the caller named one."""
         terms = {term: bounds.of_term(term) for term in terms_of(self._problem)}
         task, scales = task_of(reduction, {term: bound.value for term, bound in terms.items()}, self._options)
-        state = RunState(terms, scales)
+        state = RunState(terms, scales, partial(_window_of, reduction))
         self._progress.bound(state.first_bound, state.prover)
         if solver is not None:
             require_willing(solver, task)
+        if self._others is not None:
+            task = replace(task, others=self._others.join(reduction, task, next(iter(scales), 1)))
         accept = partial(self._answers.accept, reduction, bounds, state)
         on_layout = self._on_layout(state, accept)
         turns = Turns(state, self._progress, self._budget, self._options.gap, self._cancel, on_layout)
@@ -219,3 +241,12 @@ class _Run:
         """Time and work so far; the plan of a deterministic run holds no time."""
         seconds = 0.0 if self._options.deterministic else round(self._progress.seconds(), 6)
         return Stamp(seconds=seconds, work=self._budget.work)
+
+
+def _window_of(
+    reduction: Reduction, window: Window, term: Term, bound: int, solver: str
+) -> Certificate | None:
+    # Imported late: small problems have no windows.
+    from memstow.planner.solve import windows
+
+    return windows.of_reduction(reduction, window, term, bound, solver)

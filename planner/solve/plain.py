@@ -9,31 +9,29 @@ import time
 from array import array
 from typing import Final
 
-import memstow
-from memstow.planner.backends.registry import find, name_with_version
-from memstow.planner.judge._judge import Defect, judge_plan, proven
-from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.backends.registry import find, is_classic, name_with_version
 from memstow.planner.model.objective import PEAK, Term
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Live, LiveBytes, Plan, PoolUse
+from memstow.planner.model.plan import Certificate, LiveBytes
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.records import record
-from memstow.planner.model.status import Status
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.digest import digest
 from memstow.planner.plain.plan import PlainPlan
+from memstow.planner.solve.plain_plan import four, judged_plan
 from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, require_willing, solver_by_name, stages_for
 from memstow.planner.solve.run_state import RunState, workers_of
-from memstow.planner.solve.term_bounds import Stamp, TermBound, term_value
+from memstow.planner.solve.term_bounds import Stamp, TermBound
 from memstow.planner.solve.turns import Misfit, OnLayout, Progress, Turns
 from memstow.solvers import core
 from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
 from memstow.solvers.core import Budget
 from memstow.solvers.instance import Layout
-from memstow.solvers.solver import Task
+from memstow.solvers.solver import Task, Window
 
 # Solvers that read nothing of an instance but what a `ColumnInstance` has.
 _SOLVERS: Final = (AUTO, "greedy", "exact", "improve")
+# With more buffers than this, items are numbered by the begin of their lives.
+_MOST_AS_GIVEN: Final = 1 << 18
 # Problems of fewer buffers that are objects already stay so: there is nothing to gain.
 MANY: Final = 2_000
 # Judging takes about so long for each buffer, so the search ends earlier; so does making its placement.
@@ -47,7 +45,7 @@ _LEAST_SHARE: Final = 0.5
 
 def takes(options: Options) -> bool:
     """Whether a run with these options can do without objects."""
-    return options.solver in _SOLVERS and options.hint is None
+    return (options.solver in _SOLVERS or is_classic(options.solver)) and options.hint is None
 
 
 def budget_of(options: Options, ground: "Ground", seconds: float, *, places: bool) -> Budget:
@@ -78,13 +76,15 @@ class Ground:
     """How long it took to find out."""
 
 
-def ground_of(columns: Columns) -> Ground | None:
+def ground_of(columns: Columns, options: Options) -> Ground | None:
     """The instance and the bound; None where nothing fits."""
     began = time.monotonic()
     capacity = LIMIT if columns.capacity is None else columns.capacity
     if max(columns.sizes) > capacity:
         return None
-    instance = instance_of_columns(columns.sizes, columns.begins, columns.ends, columns.alignments, capacity)
+    # Published planners take buffers that are equal to them as they are given.
+    by_begin = len(columns) > _MOST_AS_GIVEN and not is_classic(options.solver)
+    instance = instance_of_columns(*four(columns), capacity, by_begin)
     live = core.live_at_once(instance, [True], 1)
     height = live.bytes
     grid = core.common_grid(instance, 0)
@@ -96,7 +96,7 @@ def ground_of(columns: Columns) -> Ground | None:
     if value > capacity:
         return None
     certificate = LiveBytes(pool=columns.pool, time=live.time, buffers=())
-    members = instance.buffers_of(live.parts)
+    members = array("q", sorted(instance.buffers_of(live.parts)))
     return Ground(columns, instance, TermBound(value, certificate), members, time.monotonic() - began)
 
 
@@ -120,13 +120,16 @@ class PlainRun:
         budget: Budget,
         cancel: threading.Event | None,
     ) -> None:
-        self._ground = ground
+        self._columns = ground.columns
+        self._members = ground.members
+        # None when it is not needed any more: of a million buffers it is most of the memory.
+        self._instance: ColumnInstance | None = ground.instance
         self._options = options
         self._progress = progress
         self._budget = budget
         self._cancel = cancel
-        self.state = RunState({PEAK: ground.bound}, [ground.instance.unit])
-        self._task = Task(
+        self.state = RunState({PEAK: ground.bound}, [ground.instance.unit], self._window_of)
+        self._task: Task | None = Task(
             instance=ground.instance,
             terms=PEAK_OF_ALL,
             lower_bounds=self.state.lower_bounds(),
@@ -140,50 +143,70 @@ class PlainRun:
     @property
     def suits(self) -> bool:
         """Whether the solvers of one pool take the task: sizes may add up to too much for them."""
-        return find("improve").declines(self._task) is None
+        return self._task is not None and find("improve").declines(self._task) is None
 
     def plan(self, on_layout: OnLayout | None) -> PlainPlan | Failure:
-        """Let the solvers take turns, and the judge have the best layout."""
-        solver = solver_by_name(self._options.solver)
+        """Let the solvers take turns, and the judge have the best layout; once."""
         for phase in ("check", "reduce", "bound"):
             self._progress.phase(phase)
         self._progress.bound(self.state.first_bound, self.state.prover)
-        if solver is not None:
-            require_willing(solver, self._task)
-        turns = Turns(self.state, self._progress, self._budget, self._options.gap, self._cancel, on_layout)
-        misfit = turns.take(stages_for(solver, self._task), self._task)
+        misfit = self._search(on_layout)
+        instance = self._instance_there()
         if misfit is not None:
-            return Failure(misfit, None, self._stamp())
+            items = instance.numbers_as_given(misfit.items)
+            return Failure(Misfit(items, misfit.solver), None, self._stamp())
         self._progress.phase("judge")
         best = self.state.best
         if best is None or best.layout is None or not best.fits:
-            return Failure(None, best.layout if best else None, self._stamp())
-        return self.accepted(best.layout, best.solver, self.state.terms)
+            attempt = None if best is None or best.layout is None else instance.layout_as_given(best.layout)
+            return Failure(None, attempt, self._stamp())
+        del instance
+        offsets, peak = self._places(best.layout)
+        if on_layout is None:
+            # Nobody can ask for another plan: judging and writing have the memory for themselves.
+            self._instance = self.state.best = None
+        return self._judged(offsets, peak, best.solver, self.state.terms)
+
+    def _search(self, on_layout: OnLayout | None) -> Misfit | None:
+        task, self._task = self._task, None
+        if task is None:
+            raise AssertionError("a run has one search")
+        solver = solver_by_name(self._options.solver)
+        if solver is not None:
+            require_willing(solver, task)
+        turns = Turns(self.state, self._progress, self._budget, self._options.gap, self._cancel, on_layout)
+        return turns.take(stages_for(solver, task), task)
 
     def accepted(self, layout: Layout, solver: str, terms: dict[Term, TermBound]) -> PlainPlan:
         """The plan of a layout that fits; RefusedPlanError if the judge finds a violation."""
-        ground, columns = self._ground, self._ground.columns
+        return self._judged(*self._places(layout), solver, terms)
+
+    def _places(self, layout: Layout) -> "tuple[array[int], int]":
+        """The offsets of the buffers, and the peak."""
+        instance = self._instance_there()
+        return instance.offsets_of(layout), core.pool_peaks(instance, layout)[0] * instance.unit
+
+    def _instance_there(self) -> ColumnInstance:
+        if self._instance is None:
+            raise AssertionError("nothing is asked for after the last plan")
+        return self._instance
+
+    def _judged(
+        self, offsets: "array[int]", peak: int, solver: str, terms: dict[Term, TermBound]
+    ) -> PlainPlan:
         bound = terms[PEAK]
-        offsets = ground.instance.offsets_of(layout)
         is_live = isinstance(bound.certificate, LiveBytes)
-        members = ground.members if is_live else array("q")
-        peak = core.pool_peaks(ground.instance, layout)[0] * ground.instance.unit
-        live = judged(columns, offsets, peak, bound, members)
-        value = term_value(PEAK, peak, bound)
+        members = self._members if is_live else array("q")
         named = self._with_version
-        use = PoolUse(pool=columns.pool, capacity=columns.capacity, peak=peak, bound=bound.value, live=live)
-        frame = Plan(
-            status=Status.OPTIMAL if value.value == value.bound else Status.FEASIBLE,
-            pools=(use,),
-            objective=(value,),
-            solver=named(solver),
-            prover=None if self.state.prover is None else named(self.state.prover),
-            work=self._budget.work,
-            digest=digest(columns),
-            version=memstow.__version__,
-            seconds=self._stamp().seconds,
-        )
-        return PlainPlan(frame, offsets, members)
+        prover = None if self.state.prover is None else named(self.state.prover)
+        return judged_plan(self._columns, offsets, members, peak, bound, named(solver), prover, self._stamp())
+
+    def _window_of(self, window: Window, term: Term, bound: int, solver: str) -> Certificate | None:
+        # Imported late: few runs come across one.
+        from memstow.planner.solve import windows
+
+        members = self._instance_there().buffers_of(list(window.parts))
+        return windows.of_columns(self._columns, members, window, term, bound, solver)
 
     def _stamp(self) -> Stamp:
         """Time and work so far; the plan of a deterministic run holds no time."""
@@ -192,27 +215,3 @@ class PlainRun:
 
     def _with_version(self, solver: str) -> str:
         return name_with_version(solver) if self._options.deterministic else solver
-
-
-def judged(
-    columns: Columns, offsets: "array[int]", peak: int, bound: TermBound, members: "array[int]"
-) -> Live:
-    """The most live bytes, as the native judge has counted them; RefusedPlanError where anything is wrong."""
-    four = columns.sizes, columns.begins, columns.ends, columns.alignments
-    capacity = LIMIT if columns.capacity is None else columns.capacity
-    (defect, first, second), counted, live, moment = judge_plan(*four, offsets, capacity)
-    certificate, refused = bound.certificate, None
-    if defect is not Defect.NONE:
-        names = [repr(columns.name(buffer)) for buffer in (first, second) if buffer >= 0]
-        refused = f"{defect.name.lower()} of {' and '.join(names)}"
-    elif counted != peak:
-        refused = f"the peak is {counted}, not {peak}"
-    elif bound.value > peak:
-        refused = f"the bound {bound.value} is above the peak {peak}"
-    elif isinstance(certificate, LiveBytes) and certificate.time is not None:
-        found = proven(*four, members, certificate.time)
-        if found is None or found < bound.value:
-            refused = f"the certificate does not prove {bound.value}"
-    if refused is not None:
-        raise RefusedPlanError(f"the plan was refused; please report it: {refused}")
-    return Live(bytes=live, time=moment)

@@ -20,7 +20,7 @@ AUTO = "auto"
 _START_SHARE = 0.25
 # Greedy's first passes over the items bring most of its gain; after them the exact search gains more in the
 # same time. On minimalloc A-K the first passes take 15 ms of 70.
-_FIRST_PASSES = 40
+FIRST_PASSES = 40
 # Up to this many items a model may prove a reuse cost that the reuse search cannot; with more items it only
 # takes time from that search.
 _FEW = 64
@@ -31,6 +31,10 @@ _SMALL = 500
 # With more items than this some components may be too large for the exact search, so the improver has the
 # last turn.
 _LARGE = 4096
+
+# Windows of time show most of what they show with little work; with more it is better spent on the whole.
+_WINDOWS: Final = 0.05
+_WORK_OF_WINDOWS: Final = 50_000_000
 
 # Steps of a deterministic run: about as much as the default time limit allows. Measured: 8 to 11 s of a
 # processor for minimalloc D and J, perfect tilings of 500, random lives of 5,000.
@@ -104,7 +108,7 @@ def require_willing(solver: Solver, task: Task) -> None:
 def _reuse_stages(task: Task) -> list[Stage]:
     """A quick start, the search for the least reuse cost, and a model if there are few items."""
     count = task.instance.item_count
-    start = Stage(find("greedy"), _START_SHARE, _FIRST_PASSES * count)
+    start = Stage(find("greedy"), _START_SHARE, FIRST_PASSES * count)
     model = next(iter(_installed_models(task, "cpsat", "highs")), None)
     if model is None or count > _FEW:
         return [start, Stage(find("reuse"), 1.0)]
@@ -136,9 +140,11 @@ def _one_pool_stages(task: Task) -> Iterator[Stage]:
     """The stages for the peak of one pool."""
     greedy, exact, improve = find("greedy"), find("exact"), find("improve")
     if exact.declines(task) is not None:
-        yield from (Stage(greedy, 1.0), Stage(improve, 1.0))
+        yield Stage(greedy, 1.0)
+        yield _windows()
+        yield Stage(improve, 1.0)
         return
-    start = Stage(greedy, 1.0, _FIRST_PASSES * task.instance.item_count)
+    start = Stage(greedy, 1.0, FIRST_PASSES * task.instance.item_count)
     large = task.instance.item_count > _LARGE
     if not large:
         # Most small problems end here: what follows is not looked at.
@@ -147,13 +153,28 @@ def _one_pool_stages(task: Task) -> Iterator[Stage]:
     if largest < _SMALL or (level and not large):
         if large:
             yield start
-        yield from (Stage(exact, 0.5), Stage(improve, 0.3), Stage(exact, 1.0))
+        yield from (Stage(exact, 0.5), Stage(improve, 0.3))
+        yield _windows()
+        yield Stage(exact, 1.0)
     elif not large:
-        yield from (Stage(improve, 0.15), Stage(exact, 1.0))
+        yield Stage(improve, 0.15)
+        yield _windows()
+        yield Stage(exact, 1.0)
     elif level:
-        yield from (Stage(greedy, 1.0), Stage(exact, 0.5), Stage(improve, 1.0))
+        yield from (Stage(greedy, 1.0), Stage(exact, 0.8))
+        yield _windows()
+        yield Stage(improve, 1.0)
     else:
-        yield from (Stage(greedy, 1.0), Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0))
+        yield Stage(greedy, 1.0)
+        yield _windows()
+        yield from (Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0))
+
+
+def _windows() -> Stage:
+    """The turn of windows of time. Most runs are over before, and do not wait for the import."""
+    from memstow.solvers.windows import Windows
+
+    return Stage(Windows(), _WINDOWS, _WORK_OF_WINDOWS)
 
 
 def _models_for(task: Task) -> list[str]:

@@ -6,7 +6,7 @@ for a plan that keeps within those locks, and says nothing about any other.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memstow.planner.model.objective import Kind, Term
@@ -15,7 +15,7 @@ from memstow.planner.model.plan import Certificate, Exhausted, LiveBytes, Model,
 from memstow.planner.model.records import record
 from memstow.planner.processes import machine
 from memstow.planner.solve.term_bounds import TermBound
-from memstow.solvers.solver import HintPlace, ModelBound, Outcome, Proof, Task, TermKind
+from memstow.solvers.solver import HintPlace, ModelBound, Outcome, Proof, Task, TermKind, Window
 from memstow.solvers.solver import Term as SolverTerm
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ _KINDS = {
     Kind.MOVES: TermKind.MOVES,
     Kind.PREFERENCE: TermKind.PREFERENCE,
 }
+LIVE_BYTES = "live bytes"
+"""The prover of a bound by what is live at one moment."""
 _IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 # More threads than this help no solver here.
 _MOST_WORKERS = 8
@@ -120,10 +122,17 @@ class LockedBounds:
         return better, prover
 
 
+Certify = Callable[[Window, Term, int, str], Certificate | None]
+"""The certificate of a window that a solver has searched, for this bound; None where it is not taken."""
+
+
 class RunState:
     """The best layout of a run and the bounds proven so far. Solvers count in units, bounds are in bytes."""
 
-    def __init__(self, terms: dict[Term, TermBound], scales: Sequence[int]) -> None:
+    def __init__(
+        self, terms: dict[Term, TermBound], scales: Sequence[int], certify: Certify | None = None
+    ) -> None:
+        self._certify = certify
         self.best: Outcome | None = None
         self.terms = terms
         self.scales = scales
@@ -185,6 +194,12 @@ class RunState:
         bound = proof.bound * scale
         if bound <= self.terms[term].value:
             return
+        if proof.window is not None:
+            shown = self._certify and self._certify(proof.window, term, bound, solver)
+            if shown is not None:
+                self.terms[term] = TermBound(bound, shown)
+                self.prover = solver
+            return
         refuted = {height * scale: nodes for height, nodes in proof.refuted}
         # A height that needed no search was refuted at the root.
         refuted.setdefault(bound - 1, refuted.pop(bound - scale, 1))
@@ -203,5 +218,5 @@ def prover_of(terms: dict[Term, TermBound]) -> str | None:
     """The rule that proves the bounds without a search; None if there are none."""
     for bound in terms.values():
         if bound.value:
-            return "live bytes" if isinstance(bound.certificate, (LiveBytes, Sum)) else "least costs"
+            return LIVE_BYTES if isinstance(bound.certificate, (LiveBytes, Sum)) else "least costs"
     return None

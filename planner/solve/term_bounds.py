@@ -1,5 +1,8 @@
 """What is known of the terms of an objective, and what a plan says of it."""
 
+from typing import Final
+
+from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.objective import Term
 from memstow.planner.model.plan import Certificate, Least, TermValue, gap_of
 from memstow.planner.model.records import record
@@ -26,10 +29,7 @@ def term_value(term: Term, value: int, bound: TermBound) -> TermValue:
     certificate = bound.certificate
     if certificate is None and value == bound.value:
         certificate = Least()
-    return TermValue(
-        term=str(term),
-        value=value,
-        bound=bound.value,
-        gap=gap_of(value, bound.value),
-        certificate=certificate,
-    )
+    return _value(str(term), value, bound.value, gap_of(value, bound.value), certificate)
+
+
+_value: Final = maker_of(TermValue, "term", "value", "bound", "gap", "certificate")

@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 from memstow.planner.backends.registry import is_model
 from memstow.planner.model.events import (
     Bound,
-    Event,
     Incumbent,
     Listener,
     Phase,
@@ -24,6 +23,7 @@ from memstow.planner.model.records import record
 from memstow.planner.solve.portfolio import Stage
 from memstow.planner.solve.run_state import RunState
 from memstow.solvers.core import Budget
+from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Listeners, Outcome, Solver, Task
 
@@ -40,32 +40,38 @@ class Progress:
         """Seconds since the run began."""
         return time.monotonic() - self._begin
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody listens."""
+        return self._listener is not None
+
     def phase(self, name: str) -> None:
         """A phase begins."""
-        self._send(Phase(name, self.seconds()))
+        if self._listener is not None:
+            self._listener(Phase(name, self.seconds()))
 
     def incumbent(self, value: int, solver: str) -> None:
         """A better plan was found."""
-        self._send(Incumbent(value, solver, self.seconds()))
+        if self._listener is not None:
+            self._listener(Incumbent(value, solver, self.seconds()))
 
     def bound(self, value: int | None, prover: str | None) -> None:
         """Send this bound on the first term if it is the highest so far."""
         if value is not None and (self._bound is None or value > self._bound):
             self._bound = value
-            # Nobody has to prove that nothing is below zero.
-            self._send(Bound(value, prover or "bounds", self.seconds()))
+            if self._listener is not None:
+                # Nobody has to prove that nothing is below zero.
+                self._listener(Bound(value, prover or "bounds", self.seconds()))
 
     def gave_up(self, solver: str, reason: str) -> None:
         """A solver ended its turn early."""
-        self._send(solver_gave_up(solver, reason, self.seconds()))
+        if self._listener is not None:
+            self._listener(solver_gave_up(solver, reason, self.seconds()))
 
     def solver_missing(self, solver: str, needs: str) -> None:
         """A solver that is not installed could do more."""
-        self._send(solver_missing(solver, needs, self.seconds()))
-
-    def _send(self, event: Event) -> None:
         if self._listener is not None:
-            self._listener(event)
+            self._listener(solver_missing(solver, needs, self.seconds()))
 
 
 T = TypeVar("T")
@@ -127,7 +133,10 @@ class Turns:
         """Let each stage have its turn; a proof that nothing fits ends them."""
         failed = False
         for stage in stages:
-            if self._is_done() or (stage.stands_in and not failed) or stage.solver.declines(task) is not None:
+            task = self._hear_others(task)
+            if self._is_done():
+                break
+            if (stage.stands_in and not failed) or stage.solver.declines(task) is not None:
                 continue
             name = stage.solver.name
             self.progress.phase(name)
@@ -141,9 +150,33 @@ class Turns:
                 self.progress.gave_up(name, outcome.failure)
             self.progress.bound(self.state.first_bound, self.state.prover)
             failed = outcome.failure is not None
+            if self._is_done():
+                # Most small problems end here: the next stage is not even looked for.
+                break
             best = self.state.best
             task = replace(task, start=best.layout if best else None, lower_bounds=self.state.lower_bounds())
+        self._hear_others(task)
         return None
+
+    def _hear_others(self, task: Task) -> Task:
+        """The task with the best layout of other runs, if that is lower."""
+        others = task.others
+        if others is None:
+            return task
+        height, placed = others.height, others.placed
+        if placed is None or height is None:
+            return task
+        value = self.state.first_value()
+        if value is not None and height * self.state.scales[0] >= value:
+            return task
+        fits = height <= task.instance.capacity[0]
+        layout = layout_from(placed)
+        # Imported late: few runs are members of a team.
+        from memstow.planner.solve.others import ANOTHER_RUN
+
+        self.state.learn(ANOTHER_RUN, Outcome(layout, fits, (height,) if fits else (), ANOTHER_RUN))
+        best = self.state.best
+        return replace(task, start=best.layout if best else None)
 
     def _is_done(self) -> bool:
         """Whether the plan is good enough, or the budget is spent."""
@@ -167,8 +200,9 @@ class Turns:
             if stop is not None:
                 stop.new_bound(value * scale)
 
-        listeners = Listeners(incumbent, bound)
-        if self.cancel is None and stage.most_work is not None and stage.most_work <= _AT_ONCE:
+        listeners = Listeners(incumbent, bound, layouts=self.on_layout is not None)
+        work = None if is_model(solver.name) else budget.work_left
+        if self.cancel is None and work is not None and work <= _AT_ONCE:
             return solver.solve(task, budget, listeners)
         return _run_cancellable(
             lambda: solver.solve(task, budget, listeners),

@@ -37,16 +37,39 @@ std::unique_ptr<Problem> kept(std::optional<Problem> problem) {
     return problem ? std::make_unique<Problem>(std::move(*problem)) : nullptr;
 }
 
+// Lets other threads of Python work meanwhile, where that is worth the turns it takes.
+class Released {
+  public:
+    explicit Released(std::size_t bytes) {
+        if (bytes > kFew) release_.emplace();
+    }
+
+  private:
+    static constexpr std::size_t kFew = 1 << 16;
+    std::optional<nb::gil_scoped_release> release_;
+};
+
 std::unique_ptr<Problem> read_csv(nb::bytes data) {
     const std::string_view text(data.c_str(), data.size());
-    nb::gil_scoped_release release;
+    const Released released(text.size());
     return kept(memstow::plain::read_csv(text));
 }
 
 std::unique_ptr<Problem> read_json(nb::bytes data) {
     const std::string_view text(data.c_str(), data.size());
-    nb::gil_scoped_release release;
+    const Released released(text.size());
     return kept(memstow::plain::read_json(text));
+}
+
+std::optional<std::pair<std::unique_ptr<Problem>, nb::bytes>> read_request(nb::bytes data) {
+    const std::string_view text(data.c_str(), data.size());
+    std::optional<memstow::plain::Request> read;
+    {
+        const Released released(text.size());
+        read = memstow::plain::read_request(text);
+    }
+    if (!read) return std::nullopt;
+    return std::pair(std::make_unique<Problem>(std::move(read->problem)), bytes_of(read->options));
 }
 
 std::unique_ptr<Plan> read_plan(const Problem& problem, nb::bytes data, bool is_json) {
@@ -107,10 +130,10 @@ NB_MODULE(_columns, m) {
             nb::arg("first"), nb::arg("last"))
         .def(
             "placements",
-            [](const Problem& self, const Ints& offsets) {
-                return bytes_of(memstow::plain::placements_as_json(self, whole(self, offsets)));
+            [](const Problem& self, const Ints& offsets, std::size_t first, std::size_t last) {
+                return bytes_of(memstow::plain::placements_as_json(self, whole(self, offsets), first, last));
             },
-            nb::arg("offsets"))
+            nb::arg("offsets"), nb::arg("first"), nb::arg("last"))
         .def(
             "names",
             [](const Problem& self, const std::vector<std::int64_t>& members) {
@@ -141,6 +164,9 @@ NB_MODULE(_columns, m) {
     m.def("read_csv", &read_csv, nb::arg("data"), "The plain problem of a CSV; None where it is not plain.");
     m.def("read_json", &read_json, nb::arg("data"),
           "The plain problem of native JSON; None where it is not.");
+    m.def(
+        "read_request", &read_request, nb::arg("data"),
+        "The plain problem of a request to plan it, and the text of its options; None where it is not one.");
     m.def("read_plan", &read_plan, nb::arg("problem"), nb::arg("data"), nb::arg("is_json"),
           "The plan of native JSON or CSV that places each buffer once; None where it is not so.");
     m.def(

@@ -56,4 +56,12 @@ bool finish(Problem& problem);
 std::optional<Problem> read_csv(std::string_view text);
 std::optional<Problem> read_json(std::string_view text);
 
+// A problem in native JSON as the member `problem` of an object, with nothing beside it but `options`.
+struct Request {
+    Problem problem;
+    std::string options;  // the text of an object, which somebody else reads; empty where there is none
+};
+
+std::optional<Request> read_request(std::string_view text);
+
 }  // namespace memstow::plain

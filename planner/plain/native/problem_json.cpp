@@ -1,5 +1,4 @@
-// A plain problem from native JSON.
-#include <algorithm>
+// A plain problem from native JSON, alone or in a request to plan it.
 #include <limits>
 
 #include "problem.hpp"
@@ -37,16 +36,50 @@ int place_in(const std::string_view (&names)[N], std::string_view name) {
 
 class Reader {
   public:
-    explicit Reader(std::string_view text) : scanner_(text) {}
+    explicit Reader(std::string_view text) : text_(text), scanner_(text) {}
 
     std::optional<Problem> read() {
+        if (!problem() || !ends()) return std::nullopt;
+        return std::move(problem_);
+    }
+
+    std::optional<Request> read_request() {
+        constexpr std::string_view kFields[] = {"problem", "options"};
+        std::string_view options;
+        const std::optional<Once> once =
+            fields(kFields, [&](int field) { return field == 0 ? problem() : object(options); });
+        if (!once || !once->has(0) || !ends()) return std::nullopt;
+        return Request{std::move(problem_), std::string(options)};
+    }
+
+  private:
+    // The object that is next, each field of which is one of these and there once; nothing for any other.
+    template <std::size_t N, class Field>
+    std::optional<Once> fields(const std::string_view (&names)[N], Field field) {
+        Once once;
+        const bool read = scanner_.object([&](std::string_view name) {
+            const int place = place_in(names, name);
+            return place >= 0 && once.note(place) && field(place);
+        });
+        return read ? std::optional(once) : std::nullopt;
+    }
+
+    bool ends() { return scanner_.at_end() && finish(problem_); }
+
+    // An object as text: who reads it says whether it is one.
+    bool object(std::string_view& found) {
+        if (!scanner_.sees('{')) return false;
+        const std::size_t begin = scanner_.position();
+        if (!scanner_.skip()) return false;
+        found = text_.substr(begin, scanner_.position() - begin);
+        return true;
+    }
+
+    bool problem() {
         constexpr std::string_view kFields[] = {"version",     "name",      "pools",    "buffers",
                                                 "conflicts",   "exclusive", "relative", "in_place",
                                                 "reuse_costs", "objective"};
-        Once once;
-        const bool read = scanner_.object([&](std::string_view name) {
-            const int field = place_in(kFields, name);
-            if (field < 0 || !once.note(field)) return false;
+        const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
                     return is_integer(1);
@@ -62,33 +95,28 @@ class Reader {
                     return scanner_.take('[') && scanner_.take(']');
             }
         });
-        const bool whole = read && scanner_.at_end() && once.has(0) && !problem_.sizes.empty();
-        return whole && finish(problem_) ? std::optional(std::move(problem_)) : std::nullopt;
+        return once && once->has(0) && !problem_.sizes.empty();
     }
 
-  private:
     bool is_integer(std::int64_t wanted) {
         std::int64_t value;
         return scanner_.integer(value) && value == wanted;
     }
 
     bool label() {
-        return scanner_.word("null") || (scanner_.string(text_) && characters(text_) <= kLongestName);
+        return scanner_.word("null") || (scanner_.string(string_) && characters(string_) <= kLongestName);
     }
 
     bool objective() {
         return scanner_.word("null") ||
-               (scanner_.take('[') && scanner_.string(text_) && text_ == "peak" && scanner_.take(']'));
+               (scanner_.take('[') && scanner_.string(string_) && string_ == "peak" && scanner_.take(']'));
     }
 
     bool pools() { return scanner_.take('[') && pool() && scanner_.take(']'); }
 
     bool pool() {
         constexpr std::string_view kFields[] = {"id", "capacity", "alignment", "reserved", "base", "cost"};
-        Once once;
-        const bool read = scanner_.object([&](std::string_view name) {
-            const int field = place_in(kFields, name);
-            if (field < 0 || !once.note(field)) return false;
+        const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
                     return scanner_.string(problem_.pool) && is_name(problem_.pool);
@@ -104,7 +132,7 @@ class Reader {
                     return is_integer(0);
             }
         });
-        return read && once.has(0);
+        return once && once->has(0);
     }
 
     bool capacity() {
@@ -117,11 +145,8 @@ class Reader {
         constexpr std::string_view kFields[] = {"id",    "size",     "lifetime", "alignment", "lifetimes",
                                                 "pools", "accesses", "pool",     "offset",    "group"};
         if (problem_.sizes.size() + 1 >= std::numeric_limits<Number>::max()) return false;
-        Once once;
         Buffer made;
-        const bool read = scanner_.object([&](std::string_view name) {
-            const int field = place_in(kFields, name);
-            if (field < 0 || !once.note(field)) return false;
+        const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
                     return scanner_.string(id_);
@@ -133,27 +158,35 @@ class Reader {
                 case 3:
                     return scanner_.integer(made.alignment);
                 case 9:
-                    return scanner_.word("null") || (scanner_.string(text_) && is_name(text_));
+                    return scanner_.word("null") || (scanner_.string(string_) && is_name(string_));
                 default:
                     return scanner_.word("null");
             }
         });
-        return read && once.has(0) && once.has(1) && once.has(2) && add(problem_, id_, made);
+        return once && once->has(0) && once->has(1) && once->has(2) && add(problem_, id_, made);
     }
 
+    std::string_view text_;
     Scanner scanner_;
     Problem problem_;
-    std::string id_, text_;
+    std::string id_, string_;
 };
+
+// Whether it is text that the ordinary reader would read to its end.
+bool is_readable(std::string_view text) {
+    return count(text, ',') + count(text, '[') + count(text, '{') <= kMostValues && is_utf8(text);
+}
 
 }  // namespace
 
 std::optional<Problem> read_json(std::string_view text) {
     text = without_mark(text);
-    if (count(text, ',') + count(text, '[') + count(text, '{') > kMostValues || !is_utf8(text)) {
-        return std::nullopt;
-    }
-    return Reader(text).read();
+    return is_readable(text) ? Reader(text).read() : std::nullopt;
+}
+
+std::optional<Request> read_request(std::string_view text) {
+    text = without_mark(text);
+    return is_readable(text) ? Reader(text).read_request() : std::nullopt;
 }
 
 }  // namespace memstow::plain

@@ -49,13 +49,16 @@ void append_counted(std::string& to, std::string_view text) {
 
 }  // namespace
 
-std::string placements_as_json(const Problem& problem, const std::int64_t* offsets) {
+std::string placements_as_json(const Problem& problem, const std::int64_t* offsets, std::size_t first,
+                               std::size_t last) {
+    last = std::min(last, problem.sizes.size());
+    first = std::min(first, last);
     std::string pool = ", \"pool\": ";
     append_json(pool, problem.pool);
     pool.append(", \"offset\": ");
     std::string text;
-    text.reserve(problem.sizes.size() * (pool.size() + 48));
-    for (std::size_t i = 0; i < problem.sizes.size(); ++i) {
+    text.reserve((last - first) * (pool.size() + 48));
+    for (std::size_t i = first; i < last; ++i) {
         text.append(i == 0 ? "{\"buffer\": " : ",\n    {\"buffer\": ");
         append_json(text, problem.names[i]);
         text.append(pool);

@@ -1,8 +1,7 @@
 """The boxes to draw: each buffer in each of its lives, by pool, on one axis for all pools."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from memstow.planner.model.live_profile import spans
 from memstow.planner.model.plan import Plan
@@ -10,8 +9,7 @@ from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem
 from memstow.planner.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(NamedTuple):
     """A buffer at its place from one time to another."""
 
     buffer: Buffer

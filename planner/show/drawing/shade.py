@@ -7,9 +7,9 @@ that is ever there would show more than there is.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby
 from sys import maxsize
+from typing import NamedTuple
 
 from memstow.planner.model.records import record
 from memstow.planner.show.drawing.items import Axis, Life
@@ -31,8 +31,7 @@ class Columns:
         return range(bisect_left(self.moments, life.begin), bisect_left(self.moments, life.end))
 
 
-@dataclass(frozen=True, slots=True)
-class ShadeRun:
+class ShadeRun(NamedTuple):
     """Spots of one row, side by side and alike: columns `first` until `last`."""
 
     row: int

@@ -20,7 +20,7 @@ if find_spec("distributed") is None:
     pytest.skip("needs Dask: pip install 'memstow[dask]'", allow_module_level=True)
 
 ASKED = (
-    "generate:planted,n=120,seed=1..10",
+    "generate:planted,n=300,seed=1..10,slack=0.1",
     *("--solvers", "greedy,auto", "--seeds", "2", "--deterministic", "--work-limit", "3000000"),
 )
 

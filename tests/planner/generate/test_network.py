@@ -44,3 +44,41 @@ def test_in_place_pairs_meet_in_one_moment() -> None:
         assert isinstance(made, tuple)
         assert source[1] == made[0] + 1
     assert network(400, 5).in_place == ()
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 17, 60, 300, 1_000, 3_001])
+def test_a_training_step_has_n_buffers(n: int) -> None:
+    for seed in range(4):
+        problem = network(n, seed, training=True)
+        assert len({b.id for b in problem.buffers}) == n
+        assert all(0 < b.size < 1 << 40 and b.size % 4 == 0 for b in problem.buffers)
+        assert problem == network(n, seed, training=True)
+
+
+def test_a_training_step_keeps_activations_until_their_way_back() -> None:
+    problem = network(2_000, 3, training=True)
+    lives = {b.id: b.lifetime for b in problem.buffers}
+    ends = {name: life[1] for name, life in lives.items() if isinstance(life, tuple)}
+    begins = {name: life[0] for name, life in lives.items() if isinstance(life, tuple)}
+    loss = begins["loss.gradient"]
+    kept = [name for name in lives if begins[name] < loss < ends[name]]
+    assert len(kept) > len(lives) // 10
+    # Gradients are made in the opposite order.
+    assert loss < begins["t40.gradient"] < begins["t3.gradient"]
+    horizon = max(ends.values())
+    throughout = [name for name in lives if begins[name] == 0 and ends[name] == horizon]
+    assert any(name.endswith(".weights") for name in throughout)
+    assert any(name.endswith(".second_moment") for name in throughout)
+    fullest = profile(problem.buffers)
+    assert 0 < fullest.live.index(max(fullest.live)) < len(fullest.live) - 1
+
+
+def test_buffers_of_a_training_step_may_share_in_place() -> None:
+    problem = network(2_000, 5, training=True, in_place=True)
+    assert problem.in_place
+    lives = {b.id: b.lifetime for b in problem.buffers}
+    for pair in problem.in_place:
+        source, made = lives[pair.input], lives[pair.output]
+        assert isinstance(source, tuple)
+        assert isinstance(made, tuple)
+        assert source[1] == made[0] + 1

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from memstow.planner.formats import read_problem
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.fields import fields_of
+from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Live, Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
@@ -188,3 +189,13 @@ def test_a_document_must_say_its_version() -> None:
 def test_a_plan_made_by_hand_is_a_hint() -> None:
     hint = Plan(status=Status.FEASIBLE, placements=[Placement(buffer="a", pool="m", offset=0)])
     assert Options(hint=hint).hint is hint
+
+
+def test_what_is_made_without_checks_is_the_same() -> None:
+    make = maker_of(Live, "time", "bytes")
+    assert make(3, 5) == Live(bytes=5, time=3)
+    assert maker_of(Live, "bytes")(5) == Live(bytes=5)
+    with pytest.raises(TypeError, match="not named"):
+        maker_of(Live, "time")
+    with pytest.raises(ValueError, match="argument"):
+        make(3)

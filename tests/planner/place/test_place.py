@@ -110,7 +110,7 @@ def test_a_capacity_that_greedy_misses_is_unknown_until_solvers_search() -> None
 
 def test_several_pools() -> None:
     pools = [Pool(id="fast", capacity=16), Pool(id="slow", cost=3)]
-    found = memstow.place([16, 8, 4], [0, 0, 0], [2, 2, 2], pools=pools, time_limit=5.0)
+    found = memstow.place([16, 8, 4], [0, 0, 0], [2, 2, 2], pools=pools, time_limit=60.0)
     assert found.status is Status.OPTIMAL
     assert sorted(found.pools) == [0, 1, 1]
     assert found.peak == 28

@@ -22,7 +22,7 @@ from tests.wild import wild_problem
 
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
-TRIED = int(os.environ.get("MEMSTOW_AGREEMENT", 250))
+TRIED = int(os.environ.get("MEMSTOW_AGREEMENT", 150))
 
 
 def mixed(seed: int) -> tuple[Problem, Plan | None]:

@@ -228,7 +228,7 @@ def test_events_rise_and_fall_towards_each_other() -> None:
     ("solver", "work"), [("greedy", 30_000_000), ("exact", 30_000_000), ("improve", 250_000_000)]
 )
 def test_a_run_ends_with_the_first_plan_within_the_gap(solver: str, work: int) -> None:
-    problem = planted(200, 1, slack=0.05)
+    problem = planted(200, 1, slack=0.1)
     options = Options(solver=solver, deterministic=True, work_limit=work)
     heard: list[Event] = []
     whole = plan(problem, options, heard.append)
@@ -252,7 +252,7 @@ def test_a_tiny_time_limit_still_gets_a_plan(limit: float) -> None:
 
 def test_the_deadline_holds_for_a_problem_that_is_never_proven() -> None:
     """Without its limit it would not end."""
-    found = plan(planted(600, 1, slack=0.01), Options(time_limit=1.0))
+    found = plan(planted(600, 1, slack=0.1), Options(time_limit=1.0))
     assert found.status is Status.FEASIBLE
 
 
@@ -264,7 +264,7 @@ def test_cancel_gives_the_best_plan_so_far() -> None:
         if isinstance(event, Incumbent):
             cancel.set()
 
-    found = plan(planted(600, 1, slack=0.01), Options(time_limit=36_000.0), hear, cancel=cancel)
+    found = plan(planted(600, 1, slack=0.1), Options(time_limit=36_000.0), hear, cancel=cancel)
     assert found.status is Status.FEASIBLE
     assert len(found.placements) == 600
 
@@ -277,7 +277,7 @@ from memstow.planner.generate.planted import planted
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 count, workers = int(sys.argv[1]), None if sys.argv[2] == "-" else int(sys.argv[2])
-problem = planted(count, 1, slack=0.01)
+problem = planted(count, 1, slack=0.1)
 found = plan(problem, Options(deterministic=True, work_limit=8_000_000, workers=workers))
 sys.stdout.write(TypeAdapter(Plan).dump_json(found).decode())
 """
