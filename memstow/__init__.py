@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from memstow.api.workers.team.on_cluster import plan_on_cluster as plan_on_cluster
     from memstow.planner.exports import export as export
     from memstow.planner.front.documents import read_front as read_front, write_front as write_front
     from memstow.planner.front.front import front as front
@@ -142,6 +143,7 @@ __version__ = "0.1.0"
 
 # The public names by the module that defines them; `as` above makes them public to type checkers as well.
 _HOMES: Final = {
+    "memstow.api.workers.team.on_cluster": ("plan_on_cluster",),
     "memstow.planner.exports": ("export",),
     "memstow.planner.formats": (
         "read_graph",

@@ -2,10 +2,31 @@
 
 from typing import Final
 
+from memstow.api.http.responses import MEDIA_TYPES
+from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import OPTION_NAMES, TARGETS
 from memstow.planner.model.graph import ORDERS
 from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES
 
+FORMAT_PARAMETERS: Final = [
+    {
+        "name": name,
+        "in": "query",
+        "required": False,
+        "schema": {
+            "anyOf": [{"type": "string"}, {"type": "null"}],
+            "description": description,
+            "enum": list(allowed),
+            "title": title,
+        },
+        "description": description,
+    }
+    for name, title, allowed, description in (
+        ("format", "Format", MEDIA_TYPES, "Format of a body that is a problem alone."),
+        ("output_format", "Output Format", plan_forms.names(), "Format of the plan."),
+    )
+]
+"""As FastAPI writes them: a route that reads its query itself spends no time on finding out how."""
 SOURCE_PARAMETERS: Final = [
     {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
     for name, description, schema in (

@@ -118,15 +118,12 @@ async def read_problem_body(
     require_known(
         request, *others, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
     )
-    rewrites = request.query_params.get("output_format") == plan_forms.MODEL
+    query = request.query_params
+    rewrites = query.get("output_format") == plan_forms.MODEL
     if rewrites and name != plan_forms.MODEL:
         message = "a TensorFlow Lite model is written from the body that is one, and this is something else"
         raise InputError.single("not_a_model", "query.output_format", message)
-    options = {
-        option: _query_value(request.query_params[option])
-        for option in OPTION_NAMES
-        if option in request.query_params
-    }
+    options = {option: _query_value(query[option]) for option in OPTION_NAMES if option in query}
     form = BodyForm(
         format=name,
         options=options,
@@ -135,7 +132,7 @@ async def read_problem_body(
         front=_front_in(request) if front else None,
         targets=_listed(request, TARGETS) if front else None,
         shapes=None if front else _shapes_in(request),
-        plan_form="json" if front else output_format(request, request.query_params.get("output_format")),
+        plan_form="json" if front else output_format(request, query.get("output_format")),
         members=members if name is None else (),
         rewrites_model=rewrites,
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
@@ -200,6 +197,8 @@ def changes_in(request: Request) -> dict[str, QueryValue]:
 
 def require_known(request: Request, *allowed: str) -> None:
     """Refuse unknown and repeated parameters of a query: they would be ignored without notice."""
+    if not request.query_params:
+        return
     issues = [
         Issue("unknown_parameter", f"query.{printable(name, 100)}", unknown_field(name, allowed))
         for name in request.query_params

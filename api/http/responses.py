@@ -72,14 +72,15 @@ def matching_tag(given: str, etag: str) -> str | None:
     return next((tag for tag in _TAG.findall(given) if tag.removeprefix("W/") == etag), None)
 
 
-# The body itself, because a hash would take as long as a small solve; and the parameters of the request.
+# The body itself, because a hash would take as long as a small solve; and what else the answer depends on,
+# of which the query is the last.
 RequestKey = tuple[bytes, tuple[str | None, ...]]
 RecentPlans = LruCache[RequestKey, PlanBody]
 
 
 def recent_plans(most_bytes: int) -> RecentPlans:
     """A cache of plans by their requests, limited to this many bytes."""
-    return LruCache(most_bytes, lambda key, plan: len(key[0]) + len(plan.body))
+    return LruCache(most_bytes, lambda key, plan: len(key[0]) + len(key[1][-1] or "") + len(plan.body))
 
 
 def json_response(document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

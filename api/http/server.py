@@ -61,6 +61,9 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and log the addresses."""
         await super().startup(sockets)
+        # What is there now stays: no collection needs to look at it again.
+        gc.collect()
+        gc.freeze()
         for listener in sockets or ():
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
@@ -86,8 +89,6 @@ def serve(settings: Settings) -> int:
         sys.setswitchinterval(_SWITCH_SECONDS)
         return_large_blocks()
         app = create_app(settings)
-        gc.collect()
-        gc.freeze()
         config = server_config(app, settings, Connections(limits_of(settings), app.state.metrics))
         server = _Server(config, app.state.drain)
         for number in (signal.SIGTERM, signal.SIGINT):

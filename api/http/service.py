@@ -241,9 +241,14 @@ class Service:
                 reservation_of(request.scope).require_response(len(found))
             return found
 
-    async def compute(self, call: Callable[[], T], share: str) -> T:
-        """A call that computes for a moment; its time counts for this share."""
-        return await self._threads.for_computing(share, call)
+    async def compute(
+        self, call: Callable[[], T], share: str, at_once: Callable[[], T | None] | None = None
+    ) -> T:
+        """A call that computes for a moment; its time counts for this share.
+
+        Before it goes to a thread, the answer is tried `at_once`, in this one.
+        """
+        return await self._threads.for_computing(share, call, at_once)
 
     async def perform(self, operation: Operation[Q, R], request: Q, size: int, share: str) -> R:
         """Carry out an operation: in this process when body and problem are small, else in a child."""

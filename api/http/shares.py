@@ -74,18 +74,26 @@ class FairSlots:
     @asynccontextmanager
     async def slot(self, share: str) -> AsyncIterator[None]:
         """A slot for one piece of work; ApiError when too many wait."""
+        begin = await self.enter(share)
+        try:
+            yield
+        finally:
+            self.leave(share, begin)
+
+    async def enter(self, share: str) -> float:
+        """Take a slot; when that was, for `leave`. ApiError when too many wait."""
         clock = asyncio.get_running_loop().time
         self._note(share, clock())
         if self._waiting or not self._free or not self._may_take(share):
             await self._wait(share)
         else:
             self._take(share)
-        begin = clock()
-        try:
-            yield
-        finally:
-            self._count(share, begin, clock())
-            self._give_back(share)
+        return clock()
+
+    def leave(self, share: str, begin: float) -> None:
+        """Give the slot back."""
+        self._count(share, begin, asyncio.get_running_loop().time())
+        self._give_back(share)
 
     def others_wait(self, share: str) -> bool:
         """Whether work of another share waits."""

@@ -18,11 +18,13 @@ from memstow.api.operations.body_issues import collect, over_limit
 from memstow.api.operations.documents import digest_of, document_bytes, problem_of
 from memstow.api.operations.encoding import (
     FRONT,
+    MEMBERS,
     TARGETS,
     cache_key,
     cache_key_with_hint,
     options_to_text,
     with_front,
+    with_members,
 )
 from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
 from memstow.api.operations.models import require_writable
@@ -52,6 +54,7 @@ _ENVELOPE_MEMBERS: Final = (
     "hint",
     "priority",
     "hint_job",
+    MEMBERS,
     "shapes",
     "pieces",
 )
@@ -92,6 +95,9 @@ class ParsedRequest:
             terms = self.front.fronts[0][1].terms
             text = with_front(text, self.front.asked, self.front.targets)
             key = cache_key_with_hint(key, text.encode())
+        count = self.members.get(MEMBERS, 1)
+        if isinstance(count, int):
+            text = with_members(text, count)
         return ValidatedRequest(
             problem=document_bytes(self.problem),
             options=text,
@@ -171,6 +177,8 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))
+    if MEMBERS in members:
+        collect(issues, "", lambda: _check_members(members[MEMBERS], options, limits))
     return _with_front(_parsed(issues, problem, options, members), front, FRONT, subject)
 
 
@@ -323,6 +331,18 @@ def _check_options(options: Options, limits: Limits) -> None:
         meant = f"did you mean {close}? " if close is not None else ""
         message = f"there is no solver {shown(options.solver)}; {meant}use one of {', '.join(solvers)}"
         raise InputError.single("unknown_solver", "$.solver", message)
+
+
+def _check_members(count: object, options: Options | None, limits: Limits) -> None:
+    """Refuse a team that the server or the options do not allow."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        message = f"expected a whole number from 1, given {shown(count)}"
+        raise InputError.single("out_of_range", f"$.{MEMBERS}", message)
+    if count > limits.max_members:
+        raise over_limit(f"$.{MEMBERS}", "runs", count, limits.max_members, "max_members")
+    if count > 1 and options is not None and options.deterministic:
+        message = "a deterministic run cannot be spread over a cluster: leave one of the two out"
+        raise InputError.single("deterministic_team", f"$.{MEMBERS}", message)
 
 
 def checked_priority(priority: object) -> int:

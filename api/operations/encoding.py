@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import memstow
@@ -37,7 +38,9 @@ TARGETS: Final = "targets"
 """The member that says in whose memories, where it is for several."""
 SHAPES: Final = "shapes"
 """The member of the options of a job that says of what kind the plan of its problem with symbols is."""
-_OF_KINDS: Final = (FRONT, TARGETS, SHAPES, "pieces")
+MEMBERS: Final = "members"
+"""The member that says how many runs of a cluster solve the problem together."""
+_OF_KINDS: Final = (FRONT, TARGETS, SHAPES, "pieces", MEMBERS)
 # Characters of a cache key that say which version it is of.
 MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
@@ -66,6 +69,16 @@ def with_front(options: str, asked: "FrontOptions", targets: "Sequence[Target]" 
     if targets:
         members[TARGETS] = [plain(target) for target in targets]
     return json.dumps(members)
+
+
+def with_members(options: str, count: int) -> str:
+    """The options of a job that so many runs solve together."""
+    return options if count == 1 else json.dumps({**json.loads(options), MEMBERS: count})
+
+
+def members_in(options: str) -> int:
+    """How many runs solve the job together."""
+    return int(json.loads(options).get(MEMBERS, 1))
 
 
 def front_in(options: str) -> "FrontOptions":
@@ -139,7 +152,12 @@ def _of_this_version(content: bytes) -> str:
 
 
 def _version_mark() -> str:
-    return hashlib.sha256(memstow.__version__.encode()).hexdigest()[:MARK_LENGTH]
+    return _mark_of(memstow.__version__)
+
+
+@cache
+def _mark_of(version: str) -> str:
+    return hashlib.sha256(version.encode()).hexdigest()[:MARK_LENGTH]
 
 
 def hint_key(hint: bytes | None) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter
 
-from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult, SolveUpdate
+from memstow.api.operations.results import FrontUpdate, Known, PointUpdate, SolveResult, SolveUpdate
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.events import Bound, Event, Incumbent, Phase
 from memstow.planner.processes.frames import Message
@@ -38,6 +38,16 @@ def encode_update(update: SolveUpdate) -> Message:
     if isinstance(update, FrontUpdate):
         return {"kind": "front", **encode(update)}
     return {"kind": "event", "event": event_name(update), "data": event_data(update)}
+
+
+def encode_known(known: Known) -> Message:
+    """What is told to a run while it goes on, as a message."""
+    return {"kind": "known", **encode(known)}
+
+
+def decode_known(message: Message) -> Known:
+    """What the message tells."""
+    return Known(plan=message["plan"], bound=message["bound"])
 
 
 def decode_update(message: Message) -> SolveUpdate:

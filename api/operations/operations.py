@@ -33,11 +33,11 @@ from memstow.api.operations.requests import (
     WriteSymbolicPlanRequest,
 )
 from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
-from memstow.api.operations.solve import OnUpdate, solve
+from memstow.api.operations.solve import Inbox, OnUpdate, solve
 from memstow.api.operations.symbolic import has_symbols, symbolic_to_judge
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.plan import PLANNED, Plan
+from memstow.planner.model.plan import PLANNED, Plan, Window
 from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan
@@ -79,7 +79,9 @@ def warm_up() -> None:
     _ = (engine, survey, verify)
 
 
-def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: threading.Event) -> Message:
+def perform_by_name(
+    name: str, message: Message, on_update: OnUpdate, cancel: threading.Event, inbox: Inbox | None = None
+) -> Message:
     """Carry out an operation for another process: request and result are messages."""
     operation = OPERATIONS[name]
     request = decode(operation.request, message)
@@ -88,7 +90,7 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
     if isinstance(request, SolveFrontRequest):
         return encode(_front_of(request, on_update, cancel))
     if isinstance(request, SolveRequest):
-        return encode(solve(request, on_update, cancel))
+        return encode(solve(request, on_update, cancel, inbox))
     return encode(operation.perform(request, None))
 
 
@@ -189,6 +191,9 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
         return _json_document(as_data(judge(*symbolic_to_judge(content, request.limits))))
     problem, plan, hint = _to_judge(request, content)
     _require_few(problem_of(problem), most_choices)
+    if any(isinstance(claim.certificate, Window) for claim in plan.objective):
+        # The judge searches the window itself, for a second or two.
+        _require_own_process(most_choices)
     verdict = judge(problem, plan, hint)
     if request.recheck_seconds is not None:
         from memstow.planner.solve.recheck import recheck

@@ -19,6 +19,7 @@ class Limits:
     max_workers: int
     solve_memory: int
     max_batch: int
+    max_members: int = 1
     time_setting: str = "max_time_limit"  # the setting that `max_time_limit` comes from
 
 
@@ -55,6 +56,7 @@ class SolveRequest:
     options: str
     hint: bytes | None = None
     known_plan: bytes | None = None  # the best plan so far; the result is never worse
+    rank: int | None = None  # of this member of a team; None: it solves alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,14 @@ class FrontUpdate:
     points: tuple[PointUpdate, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What other members of a team have found: a verified plan, a proven bound of the first term."""
+
+    plan: bytes | None = None
+    bound: int | None = None
+
+
 SolveUpdate = SolveResult | FrontUpdate | Event
 """Reported while a solve goes on: a better plan, the front so far, or an event."""
 

@@ -1,9 +1,11 @@
 """A solve as the service runs it: first a short attempt, then the whole time with reports on the way."""
 
+import queue
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.operations.body import LONGEST_NAME
@@ -11,7 +13,7 @@ from memstow.api.operations.documents import buffer_ids, document_from, problem_
 from memstow.api.operations.encoding import in_order, options_from_text, plan_from_bytes, plan_to_bytes
 from memstow.api.operations.plan_publisher import OnPlan, Publisher
 from memstow.api.operations.requests import SolveRequest
-from memstow.api.operations.results import SolveResult, SolveUpdate
+from memstow.api.operations.results import Known, SolveResult, SolveUpdate
 from memstow.planner.backends.registry import is_model
 from memstow.planner.model.events import Event
 from memstow.planner.model.objective import Kind, counts
@@ -20,29 +22,59 @@ from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.reading.printable import printable
 from memstow.planner.solve import engine
+from memstow.planner.solve.at_once import found_at_once
 from memstow.planner.solve.better_plan import better
+from memstow.planner.solve.columns import found_in_columns
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.verify import verify
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
+    from memstow.planner.plain._columns import Columns
+    from memstow.planner.plain.plan import PlainPlan
+    from memstow.planner.solve.others import Others
 
 # Only models heed a memory limit, and none takes part in a short attempt: any number will do.
 _ATTEMPT_MEMORY: Final = 1 << 30
+# What is solved at once takes a few hundred microseconds; on a busy machine it is given up after this.
+_SECONDS_AT_ONCE: Final = 0.002
 
 OnEvent = Callable[[Event], None]
 OnUpdate = Callable[[SolveUpdate], None]
+Inbox = queue.SimpleQueue[Known]
+"""What comes for a run while it goes on."""
 
 
-def solve(request: SolveRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
-    """Solve with the whole time limit; better plans and events are reported on the way."""
+def solve(
+    request: SolveRequest, on_update: OnUpdate, cancel: threading.Event, inbox: Inbox | None = None
+) -> SolveResult:
+    """Solve with the whole time limit; better plans and events are reported on the way.
+
+    A member of a team hears by the inbox what the others have found.
+    """
+    others = None if inbox is None or request.rank is None else _others(request.rank, inbox)
     problem = document_from(request.problem)
     options = options_from_text(request.options, request.hint)
     known = None if request.known_plan is None else plan_from_bytes(request.known_plan)
     plan = solve_fully(
-        problem, options, known, lambda plan: on_update(result_of(problem, plan)), on_update, cancel
+        problem, options, known, lambda plan: on_update(result_of(problem, plan)), on_update, cancel, others
     )
     return result_of(problem, plan)
+
+
+def _others(rank: int, inbox: Inbox) -> "Others":
+    """What takes in all that comes by the inbox, in a thread of its own, until this process ends."""
+    from memstow.planner.solve.others import Others
+
+    others = Others(rank)
+
+    def listen() -> None:
+        while True:
+            known = inbox.get()
+            others.tell(None if known.plan is None else plan_from_bytes(known.plan), known.bound)
+
+    threading.Thread(target=listen, name="memstow others", daemon=True).start()
+    return others
 
 
 def try_briefly(
@@ -92,11 +124,7 @@ def solve_briefly(
     """
     if is_model(options.solver):
         return None, False
-    if options.workers is None:
-        # Counting the processors takes a third of a small solve.
-        options = replace(options, workers=1)
-    if options.memory_limit is None:
-        options = replace(options, memory_limit=_ATTEMPT_MEMORY)
+    options = _brief_options(options)
     whole = options.time_limit <= seconds
     simple = len(problem.pools) <= 1 and len(problem.terms()) <= 1
     if options.solver == AUTO and not simple:
@@ -112,6 +140,31 @@ def solve_briefly(
     # A run that ends long before its time had nothing left to try.
     ended_early = time.monotonic() - begin < seconds / 2
     return plan, whole or is_final(plan, options) or ended_early
+
+
+def solve_plain_briefly(
+    columns: "Columns", options: Options, seconds: float, on_event: OnEvent | None = None
+) -> "PlainPlan | None":
+    """The same for a plain problem in columns, of a run that is not deterministic; None without a plan."""
+    return found_in_columns(columns, _briefest(options, seconds), on_event)
+
+
+def solve_plain_at_once(columns: "Columns", digest: str, options: Options) -> "PlainPlan | None":
+    """The best plan of a plain problem where that takes less time than a thread; None elsewhere."""
+    return found_at_once(columns, digest, options, _SECONDS_AT_ONCE)
+
+
+# Most requests have the same options.
+@lru_cache(64)
+def _briefest(options: Options, seconds: float) -> Options:
+    return replace(_brief_options(options), time_limit=min(options.time_limit, seconds))
+
+
+def _brief_options(options: Options) -> Options:
+    if options.workers is None:
+        # Counting the processors takes a third of a small solve.
+        options = replace(options, workers=1)
+    return options if options.memory_limit is not None else replace(options, memory_limit=_ATTEMPT_MEMORY)
 
 
 def _deterministic_attempt(
@@ -143,6 +196,7 @@ def solve_fully(
     on_plan: OnPlan,
     on_event: OnEvent,
     cancel: threading.Event,
+    others: "Others | None" = None,
 ) -> Plan:
     """The plan of the whole run, never worse than a known one; better plans are reported on the way."""
     begin = time.monotonic()
@@ -157,9 +211,14 @@ def solve_fully(
     publisher = Publisher(on_plan, start)
     publisher.start()
     try:
-        plan = engine.plan(problem, options, on_event, cancel, publisher.offer)
+        if others is not None and isinstance(problem, Problem):
+            plan = engine.plan_with_others(problem, options, on_event, cancel, publisher.offer, others)
+        else:
+            plan = engine.plan(problem, options, on_event, cancel, publisher.offer)
     finally:
         publisher.close()
     if start is None or better(plan, start):
         return plan
-    return replace(start, seconds=round(time.monotonic() - begin, 6))
+    # The work of a member counts whatever it has come to.
+    work = start.work if others is None else plan.work
+    return replace(start, seconds=round(time.monotonic() - begin, 6), work=work)

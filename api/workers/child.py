@@ -7,13 +7,17 @@ of the server that starts it.
 """
 
 import os
+import queue
 import sys
 import threading
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.processes import lifeline
 from memstow.planner.processes.child import Sender, serve_request
 from memstow.planner.processes.frames import Message
+
+if TYPE_CHECKING:
+    from memstow.api.operations.results import Known
 
 # What may take longer has a lower priority than what a caller may be waiting for.
 _LONG_SECONDS: Final = 15.0
@@ -22,6 +26,12 @@ _LONG_SECONDS: Final = 15.0
 def main(arguments: list[str]) -> None:
     """Serve one request."""
     sender = Sender(int(arguments[0]))
+    inbox: queue.SimpleQueue[Known] = queue.SimpleQueue()
+
+    def hear(message: Message) -> None:
+        from memstow.api.operations.messages import decode_known
+
+        inbox.put(decode_known(message))
 
     def answer(request: Message, cancel: threading.Event) -> Message:
         from memstow.api.operations import operations
@@ -34,6 +44,7 @@ def main(arguments: list[str]) -> None:
             request["request"],
             lambda update: sender.send(encode_update(update)),
             cancel,
+            inbox,
         )
         return {"kind": "done", "result": result}
 
@@ -43,7 +54,7 @@ def main(arguments: list[str]) -> None:
         operations.warm_up()
         sender.send({"kind": "ready"})
 
-    serve_request(sender, warm_up, answer, _failed)
+    serve_request(sender, warm_up, answer, _failed, hear)
 
 
 def _failed(error: Exception) -> Message:

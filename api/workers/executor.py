@@ -6,7 +6,7 @@ from typing import Final, Protocol, TypeVar
 
 from memstow.api.operations.messages import decode, decode_issues
 from memstow.api.operations.operations import Operation
-from memstow.api.operations.results import SolveUpdate
+from memstow.api.operations.results import Known, SolveUpdate
 from memstow.planner.model.errors import MemstowError, MissingBackEndError
 from memstow.planner.processes.frames import Message
 
@@ -46,6 +46,8 @@ class RunControl:
     """Whether it should end with the best plan so far."""
     kill_requested: Callable[[], bool] = lambda: False
     """Whether nobody wants its result."""
+    to_tell: Callable[[], Known | None] = lambda: None
+    """What the run is to be told: the others of its team have found it since this was last called."""
     tick: Callable[[], None] = lambda: None
 
 
@@ -54,6 +56,10 @@ class Executor(Protocol):
 
     on_killed: Callable[[str], None]
     """Called with the reason whenever a run ended without a result."""
+
+    @property
+    def spreads(self) -> bool:
+        """Whether several runs of one problem have processors of their own."""
 
     def prepare(self) -> None:
         """Get ready for the next run; a failure is left to that run to report."""

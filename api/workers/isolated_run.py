@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import structlog
 
-from memstow.api.operations.messages import decode_update, encode
+from memstow.api.operations.messages import decode_update, encode, encode_known
 from memstow.api.operations.operations import Operation
 from memstow.api.workers.executor import SHORTAGE, ChildError, RunControl, out_of_memory, result_from
 from memstow.api.workers.scratch import Scratch
@@ -41,6 +41,11 @@ class ChildExecutor:
         self._spare: Process | None = None
         self._running: set[Process] = set()
         self._closed = False
+
+    @property
+    def spreads(self) -> bool:
+        """The processors of this machine are for other jobs."""
+        return False
 
     def prepare(self) -> None:
         """Start a spare child, if there is none."""
@@ -163,6 +168,9 @@ class _Supervisor:
                 raise ChildError("stuck", "did not end when it was told to")
         elif control.stop_requested() and not self._stop_sent:
             self._send_stop(now)
+        known = control.to_tell()
+        if known is not None:
+            self._session.say(encode_known(known))
         control.tick()
 
     def _is_stuck(self, now: float) -> bool:

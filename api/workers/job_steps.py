@@ -10,7 +10,7 @@ import structlog
 from memstow.api import tracing
 from memstow.api.metrics import Metrics
 from memstow.api.operations.documents import buffer_ids, document_from
-from memstow.api.operations.encoding import bytes_in_order, is_of_this_version, plan_from_bytes
+from memstow.api.operations.encoding import bytes_in_order, is_of_this_version, members_in, plan_from_bytes
 from memstow.api.operations.operations import SOLVE, SOLVE_FRONT, SOLVE_SYMBOLIC
 from memstow.api.operations.requests import SolveFrontRequest, SolveRequest, SolveSymbolicRequest
 from memstow.api.operations.results import SolveResult
@@ -161,6 +161,12 @@ class JobSteps:
                 return self._executor.run(SOLVE_SYMBOLIC, request, control)
             if isinstance(request, SolveFrontRequest):
                 return self._executor.run(SOLVE_FRONT, request, control)
+            members = members_in(run.job.options) if self._executor.spreads else 1
+            if members > 1:
+                from memstow.api.workers.team.team import Team
+
+                start = None if known is None else plan_from_bytes(known)
+                return Team(self._executor, request, control, members, start).run(seconds, None)
             return self._executor.run(SOLVE, request, control)
 
     @staticmethod

@@ -9,24 +9,31 @@ from memstow.api import tracing
 from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
 from memstow.api.operations import plan_forms
-from memstow.api.operations.body import ParsedRequest, parse_request
-from memstow.api.operations.documents import buffer_ids, problem_of
-from memstow.api.operations.encoding import (
-    bytes_in_order,
-    cache_key_of_owner,
-    plan_from_bytes,
-    plan_to_bytes,
-)
+from memstow.api.operations.body import LONGEST_NAME, ParsedRequest, parse_request
+from memstow.api.operations.documents import problem_of
+from memstow.api.operations.encoding import plan_from_bytes, plan_to_bytes
+from memstow.api.operations.plain_body import PlainBody, plain_body
 from memstow.api.operations.requests import BodyForm, Limits
-from memstow.api.operations.results import SolveResult, ValidatedRequest
-from memstow.api.operations.solve import better_answer, result_of, solve_briefly
+from memstow.api.operations.results import ValidatedRequest
+from memstow.api.operations.solve import (
+    better_answer,
+    result_of,
+    solve_briefly,
+    solve_plain_at_once,
+    solve_plain_briefly,
+)
 from memstow.api.store.cache_writer import CacheWriter
-from memstow.api.store.plan_cache import CachedPlan, PlanCache, owned
+from memstow.api.store.plan_cache import CachedPlan, PlanCache
+from memstow.api.workers.asked import Asked, read_whole
 from memstow.planner.model.plan import PLANNED, Plan, Status
-from memstow.planner.model.problem import choice_count
+from memstow.planner.model.problem import Problem, choice_count
+from memstow.planner.plain.document import is_in_order, plan_as_json
+from memstow.planner.reading.printable import printable
 
 # A plan that is found within this time is not stored: solving again is faster than a query.
 _FIRST_SECONDS: Final = 0.01
+# Larger bodies are read in a thread.
+_BYTES_AT_ONCE: Final = 1 << 14
 # Bytes of the keys of slower problems, for which the store is asked first.
 _SLOW_BYTES: Final = 1 << 20
 _PROVEN: Final = frozenset({Status.OPTIMAL, Status.INFEASIBLE})
@@ -67,118 +74,170 @@ class FastPath:
         self._in_progress: dict[str, Future[_Attempt]] = {}
         self._slow: LruCache[str, bool] = LruCache(_SLOW_BYTES, lambda key, _true: len(key))
 
+    def at_once(
+        self, body: bytes, form: BodyForm, limits: Limits, to: str, fresh: bool, owner: str | None
+    ) -> Answer | None:
+        """The answer to a small plain problem that is known in memory or soon solved; None: `attempt` it.
+
+        It waits for nothing and takes a fraction of a millisecond, so it may be asked for in the event loop.
+        What is traced is left to `attempt`, which has its phases.
+        """
+        if len(body) > _BYTES_AT_ONCE or tracing.is_recording():
+            return None
+        read = self._read_plain(body, form, limits, to, fresh)
+        if read is None:
+            return None
+        asked = Asked(read, owner, lambda: read_whole(body, form, limits))
+        if asked.cache_key in self._in_progress:
+            return None
+        known = self._cache.proven_answer(asked.cache_key)
+        if known is not None:
+            if not is_in_order(read.columns, known):
+                return None
+            self._metrics.cache.labels("hit").inc()
+            return Answer(known, to, cached=True, repeatable=True)
+        found = solve_plain_at_once(read.columns, read.digest, read.options)
+        if found is None:
+            return None
+        plan = plan_as_json(read.columns, found)
+        self._keep(asked, found.frame, plan)
+        self._metrics.cache.labels("miss").inc()
+        return Answer(plan, to, cached=False, repeatable=True)
+
     def attempt(
         self, body: bytes, form: BodyForm, limits: Limits, to: str, fresh: bool, owner: str | None
     ) -> Answer | ValidatedRequest:
         """The answer, if it can be had at once; else the request as a job."""
+
         with tracing.span("read"):
-            request = parse_request(body, form, limits)
-        if not isinstance(request, ParsedRequest):
+            read = self._read_plain(body, form, limits, to, fresh) or parse_request(body, form, limits)
+        if not isinstance(read, PlainBody | ParsedRequest):
             # A problem with symbols takes longer.
-            return request.validated()
-        problem = problem_of(request.problem)
-        plan_forms.refuse_other_documents(request.problem, to)
-        if choice_count(problem) > self._most_choices or plan_forms.takes_long(problem, to):
-            # Preparing and judging it takes longer than the attempt, whatever its time limit.
-            return request.validated()
-        mine = replace(
-            request,
-            cache_key=cache_key_of_owner(request.cache_key, owner),
-            digest=owned(request.digest, owner),
-        )
-        attempt = self._solve(mine, owner) if fresh else self._solve_once(mine, owner)
+            return read.validated()
+        if isinstance(read, ParsedRequest):
+            problem = problem_of(read.problem)
+            plan_forms.refuse_other_documents(read.problem, to)
+            if self._has_many_choices(problem) or plan_forms.takes_long(problem, to):
+                # Preparing and judging it takes longer than the attempt, whatever its time limit.
+                return read.validated()
+        asked = Asked(read, owner, lambda: read_whole(body, form, limits))
+        attempt = self._solve(asked) if fresh else self._solve_once(asked)
         self._metrics.cache.labels("hit" if attempt.cached else "miss").inc()
         if attempt.plan is None or not attempt.final:
-            return replace(request.validated(), plan=attempt.plan)
-        name, plan = _rewritten(request, attempt.plan, to)
-        return Answer(plan, name, attempt.cached, attempt.proven or request.options.deterministic)
+            return replace(asked.request.validated(), plan=attempt.plan)
+        # In JSON a plan is sent as it is kept.
+        name, plan = (to, attempt.plan) if to == "json" else _rewritten(asked.request, attempt.plan, to)
+        return Answer(plan, name, attempt.cached, attempt.proven or read.options.deterministic)
 
-    def _solve_once(self, request: ParsedRequest, owner: str | None) -> _Attempt:
+    def _read_plain(
+        self, body: bytes, form: BodyForm, limits: Limits, to: str, fresh: bool
+    ) -> PlainBody | None:
+        """The plain problem of a request that may be answered without its objects."""
+        if fresh or to != "json":
+            return None
+        read = plain_body(body, form, limits)
+        return read if read is not None and len(read.columns) <= self._most_choices else None
+
+    def _has_many_choices(self, problem: Problem) -> bool:
+        return choice_count(problem) > self._most_choices
+
+    def _solve_once(self, asked: Asked) -> _Attempt:
         """Of equal requests at one time the first is solved, and the others share its result."""
         with self._lock:
-            future = self._in_progress.get(request.cache_key)
+            future = self._in_progress.get(asked.cache_key)
             first = future is None
             if future is None:
-                future = self._in_progress[request.cache_key] = Future()
+                future = self._in_progress[asked.cache_key] = Future()
         if not first:
             attempt = future.result()
             # The first may list the buffers in another order.
-            return attempt if attempt.plan is None else replace(attempt, plan=_ordered(request, attempt.plan))
+            return attempt if attempt.plan is None else replace(attempt, plan=asked.ordered(attempt.plan))
         try:
-            attempt = self._from_cache_or_solved(request, owner)
+            attempt = self._from_cache_or_solved(asked)
             future.set_result(attempt)
         except BaseException as error:
             future.set_exception(error)
             raise
         finally:
             with self._lock:
-                del self._in_progress[request.cache_key]
+                del self._in_progress[asked.cache_key]
         return attempt
 
-    def _from_cache_or_solved(self, request: ParsedRequest, owner: str | None) -> _Attempt:
+    def _from_cache_or_solved(self, asked: Asked) -> _Attempt:
         """Most small problems are solved in less time than a query of the store takes."""
-        remembered = self._cache.proven_answer(request.cache_key)
+        remembered = self._cache.proven_answer(asked.cache_key)
         if remembered is not None:
-            return _Attempt(_ordered(request, remembered), final=True, cached=True, proven=True)
-        if self._slow.get(request.cache_key) is None:
-            attempt = self._first_attempt(request, owner)
+            return _Attempt(asked.ordered(remembered), final=True, cached=True, proven=True)
+        if self._slow.get(asked.cache_key) is None:
+            attempt = self._first_attempt(asked)
             if attempt is not None:
                 return attempt
-            self._slow.put(request.cache_key, True)
-        cached = self._cache.answer(request.cache_key, request.digest, request.options.deterministic)
+            self._slow.put(asked.cache_key, True)
+        cached = self._cache.answer(asked.cache_key, asked.digest, asked.options.deterministic)
         if cached is None:
-            return self._solve(request, owner)
-        plan = _ordered(request, cached.plan)
+            return self._solve(asked)
+        plan = asked.ordered(cached.plan)
         return _Attempt(plan, final=True, cached=True, proven=cached.status in _PROVEN)
 
-    def _first_attempt(self, request: ParsedRequest, owner: str | None) -> _Attempt | None:
+    def _first_attempt(self, asked: Asked) -> _Attempt | None:
         """A proven plan, if one is found almost at once."""
         seconds = min(_FIRST_SECONDS, self._seconds)
-        plan, final = _solve_briefly(request, seconds)
+        if asked.columns is not None:
+            with tracing.solve() as listener:
+                found = solve_plain_briefly(asked.columns, asked.options, seconds, listener)
+            if found is not None:
+                if found.frame.status is not Status.OPTIMAL:
+                    return None
+                return self._proven(asked, found.frame, plan_as_json(asked.columns, found))
+        plan, final = _solve_briefly(asked, seconds)
         if plan is None or not final or plan.status not in _PROVEN:
             return None
-        result = result_of(request.problem, plan)
-        self._count(plan, result)
-        found = plan.status is Status.OPTIMAL
-        self._cache.remember_proven(request.cache_key, request.digest, result.plan, found, owner)
-        return _Attempt(result.plan, final=True, proven=True)
+        return self._proven(asked, plan, result_of(asked.request.problem, plan).plan)
 
-    def _solve(self, request: ParsedRequest, owner: str | None) -> _Attempt:
-        problem, options = request.problem, request.options
-        plan, final = _solve_briefly(request, self._seconds)
+    def _proven(self, asked: Asked, plan: Plan, body: bytes) -> _Attempt:
+        """The attempt with this proven plan, which is kept."""
+        self._keep(asked, plan, body)
+        return _Attempt(body, final=True, proven=True)
+
+    def _keep(self, asked: Asked, plan: Plan, body: bytes) -> None:
+        """Count and keep a proven plan, in memory only."""
+        self._count(plan)
+        found = plan.status is Status.OPTIMAL
+        self._cache.remember_proven(asked.cache_key, asked.digest, body, found, asked.owner)
+
+    def _solve(self, asked: Asked) -> _Attempt:
+        problem, options = asked.request.problem, asked.options
+        plan, final = _solve_briefly(asked, self._seconds)
         if plan is None or plan.status is Status.UNKNOWN:
             return _Attempt(None if plan is None else plan_to_bytes(plan), final)
         best = True
         if plan.status is Status.FEASIBLE and not options.deterministic:
-            plan, best = self._not_worse(request, plan)
+            plan, best = self._not_worse(asked, plan)
         result = result_of(problem, plan)
         if final:
-            self._count(plan, result)
-        key = request.cache_key if final else None
-        self._writer.write(CachedPlan(request.digest, result, key, best, owner))
+            self._count(plan)
+        key = asked.cache_key if final else None
+        self._writer.write(CachedPlan(asked.digest, result, key, best, asked.owner))
         return _Attempt(result.plan, final, proven=plan.status in _PROVEN)
 
-    def _not_worse(self, request: ParsedRequest, plan: Plan) -> tuple[Plan, bool]:
+    def _not_worse(self, asked: Asked, plan: Plan) -> tuple[Plan, bool]:
         """The best plan known for the problem, and whether it is this one."""
-        stored = self._cache.best_of(request.digest)
+        stored = self._cache.best_of(asked.digest)
         if stored is None:
             return plan, True
         known = plan_from_bytes(stored)
-        chosen = better_answer(request.problem, plan, known)
+        chosen = better_answer(asked.request.problem, plan, known)
         return chosen, chosen is not known
 
-    def _count(self, plan: Plan, result: SolveResult) -> None:
+    def _count(self, plan: Plan) -> None:
         gap = plan.objective[0].gap if plan.objective else None
-        self._metrics.solve_ended(result.solver, result.status, plan.seconds, gap)
+        solver = None if plan.solver is None else printable(plan.solver, LONGEST_NAME)
+        self._metrics.solve_ended(solver, plan.status.value, plan.seconds, gap)
 
 
-def _solve_briefly(request: ParsedRequest, seconds: float) -> tuple[Plan | None, bool]:
+def _solve_briefly(asked: Asked, seconds: float) -> tuple[Plan | None, bool]:
     with tracing.solve() as listener:
-        return solve_briefly(request.problem, request.options, seconds, listener)
-
-
-def _ordered(request: ParsedRequest, plan: bytes) -> bytes:
-    return bytes_in_order(buffer_ids(request.problem), plan)
+        return solve_briefly(asked.request.problem, asked.options, seconds, listener)
 
 
 def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes]:

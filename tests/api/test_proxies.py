@@ -20,7 +20,7 @@ from memstow.api.metrics import Metrics
 from tests.api.asking import job_of, over, read_events, submit
 from tests.api.conftest import NAME_ON_CERTIFICATE as NAME
 from tests.api.http.conftest import hard, problem_document
-from tests.api.proxies import PROXIES, Proxy, client_of
+from tests.api.proxies import PROXIES, Proxy, caddy, client_of
 from tests.api.serving import Server
 
 MAX_BODY = 1 << 20
@@ -71,8 +71,22 @@ def test_events_come_one_by_one_while_the_job_runs(proxied: httpx2.Client) -> No
     assert over(proxied, job)["state"] == "cancelled"
 
 
-def test_a_body_too_large_is_a_problem_document(proxied: httpx2.Client) -> None:
-    document = problem_document(proxied.post("/v1/plan", json={"x": "y" * MAX_BODY}), 413, "body_too_large")
+def test_a_body_too_large_is_a_problem_document(
+    proxied: httpx2.Client, request: pytest.FixtureRequest
+) -> None:
+    # Caddy closes the body that it still passes on when the head of an early answer comes, and by that loses
+    # the rest of the answer now and then; nginx has all of the body before it asks. That the service itself
+    # waits until its answer is read: tests/api/test_faults.py.
+    asked = 5 if request.node.callspec.params["proxied"] is caddy else 1
+    for left in reversed(range(asked)):
+        try:
+            answer = proxied.post("/v1/plan", json={"x": "y" * MAX_BODY})
+        except httpx2.RemoteProtocolError:
+            if not left:
+                raise
+        else:
+            break
+    document = problem_document(answer, 413, "body_too_large")
     assert "max_body" in document["detail"]
 
 

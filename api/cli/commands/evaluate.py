@@ -44,8 +44,8 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         "lay out a plan of formulas at values of their symbols, or write the C that does",
         details="""
 With --at the ordinary plan at these values, judged as such; with --sweep a line for each of many values:
-the peak, the least possible, and their ratio. With neither, a line for each point of the problem. A file
-that ends with .h is C that computes the offsets of every value at run time. docs/shapes.md describes it.
+the peak, the least that is known, and their ratio. With neither, a line for each point of the problem. A
+file that ends with .h is C that computes the offsets of every value at run time. docs/shapes.md describes it.
 
 Exit code 0: done; 2: the values are wrong, or the plan is not valid at them.""",
         examples="""

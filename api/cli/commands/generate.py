@@ -108,7 +108,11 @@ def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
         kinds,
         "network",
         "tensors of synthetic neural networks: chains, residuals, branches",
-        "memstow generate network --n 300\nmemstow generate network --n 40 --element 1 --in-place",
+        """
+memstow generate network --n 300
+memstow generate network --n 40 --element 1 --in-place
+memstow generate network --training --n 20000 --output training.csv
+""",
     )
     parser.add_argument(
         "--element", type=whole(1, 16), default=4, metavar="B", help="bytes per tensor element (default: 4)"
@@ -122,6 +126,12 @@ def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
     )
     parser.add_argument(
         "--in-place", action="store_true", help="let element-wise operators share input and output"
+    )
+    parser.add_argument(
+        "--training",
+        action="store_true",
+        default=None,  # not given: names of instances stay as they were
+        help="a training step of one deep network: forward, backward, updates of an optimiser",
     )
 
 

@@ -32,12 +32,14 @@ from memstow.api.cli.io.results import (
     write_results,
 )
 from memstow.api.cli.io.search_arguments import (
+    add_cluster,
     add_limits,
     add_search,
     add_server,
     client_of,
     options_of,
     options_without_hint,
+    refuse_odd_clusters,
 )
 from memstow.api.cli.io.symbolic_input import symbolic_in
 from memstow.api.cli.io.symbolic_solve import (
@@ -87,6 +89,7 @@ memstow solve model.json --json | memstow verify model.json -
 memstow solve - --format csv --output-format csv < model.csv
 memstow solve attention.json --shapes pieces:2 --output plan.json --output offsets.h
 memstow solve model.json --server http://localhost:8080
+memstow solve model.json --scheduler tcp://localhost:8786 --members 4 --time-limit 60
 """,
     )
     add_problem(parser)
@@ -97,6 +100,7 @@ memstow solve model.json --server http://localhost:8080
     add_limits(parser)
     add_lock(parser)
     add_server(parser)
+    add_cluster(parser)
     add_model(parser)
     add_results(parser)
     parser.set_defaults(run=run)
@@ -106,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the problem, solve it, and write the plan."""
     refuse_two_stdins(args.file, args.hint, args.target)
     refuse_odd_locks(args)
+    refuse_odd_clusters(args)
     check_results(args)
     warn_if_terminal(args.file)
     given = read_bytes_of(args.file)
@@ -198,12 +203,15 @@ def _plan(
 ) -> "tuple[Plan, bool]":
     from memstow.planner.solve import engine
 
-    server = args.server or os.environ.get("MEMSTOW_SERVER")
+    # The caller who names a cluster means this one.
+    server = args.server or (os.environ.get("MEMSTOW_SERVER") if args.scheduler is None else None)
 
     def work(hear: "Listener", cancel: threading.Event) -> "Plan":
         if server:
             key = args.key or os.environ.get("MEMSTOW_KEY")
             return _remote(server, key, document, options, hear, cancel)
+        if args.scheduler is not None:
+            return _on_cluster(args, document, options, hear, cancel)
         return engine.plan(document, options, on_event=hear, cancel=cancel)
 
     return _searched(work, next(iter(problem_of(document).terms()), "fits"), search)
@@ -247,6 +255,26 @@ def _remote(
 
     with client:
         return solve(client, document, options, hear, cancel.is_set)
+
+
+def _on_cluster(
+    args: argparse.Namespace,
+    document: "Problem | Graph",
+    options: "Options",
+    hear: "Listener",
+    cancel: threading.Event,
+) -> "Plan":
+    from memstow.api.workers.team.on_cluster import plan_on_cluster
+
+    return plan_on_cluster(
+        document,
+        options,
+        scheduler=args.scheduler,
+        members=args.members,
+        on_event=hear,
+        cancel=cancel,
+        on_notice=print_error,
+    )
 
 
 def _exit_code(plan: "Plan") -> int:

@@ -11,8 +11,9 @@ _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 # 64KB is 64,000 bytes by the standard, but often used for 65,536.
 _AMBIGUOUS_UNITS = ("kb", "mb", "gb", "tb")
 _SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-_AMOUNT = re.compile(r"(?P<number>[0-9][0-9_]*(?:\.[0-9]+)?)\s*(?P<unit>[a-z]*)", re.ASCII)
-_DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>[a-z]*)", re.ASCII)
+# Compiled where they are first used: most runs use none.
+_AMOUNT = r"(?P<number>[0-9][0-9_]*(?:\.[0-9]+)?)\s*(?P<unit>[a-z]*)"
+_DURATION = r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>[a-z]*)"
 _LARGEST = 1 << 62
 LONGEST_RUN = 366 * 86_400
 
@@ -70,7 +71,7 @@ def amount(text: str) -> int:
     if re.fullmatch(r"0x[0-9a-f_]*[0-9a-f]", lowered):
         value = int(lowered, 16)
     else:
-        match = _AMOUNT.fullmatch(lowered)
+        match = re.fullmatch(_AMOUNT, lowered, re.ASCII)
         if match is None or (factor := _factor(text, match["unit"])) is None:
             raise argparse.ArgumentTypeError(
                 f"{text!r} is not an amount of bytes, such as 65536, 64KiB or 0x10000"
@@ -111,7 +112,7 @@ def duration(most: float) -> Callable[[str], float]:
     """The type of a time: 1.5, 2s, 50ms, 2m or 1h; a number alone is seconds."""
 
     def parse(text: str) -> float:
-        match = _DURATION.fullmatch(text.strip().lower())
+        match = re.fullmatch(_DURATION, text.strip().lower(), re.ASCII)
         factor = None if match is None else _SECONDS.get(match["unit"])
         if match is None or factor is None:
             raise argparse.ArgumentTypeError(

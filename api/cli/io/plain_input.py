@@ -19,6 +19,8 @@ _NOT_GIVEN: Final[tuple[tuple[str, tuple[object, ...]], ...]] = (
     ("hint", (None,)),
     ("lock", (None,)),
     ("server", (None,)),
+    ("scheduler", (None,)),
+    ("members", (None,)),
     ("shapes", (None,)),
     ("prefix", (None,)),
     ("section", (None, [])),
@@ -30,6 +32,10 @@ _NOT_GIVEN: Final[tuple[tuple[str, tuple[object, ...]], ...]] = (
 )
 
 
+# Bytes of an input whose columns are large blocks.
+_LARGE: Final = 8 << 20
+
+
 def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
     """The columns of a plain problem; None where the ordinary way has to be gone."""
     if os.environ.get("MEMSTOW_SERVER"):
@@ -38,6 +44,11 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
         return None
     from memstow.planner.plain.document import columns_in
 
+    if len(data) > _LARGE:
+        from memstow.api.http.large_blocks import return_large_blocks
+
+        # Else what one step has freed leaves holes, and takes memory beside that of the next.
+        return_large_blocks()
     columns = columns_in(data, args.format)
     if columns is not None and args.capacity is not None:
         if not 0 <= args.capacity <= 1 << 62:

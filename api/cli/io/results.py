@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.io.loops_output import (
@@ -28,6 +27,7 @@ from memstow.api.cli.io.output import (
 from memstow.api.cli.io.problem_input import problem_of
 from memstow.api.cli.io.terminal import columns as screen_width
 from memstow.api.cli.io.terminal import draws_unicode, print_error
+from memstow.planner.model.records import record
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _WITH_NAMES: Final = (*EXPORTS, LOOPS_HEADER)
 _SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs, .loops.json (.txt, .h, .svg) or .tflite"
 
 
-@dataclass(frozen=True)
+@record
 class Output:
     """A file to write, or standard output, and its format."""
 

@@ -28,6 +28,7 @@ _NOT_FOR_SYMBOLS: Final = {
     "--in-place": ("in_place", False),
     "--no-in-place": ("no_in_place", False),
     "--hint": ("hint", None),
+    "--scheduler": ("scheduler", None),
     "--gap": ("gap", 0.0),
     "--solver": ("solver", "auto"),
     "--lock": ("lock", None),

@@ -65,6 +65,13 @@ _JOB = schemas.ref("Job")
                 **schemas.SHAPES_MEMBERS,
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
                 "hint_job": {"type": "string", "description": "A job whose plan is where to start."},
+                "members": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 64,
+                    "default": 1,
+                    "description": "Runs that solve it together, where the server has a cluster.",
+                },
             },
             ["problem"],
             {"problem": samples.PROBLEM, "options": {"time_limit": 60.0}, "priority": 1},
@@ -81,7 +88,7 @@ async def submit(
     caller = await service.caller(request)
     service.require_open()
     output_format(request, output_format_name)
-    body, form = await read_problem_body(request, service, format, "priority", "hint_job")
+    body, form = await read_problem_body(request, service, format, "priority", "hint_job", "members")
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     earlier = await find_submitted(service, key)
     if earlier is not None:

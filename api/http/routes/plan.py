@@ -7,28 +7,24 @@ from memstow.api.http import samples, schemas
 from memstow.api.http.job_plans import JobPlan
 from memstow.api.http.parameters import (
     CHANGE_PARAMETERS,
+    FORMAT_PARAMETERS,
     OPTION_PARAMETERS,
     SHAPES_PARAMETERS,
     SOURCE_PARAMETERS,
 )
 from memstow.api.http.preferences import preferences_of
 from memstow.api.http.requests import (
-    CurrentService,
-    FormatOfBody,
-    FormatOfPlan,
     output_format,
     read_problem_body,
+    service_of,
     wants_fresh,
 )
 from memstow.api.http.responses import PlanBody, plan_body
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import IDEMPOTENCY_PARAMETER
-from memstow.api.operations.encoding import OPTION_NAMES
-from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.operations.results import ValidatedRequest
-from memstow.api.operations.symbolic_options import SHAPES_MEMBERS
 from memstow.api.workers.quick_solve import Answer
 
 router = APIRouter(tags=["plan"])
@@ -74,6 +70,7 @@ _PREFER = {
     ),
     openapi_extra={
         "parameters": [
+            *FORMAT_PARAMETERS,
             *OPTION_PARAMETERS,
             *CHANGE_PARAMETERS,
             *SOURCE_PARAMETERS,
@@ -93,17 +90,13 @@ _PREFER = {
         ),
     },
 )
-async def plan(
-    request: Request,
-    service: CurrentService,
-    format: FormatOfBody = None,  # noqa: A002
-    output_format_name: FormatOfPlan = None,
-) -> Response:
+async def plan(request: Request) -> Response:
     """Plan."""
+    service, query = service_of(request), request.query_params
     caller = await service.caller(request)
     service.require_open()
-    body, form = await read_problem_body(request, service, format)
-    to = output_format(request, output_format_name)
+    body, form = await read_problem_body(request, service, query.get("format"))
+    to = output_format(request, query.get("output_format"))
     limits = service.limits_of(caller)
     preferences = preferences_of(request)
     share = share_of(caller, request)
@@ -114,13 +107,17 @@ async def plan(
         validated = await service.read(request, READ, read, len(body), share)
         return await as_job.response(body, validated)
     fresh = wants_fresh(request)
-    options = tuple(request.query_params.get(name) for name in (*OPTION_NAMES, *CHANGES, *SHAPES_MEMBERS))
     owner = caller.cache_owner
-    key = (body, (owner, form.format, to, limits.time_setting, *options))
+    asked: bytes = request.scope["query_string"]
+    key = (body, (owner, form.format, to, limits.time_setting, asked.decode("latin-1")))
     recent = None if fresh else service.recent_plans.get(key)
     if recent is not None:
         service.metrics.cache.labels("hit").inc()
         return recent.response("hit")
+
+    def at_once() -> tuple[PlanBody, Answer] | None:
+        answer = service.fast.at_once(body, form, limits, to, fresh, owner)
+        return None if answer is None else (plan_body(answer.plan, answer.format), answer)
 
     def attempt() -> tuple[PlanBody, Answer] | ValidatedRequest:
         answer = service.fast.attempt(body, form, limits, to, fresh, owner)
@@ -128,7 +125,7 @@ async def plan(
             return answer
         return plan_body(answer.plan, answer.format), answer
 
-    attempted = await service.compute(attempt, share)
+    attempted = await service.compute(attempt, share, at_once)
     if isinstance(attempted, ValidatedRequest):
         return await as_job.response(body, attempted)
     sent, answer = attempted

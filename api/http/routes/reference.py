@@ -2,7 +2,6 @@
 
 import json
 import platform
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -45,7 +44,7 @@ async def list_solvers(request: Request, service: CurrentService) -> Response:
 def _solvers() -> list[JsonObject]:
     from memstow.solvers.registry import describe
 
-    return [asdict(solver) for solver in describe()]
+    return [solver._asdict() for solver in describe()]
 
 
 @router.get(

@@ -16,11 +16,12 @@ from typing import Final, TypeVar
 import structlog
 from distributed import Client, Queue
 
-from memstow.api.operations.messages import encode
+from memstow.api.operations.messages import encode, encode_known
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.requests import SolveRequest
+from memstow.api.operations.results import Known
 from memstow.api.workers.dask.remote_run import LostError, Run
-from memstow.api.workers.dask.worker import MOST_WAITING, perform, stop
+from memstow.api.workers.dask.worker import MOST_WAITING, perform, stop, tell
 from memstow.api.workers.executor import ChildError, MissingError, RunControl, result_from
 from memstow.planner.cluster.call import Call
 from memstow.planner.cluster.cluster import Cluster, Hooks
@@ -48,24 +49,39 @@ class DaskExecutor:
         lease_seconds: float,
         on_killed: Callable[[str], None],
         on_workers: Callable[[Mapping[str, int]], None] = lambda _counts: None,
+        on_notice: Callable[[Notice], None] | None = None,
     ) -> None:
+        self._logs = on_notice is None
         self.on_killed = on_killed
         self._lease_seconds = lease_seconds
         self._inbox = ""
         self._closed = threading.Event()
         self._started = False
-        self._cluster = Cluster(scheduler, lease_seconds, Hooks(_log_notice, on_workers, self._listen))
+        self._cluster = Cluster(
+            scheduler, lease_seconds, Hooks(on_notice or _log_notice, on_workers, self._listen)
+        )
 
     @property
     def connected(self) -> bool:
         """Whether the scheduler can be reached."""
         return self._cluster.connected
 
+    @property
+    def spreads(self) -> bool:
+        """Each worker has its own."""
+        return True
+
+    @property
+    def threads(self) -> int:
+        """The number of runs that the workers can do at a time."""
+        return self._cluster.threads
+
     def prepare(self) -> None:
         """Start the thread that connects to the scheduler."""
         if not self._started:
             self._started = True
-            _set_up_log()
+            if self._logs:
+                _set_up_log()
             self._cluster.start()
 
     def close(self) -> None:
@@ -83,11 +99,12 @@ class DaskExecutor:
                 call = self._call(operation.name, request, control, needs, run)
                 self._cluster.begin(call)
                 try:
-                    return result_from(run.wait(partial(self._cluster.send, call, stop)), operation, control)
+                    done = run.wait(partial(self._cluster.send, call, stop), partial(self._tell, call))
+                    return result_from(done, operation, control)
                 except LostError:
-                    log.warning("cluster_lost_run")
+                    self._warn("cluster_lost_run")
                 except MissingError as error:
-                    log.warning("cluster_missing", worker=run.worker, message=str(error))
+                    self._warn("cluster_missing", worker=run.worker, message=str(error))
                     self._cluster.note_lack(run.worker or "", needs)
                 finally:
                     if run.silent and run.worker is not None:
@@ -119,6 +136,9 @@ class DaskExecutor:
             waits_for_version=True,
         )
 
+    def _tell(self, call: Call, known: Known) -> None:
+        self._cluster.send(call, partial(tell, pack(encode_known(known))))
+
     def _await_connection(self, control: RunControl) -> None:
         while not self.connected:
             ended = control.kill_requested() or control.stop_requested()
@@ -133,11 +153,16 @@ class DaskExecutor:
         while True:
             self._receive(await inbox.get())
 
+    def _warn(self, event: str, **details: str | None) -> None:
+        """Log it, unless this is no server: what a command prints is its plan."""
+        if self._logs:
+            log.warning(event, **details)
+
     def _receive(self, data: bytes) -> None:
         try:
             (bundle,) = Reader().feed(data)
         except (GarbageError, ValueError, TypeError) as error:
-            log.warning("cluster_garbage", error=str(error)[:500])
+            self._warn("cluster_garbage", error=str(error)[:500])
             return
         call = self._cluster.call_of(bundle.get("run", ""))
         if call is not None and isinstance(call.ends, Run):

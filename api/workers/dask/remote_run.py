@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from memstow.api.operations.messages import decode_update
-from memstow.api.operations.results import SolveResult
+from memstow.api.operations.results import Known, SolveResult
 from memstow.api.workers.executor import ChildError, RunControl
 from memstow.planner.cluster.call import NoWorkerError
 from memstow.planner.processes.frames import Message
@@ -75,7 +75,7 @@ class Run:
 
     # For the thread that waits
 
-    def wait(self, send_stop: Callable[[], None]) -> Message:
+    def wait(self, send_stop: Callable[[], None], send_known: Callable[[Known], None]) -> Message:
         """The last message; ChildError where none comes, LostError where the scheduler is lost."""
         while True:
             try:
@@ -85,6 +85,8 @@ class Run:
             if done is not None:
                 return done
             self._check(time.monotonic(), send_stop)
+            if self.worker is not None and (known := self._control.to_tell()) is not None:
+                send_known(known)
 
     def _receive(self, messages: Sequence[Message]) -> Message | None:
         self._heard_at = time.monotonic()

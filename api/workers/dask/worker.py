@@ -4,15 +4,18 @@ The server is reached by a queue of the scheduler. A run is stopped by `stop`, w
 when nobody waits for its task any more: the server released it or is gone, or this worker ends.
 """
 
+import queue
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from distributed import Client, Queue, Worker, get_client, get_worker
 from distributed.core import Status
 
-from memstow.api.operations.messages import decode, encode, encode_issues, encode_update
+from memstow.api.operations.messages import decode, decode_known, encode, encode_issues, encode_update
 from memstow.api.operations.operations import OPERATIONS
+from memstow.api.operations.results import Known
 from memstow.api.workers.executor import ChildError, MissingError, RunControl
 from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.planner.model.errors import InputError, MissingBackEndError
@@ -26,14 +29,28 @@ _SEND_SECONDS: Final = 30.0
 _WORKING: Final = (Status.running, Status.paused, Status.closing_gracefully)
 
 _children: Final = ChildExecutor()
-_stops: Final[dict[str, threading.Event]] = {}
+_runs: Final[dict[str, "_Run"]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a server says of a run that goes on here."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    told: queue.SimpleQueue[Known] = field(default_factory=queue.SimpleQueue)
+
+    def to_tell(self) -> Known | None:
+        try:
+            return self.told.get_nowait()
+        except queue.Empty:
+            return None
 
 
 def perform(name: str, inbox: str, data: bytes) -> None:
     """A task of Dask: carry out a request, and send all messages of the run to the inbox of the server."""
     (message,) = Reader().feed(data)
     worker, key = get_worker(), str(get_worker().get_current_task())
-    stop = _stops[name] = threading.Event()
+    run = _runs[name] = _Run()
     outbox = Outbox(get_client(), inbox, name, message["heartbeat"])
     operation = OPERATIONS[message["operation"]]
     request = decode(operation.request, message["request"])
@@ -41,22 +58,31 @@ def perform(name: str, inbox: str, data: bytes) -> None:
         memory=message["memory"],
         seconds=message["seconds"],
         on_update=lambda update: outbox.send(encode_update(update)),
-        stop_requested=stop.is_set,
+        stop_requested=run.stop.is_set,
         kill_requested=lambda: outbox.lost or not _wanted(worker, key),
+        to_tell=run.to_tell,
     )
     try:
         outbox.send({"kind": "begun", "worker": worker.address})
         outbox.send(_last_message(lambda: encode(_children.run(operation, request, control))))
     finally:
-        del _stops[name]
+        del _runs[name]
         outbox.close()
 
 
 def stop(name: str) -> None:
     """Ask the run of this name to end with its best plan."""
-    requested = _stops.get(name)
-    if requested is not None:
-        requested.set()
+    run = _runs.get(name)
+    if run is not None:
+        run.stop.set()
+
+
+def tell(data: bytes, name: str) -> None:
+    """Tell the run of this name what others of its team have found."""
+    run = _runs.get(name)
+    if run is not None:
+        for message in Reader().feed(data):
+            run.told.put(decode_known(message))
 
 
 def _wanted(worker: Worker, key: str) -> bool:

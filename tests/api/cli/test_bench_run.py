@@ -26,7 +26,7 @@ from tests.waiting import PATIENCE, wait_for
 
 DETERMINISTIC = ("--deterministic", "--work-limit", "1000000")
 # Each run of a search takes all of its steps, some hundredths of a second of them.
-LASTING = ("generate:planted,n=100,seed=1..20,slack=0.02", "--deterministic", "--work-limit", "10000000")
+LASTING = ("generate:planted,n=300,seed=1..20,slack=0.1", "--deterministic", "--work-limit", "10000000")
 
 
 def records(folder: Path) -> list[Record]:

@@ -12,6 +12,7 @@ from tests.api.cli.conftest import Cli, Ran
 from tests.planner.plain.samples import mutated, random_sample
 
 ENGINE = ("memstow.planner.solve.engine", "memstow.planner.verify", "memstow.planner.formats")
+SOLVERS = ("auto", "greedy", "exact", "cpsat", "tflm", "xla-heap")
 QUICK = ("--deterministic", "--work-limit", "20000")
 
 
@@ -36,7 +37,7 @@ def test_every_problem_has_the_same_answer(
             data = mutated(data, odd)
         file = tmp_path / "problem"
         file.write_bytes(data)
-        options: list[str | Path] = [*QUICK, "--solver", odd.choice(("auto", "greedy", "exact", "cpsat"))]
+        options: list[str | Path] = [*QUICK, "--solver", odd.choice(SOLVERS)]
         if odd.random() < 0.3:
             options += ["--capacity", odd.choice(("1", "100", "1MiB"))]
         found, wanted = both(cli, monkeypatch, "solve", file, *options)

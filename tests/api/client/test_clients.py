@@ -62,7 +62,7 @@ def test_a_plan_comes_back_whole(running: Server) -> None:
     with Client(running.url) as client:
         assert client.plan(SMALL).status is Status.OPTIMAL
         assert client.plan(IMPOSSIBLE).status is Status.INFEASIBLE
-        problem = planted(300, 3, slack=0.01)
+        problem = planted(300, 3, slack=0.1)
         plan = client.plan(problem, Options(time_limit=1.0))
         assert verify(problem, plan) == []
         again = client.plan(problem, Options(time_limit=0.5, hint=plan))
@@ -71,7 +71,7 @@ def test_a_plan_comes_back_whole(running: Server) -> None:
 
 def test_a_run_by_a_server_tells_what_a_run_here_tells(running: Server) -> None:
     heard: list[Event] = []
-    problem = planted(150, 8, slack=0.01)
+    problem = planted(150, 8, slack=0.1)
     with Client(running.url) as client:
         plan = solve(client, problem, Options(time_limit=1.0, seed=4), heard.append, lambda: False)
     assert verify(problem, plan) == []
@@ -230,7 +230,7 @@ def test_a_stopped_run_gives_its_best_plan(running: Server) -> None:
 
     with Client(running.url) as client:
         plan = solve(
-            client, planted(700, 12, slack=0.01), Options(time_limit=LONG), listen, stopped=heard.is_set
+            client, planted(700, 12, slack=0.1), Options(time_limit=LONG), listen, stopped=heard.is_set
         )
     assert plan.placements
 
@@ -314,7 +314,7 @@ def test_a_client_hears_the_end_though_the_server_was_killed_in_between(tmp_path
     server = Server(tmp_path / "data", port=_free_port()).start()
     try:
         with Client(server.url, attempts=30) as client:
-            job = client.submit(planted(600, 4, slack=0.01), Options(time_limit=LONG))
+            job = client.submit(planted(600, 4, slack=0.1), Options(time_limit=LONG))
             kinds: list[str] = []
             reader = threading.Thread(target=lambda: kinds.extend(it.kind for it in client.events(job)))
             reader.start()
@@ -372,7 +372,7 @@ def test_the_command_line_tells_of_a_server_that_is_not_there(tmp_path: Path) ->
 
 def test_ctrl_c_prints_the_best_plan_of_the_server(running: Server, tmp_path: Path) -> None:
     path = tmp_path / "problem.json"
-    problem = planted(800, 5, slack=0.01)
+    problem = planted(800, 5, slack=0.1)
     path.write_bytes(formats.write_problem(problem))
     command = [
         sys.executable,

@@ -26,7 +26,8 @@ def broken(*_: Any, **__: Any) -> Any:
     [
         ("GET", f"/v1/jobs/{'0' * 32}", "queue", "get"),
         ("GET", "/v1/jobs", "queue", "page"),
-        ("POST", "/v1/plan", "fast", "attempt"),
+        ("POST", "/v1/plan", "fast", "at_once"),
+        ("POST", "/v1/plan?deterministic=true", "fast", "attempt"),
         ("POST", "/v1/jobs", "queue", "submit"),
     ],
 )
@@ -57,7 +58,7 @@ def test_the_service_goes_on_after_a_defect(
     app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(app.state.service.fast, "attempt", broken)
+        patch.setattr(app.state.service.fast, "at_once", broken)
         assert client.post("/v1/plan", json={"problem": PROBLEM}).status_code == 500
     assert client.post("/v1/plan", json={"problem": PROBLEM}).status_code == 200
 

@@ -277,7 +277,7 @@ def test_what_takes_longer_than_a_moment_is_solved_by_a_job(client: TestClient) 
 
 
 def test_equal_questions_at_once_are_solved_once(client: TestClient) -> None:
-    question = {"problem": hard(200, 9), "options": {"time_limit": 1.5, "seed": 5}}
+    question = {"problem": hard(400, 9), "options": {"time_limit": 1.5, "seed": 5}}
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: client.post("/v1/plan", json=question), range(4)))
     assert {answer.status_code for answer in answers} == {200}

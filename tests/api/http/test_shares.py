@@ -1,13 +1,16 @@
 """Whose turn it is, counted and not timed: everything here is decided by who asks and who gives back."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
 
 from memstow.api.http.errors import ApiError
 from memstow.api.http.shares import FairSlots
+from memstow.api.http.threads import Threads
 
 
 class Work:
@@ -243,5 +246,33 @@ def test_two_that_work_much_have_about_the_same(monkeypatch: pytest.MonkeyPatch)
         assert min(shares) > sum(shares) / 3
         for task in work.tasks:
             task.cancel()
+
+    run(test)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_what_is_done_at_once_has_a_slot_like_what_goes_to_a_thread(answers: bool) -> None:
+    async def test() -> None:
+        threads = Threads(1, 10)
+        served: list[str] = []
+
+        def call(name: str) -> str:
+            served.append(name)
+            return name
+
+        async def ask(name: str) -> None:
+            at_once = partial(call, f"{name} here") if answers else lambda: None
+            await threads.for_computing(name, partial(call, f"{name} there"), at_once)
+
+        end = threading.Event()
+        first = asyncio.create_task(threads.for_computing("a", end.wait))
+        await settle()
+        waiting = asyncio.create_task(ask("b"))
+        await settle()
+        assert served == [], "the only slot is taken"
+        end.set()
+        await asyncio.gather(first, waiting)
+        assert served == (["b here"] if answers else ["b there"])
+        threads.close()
 
     run(test)

@@ -23,7 +23,7 @@ def run_of(lease_seconds: float = 60.0, **control: Any) -> Run:
 
 
 def last_of(run: Run, send_stop: Callable[[], None] = lambda: None) -> Message:
-    return run.wait(send_stop)
+    return run.wait(send_stop, lambda _known: None)
 
 
 def of_plan(plan: bytes) -> SolveResult:

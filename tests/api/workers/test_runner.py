@@ -54,6 +54,10 @@ class Place:
         self.act = act
         self.controls: list[RunControl] = []
 
+    @property
+    def spreads(self) -> bool:
+        return False
+
     def prepare(self) -> None:
         pass
 
