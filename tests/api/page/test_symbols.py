@@ -151,7 +151,10 @@ def test_keys_move_the_slider(look: Look, page: bytes, tmp_path: Path) -> None:
     at(look, 16, 1)
     look.page.keyboard.press("N")
     at(look, 1024, 8)
-    assert look.page.evaluate("document.querySelector('tr.chosen button').textContent") == "1024, 8"
+    chosen = (
+        "[...document.querySelectorAll('tr.chosen th, tr.chosen td')].slice(0, 2).map((it) => it.textContent)"
+    )
+    assert look.page.evaluate(chosen) == ["1024", "8"]
 
 
 def test_what_is_written_becomes_the_nearest_value(look: Look, page: bytes, tmp_path: Path) -> None:
@@ -275,8 +278,11 @@ def test_a_pool_in_which_nothing_must_be_has_its_bound(look: Look, tmp_path: Pat
 def test_orders_are_counted_as_by_the_command_line(look: Look, tmp_path: Path) -> None:
     plan = planned(PROBLEM, 3)
     number = sweep_points(Layout(PROBLEM, plan)).points[0].order
+    assert number is not None
     look.show(symbolic_page(PROBLEM, plan, "", {}), tmp_path).wait(SHOWN)
-    assert f"here order {number}, of 0 to 2." in look.text(".values")
+    which = ("first", "second", "third")[number]
+    said = f"3 orders, of which the best counts at each value; here it is the {which}."
+    assert said in look.text(".values")
 
 
 def test_the_ring_of_the_focus_is_seen_whole(look: Look, page: bytes, tmp_path: Path) -> None:
@@ -307,6 +313,68 @@ def test_a_value_at_which_it_does_not_fit_is_told(look: Look, tmp_path: Path) ->
     assert look.text(".note").startswith("Pool memory ends at 1,048,576, and")
     look.page.click(".points tbody tr:first-of-type button")
     look.wait("!document.querySelector('h1.wrong')")
+
+
+def test_points_at_which_a_plan_does_not_fit_are_named(look: Look, tmp_path: Path) -> None:
+    pools = tuple(replace(it, capacity=1 << 20) for it in PROBLEM.pools)
+    problem = replace(PROBLEM, pools=pools)
+    plan = stacked_plan(problem, Random(3))
+    assert plan is not None
+    look.show(symbolic_page(problem, plan, "", {}), tmp_path).wait(SHOWN)
+    assert "It does not fit at s=128, b=8, nor at 2 other points." in look.text(".values")
+    box = look.page.evaluate("document.querySelector('.curve-chart').getBoundingClientRect().toJSON()")
+    look.wait("document.querySelector('.told').textContent.startsWith('From s=')")
+    look.page.mouse.move(box["x"] + box["width"] - 40, box["y"] + 60)
+    look.wait("document.querySelector('.told').textContent.endsWith('it does not fit')")
+
+
+def test_a_changed_address_is_followed(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path).wait(SHOWN)
+    look.page.evaluate("location.hash = '#value=128_8&buffer=scores&colour=size'")
+    at(look, 128, 8)
+    look.wait("document.querySelector('.side h2')?.textContent.includes('scores')")
+    look.page.evaluate("location.hash = '#value=16_8'")
+    at(look, 16, 8).wait("!document.querySelector('.side h2')?.textContent.includes('scores')")
+    look.page.evaluate("history.back()")
+    at(look, 128, 8)
+
+
+def test_escape_puts_back_the_value_that_is_shown(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path).wait(SHOWN)
+    look.page.fill("#value0", "77")
+    look.page.press("#value0", "Escape")
+    assert look.page.input_value("#value0") == "16"
+    at(look, 16, 1)
+
+
+@pytest.mark.parametrize("wide", [1400, 390])
+def test_many_symbols_of_long_names_can_be_read(running: Any, tmp_path: Path, wide: int) -> None:
+    names = [
+        f"q{place}" if place % 2 == 0 else f"a_long_name_of_a_symbol_{place}_of_this" for place in range(8)
+    ]
+    problem = SymbolicProblem(
+        name="a long name " * 20,
+        symbols=[Symbol(id=name, min=1, max=10**place + 1) for place, name in enumerate(names)],
+        buffers=[
+            SymbolicBuffer(id=f"b{place}", size=f"{name}*1000", lifetime=(place, place + 2))
+            for place, name in enumerate(names)
+        ],
+        points=[Point(at={name: 10**place for place, name in enumerate(names)})],
+    )
+    look = Look(running, wide=wide)
+    look.show(symbolic_page(problem, planned(problem), "", {}), tmp_path).wait(SHOWN)
+    assert f"{names[7]}=10000000" in look.text(".title")
+    lefts = "[...document.querySelectorAll('.track')].map((it) => it.getBoundingClientRect().left)"
+    assert len(set(look.page.evaluate(lefts))) == 1
+    titles = "[...document.querySelectorAll('.points thead th')].map((it) => it.title)"
+    assert look.page.evaluate(titles)[:8] == names
+    # No cell holds more than it has room for, and the table scrolls in its own box.
+    cells = "[...document.querySelectorAll('.points th, .points td')]"
+    over = f"{cells}.filter((it) => it.scrollWidth > it.clientWidth)"
+    assert look.page.evaluate(f"{over}.length") == 0
+    assert look.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert look.violations() == []
+    look.close()
 
 
 def too_large() -> SymbolicProblem:
@@ -474,3 +542,27 @@ def test_a_problem_and_its_plan_can_be_dropped_on_the_page_of_the_service(look: 
     dropped(look, PLAIN, samples.places(0, 64, 0)).wait("!document.querySelector('.values')")
     dropped(look, *documents[::-1]).wait(SHOWN)
     at(look, 16, 1)
+
+
+def test_of_several_plans_that_are_dropped_the_last_is_named(look: Look, address: str) -> None:
+    first, second = (
+        json.loads(write_symbolic_plan(planned(PROBLEM))),
+        json.loads(write_symbolic_plan(planned(PROBLEM, 3))),
+    )
+    look.open(f"{address}/")
+    dropped(look, first, second, json.loads(write_symbolic(PROBLEM))).wait(SHOWN)
+    assert "Of 2 plans the last is shown: 1.json." in look.text(".values")
+    assert "3 orders" in look.text(".values")
+
+
+def test_a_formula_that_cannot_be_counted_is_named_with_the_value(look: Look, address: str) -> None:
+    look.open(f"{address}/")
+    for size, said in (
+        ("s // (16 - s)", "the size of x at s=16, b=1: a divisor of 0 is not positive"),
+        ("s - 100", "the size of x at s=16, b=1: -84 is not within 0 and 2^62"),
+        ("s * t", 'the size of x: "t" is no symbol'),
+    ):
+        document = json.loads(write_symbolic(PROBLEM))
+        document["buffers"][0]["size"] = size
+        dropped(look, document).wait("document.querySelector('.failed')")
+        assert said in look.text(".failed")

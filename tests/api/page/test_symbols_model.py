@@ -296,7 +296,10 @@ def test_sizes_up_to_the_limit_are_exact() -> None:
         ({"points": [{"at": {}}]}, "has no value at a point"),
         ({"buffers": [{"id": "a", "size": "s +", "lifetime": [0, 1]}]}, "cannot be read at character"),
         ({"buffers": [{"id": "a", "size": "t", "lifetime": [0, 1]}]}, "is no symbol"),
-        ({"buffers": [{"id": "a", "size": "s - 5", "lifetime": [0, 1]}]}, "the size of a is -4 at s=1"),
+        (
+            {"buffers": [{"id": "a", "size": "s - 5", "lifetime": [0, 1]}]},
+            "the size of a at s=1: -4 is not within 0 and 2^62",
+        ),
     ],
 )
 def test_a_file_from_anywhere_is_refused_and_not_believed(change: dict[str, object], said: str) -> None:

@@ -92,7 +92,7 @@ export function drawLevels(pen: Pen, picture: Picture): void {
 /** Green where the peak is proven to be the least possible. */
 export function boundColour(picture: Picture): string {
   const { bound, peak } = picture.pool;
-  return bound !== null && (bound.checked || bound.judged) && bound.value >= peak && peak > 0 ? picture.theme.met : picture.theme.open;
+  return bound !== null && (bound.checked || bound.judged) && bound.value >= peak && bound.value <= peak && peak > 0 ? picture.theme.met : picture.theme.open;
 }
 
 /** Names where they fit, among so many of the largest. */

@@ -39,6 +39,16 @@ export function readFormula(text: string, symbols: ReadonlySet<string>): Formula
   return formula;
 }
 
+/** What is counted or read, where a fault of a formula is told by whoever knows what it is for. */
+export function withReason<T>(work: () => T, fail: (what: string) => never): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ReadError) fail(error.message);
+    throw error;
+  }
+}
+
 export function floored(left: bigint, right: bigint): bigint {
   const quotient = left / right;
   return left < 0n && quotient * right !== left ? quotient - 1n : quotient;

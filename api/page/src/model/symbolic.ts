@@ -1,6 +1,6 @@
 /** A problem whose sizes are formulas, with its plan: read once, and laid out at any value of the symbols. */
 import { fieldsOf } from "./documents.ts";
-import { type Formula, LIMIT, readFormula } from "./formula.ts";
+import { type Formula, LIMIT, readFormula, withReason } from "./formula.ts";
 import { JsonReader, ReadError, type Whole } from "./json.ts";
 import { nameAt, nameCount, NameIndex } from "./names.ts";
 import { readPlan, type RawPlan } from "./plan.ts";
@@ -31,6 +31,8 @@ export interface Symbolic {
   counted: string;
   /** Why the plan cannot be laid out at all; empty: it can. */
   broken: string;
+  /** The files of the plans that were given; the last one counts. */
+  plans: string[];
   /** Where to begin. */
   first: bigint[] | null;
 }
@@ -51,13 +53,14 @@ export function symbolicAmong(files: { name: string; bytes: Uint8Array; held: bo
   if (fieldsOf(source.bytes).has("operators")) json.fail("a graph with symbols: `memstow view PROBLEM PLAN` makes a page of it");
   const problem = problemFrom(json);
   json.end();
-  const other = files.findLast((file) => file !== source && !fieldsOf(file.bytes).has("symbols"));
+  const others = files.filter((file) => !fieldsOf(file.bytes).has("symbols"));
+  const other = others.at(-1);
   if (other === undefined) return joined(problem, null, source.name, null, null);
   const second = new JsonReader(other.bytes);
   const plan = planFrom(second);
   second.end();
   if (plan.shapes === "") throw new ReadError("this is no plan of formulas, which says its `shapes`");
-  return joined(problem, plan, source.name, null, null);
+  return { ...joined(problem, plan, source.name, null, null), plans: others.map((file) => file.name) };
 }
 
 function readHeld(bytes: Uint8Array): Symbolic {
@@ -191,9 +194,11 @@ function joined(problem: Problem, plan: Plan | null, name: string, judged: strin
     problem: raw, plan: plan?.raw ?? null, symbols, name: raw.name ?? name, judged,
     points: problem.points.length > 0 ? problem.points.map(row) : combinations(symbols),
     said: (plan?.points ?? []).map((point) => ({ ...point, at: row(point.at) })),
-    formulas: new Map([...problem.formulas].map(([buffer, text]) => [buffer, readFormula(text, names)])),
+    formulas: new Map([...problem.formulas].map(([buffer, text]) => [buffer, withReason(() => readFormula(text, names), (what) => {
+      throw new ReadError(`the size of ${nameAt(raw.names, buffer)}: ${what}`);
+    })])),
     sizes: raw.sizes.bigints(),
-    placers, broken, counted: "",
+    placers, broken, counted: "", plans: [],
     shapes: plan?.shapes ?? "", bound: plan?.bound ?? null,
     first: first === null ? null : row(first),
   };

@@ -1,10 +1,10 @@
 /** A plan of formulas at a value of the symbols: an ordinary problem with an ordinary plan, checked like any other. */
 
-import { count } from "../draw/format.ts";
+import { count, plain } from "../draw/format.ts";
 import { type Amount, Column } from "./columns.ts";
 import { poolBound } from "./bounds.ts";
 import { type Documents, noDocuments } from "./documents.ts";
-import { LIMIT, type Values } from "./formula.ts";
+import { LIMIT, type Values, withReason } from "./formula.ts";
 import { ReadError, type Whole } from "./json.ts";
 import { NameColumn, nameAt } from "./names.ts";
 import type { RawPlan } from "./plan.ts";
@@ -42,6 +42,8 @@ export interface ValuesShown {
   /** The capacity of the only pool; null: it has no limit, or there are several. */
   room: bigint | null;
   buffers: number;
+  /** The files of all plans that were given, of which the last is shown; empty: the page holds one. */
+  plans: string[];
 }
 
 /** What is needed at a value. */
@@ -63,7 +65,7 @@ export interface PointShown {
 export function shownAt(file: Symbolic, at: bigint[], points: PointShown[], progress: Progress = () => undefined): Shown {
   const laid = laidAt(file, at);
   const shown = shownOf(documentsOf(laid), file.name, progress);
-  const scene = { ...shown.scene, name: `${shown.scene.name} at ${valuesText(file.symbols, at)}` };
+  const scene = { ...shown.scene, name: `${plain(shown.scene.name, 80)} at ${valuesText(file.symbols, at)}` };
   const several = severalBound(scene, shown.pools.map((pool) => pool.bound?.checked === true ? pool.bound.value : scene.zero));
   const [term] = shown.terms;
   if (term !== undefined && several !== null && several > 0 && several >= (term?.value ?? 0)) {
@@ -75,6 +77,7 @@ export function shownAt(file: Symbolic, at: bigint[], points: PointShown[], prog
     symbols: file.symbols, at, points, worst, shapes: file.shapes, orders: file.placers.length, order: laid.order,
     bound: file.bound, judged: file.judged, counted: file.counted, status: file.plan?.status ?? "",
     misfit: laid.misfit, verdict: verdictAt(file, shown, laid.misfit, points), buffers: file.sizes.length, room: roomOf(file),
+    plans: file.plans,
   };
   return { ...shown, scene, symbolic };
 }
@@ -169,8 +172,11 @@ function sizesAt(file: Symbolic, at: bigint[]): bigint[] {
   const values: Values = new Map(file.symbols.map((symbol, place) => [symbol.id, at[place] ?? 0n]));
   const sizes = [...file.sizes];
   for (const [buffer, formula] of file.formulas) {
-    const size = formula(values);
-    if (size < 0n || size > LIMIT) throw new ReadError(`the size of ${nameAt(file.problem.names, buffer)} is ${size} at ${valuesText(file.symbols, at)}`);
+    const fail = (what: string): never => {
+      throw new ReadError(`the size of ${nameAt(file.problem.names, buffer)} at ${valuesText(file.symbols, at)}: ${what}`);
+    };
+    const size = withReason(() => formula(values), fail);
+    if (size < 0n || size > LIMIT) fail(`${size} is not within 0 and 2^62`);
     sizes[buffer] = size;
   }
   return sizes;

@@ -8,8 +8,15 @@ import type { Symbolic } from "./symbolic.ts";
 import type { PointShown } from "./symbolic_shown.ts";
 import type { Verdict } from "./verdict.ts";
 
-export function valuesText(symbols: Symbol0[], at: bigint[]): string {
-  return symbols.map((symbol, place) => `${symbol.id}=${at[place]}`).join(", ");
+/** A long name without its middle: names that begin alike mostly end in different ways. */
+export function shortName(name: string, most = 44): string {
+  const text = plain(name, name.length);
+  const half = most >> 1;
+  return text.length > most ? `${text.slice(0, half)}…${text.slice(half + 1 - most)}` : text;
+}
+
+export function valuesText(symbols: Symbol0[], at: readonly bigint[]): string {
+  return symbols.map((symbol, place) => `${shortName(symbol.id)}=${at[place]}`).join(", ");
 }
 
 /** Null: there is a plan, of which is said what is said of any. */

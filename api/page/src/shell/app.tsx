@@ -13,6 +13,7 @@ import { Drop, listenForFiles } from "./drop.tsx";
 import { writeFragments } from "./fragment.ts";
 import { Head, Tools } from "./head.tsx";
 import { listen } from "./keys.ts";
+import { followAddress } from "./open.ts";
 import { parts } from "./parts.ts";
 import { PoolView } from "./poolview.tsx";
 import { Side } from "./side.tsx";
@@ -30,6 +31,7 @@ export function start(root: HTMLElement): void {
   writeFragments();
   listen();
   listenForFiles();
+  addEventListener("hashchange", followAddress);
   render(<App />, root);
 }
 

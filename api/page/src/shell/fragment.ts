@@ -13,8 +13,11 @@ export function writeFragments(): void {
   let timer: number | undefined;
   effect(() => {
     const text = fragment();
+    const before = location.hash;
     clearTimeout(timer);
     timer = setTimeout(() => {
+      // Somebody went to another address: that is followed, and must not be written over until it is.
+      if (location.hash !== before) return;
       if (state.shown.peek() !== null || state.stage.peek().kind === "front") history.replaceState(null, "", text === "" ? location.pathname + location.search : `#${text}`);
     }, WAIT);
   });
@@ -55,6 +58,7 @@ export function readFragment(text: string): void {
   const now = state.shown.peek();
   const colour = parts.get("colour");
   if (colour !== null && COLOURINGS.includes(colour)) state.colouring.value = colour as Colouring;
+  else if (now !== null) state.colouring.value = state.firstColouring(now);
   state.byChange.value = parts.get("time") === "change";
   state.proofOnly.value = parts.get("show") === "proof";
   state.operator.value = now?.scene.program?.operators.findIndex((one) => one.id === parts.get("operator")) ?? -1;
@@ -66,7 +70,7 @@ export function readFragment(text: string): void {
     return seen === null ? [] : [[pool, seen] as const];
   }));
   const buffer = parts.get("buffer");
-  if (now !== null && buffer !== null) state.chosen.value = find(buffer);
+  if (now !== null) state.chosen.value = buffer === null ? -1 : find(buffer);
 }
 
 function find(name: string): number {

@@ -17,7 +17,7 @@ export function Head(): JSX.Element | null {
   return (
     <div class="head">
       <div>
-        <p class="title">{plain(shown.scene.name, 120)}</p>
+        <p class="title">{plain(shown.scene.name, shown.symbolic === undefined ? 120 : 1000)}</p>
         <h1 class={verdict.tone}>
           {verdict.lead} <span>{verdict.rest}</span>
         </h1>

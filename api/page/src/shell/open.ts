@@ -131,6 +131,17 @@ function restorePoint(front: Front): void {
   if (at === null) void openPoint(place, true);
 }
 
+/** Somebody has changed the address, or went back to an earlier one. */
+export function followAddress(): void {
+  const front = state.front.peek();
+  const isShown = state.shown.peek() !== null;
+  if (front !== null && (!isShown || readPoint(location.hash).point !== state.point.peek())) {
+    toFront();
+    state.point.value = -1;
+    restorePoint(front);
+  } else if (isShown) readFragment(location.hash);
+}
+
 /** Draws the plan of a point of the front. */
 export async function openPoint(place: number, restore = false): Promise<void> {
   const front = state.front.peek();

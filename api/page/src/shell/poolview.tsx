@@ -108,7 +108,8 @@ function Caption(props: { shown: Shown; place: number; label: string }): JSX.Ele
   const pool = scene.pools[props.place];
   const now = pools[props.place];
   if (pool === undefined || now === undefined) return <></>;
-  const met = now.bound !== null && now.bound.value >= now.peak;
+  // A peak below the bound is of what is no plan: bytes are shared that must not be.
+  const met = now.bound !== null && now.bound.value >= now.peak && now.bound.value <= now.peak;
   const used = pool.capacity !== null && pool.capacity > 0 ? ` · ${Math.floor((Number(now.peak) / Number(pool.capacity)) * 100)} % used` : "";
   const needed = hasNoPlan(scene);
   return (
@@ -118,7 +119,7 @@ function Caption(props: { shown: Shown; place: number; label: string }): JSX.Ele
       <span class="quiet">{pool.capacity === null ? "no limit" : `of ${bytes(pool.capacity)}${needed ? "" : used}`}</span>
       {now.bound !== null && now.bound.value > 0 && (
         <span class={met && (now.bound.checked || now.bound.judged) && !needed ? "met" : "open"}>
-          {met && !needed ? (props.shown.ofSchedule ? "least of this schedule" : "least possible") : `at least ${bytes(now.bound.value)}`}{met || needed || bytes(now.bound.value) !== bytes(now.peak) ? "" : `, ${bytes(now.peak - now.bound.value)} less`}{now.bound.checked ? "" : now.bound.judged || state.isTrusted() ? ", as the judge says" : ", as the file claims"}
+          {met && !needed ? (props.shown.ofSchedule ? "least of this schedule" : "least possible") : `at least ${bytes(now.bound.value)}`}{met || needed || now.bound.value > now.peak || bytes(now.bound.value) !== bytes(now.peak) ? "" : `, ${bytes(now.peak - now.bound.value)} less`}{now.bound.checked ? "" : now.bound.judged || state.isTrusted() ? ", as the judge says" : ", as the file claims"}
         </span>
       )}
     </h2>

@@ -188,7 +188,7 @@ function proofWords(shown: Shown, place: number): string {
   const when = scene.axis.kind === "time" && bound.moment >= 0 ? ` at t = ${exactTime(scene.axis.times[bound.moment] as number)}` : "";
   const sum = total(Array.from(bound.buffers, (buffer) => scene.sizes[buffer] as Amount), scene.zero);
   const all = bound.buffers.length === 1 ? `1 buffer is live${when} and has` : `${count(bound.buffers.length)} buffers are live together${when} and add up to`;
-  const end = hasNoPlan(scene) ? "No plan can need less." : bound.value >= pool.peak ? "The plan is no higher." : "No plan can be lower than that.";
+  const end = hasNoPlan(scene) || bound.value > pool.peak ? "No plan can need less." : bound.value >= pool.peak ? "The plan is no higher." : "No plan can be lower than that.";
   if (sum === bound.value) return `${all} ${count(sum)} bytes: the packed tower. ${end}`;
   const why = sum < bound.value ? "with reserved ranges and alignment they take" : "of which at least";
   return `${all} ${count(sum)} bytes; ${why} ${count(bound.value)}${sum < bound.value ? "" : " must be here"}. ${end}`;

@@ -1,10 +1,11 @@
 /** The chart along a symbol: what the plan needs above what is needed at the least. */
 import type { Theme } from "../draw/colours.ts";
-import { bytes, count, plain } from "../draw/format.ts";
+import { bytes, count } from "../draw/format.ts";
 import type { Pen } from "../draw/pen.ts";
 import { addressTicks } from "../draw/ticks.ts";
 import { shareOf, type Symbol0, valueAt } from "../model/symbol.ts";
 import { type PointShown, ratioOf } from "../model/symbolic_shown.ts";
+import { shortName } from "../model/symbolic_verdict.ts";
 import { ratioText } from "./words.ts";
 
 const LEFT = 66, RIGHT = 16, TOP = 20, BOTTOM = 22;
@@ -19,8 +20,9 @@ export interface Curve {
   samples: readonly PointShown[];
   marks: PointShown[];
   here: bigint;
-  /** Where there is no plan: what the pool has. */
+  /** Where there is no plan, or it does not fit at each value: what the pool has. */
   room: bigint | null;
+  hasPlan: boolean;
   /** The other symbols' values for which the samples were counted; empty: those that are shown. */
   isOf: string;
 }
@@ -69,14 +71,16 @@ export function drawCurve(pen: Pen, curve: Curve, wide: number, tall: number, th
   pen.outline(LEFT, TOP, wide - LEFT - RIGHT, floor - TOP, theme.frame, 1);
   if (hasPeak) drawRatios(pen, curve, x, wide, tall, theme);
   drawValues(pen, curve, x, wide, tall, theme);
-  const [first, colour] = curve.room === null ? ["peak", theme.ink] : ["room", theme.capacity];
-  const shift = hasPeak || curve.room !== null ? 72 : 0;
-  if (shift > 0) {
-    pen.line([LEFT, 9, LEFT + 20, 9], colour, 1.5);
-    pen.text(LEFT + 25, 13, first, { fill: colour, bold: true });
-  }
-  pen.line([LEFT + shift, 9, LEFT + shift + 20, 9], theme.met, 1.5, [5, 3]);
-  pen.text(LEFT + shift + 25, 13, "least that is known", { fill: theme.met, bold: true });
+  const entries: [string, string, number[]][] = [
+    ...(hasPeak ? [["peak", theme.ink, []] as [string, string, number[]]] : []),
+    ...(curve.room === null ? [] : [["room", theme.capacity, []] as [string, string, number[]]]),
+    ["least that is known", theme.met, [5, 3]],
+  ];
+  entries.forEach(([text, colour, dash], place) => {
+    const from = LEFT + 72 * place;
+    pen.line([from, 9, from + 20, 9], colour, 1.5, dash);
+    pen.text(from + 25, 13, text, { fill: colour, bold: true });
+  });
 }
 
 function drawRatios(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: number, tall: number, theme: Theme): void {
@@ -86,7 +90,8 @@ function drawRatios(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: 
   const most = Math.max(1, ...ratios);
   // A thousandth of a loss should not look like a loss.
   const top = Math.max(most, 1.05);
-  const y = (ratio: number): number => low - ((RATIOS - 4) * (ratio - 1)) / (top - 1);
+  // Below 1 is what is no plan, told in words: it stays inside of the frame.
+  const y = (ratio: number): number => low - ((RATIOS - 4) * (Math.max(ratio, 1) - 1)) / (top - 1);
   for (const part of parts(samples, "peak", "least")) {
     const known = part.flatMap((one) => {
       const ratio = ratioOf(one);
@@ -104,7 +109,7 @@ function drawRatios(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: 
 /** Values below the axis, those that matter, as many as have room; the one that is looked at always. */
 function drawValues(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: number, tall: number, theme: Theme): void {
   const { symbol, here } = curve;
-  const name = `${plain(symbol.id, 16)}=${count(here)}`;
+  const name = `${shortName(symbol.id, 16)}=${count(here)}`;
   const half = pen.measure(name, 11, true) / 2 + 3;
   const middle = Math.min(wide - RIGHT - half, Math.max(LEFT + half, x(here)));
   const taken: [number, number][] = [[middle - half, middle + half]];

@@ -2,9 +2,10 @@
 import { effect, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { bytes, plain } from "../draw/format.ts";
+import { bytes } from "../draw/format.ts";
 import { CanvasPen } from "../draw/pen.ts";
 import { ratioOf } from "../model/symbolic_shown.ts";
+import { shortName } from "../model/symbolic_verdict.ts";
 import * as state from "../shell/state.ts";
 import { type Curve, drawCurve, valueUnder } from "./chart.ts";
 import { along, counted, isOnLine, move, valuesNow } from "./current.ts";
@@ -17,8 +18,11 @@ function curveNow(): Curve | null {
   if (now === null || symbol === undefined) return null;
   const marks = now.points.filter((point) => isOnLine(point.at, now.at, place));
   const last = counted.value?.place === place ? counted.value : null;
-  const differ = last === null ? [] : now.symbols.flatMap((one, other) => (other === place || last.at[other] === now.at[other] ? [] : [`${plain(one.id, 24)}=${last.at[other]}`]));
-  return { symbol, place, samples: last?.points ?? [], marks, here: now.at[place] as bigint, room: now.orders > 0 ? null : now.room, isOf: differ.join(", ") };
+  const differ = last === null ? [] : now.symbols.flatMap((one, other) => (other === place || last.at[other] === now.at[other] ? [] : [`${shortName(one.id)}=${last.at[other]}`]));
+  const samples = last?.points ?? [];
+  // Where the plan fits, its room says nothing.
+  const room = [...samples, ...marks].some((one) => one.peak === null) ? now.room : null;
+  return { symbol, place, samples, marks, here: now.at[place] as bigint, room, isOf: differ.join(", "), hasPlan: now.orders > 0 };
 }
 
 export function ChartView(): JSX.Element | null {
@@ -57,7 +61,7 @@ export function ChartView(): JSX.Element | null {
     <>
       <canvas
         ref={canvas} class="curve-chart" role="img"
-        aria-label={`Peak and least along ${plain(curve.symbol.id, 24)}; the table of points says the same.`}
+        aria-label={`Peak and least along ${shortName(curve.symbol.id)}; the table of points says the same.`}
         onPointerDown={look} onPointerMove={look} onPointerLeave={() => (under.value = null)}
       />
       <p class="quiet told">{told(curve, under.value)}</p>
@@ -71,7 +75,7 @@ function overText({ samples, symbol, place }: Curve): string {
   const first = samples[fits + 1];
   if (first === undefined) return "";
   const of = samples.length === 1 ? "the value" : `the ${samples.length} values`;
-  return `From ${plain(symbol.id, 24)}=${first.at[place]} on more is needed than there is, at ${of} counted.`;
+  return `From ${shortName(symbol.id)}=${first.at[place]} on more is needed than there is, at ${of} counted.`;
 }
 
 /** The sample that is nearest to the pointer, in words. */
@@ -83,8 +87,8 @@ function told(curve: Curve, value: bigint | null): string {
   if (first === undefined) return "";
   if (value === null) return curve.room === null ? "" : overText(curve);
   const one = all.reduce((best, other) => (apart(other.at[place] as bigint) < apart(best.at[place] as bigint) ? other : best), first);
-  const where = `${plain(curve.symbol.id, 24)}=${one.at[place]}`;
-  if (one.peak === null && curve.room === null) return `${where}: it does not fit`;
+  const where = `${shortName(curve.symbol.id)}=${one.at[place]}`;
+  if (one.peak === null && (curve.hasPlan || curve.room === null)) return `${where}: it does not fit`;
   if (one.peak === null) return one.least === null ? `${where}: nothing is known` : `${where}: at least ${bytes(one.least)}${one.over ? ", more than there is" : ""}`;
   if (one.least === null) return `${where}: ${bytes(one.peak)}`;
   return `${where}: ${bytes(one.peak)}, ${ratioText(ratioOf(one))} of at least ${bytes(one.least)}`;

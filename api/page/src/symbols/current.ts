@@ -110,12 +110,24 @@ export function opened(shown: Shown, restore: boolean): void {
   });
   if (symbolic === undefined) return;
   first = symbolic.at;
-  const given = restore ? new URLSearchParams(location.hash.slice(1)).get("value") ?? "" : "";
-  if (/^-?\d+(_-?\d+)*$/.test(given) && given.split("_").length === first.length) {
-    go(given.split("_").map((digits, place) => nearest(symbolic.symbols[place] as ValuesShown["symbols"][number], BigInt(digits))));
-  }
+  const linked = restore ? linkedValue(symbolic) : null;
+  if (linked !== null) go(linked);
+  addEventListener("hashchange", followAddress);
   if (symbolic.buffers <= MOST_HERE) void keep();
   else chart();
+}
+
+/** What the address says; null: nothing that could be a value. */
+function linkedValue(now: ValuesShown): bigint[] | null {
+  const given = new URLSearchParams(location.hash.slice(1)).get("value") ?? "";
+  if (!/^-?\d+(_-?\d+)*$/.test(given) || given.split("_").length !== now.symbols.length) return null;
+  return given.split("_").map((digits, place) => nearest(now.symbols[place] as ValuesShown["symbols"][number], BigInt(digits)));
+}
+
+/** Somebody has changed the address, or went back to an earlier one. */
+function followAddress(): void {
+  const now = valuesNow();
+  if (now !== null) go(linkedValue(now) ?? first);
 }
 
 async function keep(): Promise<void> {

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count, plain } from "../draw/format.ts";
+import { shortName } from "../model/symbolic_verdict.ts";
 import { last, nearest, shareOf, type Symbol0, valueAt } from "../model/symbol.ts";
 import { move, valuesNow, wanted } from "./current.ts";
 
@@ -21,12 +22,17 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
     if (field.current !== null) field.current.value = String(value);
   }, [value]);
   if (now === null || value === undefined) return null;
-  const name = plain(symbol.id, 24);
+  const name = shortName(symbol.id);
   const onKey = (event: KeyboardEvent): void => {
     const next = nextBy(symbol, value, event.key);
     if (next === null) return;
     event.preventDefault();
     move(place, next);
+  };
+  const onFieldKey = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape") return;
+    said.value = null;
+    (event.currentTarget as HTMLInputElement).value = String(value);
   };
   const onText = (event: Event): void => {
     const written = event.currentTarget as HTMLInputElement;
@@ -40,7 +46,7 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
   };
   return (
     <div class="slider">
-      <label for={`value${place}`}>{name}</label>
+      <label for={`value${place}`} title={symbol.id}>{shortName(symbol.id, 64)}</label>
       <div class="track">
         <input
           type="range" min={0} max={FINE} step={1} value={Math.round(shareOf(symbol, value) * FINE)} aria-label={name}
@@ -51,7 +57,7 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
           {marksOf(symbol, now.points.map((point) => point.at[place] as bigint)).map((mark) => <i key={String(mark)} style={{ left: `${shareOf(symbol, mark) * 100}%` }} />)}
         </span>
       </div>
-      <input ref={field} id={`value${place}`} type="text" inputMode="numeric" onChange={onText} />
+      <input ref={field} id={`value${place}`} type="text" inputMode="numeric" onChange={onText} onKeyDown={onFieldKey} />
       <span class="quiet">{rangeText(symbol)}</span>
       <span class="refusal wrong" role="status">{said.value?.at === value ? said.value.text : ""}</span>
     </div>
@@ -73,7 +79,7 @@ function rangeText(symbol: Symbol0): string {
 function refusal(text: string, symbol: Symbol0, shown: bigint | null): string {
   const written = text.trim() === "" ? "Nothing" : plain(text.trim(), 24);
   const instead = shown === null ? "" : ` The nearest is ${count(shown)}.`;
-  return `${written} is no value of ${plain(symbol.id, 24)}, which takes ${rangeText(symbol)}.${instead}`;
+  return `${written} is no value of ${shortName(symbol.id)}, which takes ${rangeText(symbol)}.${instead}`;
 }
 
 function nextBy(symbol: Symbol0, value: bigint, key: string): bigint | null {

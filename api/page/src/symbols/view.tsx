@@ -1,10 +1,11 @@
 /** Above the plan: a slider for each symbol, what holds at every value, and the chart. */
 import type { JSX } from "preact";
 import { plain } from "../draw/format.ts";
+import { shortName } from "../model/symbolic_verdict.ts";
 import { ChartView } from "./chartview.tsx";
 import { along, chartAlong, counted, failure, valuesNow } from "./current.ts";
 import { Slider } from "./slider.tsx";
-import { boundText, judgedText, kindText, worstText } from "./words.ts";
+import { boundText, judgedText, kindText, misfitText, worstText } from "./words.ts";
 
 /** Whether there is something to draw, or may be soon. */
 function hasCurve(): boolean {
@@ -21,8 +22,10 @@ export function ValuesView(): JSX.Element | null {
         {now.symbols.map((symbol, place) => <Slider key={symbol.id} symbol={symbol} place={place} />)}
         <p class="quiet">
           {[kindText(now), worstText(now), boundText(now)].filter((text) => text !== "").join(" ")}{" "}
+          <span class="wrong">{misfitText(now)}</span>{" "}
           <span class={isRefused ? "wrong" : ""}>{judgedText(now)}</span>
         </p>
+        {now.plans.length > 1 && <p class="wrong">Of {now.plans.length} plans the last is shown: {plain(now.plans.at(-1) ?? "", 80)}.</p>}
         {failure.value !== "" && <p class="wrong">{plain(failure.value, 300)}.</p>}
       </div>
       {hasCurve() && <div class="curve">
@@ -30,7 +33,7 @@ export function ValuesView(): JSX.Element | null {
           <div class="choices" role="group" aria-label="the chart goes along">
             <span class="quiet">Along</span>
             {now.symbols.map((symbol, place) => (
-              <button type="button" key={symbol.id} aria-pressed={place === along.value} onClick={() => chartAlong(place)}>{plain(symbol.id, 24)}</button>
+              <button type="button" key={symbol.id} aria-pressed={place === along.value} title={symbol.id} onClick={() => chartAlong(place)}>{shortName(symbol.id)}</button>
             ))}
           </div>
         )}

@@ -13,7 +13,8 @@ export function kindText(now: ValuesShown): string {
   if (now.orders === 0) return "";
   if (now.shapes === "fixed") return "The same offsets at every value.";
   if (now.orders === 1) return "One order of the buffers for every value.";
-  return `${now.orders} orders; at each value the best one counts, here order ${now.order}, of 0 to ${now.orders - 1}.`;
+  const which = ["first", "second", "third"][now.order] ?? `${now.order + 1}th`;
+  return `${now.orders} orders, of which the best counts at each value; here it is the ${which}.`;
 }
 
 /** How close the plan is to the least, over the points. */
@@ -28,6 +29,14 @@ export function worstText(now: ValuesShown): string {
   const word = known.every((point) => point.counted) ? "" : ", as the file claims of the least";
   if (ratio === 1) return `The least possible at ${which}${word}.`;
   return `At most ${ratioText(ratio)} of the least at ${which}${word}; the most at ${valuesText(now.symbols, worst.at)}.`;
+}
+
+/** At which points the plan does not fit. */
+export function misfitText(now: ValuesShown): string {
+  const [first, ...others] = now.orders === 0 ? [] : now.points.filter((point) => point.peak === null);
+  if (first === undefined) return "";
+  const more = others.length === 0 ? "" : `, nor at ${others.length === 1 ? "another point" : `${others.length} other points`}`;
+  return `It does not fit at ${valuesText(now.symbols, first.at)}${more}.`;
 }
 
 /** What the file says that no plan of this kind can reach. */

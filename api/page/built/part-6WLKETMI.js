@@ -1,4 +1,4 @@
-import{b as z}from"./part-ODNY7SXK.js";import{a as J,c as U,d as X,e as N}from"./part-3CFTHEG3.js";import{b as F,c as C,d as I,e as j,i as T}from"./part-CLUD3E3U.js";import{C as S,E,H as A}from"./part-XABRZ3O7.js";import"./part-3WNZB6FI.js";import{a as x,b as g,f as k,g as B,k as s}from"./part-XA2SUXYS.js";import{J as R,ua as q}from"./part-J2U67SSG.js";import"./part-4BPBJ6EV.js";import{a as w,c as v,d as b,f as m,i as p,j as e}from"./part-XLBNNJ3T.js";import"./part-H32MXJX3.js";import{g as c}from"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";var $=`{
+import{b as z}from"./part-B7MEBLV7.js";import{a as J,c as U,d as X,e as N}from"./part-3CFTHEG3.js";import{b as F,c as C,d as I,e as j,i as T}from"./part-CLUD3E3U.js";import{C as S,E,H as A}from"./part-IUHWDL25.js";import"./part-3WNZB6FI.js";import{a as x,b as g,f as k,g as B,k as s}from"./part-XA2SUXYS.js";import{J as R,ua as q}from"./part-ZQRJXIOB.js";import"./part-4BPBJ6EV.js";import{a as w,c as v,d as b,f as m,i as p,j as e}from"./part-XLBNNJ3T.js";import"./part-H32MXJX3.js";import{g as c}from"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";var $=`{
   "version": 1,
   "name": "first",
   "buffers": [

@@ -1,1 +1,0 @@
-import{q as a}from"./part-FSUJ2WM4.js";import"./part-3R52IUCN.js";import"./part-J2U67SSG.js";import"./part-4BPBJ6EV.js";import"./part-XLBNNJ3T.js";import"./part-H32MXJX3.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
