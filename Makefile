@@ -110,13 +110,18 @@ types: $(TOOLS)
 	$(BIN)/mypy
 
 # The C++ unit tests under sanitizers; SANITIZE=thread selects the thread sanitizer, and NATIVE_ARGS tests by a part of
-# their name. Compiled with little optimisation, because sanitizers need frames and line numbers, not speed.
+# their name: only the files that have such a test are built. Compiled with little optimisation, because sanitizers need
+# frames and line numbers, not speed.
 comma := ,
+empty :=
+space := $(empty) $(empty)
+NATIVE_WANTED = $(notdir $(shell grep -l '^TEST.*$(NATIVE_ARGS)' tests/native/test_*.cpp))
 NATIVE_BUILD := build/native-$(subst $(comma),-,$(SANITIZE))
 native-check: $(TOOLS)
 	$(BIN)/cmake -S . -B $(NATIVE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="$(NATIVE_FLAGS)" \
-	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) --log-level=WARNING
+	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) -DMEMSTOW_TOGETHER=ON \
+	  -DMEMSTOW_NATIVE_TEST_FILES="$(subst $(space),;,$(NATIVE_WANTED))" --log-level=WARNING
 	$(BIN)/cmake --build $(NATIVE_BUILD)
 	$(NATIVE_BUILD)/native_tests $(NATIVE_ARGS)
 

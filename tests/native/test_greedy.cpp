@@ -321,9 +321,16 @@ TEST(a_sweep_in_either_direction_breaks_no_constraint) {
         const Traits traits(instance);
         for (const Order order : {Order::start, Order::start_size, Order::end, Order::end_size}) {
             const bool backwards = order == Order::end || order == Order::end_size;
-            const Layout layout = sweep(instance, arrange(traits, order), backwards, budget);
-            CHECK(referee::complaint(instance, layout, false) == "");
-            for (const Place& place : layout) CHECK(place.offset != kUnplaced);
+            const std::vector<Index> items = sweep_order(instance, order);
+            CHECK(items == arrange(traits, order));
+            for (const std::size_t whole : {kWholeSweep, std::size_t{0}}) {
+                // Without a budget all of them go to shelves.
+                Budget of_this;
+                if (whole == 0) of_this.cancel();
+                const Layout layout = sweep(instance, items, backwards, of_this, whole);
+                CHECK(referee::complaint(instance, layout, false) == "");
+                for (const Place& place : layout) CHECK(place.offset != kUnplaced);
+            }
         }
     }
 }

@@ -56,14 +56,14 @@ TEST(a_tree_has_just_the_orders_in_which_each_set_follows_each_other) {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         Random random(seed);
         OrderTrees trees(count);
-        OrderTrees::Node root = trees.any_order(orders[0], 0);
+        OrderTrees::Node root = trees.any_order(orders[0]);
         auto left = orders;
         for (int step = 0; step < 5; ++step) {
             const std::vector<char> chosen = some_of(random, count);
             const OrderTrees::Node before = root;
             const auto had = left;
             std::erase_if(left, [&](const auto& order) { return !follow_each_other(order, chosen); });
-            root = trees.together(before, chosen, 0);
+            root = trees.together(before, chosen);
             CHECK((root == OrderTrees::kNone) == left.empty());
             // The tree it was made from is as it was.
             for (const auto& order : orders) {
@@ -86,9 +86,9 @@ TEST(pieces_are_the_largest_sets_that_follow_each_other_in_every_order) {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         Random random(seed);
         OrderTrees trees(count);
-        OrderTrees::Node root = trees.any_order(orders[0], 0);
+        OrderTrees::Node root = trees.any_order(orders[0]);
         for (int step = 0; step < 3; ++step) {
-            const OrderTrees::Node next = trees.together(root, some_of(random, count), 0);
+            const OrderTrees::Node next = trees.together(root, some_of(random, count));
             if (next != OrderTrees::kNone) root = next;
         }
         const std::vector<char> chosen = some_of(random, count);
@@ -127,11 +127,11 @@ TEST(a_block_takes_the_place_of_its_group) {
         OrderTrees trees(count);
         std::vector<char> chosen(count, 0);
         chosen[1] = chosen[2] = 1;
-        OrderTrees::Node root = trees.together(trees.any_order(leaves, 0), chosen, 0);
+        OrderTrees::Node root = trees.together(trees.any_order(leaves), chosen);
         chosen.assign(count, 0);
         for (const Index leaf : more) chosen[static_cast<std::size_t>(leaf)] = 1;
-        root = trees.together(root, chosen, 0);
-        const OrderTrees::Node blocks[] = {trees.any_order(born, 0), 8};
+        root = trees.together(root, chosen);
+        const OrderTrees::Node blocks[] = {trees.any_order(born), 8};
         const OrderTrees::Node after = trees.replaced(root, group, blocks);
         std::vector<Index> order{0, 3, 5, 6, 7, 8};
         do {
@@ -157,30 +157,44 @@ TEST(a_block_takes_the_place_of_its_group) {
 TEST(what_was_made_since_a_mark_can_be_forgotten) {
     const std::vector<Index> leaves{0, 1, 2, 3, 4};
     OrderTrees trees(5);
-    const OrderTrees::Node root = trees.any_order(leaves, 0);
+    const OrderTrees::Node root = trees.any_order(leaves);
     const OrderTrees::Mark mark = trees.mark();
     const std::size_t bytes = trees.bytes();
     const std::vector<char> first{1, 1, 0, 0, 0}, second{0, 1, 1, 0, 0};
-    const OrderTrees::Node one = trees.together(root, first, 0);
+    const OrderTrees::Node one = trees.together(root, first);
     CHECK(trees.bytes() > bytes);
     trees.forget(mark);
     CHECK(trees.bytes() == bytes);
-    CHECK(trees.together(root, second, 0) == one);  // in the same place
+    CHECK(trees.together(root, second) == one);  // in the same place
     CHECK(has_order(trees, one, {4, 2, 1, 0, 3}, 5) && !has_order(trees, one, {0, 1, 3, 2, 4}, 5));
 }
 
-TEST(causes_are_those_of_the_nodes_around_what_is_chosen) {
-    const std::vector<Index> leaves{0, 1, 2, 3, 4, 5};
-    OrderTrees trees(6);
-    for (const Index leaf : leaves) trees.set_cause(leaf, leaf);
-    OrderTrees::Node root = trees.any_order(leaves, 10);
-    root = trees.together(root, {1, 1, 0, 0, 0, 0}, 11);
-    root = trees.together(root, {0, 0, 0, 1, 1, 1}, 12);
-    auto found = trees.causes(root, {0, 0, 0, 1, 1, 0});
-    std::sort(found.begin(), found.end());
-    CHECK(found == std::vector<Index>({3, 4, 12}));
-    found = trees.causes(root, {1, 0, 0, 1, 0, 0});
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    CHECK(found.front() == 0 && found.back() == 12 && found.size() >= 4);
+TEST(what_is_kept_stands_for_the_same_orders) {
+    const Index count = 6;
+    const auto orders = all_orders(count);
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        Random random(seed);
+        OrderTrees trees(count);
+        std::vector<OrderTrees::Node> roots{trees.any_order(orders[0])};
+        for (int step = 0; step < 6; ++step) {
+            const OrderTrees::Node next =
+                trees.together(roots[random.below(roots.size())], some_of(random, count));
+            if (next != OrderTrees::kNone) roots.push_back(next);
+        }
+        const auto all_of = [&](OrderTrees::Node root) {
+            std::vector<bool> there;
+            for (const auto& order : orders) there.push_back(has_order(trees, root, order, count));
+            return there;
+        };
+        // Same orders, same hash; other orders, another.
+        for (const OrderTrees::Node a : roots) {
+            for (const OrderTrees::Node b : roots) {
+                CHECK((all_of(a) == all_of(b)) == (trees.hash(a) == trees.hash(b)));
+            }
+        }
+        std::vector<OrderTrees::Node> kept{roots.back(), roots[roots.size() / 2]};
+        const std::vector<bool> last = all_of(kept[0]), middle = all_of(kept[1]);
+        trees.keep(kept);
+        CHECK(all_of(kept[0]) == last && all_of(kept[1]) == middle);
+    }
 }

@@ -18,6 +18,7 @@ const std::string kJson =
     R"({"version": 1, "pools": [{"id": "s", "capacity": 99}], "buffers": [)"
     R"({"id": "b", "size": 4, "lifetime": [0, 5]}, {"lifetime": [3, 9], "size": 6, "id": "\u00e4\ud83d\ude42"},)"
     R"({"id": "c", "size": 7, "lifetime": [-2, 4], "alignment": 8, "group": "g"}]})";
+const std::string kRequest = R"({"problem": )" + kJson + R"(, "options": {"seed": [1, "}"]}})";
 const std::string kPlan =
     R"({"status": "feasible", "placements": [{"buffer": "c", "pool": "s", "offset": 8},)"
     R"( {"pool": "s", "offset": 0, "buffer": "b"}, {"buffer": "\u00e4\ud83d\ude42", "offset": 16, "pool": "s"}],)"
@@ -61,7 +62,7 @@ void use(const Problem& problem) {
         offsets[i] = problem.sizes[i] > kLimit / 2 ? 0 : static_cast<std::int64_t>(i);
     }
     CHECK(!canonical(problem, 0, count).empty());
-    CHECK(!placements_as_json(problem, offsets.data()).empty());
+    CHECK(!placements_as_json(problem, offsets.data(), 0, offsets.size()).empty());
     CHECK(plan_as_csv(problem, offsets.data()).has_value() || count > 0);
     const Picture made = picture(problem, offsets.data(), 7, 3);
     CHECK(std::is_sorted(made.times.begin(), made.times.end()));
@@ -82,6 +83,10 @@ TEST(plain_problems_are_read) {
     CHECK(json->names[1] == "\xc3\xa4\xf0\x9f\x99\x82");
     use(*csv);
     use(*json);
+    const auto request = read_request(kRequest);
+    CHECK(request.has_value());
+    CHECK(request->options == R"({"seed": [1, "}"]})");
+    use(request->problem);
 }
 
 TEST(plans_are_read_by_name) {
@@ -106,11 +111,13 @@ TEST(broken_texts_are_survived) {
     for (int round = 0; round < 60'000; ++round) {
         const auto csv = read_csv(mutated(kCsv, random));
         const auto json = read_json(mutated(kJson, random));
+        const auto request = read_request(mutated(kRequest, random));
         const auto plan = read_plan(*problem, mutated(kPlan, random));
         const auto csv_plan = read_plan_csv(*csv_problem, mutated(kCsvPlan, random));
         if (csv) use(*csv);
         if (csv_plan) CHECK(csv_plan->offsets.size() == csv_problem->sizes.size());
         if (json) use(*json);
+        if (request) use(request->problem);
         if (plan) CHECK(plan->offsets.size() == problem->sizes.size());
         problems += csv.has_value() + json.has_value();
         plans += plan.has_value() + csv_plan.has_value();

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "check.hpp"
+#include "costly.hpp"
 #include "referee.hpp"
 #include "reuse/cheapest.hpp"
 #include "reuse/hitting_set.hpp"
@@ -11,62 +12,6 @@ using namespace memstow;
 using namespace memstow::reuse;
 
 namespace {
-
-// What the overlaps of a layout cost, counted pair by pair.
-Bytes cost_of(const Instance& in, const std::vector<Bytes>& offsets) {
-    Bytes cost = 0;
-    for (const ReuseCost& pair : in.reuse) {
-        const Part& a = in.parts[static_cast<std::size_t>(pair.first)];
-        const Part& b = in.parts[static_cast<std::size_t>(pair.second)];
-        const Bytes x = offsets[static_cast<std::size_t>(a.item)] + a.delta;
-        const Bytes y = offsets[static_cast<std::size_t>(b.item)] + b.delta;
-        if (x < y + b.size && y < x + a.size) cost += pair.cost;
-    }
-    return cost;
-}
-
-Bytes top_of(const Instance& in, const std::vector<Bytes>& offsets) {
-    Bytes top = 0;
-    for (const Part& part : in.parts) {
-        top = std::max(top, offsets[static_cast<std::size_t>(part.item)] + part.delta + part.size);
-    }
-    return top;
-}
-
-Instance costly_instance(std::uint64_t seed) {
-    Instance in = tiny::random_instance(seed, {.largest = 4, .most_items = 4});
-    Random random(seed + 1000);
-    in.pools[0].capacity = 4 + static_cast<Bytes>(random.below(8));
-    const auto parts = static_cast<Index>(in.parts.size());
-    for (Index p = 0; p < parts; ++p) {
-        for (Index q = p + 1; q < parts; ++q) {
-            if (random.below(3) > 0) in.reuse.push_back({q, p, static_cast<Bytes>(random.below(4))});
-        }
-    }
-    return in;
-}
-
-// The least cost, and the least height of what costs so little, of all layouts; by trying every offset.
-struct Best {
-    bool fits = false;
-    Bytes cost = 0, top = 0;
-};
-
-Best brute_force(const Instance& in) {
-    tiny::Referee referee(in);
-    const Bytes capacity = in.pools[0].capacity;
-    std::vector<Bytes> offsets(static_cast<std::size_t>(in.item_count()), 0);
-    Best best;
-    for (;;) {
-        if (referee.valid(offsets)) {
-            const Bytes cost = cost_of(in, offsets), top = top_of(in, offsets);
-            if (!best.fits || std::pair(cost, top) < std::pair(best.cost, best.top)) best = {true, cost, top};
-        }
-        std::size_t k = 0;
-        while (k < offsets.size() && ++offsets[k] > capacity) offsets[k++] = 0;
-        if (k == offsets.size()) return best;
-    }
-}
 
 bool valid(const Instance& in, const std::vector<Bytes>& offsets) {
     Layout layout;
@@ -79,8 +24,8 @@ bool valid(const Instance& in, const std::vector<Bytes>& offsets) {
 TEST(the_cheapest_layout_and_the_lowest_of_these_are_those_of_brute_force) {
     int priced = 0, impossible = 0;
     for (std::uint64_t seed = 0; seed < 600; ++seed) {
-        const Instance in = costly_instance(seed);
-        const Best best = brute_force(in);
+        const Instance in = costly::random_instance(seed);
+        const costly::Best best = costly::brute_force(in);
         Cheapest search(in, seed);
         Budget budget(-1, 50'000'000);
         const Bytes capacity = in.pools[0].capacity;
@@ -90,12 +35,12 @@ TEST(the_cheapest_layout_and_the_lowest_of_these_are_those_of_brute_force) {
         impossible += !best.fits;
         if (!best.fits) continue;
         CHECK(cheap.cost == best.cost && cheap.bound == best.cost);
-        CHECK(valid(in, cheap.offsets) && cost_of(in, cheap.offsets) == cheap.cost);
+        CHECK(valid(in, cheap.offsets) && costly::cost_of(in, cheap.offsets) == cheap.cost);
         priced += best.cost > 0;
         const Cheapest::Result low =
             search.lowest({.limits = {.height = capacity, .cost = best.cost}, .bound = 0}, budget, {});
         CHECK(low.top == best.top && low.bound == best.top && low.cost == best.cost);
-        CHECK(valid(in, low.offsets) && top_of(in, low.offsets) == low.top);
+        CHECK(valid(in, low.offsets) && costly::top_of(in, low.offsets) == low.top);
     }
     CHECK(priced > 30);
     CHECK(impossible > 20);
@@ -103,8 +48,8 @@ TEST(the_cheapest_layout_and_the_lowest_of_these_are_those_of_brute_force) {
 
 TEST(a_bound_holds_however_early_the_search_for_it_ends) {
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
-        const Instance in = costly_instance(seed);
-        const Best best = brute_force(in);
+        const Instance in = costly::random_instance(seed);
+        const costly::Best best = costly::brute_force(in);
         Cheapest search(in, seed);
         for (const std::int64_t work : {1, 100, 1000, 10'000}) {
             Budget budget(-1, work);
@@ -139,7 +84,7 @@ TEST(a_goal_ends_the_search_for_a_cheaper_layout) {
 
 TEST(the_local_search_keeps_every_constraint_and_counts_right) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
-        const Instance in = costly_instance(seed);
+        const Instance in = costly::random_instance(seed);
         Cheapest any(in, seed);
         Budget budget;
         const Cheapest::Result start =
@@ -150,7 +95,7 @@ TEST(the_local_search_keeps_every_constraint_and_counts_right) {
         search.start(in.pools[0].capacity, start.offsets);
         search.run(20'000, 0, budget);
         CHECK(valid(in, search.offsets()));
-        CHECK(search.cost() + costs.fixed == cost_of(in, search.offsets()));
+        CHECK(search.cost() + costs.fixed == costly::cost_of(in, search.offsets()));
         CHECK(search.cost() + costs.fixed <= start.cost);
     }
 }

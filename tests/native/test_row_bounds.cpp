@@ -63,26 +63,26 @@ constexpr tiny::Features kNoExemptPairs{.conflicts = false,
 TEST(row_bounds_around_reserved_ranges_hold) {
     tiny::Features with = kNoExemptPairs;
     with.aligned = with.pinned = with.ranges = false;
-    CHECK(checked("reserved", 10'000'000, 4000, with) > 0);
+    CHECK(checked("reserved", 10'000'000, 1500, with) > 0);
 }
 
 TEST(row_bounds_around_pins_hold) {
     tiny::Features with = kNoExemptPairs;
     with.aligned = with.reserved = false;
-    CHECK(checked("pinned", 11'000'000, 4000, with) > 0);
+    CHECK(checked("pinned", 11'000'000, 1500, with) > 0);
 }
 
 TEST(row_bounds_with_alignments_hold) {
     tiny::Features with = kNoExemptPairs;
     with.pinned = with.reserved = false;
-    CHECK(checked("aligned", 12'000'000, 4000, with) > 0);
+    CHECK(checked("aligned", 12'000'000, 1500, with) > 0);
 }
 
 TEST(row_bounds_with_alignments_and_obstacles_hold) {
-    CHECK(checked("aligned, reserved, pinned", 13'000'000, 6000, kNoExemptPairs) > 0);
+    CHECK(checked("aligned, reserved, pinned", 13'000'000, 2500, kNoExemptPairs) > 0);
 }
 
 TEST(row_bounds_of_groups_and_exempt_pairs_hold) {
-    CHECK(checked("everything", 14'000'000, 8000, {}) > 0);
-    CHECK(checked("everything, larger", 15'000'000, 3000, {.largest = 7, .most_items = 5}) > 0);
+    CHECK(checked("everything", 14'000'000, 3000, {}) > 0);
+    CHECK(checked("everything, larger", 15'000'000, 1200, {.largest = 7, .most_items = 5}) > 0);
 }

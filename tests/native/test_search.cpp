@@ -63,7 +63,7 @@ TEST(every_strategy_finds_the_optimum_of_plain_instances_and_refutes_less) {
     tiny::Features plain;
     plain.groups = plain.in_place = false;
     plain.most_items = 6;
-    for (int seed = 0; seed < rounds(2000); ++seed) {
+    for (int seed = 0; seed < rounds(1000); ++seed) {
         const Instance in = tiny::random_instance(static_cast<std::uint64_t>(seed) + 1'000'000, plain);
         const Bytes best = tiny::Referee(in).best(kEnough);
         const Decision::Stop never = [](std::int64_t) { return false; };

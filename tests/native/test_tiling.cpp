@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 
 #include "check.hpp"
 #include "cut.hpp"
@@ -83,7 +84,7 @@ Instance with_pinwheels(std::uint64_t seed, Index count, Bytes height, std::int6
 
 }  // namespace
 
-TEST(equal_sums_are_all_the_pairs_of_sets_that_are_equal) {
+TEST(equal_sums_are_all_the_pairs_of_sets_that_are_nearly_equal) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         Random random(seed);
         const auto draw = [&] {
@@ -97,18 +98,23 @@ TEST(equal_sums_are_all_the_pairs_of_sets_that_are_equal) {
             return total;
         };
         const std::vector<Bytes> first = draw(), second = draw();
+        const std::int64_t share = seed % 2 == 0 ? 0 : (1 << kShareBits) / 8;
         std::int64_t steps = 0;
-        const auto pairs = equal_sums(first, second, 1000, steps);
+        EqualSets sets(second, share);
+        const auto& [pairs, complete] = sets.with(first, steps);
         std::size_t expected = 0;
-        for (PlaceSet a = 1; a <= first_places(first.size()); ++a) {
-            for (PlaceSet b = 1; b <= first_places(second.size()); ++b) {
-                if (sum(first, a) != sum(second, b)) continue;
+        for (PlaceSet a = 1; a < first_places(first.size()); ++a) {
+            for (PlaceSet b = 1; b < first_places(second.size()); ++b) {
+                const Bytes of_a = sum(first, a), of_b = sum(second, b);
+                if (of_b < of_a - share_of(of_a, share) || of_b > of_a + share_of(of_a, share)) continue;
                 ++expected;
-                CHECK(std::any_of(pairs.begin(), pairs.end(),
-                                  [&](const EqualSums& p) { return p.first == a && p.second == b; }));
+                CHECK(std::any_of(pairs.begin(), pairs.end(), [&](const EqualSums& p) {
+                    return p.first == a && p.second == b && p.first_sum == of_a && p.second_sum == of_b;
+                }));
             }
         }
-        CHECK(pairs.size() == expected && steps > 0);
+        CHECK(pairs.size() == expected && complete);
+        CHECK(sets.with(first, steps).pairs.size() == expected);
     }
 }
 
@@ -122,12 +128,13 @@ TEST(of_many_numbers_small_sets_and_what_they_leave_are_found) {
     };
     const PlaceSet two = PlaceSet{1} << 30 | PlaceSet{1} << 4, all = first_places(many.size());
     std::int64_t steps = 0;
-    const auto pairs = equal_sums({total(two), total(all & ~two)}, many, 8, steps);
+    EqualSets sets(many, 0);
+    const auto& [pairs, complete] = sets.with({total(two), total(all & ~two)}, steps);
     const auto found = [&](PlaceSet a, PlaceSet b) {
         return std::any_of(pairs.begin(), pairs.end(),
                            [&](const EqualSums& p) { return p.first == a && p.second == b; });
     };
-    CHECK(found(1, two) && found(2, all & ~two) && found(3, all));
+    CHECK(found(1, two) && found(2, all & ~two) && !complete);
 }
 
 TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
@@ -139,7 +146,7 @@ TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
         const auto full = full_rows(in);
         CHECK(full && full->height == height && full->base == 0);
         if (!full) continue;
-        const auto offsets = tile(*full, kMemory, kNever);
+        const auto offsets = tile(*full, kMemory, 1, kNever);
         tiny::Referee referee(in);
         const bool possible = referee.best(height + 1) == height;
         there += possible;
@@ -148,6 +155,29 @@ TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
     }
     if (found < there) std::printf("%d of %d tilings found\n", found, there);
     CHECK(there > 100 && found >= there - there / 100);
+}
+
+TEST(layouts_of_tiny_nearly_full_instances_are_valid_and_stay_within_their_room) {
+    int there = 0, found = 0, low = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        const Bytes height = 40 + static_cast<Bytes>(seed % 6);
+        Instance in = equally_full(seed, 10, height);
+        if (in.item_count() > 14) continue;
+        Random random(seed);
+        for (memstow::Part& part : in.parts) part.size -= part.size > 1 && random.below(12) == 0;
+        for (Choice& each : in.choices.values) each.high = height + 4;
+        const auto full = full_rows(in);
+        if (!full) continue;
+        ++there;
+        CHECK(full->room >= full->height && full->room <= height + 5 + 4);
+        const auto offsets = tile(*full, kMemory, 1 + static_cast<int>(seed % 2), kNever);
+        if (!offsets) continue;
+        ++found;
+        CHECK(tiny::Referee(in).valid(*offsets) && tiny::height_of(in, *offsets) >= full->height);
+        low += tiny::height_of(in, *offsets) == full->height;
+    }
+    if (found < there) std::printf("%d of %d nearly full found, %d at the bound\n", found, there, low);
+    CHECK(there > 10 && found > there / 2 && low > 0);
 }
 
 TEST(what_is_full_but_no_tiling_is_left_to_the_search) {
@@ -165,7 +195,7 @@ TEST(what_is_full_but_no_tiling_is_left_to_the_search) {
                                        {9, {{5, 6}}, {}},
                                        {13, {{6, 7}}, {}}});
     const auto full = full_rows(in);
-    CHECK(full && full->height == 15 && !tile(*full, kMemory, kNever));
+    CHECK(full && full->height == 15 && !tile(*full, kMemory, 1, kNever));
     Budget budget(-1, 100'000'000);
     const ExactResult result = solve_exact(in, {}, budget);
     CHECK(result.status == ExactStatus::optimal && result.height > 15);
@@ -181,11 +211,24 @@ TEST(rectangles_cut_with_pinwheels_are_put_together_again) {
         if (!full) continue;
         std::int64_t steps = 0;
         const auto offsets =
-            tile(*full, kMemory, [&](std::int64_t more) { return (steps += more) > 5'000'000; });
+            tile(*full, kMemory, 1, [&](std::int64_t more) { return (steps += more) > 5'000'000; });
         if (offsets) CHECK(tiny::height_of(in, *offsets) == 1 << 20);
         found += offsets.has_value();
     }
     CHECK(found >= 4);
+}
+
+TEST(two_workers_sweep_from_both_ends) {
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+        const Instance in = with_pinwheels(seed, 60, 1 << 16, 600);
+        const auto full = full_rows(in);
+        CHECK(full.has_value());
+        if (!full) continue;
+        std::atomic<std::int64_t> steps{0};
+        const auto offsets =
+            tile(*full, kMemory, 2, [&](std::int64_t more) { return (steps += more) > 5'000'000; });
+        CHECK(offsets && tiny::height_of(in, *offsets) == 1 << 16);
+    }
 }
 
 TEST(only_what_is_full_throughout_and_free_to_be_stacked_is_taken_for_full) {
@@ -272,8 +315,8 @@ TEST(a_sweep_that_is_stopped_or_has_no_room_finds_nothing) {
     const auto full = full_rows(in);
     CHECK(full.has_value());
     if (!full) return;
-    CHECK(!tile(*full, kMemory, [](std::int64_t) { return true; }));
-    CHECK(!tile(*full, 1000, kNever));
+    CHECK(!tile(*full, kMemory, 1, [](std::int64_t) { return true; }));
+    CHECK(!tile(*full, 1000, 1, kNever));
     Budget spent(-1, 0);
     const ExactResult result = solve_exact(in, {}, spent);
     CHECK(result.layout.empty() && result.steps == 0);

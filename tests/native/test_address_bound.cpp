@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include "check.hpp"
+#include "costly.hpp"
+#include "reuse/address_bound.hpp"
+#include "reuse/chains.hpp"
+
+using namespace memstow;
+using namespace memstow::reuse;
+
+namespace {
+
+ChainGraph random_graph(Random& random, bool intervals) {
+    ChainGraph graph;
+    graph.count = 3 + static_cast<Index>(random.below(7));
+    std::vector<Index> begins, ends;
+    for (Index link = 0; link < graph.count; ++link) {
+        begins.push_back((begins.empty() ? 0 : begins.back()) + static_cast<Index>(random.below(2)));
+        ends.push_back(begins.back() + 1 + static_cast<Index>(random.below(3)));
+    }
+    graph.tolls.assign(static_cast<std::size_t>(graph.count * graph.count), 0);
+    for (Index link = 0; link < graph.count; ++link) {
+        for (Index later = link + 1; later < graph.count; ++later) {
+            const auto a = static_cast<std::size_t>(link), b = static_cast<std::size_t>(later);
+            if (intervals ? ends[a] <= begins[b] : random.below(3) > 0) graph.after.values.push_back(later);
+            if (random.below(2) == 0) {
+                graph.tolls[a * static_cast<std::size_t>(graph.count) + b] =
+                    static_cast<Bytes>(random.below(40));
+            }
+        }
+        graph.after.close();
+    }
+    return graph;
+}
+
+// The worth of the best chain, by trying all.
+Bytes best_worth(const ChainGraph& graph, const std::vector<Bytes>& prices, std::vector<Index>& links,
+                 Bytes worth) {
+    Bytes best = worth;
+    const auto extend = [&](Index next) {
+        Bytes more = prices[static_cast<std::size_t>(next)];
+        for (const Index link : links) more -= graph.toll(link, next);
+        links.push_back(next);
+        best = std::max(best, best_worth(graph, prices, links, worth + more));
+        links.pop_back();
+    };
+    if (links.empty()) {
+        for (Index link = 0; link < graph.count; ++link) extend(link);
+    } else {
+        for (const Index next : graph.after[links.back()]) extend(next);
+    }
+    return best;
+}
+
+}  // namespace
+
+TEST(no_chain_is_worth_more_than_what_is_claimed) {
+    int exact = 0, merged = 0;
+    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+        Random random(seed);
+        const ChainGraph graph = random_graph(random, seed % 2 == 0);
+        std::vector<Bytes> prices;
+        for (Index link = 0; link < graph.count; ++link)
+            prices.push_back(static_cast<Bytes>(random.below(60)));
+        std::vector<Index> links;
+        const Bytes best = best_worth(graph, prices, links, 0);
+        Chains chains(graph);
+        for (const Index width : {1, 2, 1000}) {
+            for (const Bytes enough : {Bytes{0}, best - 1, best, best + 5}) {
+                if (enough < 0) continue;
+                Budget budget;
+                const std::vector<Chain> found = chains.most(prices, enough, width, budget);
+                const Bytes claimed = found.empty() ? enough : found[0].worth;
+                CHECK(claimed >= best);
+                merged += claimed > std::max(best, enough);
+                // In an order of intervals nothing is lost where nothing is merged.
+                if (width == 1000 && seed % 2 == 0) CHECK(claimed == std::max(best, enough));
+                exact += claimed == best;
+            }
+        }
+        Budget budget;
+        for (const Chain& chain : chains.some(prices, 0, 2, budget)) {
+            Bytes worth = 0;
+            for (std::size_t a = 0; a < chain.links.size(); ++a) {
+                worth += prices[static_cast<std::size_t>(chain.links[a])];
+                for (std::size_t b = a + 1; b < chain.links.size(); ++b) {
+                    worth -= graph.toll(chain.links[a], chain.links[b]);
+                }
+            }
+            CHECK(worth == chain.worth && worth <= best);
+        }
+    }
+    CHECK(exact > 1000);
+    CHECK(merged > 100);
+}
+
+TEST(the_bound_of_the_addresses_is_below_the_cost_of_every_layout) {
+    int raised = 0, met = 0;
+    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+        const Instance in = costly::random_instance(seed);
+        const costly::Best best = costly::brute_force(in);
+        if (!best.fits) continue;
+        const Costs costs = costs_of(in);
+        AddressBound addresses(in, costs, in.pools[0].capacity);
+        if (seed % 2 == 0) addresses.offer(in, best.offsets);
+        Budget budget(-1, 300'000);
+        for (std::int64_t work = 1; !addresses.done() && !budget.spent(); work *= 4) {
+            addresses.run(work, budget);
+            CHECK(addresses.bound() + costs.fixed <= best.cost);
+        }
+        raised += addresses.bound() > 0;
+        met += best.cost > costs.fixed && addresses.bound() + costs.fixed == best.cost;
+    }
+    CHECK(raised > 15);
+    CHECK(met > 8);
+}
+
+TEST(the_addresses_of_six_in_four_places_cost_two) {
+    Instance in;
+    in.pools.push_back({8, {}});
+    for (Index i = 0; i < 6; ++i) {
+        in.choices.values.push_back({0, 1, 0, 0, 6, 0});
+        in.choices.close();
+        in.parts.push_back({i, 0, 2});
+        in.item_parts.push_back(i + 1);
+        in.rows.values.push_back({i, i + 1});
+        in.rows.close();
+        for (Index j = 0; j < i; ++j) in.reuse.push_back({j, i, 7});
+    }
+    in.row_count = in.time_rows = 6;
+    for (const Bytes reserved : {0, 2}) {
+        in.pools[0].reserved = {};
+        if (reserved > 0) in.pools[0].reserved.push_back({3, 3 + reserved});
+        AddressBound addresses(in, costs_of(in), 8);
+        Budget budget;
+        addresses.run(1'000'000'000, budget);
+        CHECK(addresses.done() && addresses.bound() == (reserved > 0 ? 21 : 14));
+    }
+}

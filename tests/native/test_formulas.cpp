@@ -1,0 +1,97 @@
+// Formulas as solvers read them and as the judge reads them: neither knows the other, both say the same.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "formulas.hpp"
+#include "shapes/formulas.hpp"
+
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+
+std::string formula(std::mt19937& random, int depth) {
+    static const char* const leaves[] = {"s", "t", "0", "1", "7", "64", "4611686018427387904"};
+    if (depth == 0 || random() % 5 == 0) return leaves[random() % 7];
+    const auto part = [&] { return formula(random, depth - 1); };
+    switch (random() % 9) {
+        case 0:
+            return part() + " + " + part();
+        case 1:
+            return part() + "-" + part();
+        case 2:
+            return part() + "*" + part();
+        case 3:
+            return "(" + part() + ")//(" + part() + ")";
+        case 4:
+            return "(" + part() + ")%(" + part() + ")";
+        case 5:
+            return "-(" + part() + ")";
+        case 6:
+            return "ceil_div(" + part() + ", " + part() + ")";
+        case 7:
+            return "align(" + part() + "," + part() + ")";
+        default:
+            return (random() % 2 ? "min(" : "max(") + part() + ", " + part() + ", " + part() + ")";
+    }
+}
+
+}  // namespace
+
+TEST(both_read_the_same_values_and_extremes) {
+    std::mt19937 random(18);
+    const std::vector<std::string> names = {"s", "t"};
+    int monotone = 0;
+    for (int turn = 0; turn < 4000; ++turn) {
+        const std::string text = formula(random, 4);
+        memstow::shapes::Formulas ours(names, {{0, 12, 3}, {1, 5, 1}});
+        memstow::judge::Formulas theirs(names, {{0, 12, 3}, {1, 5, 1}});
+        const bool read = ours.read(text);
+        CHECK(read == theirs.read(text));
+        if (!read) continue;
+        std::int64_t low = kLimit, high = -kLimit;
+        bool everywhere = true;
+        for (std::int64_t s = 0; s <= 12; s += 3) {
+            for (std::int64_t t = 1; t <= 5; ++t) {
+                const Values at = {s, t};
+                const std::optional<std::int64_t> value = ours.value(0, at);
+                CHECK(value == theirs.value(0, at));
+                everywhere = everywhere && value.has_value();
+                low = std::min(low, value.value_or(low));
+                high = std::max(high, value.value_or(high));
+            }
+        }
+        const auto all = ours.of_all_values(0);
+        CHECK(all.has_value() == (everywhere && low >= 0));
+        CHECK(!all || (all->low == low && all->high == high));
+        const auto simple = ours.if_monotone(0);
+        CHECK(!simple || (all && simple->low == low && simple->high == high));
+        monotone += simple.has_value();
+        const auto largest = theirs.largest(0, 1000, 1000, std::nullopt, false);
+        CHECK(!largest || (everywhere && largest->value == high && largest->seen == high));
+        const auto below = theirs.largest(0, 1000, 1000, 0, true);
+        CHECK(!below || (below->value > 0) == (low < 0));
+        CHECK(!theirs.is_never_below(0, 0) || (everywhere && low >= 0));
+    }
+    CHECK(monotone > 400);
+}
+
+TEST(neither_reads_what_is_no_formula) {
+    for (const char* text : {"", " ", "s t", "2s", "s+", "(s", "s)", "u", "min()", "align(s)", "s/2",
+                             "9223372036854775808", "s\xc3\xa9"}) {
+        CHECK(!memstow::shapes::Formulas({"s", "t"}, {{0, 1, 1}, {0, 1, 1}}).read(text));
+        CHECK(!memstow::judge::Formulas({"s", "t"}, {{0, 1, 1}, {0, 1, 1}}).read(text));
+    }
+    for (const int depth : {64, 65, 3000}) {
+        const std::string deep = std::string(static_cast<std::size_t>(depth), '(') + "s" +
+                                 std::string(static_cast<std::size_t>(depth), ')');
+        CHECK(memstow::shapes::Formulas({"s"}, {{0, 1, 1}}).read(deep) == (depth == 64));
+        CHECK(memstow::judge::Formulas({"s"}, {{0, 1, 1}}).read(deep) == (depth == 64));
+    }
+}
