@@ -9,7 +9,7 @@ from benchmarks.page import table
 from benchmarks.process import MEMSTOW, run, typical
 
 RUNS = 15
-LIMITS = {10: 0.3, 300: 0.4}
+LIMITS = {10: 0.2, 300: 0.25}
 
 
 _LIBRARY = "import memstow; memstow.Problem"

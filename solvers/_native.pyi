@@ -36,6 +36,17 @@ class Budget:
     @property
     def work_left(self) -> int | None: ...
 
+class Exchange:
+    """What runs of the same problem elsewhere have found."""
+
+    def __init__(self, rank: int) -> None: ...
+    def offer(self, instance: Instance, layout: _instance.Layout, height: int) -> None: ...
+    def raise_bound(self, bound: int) -> None: ...
+    @property
+    def height(self) -> int | None: ...
+    @property
+    def placed(self) -> Placed | None: ...
+
 class Instance:
     """The arrays of `solvers.instance.Instance`, and their rows."""
 
@@ -113,6 +124,8 @@ class GreedyResult:
 
     @property
     def placed(self) -> Placed: ...
+    def take_placed(self) -> Placed:
+        """The same, which is then gone: a large layout need not be there twice."""
     @property
     def values(self) -> list[int] | None: ...
     @property
@@ -134,7 +147,15 @@ class ExactOptions:
     """What the search of one pool may do, and what is known."""
 
     def __init__(
-        self, *, limit: int, fit_only: bool, bound: int, workers: int, deterministic: bool, seed: int
+        self,
+        *,
+        limit: int,
+        fit_only: bool,
+        bound: int,
+        workers: int,
+        deterministic: bool,
+        seed: int,
+        others: Exchange | None,
     ) -> None: ...
 
 class ExactStatus(Enum):
@@ -205,11 +226,35 @@ def exact(
 def exact_reach(instance: Instance, start: _instance.Layout | None, bound: int) -> Reach: ...
 def dead_set(instance: Instance, items: Sequence[int], height: int, budget: Budget) -> DeadSet: ...
 
+class WindowBound:
+    """A bound, and the window of time that shows it: from the moment `first` to the moment `last`."""
+
+    @property
+    def bound(self) -> int: ...
+    @property
+    def parts(self) -> list[int]: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def first(self) -> int: ...
+    @property
+    def last(self) -> int: ...
+
+def window_bound(instance: Instance, bound: int, height: int, budget: Budget) -> WindowBound: ...
+
 class ImproveOptions:
     """Where the search ends, and how it goes."""
 
     def __init__(
-        self, *, limit: int, fit_only: bool, bound: int, workers: int, deterministic: bool, seed: int
+        self,
+        *,
+        limit: int,
+        fit_only: bool,
+        bound: int,
+        workers: int,
+        deterministic: bool,
+        seed: int,
+        others: Exchange | None,
     ) -> None: ...
 
 class ImproveResult:
@@ -374,7 +419,9 @@ def stripe_front(
 class ColumnInstance:
     """An instance of columns, and the way back."""
 
-    def __init__(self, sizes: Ints, begins: Ints, ends: Ints, alignments: Ints, capacity: int) -> None: ...
+    def __init__(
+        self, sizes: Ints, begins: Ints, ends: Ints, alignments: Ints, capacity: int, by_begin: bool
+    ) -> None: ...
     @property
     def native(self) -> Instance: ...
     @property
@@ -394,6 +441,29 @@ class PlacedColumns:
     @property
     def offsets(self) -> bytes: ...
 
+class Lowest:
+    """A layout no higher than the buffers of one moment need; in bytes, by buffer."""
+
+    @property
+    def offsets(self) -> bytes: ...
+    @property
+    def members(self) -> bytes: ...
+    @property
+    def peak(self) -> int: ...
+    @property
+    def moment(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+
+def lowest(
+    sizes: memoryview,
+    begins: memoryview,
+    ends: memoryview,
+    alignments: memoryview,
+    capacity: int,
+    seed: int,
+    budget: Budget,
+) -> Lowest | None: ...
 def place_columns(
     sizes: array[int],
     begins: array[int],
@@ -487,6 +557,21 @@ class ExactSequence:
     def found(self) -> FoundSequence | None: ...
     @property
     def nodes(self) -> int: ...
+
+class Formulas:
+    """Formulas of symbols."""
+
+    def __init__(self, names: Sequence[str], ranges: Sequence[tuple[int, int, int]]) -> None: ...
+    def read(self, text: str) -> bool: ...
+    def sizes_at(self, at: Sequence[int]) -> list[int] | None: ...
+    def if_monotone(self, formula: int) -> tuple[int, int] | None: ...
+    def of_all_values(self, formula: int) -> tuple[int, int] | None: ...
+
+class LiveEvents:
+    """Lifetimes of buffers, for many sizes."""
+
+    def __init__(self, buffers: array[int], begins: array[int], ends: array[int]) -> None: ...
+    def most(self, sizes: array[int]) -> int | None: ...
 
 class Shaped:
     """Items whose sizes differ from point to point."""

@@ -1,6 +1,6 @@
 """The problems that greedy and the bound do not decide: `make bench-hard`, some minutes on two cores."""
 
-from benchmarks.hard import altered, fitting, idealloc, kernels, minimalloc, reuse, tilings
+from benchmarks.hard import altered, cores, fitting, idealloc, kernels, minimalloc, reuse, tilings
 
 PARTS = {
     "minimalloc": minimalloc.measure,
@@ -10,4 +10,5 @@ PARTS = {
     "planted": tilings.measure,
     "kernels": kernels.measure,
     "reuse": reuse.measure,
+    "cores": cores.measure,
 }

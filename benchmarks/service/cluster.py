@@ -6,19 +6,17 @@ workers do for solves that go on for long: their events, their best plans, their
 
 import json
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 from benchmarks.page import stamp, table
-from benchmarks.service.servers import free_port, running, service, worked
+from benchmarks.service.farm import farm
+from benchmarks.service.servers import service, worked
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 
@@ -83,30 +81,13 @@ class Place:
 @contextmanager
 def cluster(count: int) -> Iterator[Place]:
     """A server, a scheduler, and workers of one thread each."""
-    with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        port = free_port()
-        dask = [sys.executable, "-m", "dask"]
-        quiet = ["--host", "127.0.0.1", "--no-dashboard"]
-        scheduler = stack.enter_context(running([*dask, "scheduler", *quiet, "--port", str(port)], port))
-        address = f"tcp://127.0.0.1:{port}"
-        alone = ["--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-directory", folder]
-        workers = []
-        for _ in range(count):
-            worker = subprocess.Popen(
-                [*dask, "worker", address, *quiet, *alone],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            stack.callback(worker.wait)
-            stack.callback(worker.terminate)
-            workers.append(worker.pid)
-        settings = {"executor": "dask", "scheduler": address, "slots": SLOTS, "fast_seconds": 0.0}
-        served, server = stack.enter_context(service(**settings))
-        place = Place(served, server, scheduler, tuple(workers))
-        # What is imported and connected once is no part of a job.
-        place.run(problems(2 * count, 1000), {"deterministic": True, "work_limit": 1000})
-        yield place
+    with farm(count) as dask:
+        settings = {"executor": "dask", "scheduler": dask.address, "slots": SLOTS, "fast_seconds": 0.0}
+        with service(**settings) as (served, server):
+            place = Place(served, server, dask.scheduler, dask.workers)
+            # What is imported and connected once is no part of a job.
+            place.run(problems(2 * count, 1000), {"deterministic": True, "work_limit": 1000})
+            yield place
 
 
 def problems(count: int, first: int) -> list[Any]:
