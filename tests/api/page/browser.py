@@ -83,7 +83,11 @@ class Look:
     def wait(self, condition: str) -> "Look":
         """Wait until this holds in the page, and then for the next frame."""
         # Polled from here: the page's policy forbids what playwright would run in it.
-        wait_for(lambda: self.page.evaluate(f"Boolean({condition})"), condition)
+        try:
+            wait_for(lambda: self.page.evaluate(f"Boolean({condition})"), condition)
+        except AssertionError as late:
+            shown = self.page.evaluate("location.href + ': ' + document.body.innerText.slice(0, 2000)")
+            raise AssertionError(f"{late}; shown was {shown}; complaints: {self.complaints}") from None
         self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return self
 

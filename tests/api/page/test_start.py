@@ -103,7 +103,7 @@ def test_a_model_is_planned_in_the_order_that_is_asked_for(look: Look, address: 
     look.page.click("dialog button.main")
     look.wait("location.pathname.startsWith('/jobs/') && document.querySelector('.strip .state') !== null")
     assert posted == [("POST", "/v1/jobs?order=free&in_place=true")]
-    look.wait("document.querySelector('h1')?.innerText.includes('No plan')")
+    look.wait("document.querySelector('h1')?.innerText.includes('No order and no plan can be smaller')")
 
 
 def test_open_dimensions_are_asked_for(look: Look, address: str) -> None:
