@@ -218,6 +218,33 @@ TEST(rectangles_cut_with_pinwheels_are_put_together_again) {
     CHECK(found >= 4);
 }
 
+TEST(a_sweep_goes_on_before_what_changed_as_if_from_the_beginning) {
+    const std::vector<Sweep::Breadth> some{{1, 1}, {2, 2}, {4, 4}, {16, 8}};
+    int reached = 0, stuck = 0;
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+        const Instance in =
+            seed % 2 == 0 ? cut::rectangle(seed, 200, 1 << 12) : with_pinwheels(seed, 80, 1 << 9, 400);
+        const auto full = full_rows(in);
+        CHECK(full.has_value());
+        if (!full) continue;
+        Random random(seed);
+        std::vector<Sweep::Breadth> breadths(full->rows, some[1]);
+        Sweep kept(full->tiles, 0, full->rows, kMemory), anew(full->tiles, 0, full->rows, kMemory);
+        Index changed = 0;
+        for (int run = 0; run < 6; ++run) {
+            const Answer one = kept.run(breadths, changed, kNever), two = anew.run(breadths, 0, kNever);
+            CHECK(one == two && kept.failed() == anew.failed() && kept.kept() == anew.kept());
+            CHECK(run == 0 || kept.steps() <= anew.steps());
+            if (one == Answer::found) CHECK(kept.layout_of(0, kNever) == anew.layout_of(0, kNever));
+            (one == Answer::found ? reached : stuck) += 1;
+            changed = static_cast<Index>(random.below(static_cast<std::uint64_t>(full->rows)));
+            for (Index row = changed; row < full->rows; ++row)
+                breadths[row] = some[random.below(some.size())];
+        }
+    }
+    CHECK(reached > 10 && stuck > 10);
+}
+
 TEST(two_workers_sweep_from_both_ends) {
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
         const Instance in = with_pinwheels(seed, 60, 1 << 16, 600);

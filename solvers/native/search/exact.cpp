@@ -87,15 +87,13 @@ void Engine::try_tilings() {
     const int workers = options_.deterministic ? 1 : options_.workers;
     const std::int64_t work_left = budget_.work_limit() - budget_.work();
     const double seconds_left = options_.deterministic ? -1 : budget_.seconds_left();
-    Budget half(seconds_left < 0 ? -1 : seconds_left / 2, work_left / 2, &budget_);
-    Budget third(seconds_left < 0 ? -1 : seconds_left / 3, work_left / 3, &budget_);
+    Budget most(seconds_left < 0 ? -1 : seconds_left * 2 / 3, work_left / 3 * 2, &budget_);
     for (Index c = 0; c < components_.count() && !progress_.over(); ++c) {
         if (progress_.settled(c) || !components_.nearly_full(c)) continue;
         const bool searched = small_enough(components_, c);
-        const bool level = components_.level(c);
-        if (!searched && !level) continue;
-        // Where a search has no chance, sweeps have all of the time; where gaps leave it one, less than half.
-        Budget& part = !searched ? budget_ : level ? half : third;
+        if (!searched && !components_.level(c)) continue;
+        // A search is left some time where it has a chance.
+        Budget& part = searched ? most : budget_;
         if (part.spent()) continue;
         std::optional<FullRows> full = full_rows(components_.instance_of(c));
         if (!full || full->base + full->height > progress_.limit()) continue;

@@ -99,6 +99,13 @@ void OrderTrees::keep(std::span<Node> roots) {
     }
 }
 
+OrderTrees::Saved OrderTrees::save() const { return {inner_, children_}; }
+
+void OrderTrees::restore(const Saved& saved) {
+    inner_ = saved.inner;
+    children_ = saved.children;
+}
+
 OrderTrees::Share OrderTrees::survey(Node node, const std::vector<char>& chosen) {
     if (share_.size() < leaves_ + inner_.size()) {
         share_.resize(leaves_ + 2 * inner_.size());

@@ -51,6 +51,11 @@ class OrderTrees {
     // All nodes but those of some trees, which get new numbers.
     void keep(std::span<Node> roots);
 
+    // All trees as they are now; after `restore` the numbers of their nodes are valid again.
+    struct Saved;
+    Saved save() const;
+    void restore(const Saved& saved);
+
     std::int64_t steps() const { return steps_; }  // nodes looked at
     std::size_t bytes() const { return inner_.size() * sizeof(Inner) + children_.size() * sizeof(Node); }
 
@@ -94,6 +99,13 @@ class OrderTrees {
     std::vector<Bytes> least_;    // by node, of the last sort
     std::vector<char> replaced_;  // by group, of the last replacement
     std::int64_t steps_ = 0;
+};
+
+struct OrderTrees::Saved {
+    std::vector<Inner> inner;
+    std::vector<Node> children;
+
+    std::size_t bytes() const { return inner.size() * sizeof(Inner) + children.size() * sizeof(Node); }
 };
 
 }  // namespace memstow::search

@@ -24,15 +24,17 @@ Lists<Index> by_row(const std::vector<Tile>& tiles, Index rows, Index Tile::* ro
 // By how many bits it has to be more likely that what ends at one time was apart than that it was together.
 constexpr std::int64_t kTrust = 6 * kLog2Unit, kTrustWithWaste = 2 * kLog2Unit;
 
+// From which rows a sweep can go on again, and the part of the memory for that.
+constexpr Index kBetweenMilestones = 8;
+constexpr std::size_t kMilestonesPart = 4;
+
 }  // namespace
 
-Sweep::Sweep(const std::vector<Tile>& tiles, std::int64_t waste, const std::vector<Breadth>& breadths,
-             std::size_t memory)
+Sweep::Sweep(const std::vector<Tile>& tiles, std::int64_t waste, Index rows, std::size_t memory)
     : tiles_(tiles),
-      rows_(count_of(breadths)),
+      rows_(rows),
       waste_(waste),
       trust_(waste == 0 ? kTrust : kTrustWithWaste),
-      breadths_(breadths),
       memory_(memory),
       ends_(by_row(tiles_, rows_, &Tile::end)),
       begins_(by_row(tiles_, rows_, &Tile::begin)),
@@ -40,11 +42,12 @@ Sweep::Sweep(const std::vector<Tile>& tiles, std::int64_t waste, const std::vect
       chosen_(tiles_.size(), 0),
       leaving_(tiles_.size(), -1) {
     ways_.push_back({trees_.any_order(begins_[0]), 0, -1});
+    remember(1);
 }
 
-Answer Sweep::run(const Decision::Stop& stop) {
-    std::int64_t last_check = 0;
-    for (Index row = 1; row < rows_; ++row) {
+Answer Sweep::run(const std::vector<Breadth>& breadths, Index changed, const Decision::Stop& stop) {
+    std::int64_t last_check = steps();
+    for (Index row = resume(changed); row < rows_; ++row) {
         std::vector<Bytes> begun;
         if (begins_[row].size() <= kMostPlaces) {
             for (const Index tile : begins_[row]) begun.push_back(tiles_[tile].size);
@@ -53,30 +56,52 @@ Answer Sweep::run(const Decision::Stop& stop) {
         filled_.clear();
         pieces_.clear();
         for (std::size_t way = 0; way < ways_.size(); ++way) {
-            fill_row(row, way, sets);
+            fill_row(row, way, sets, breadths[row].tried);
             if (steps() - last_check < Decision::kStepsBetweenStops) continue;
             const std::int64_t since = steps() - last_check;
             last_check += since;
-            const std::size_t bytes = trees_.bytes() + groups_.size() + steps_taken_.size() * sizeof(Step);
+            const std::size_t bytes =
+                trees_.bytes() + groups_.size() + steps_taken_.size() * sizeof(Step) + remembered_;
             if (stop(since) || bytes > memory_) return Answer::stopped;
         }
-        take_likeliest(row);
+        take_likeliest(row, breadths[row].kept);
         failed_ = row;
         if (ways_.empty()) break;
+        if ((row + 1) % kBetweenMilestones == 0 && remembered_ < memory_ / kMilestonesPart) remember(row + 1);
     }
     stop(steps() - last_check);
     return ways_.empty() ? Answer::stopped : Answer::found;
 }
 
+// Goes back to the last milestone before the row.
+Index Sweep::resume(Index changed) {
+    while (milestones_.size() > 1 && milestones_.back().row > changed) {
+        remembered_ -= milestones_.back().trees.bytes() + milestones_.back().ways.size() * sizeof(Way);
+        milestones_.pop_back();
+    }
+    const Milestone& from = milestones_.back();
+    trees_.restore(from.trees);
+    ways_ = from.ways;
+    steps_taken_.resize(from.steps_taken);
+    groups_.resize(from.groups);
+    failed_ = from.row - 1;
+    return from.row;
+}
+
+void Sweep::remember(Index row) {
+    milestones_.push_back({row, trees_.save(), ways_, steps_taken_.size(), groups_.size()});
+    remembered_ += milestones_.back().trees.bytes() + ways_.size() * sizeof(Way);
+}
+
 // The ways to go on that are the likeliest, no two of which lead to the same orders.
-void Sweep::take_likeliest(Index row) {
+void Sweep::take_likeliest(Index row, std::size_t kept) {
     std::stable_sort(filled_.begin(), filled_.end(),
                      [](const Filled& a, const Filled& b) { return a.cost < b.cost; });
     std::vector<Way> next;
     std::vector<OrderTrees::Node> roots;
     std::unordered_set<std::uint64_t> known;
     for (const Filled& filled : filled_) {
-        if (next.size() >= breadths_[row].kept) break;
+        if (next.size() >= kept) break;
         const std::size_t begin = groups_.size();
         write_groups(row, pieces_[filled.way], filled.groups);
         const OrderTrees::Node tree = replaced(trees_, filled.tree, row, begin);

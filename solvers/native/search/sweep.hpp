@@ -25,13 +25,12 @@ class Sweep {
         std::size_t kept, tried;
     };
     // `waste`: the part of a sum of sizes, in parts of 2^kShareBits, by which what begins may differ from
-    // what it takes the place of. Something begins and something ends in each row but the first. `breadths`
-    // is by row.
-    Sweep(const std::vector<Tile>& tiles, std::int64_t waste, const std::vector<Breadth>& breadths,
-          std::size_t memory);
+    // what it takes the place of. Something begins and something ends in each row but the first.
+    Sweep(const std::vector<Tile>& tiles, std::int64_t waste, Index rows, std::size_t memory);
 
-    // Whether the last row was reached. Never `refuted`, since not all ways are tried.
-    Answer run(const Decision::Stop& stop);
+    // Whether the last row was reached. Never `refuted`, since not all ways are tried. The breadth of rows
+    // before `changed` is what it was in the run before, so that these are not swept again.
+    Answer run(const std::vector<Breadth>& breadths, Index changed, const Decision::Stop& stop);
     // The row that was not reached, after `stopped`.
     Index failed() const { return failed_; }
     std::int64_t steps() const { return steps_ + trees_.steps(); }
@@ -78,10 +77,19 @@ class Sweep {
         Group group;
         std::int64_t cost;
     };
+    // All that is known before a row is filled.
+    struct Milestone {
+        Index row;
+        OrderTrees::Saved trees;
+        std::vector<Way> ways;
+        std::size_t steps_taken, groups;
+    };
     using Pieces = std::vector<std::vector<Index>>;
 
-    void fill_row(Index row, std::size_t way, EqualSets& sets);
-    void take_likeliest(Index row);
+    Index resume(Index changed);
+    void remember(Index row);
+    void fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tried);
+    void take_likeliest(Index row, std::size_t kept);
     Pieces pieces_of(Index row, OrderTrees::Node tree);
     void add_whole(Index row, const Part& part, const Pieces& pieces);
     void add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& found);
@@ -97,13 +105,14 @@ class Sweep {
     const std::vector<Tile>& tiles_;
     Index rows_;
     std::int64_t waste_, trust_;
-    const std::vector<Breadth>& breadths_;
     std::size_t memory_;
     Lists<Index> ends_, begins_;  // by row
     OrderTrees trees_;
     std::vector<Way> ways_;
     std::vector<Step> steps_taken_;
     std::vector<std::uint8_t> groups_;
+    std::vector<Milestone> milestones_;  // by row; the first is the beginning
+    std::size_t remembered_ = 0;         // their bytes
     // Of the row that is filled:
     std::vector<Filled> filled_;
     std::vector<Pieces> pieces_;  // by way

@@ -27,7 +27,7 @@ Sweep::Pieces Sweep::pieces_of(Index row, OrderTrees::Node tree) {
 
 // Groups are taken one after the other, the likeliest first, and others in the order of how much less likely
 // they are.
-void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets) {
+void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tried) {
     pieces_.push_back(pieces_of(row, ways_[way].tree));
     const Pieces& pieces = pieces_.back();
     EqualSets::Found none;
@@ -51,8 +51,7 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets) {
                       0,
                       {}});
     std::size_t done = 0;
-    const std::size_t most = breadths_[row].tried;
-    for (std::size_t tries = 4 * most; tries > 0 && !parts_.empty() && done < most; --tries) {
+    for (std::size_t tries = 4 * tried; tries > 0 && !parts_.empty() && done < tried; --tries) {
         std::pop_heap(parts_.begin(), parts_.end(), later);
         Part part = std::move(parts_.back());
         parts_.pop_back();

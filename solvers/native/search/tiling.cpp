@@ -24,7 +24,7 @@ constexpr std::int64_t kWasteAtMost = 2;
 // Where a sweep gets stuck, the rows before are swept with the next breadth: this many of them, and twice as
 // many each time that it gets no further.
 constexpr Sweep::Breadth kBreadths[] = {{4, 4}, {16, 8}, {64, 32}, {256, 64}, {1024, 64}};
-constexpr Index kWidened = 32;
+constexpr Index kWidened = 16;
 constexpr std::size_t kMostLayouts = 16;  // of one sweep
 
 // The tiles, with the rows [begin, end) counted from the last to the first.
@@ -89,7 +89,7 @@ class Direction {
     Direction(const std::vector<Tile>& tiles, const FullRows& full, std::size_t memory)
         : tiles_(tiles),
           full_(full),
-          memory_(memory),
+          sweep_(tiles, kWasteAtMost * full.waste, full.rows, memory),
           breadths_(full.rows, kBreadths[0]),
           levels_(full.rows, 0) {}
 
@@ -99,11 +99,10 @@ class Direction {
             steps_ += steps;
             return stopped_ = stop(steps);
         };
-        Sweep sweep(tiles_, kWasteAtMost * full_.waste, breadths_, memory_);
         std::optional<std::vector<Bytes>> best;
-        if (sweep.run(counted) == Answer::found) {
-            for (std::size_t way = 0; way < std::min(sweep.kept(), kMostLayouts); ++way) {
-                auto offsets = sweep.layout_of(way, counted);
+        if (sweep_.run(breadths_, changed_, counted) == Answer::found) {
+            for (std::size_t way = 0; way < std::min(sweep_.kept(), kMostLayouts); ++way) {
+                auto offsets = sweep_.layout_of(way, counted);
                 const Bytes height = offsets ? height_of(tiles_, *offsets) : kLimit;
                 if (height < least && height <= full_.room) {
                     best = std::move(offsets);
@@ -113,7 +112,7 @@ class Direction {
             }
             widen(0, full_.rows);
         } else if (!stopped_) {
-            const Index failed = sweep.failed();
+            const Index failed = sweep_.failed();
             far_ = failed > furthest_ ? kWidened : 2 * far_;
             furthest_ = std::max(furthest_, failed);
             widen(std::max(0, failed - far_), failed + 1);
@@ -125,6 +124,7 @@ class Direction {
 
   private:
     void widen(Index begin, Index end) {
+        changed_ = begin;
         exhausted_ = true;
         for (Index row = begin; row < std::min(end, full_.rows); ++row) {
             if (levels_[row] + 1 == std::size(kBreadths)) continue;
@@ -136,10 +136,11 @@ class Direction {
 
     const std::vector<Tile>& tiles_;
     const FullRows& full_;
-    std::size_t memory_;
+    Sweep sweep_;
     std::vector<Sweep::Breadth> breadths_;  // by row
     std::vector<std::size_t> levels_;       // by row: which breadth
     Index furthest_ = 0, far_ = kWidened;
+    Index changed_ = 0;  // the breadth of rows before it is that of the last sweep
     bool stopped_ = false, exhausted_ = false;
     std::int64_t steps_ = 0;
 };
