@@ -100,8 +100,9 @@ def schemas() -> JsonObject:
     }
     for name, model in _MODELS.items():
         made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
-        found |= made.pop("$defs", {})
-        found[name] = made
+        for title, schema in {**made.pop("$defs", {}), name: made}.items():
+            if found.setdefault(title, schema) != schema:
+                raise AssertionError(f"two models are called {title}")
     found["Options"]["properties"]["solver"]["enum"] = [AUTO, *names()]
     return found
 

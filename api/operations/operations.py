@@ -37,7 +37,7 @@ from memstow.api.operations.solve import Inbox, OnUpdate, solve
 from memstow.api.operations.symbolic import has_symbols, symbolic_to_judge
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.plan import PLANNED, Plan, Window
+from memstow.planner.model.plan import PLANNED, Plan, ExhaustedWindow
 from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan
@@ -191,7 +191,7 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
         return _json_document(as_data(judge(*symbolic_to_judge(content, request.limits))))
     problem, plan, hint = _to_judge(request, content)
     _require_few(problem_of(problem), most_choices)
-    if any(isinstance(claim.certificate, Window) for claim in plan.objective):
+    if any(isinstance(claim.certificate, ExhaustedWindow) for claim in plan.objective):
         # The judge searches the window itself, for a second or two.
         _require_own_process(most_choices)
     verdict = judge(problem, plan, hint)

@@ -117,7 +117,7 @@ class Model:
 
 
 @model_class
-class Window:
+class ExhaustedWindow:
     """These buffers, their lives clipped to a window of time, have no layout below the bound.
 
     Those that live through all of the window can be at the bottom, where their sizes add up; for the others a
@@ -133,7 +133,8 @@ class Window:
 
 
 Certificate = Annotated[
-    LiveBytes | Sum | Least | Exhausted | Model | Window | Cut | RefutedOrders, Field(discriminator="kind")
+    LiveBytes | Sum | Least | Exhausted | Model | ExhaustedWindow | Cut | RefutedOrders,
+    Field(discriminator="kind"),
 ]
 
 

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Final
 
-from memstow.planner.model.plan import Certificate, Exhausted, LiveBytes, Plan, PoolUse, TermValue, Window
+from memstow.planner.model.plan import (
+    Certificate,
+    Exhausted,
+    LiveBytes,
+    Plan,
+    PoolUse,
+    TermValue,
+    ExhaustedWindow,
+)
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.plan import PlainPlan
@@ -131,7 +139,7 @@ def _certificate(certificate: Certificate) -> str:
     if isinstance(certificate, Exhausted):
         steps = [{"height": step.height, "nodes": step.nodes} for step in certificate.refuted]
         fields: dict[str, object] = {"solver": certificate.solver, "refuted": steps}
-    elif isinstance(certificate, Window):
+    elif isinstance(certificate, ExhaustedWindow):
         fields = {
             "solver": certificate.solver,
             "pool": certificate.pool,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memstow.planner.model.objective import Term
-from memstow.planner.model.plan import Window
+from memstow.planner.model.plan import ExhaustedWindow
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.plain._columns import Columns
 from memstow.planner.verify.effort import STEPS_IN_A_RUN, TooMuch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def of_reduction(
     reduction: "Reduction", window: solvers.Window, term: Term, bound: int, solver: str
-) -> Window | None:
+) -> ExhaustedWindow | None:
     """The certificate in the names of the problem; None where the judge would not take it."""
     problem = reduction.problem
     buffers = [problem.buffers[reduction.part_buffer[part]] for part in window.parts]
@@ -46,7 +46,7 @@ def of_reduction(
 
 def of_columns(
     columns: Columns, members: Sequence[int], window: solvers.Window, term: Term, bound: int, solver: str
-) -> Window | None:
+) -> ExhaustedWindow | None:
     """The same for these buffers of columns."""
     alignments = columns.alignments
     buffers = [
@@ -63,11 +63,13 @@ def of_columns(
     return _accepted(part, (window.first, window.last), term, bound, solver)
 
 
-def _accepted(part: Problem, moments: tuple[int, int], term: Term, bound: int, solver: str) -> Window | None:
+def _accepted(
+    part: Problem, moments: tuple[int, int], term: Term, bound: int, solver: str
+) -> ExhaustedWindow | None:
     """The certificate about all buffers of this part of the problem."""
     first, last = moments
     names = tuple(buffer.id for buffer in part.buffers)
-    window = Window(solver=solver, pool=part.pools[0].id, begin=first, end=last + 1, buffers=names)
+    window = ExhaustedWindow(solver=solver, pool=part.pools[0].id, begin=first, end=last + 1, buffers=names)
     findings = Findings()
     index = ProblemIndex(part, findings)
     try:

@@ -8,7 +8,7 @@ from itertools import combinations
 from math import gcd
 
 from memstow.planner.model.objective import MAX_PEAK, PEAK, Kind, Term, peak_of
-from memstow.planner.model.plan import Explanation, LiveBytes, Sum, Window
+from memstow.planner.model.plan import Explanation, LiveBytes, Sum, ExhaustedWindow
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.ranges import Range, measure, merged
 from memstow.planner.verify.pool_space import Cells, EmptyPools, common_step, least_height, least_height_alone
@@ -121,7 +121,7 @@ def _proven_at_once(
     return _proven_in(index, buffers, pool, index.ends[pool])
 
 
-def against_names(index: ProblemIndex, certificate: LiveBytes | Window) -> str | None:
+def against_names(index: ProblemIndex, certificate: LiveBytes | ExhaustedWindow) -> str | None:
     """Why a name in the certificate is wrong; None if each is of a buffer with bytes, once, and of a pool."""
     names = certificate.buffers
     if not names:

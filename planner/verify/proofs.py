@@ -21,7 +21,7 @@ from memstow.planner.model.plan import (
     Status,
     Sum,
     TermValue,
-    Window,
+    ExhaustedWindow,
 )
 from memstow.planner.model.problem import access_count
 from memstow.planner.model.ranges import measure
@@ -174,7 +174,7 @@ def by_word_of(certificate: Certificate | None, *, checked: bool = True) -> str 
     """Whose word the certificate is; None where the judge has counted all of it again."""
     if isinstance(certificate, Exhausted | Model):
         return certificate.solver
-    return certificate.solver if isinstance(certificate, Window) and not checked else None
+    return certificate.solver if isinstance(certificate, ExhaustedWindow) and not checked else None
 
 
 class Proofs:
@@ -188,7 +188,7 @@ class Proofs:
         cost: CostTerm | None = None,
         search_steps: int = 0,
     ) -> None:
-        windows = sum(isinstance(claim.certificate, Window) for claim in claims)
+        windows = sum(isinstance(claim.certificate, ExhaustedWindow) for claim in claims)
         # The verdict has so many steps in all, however many windows there are.
         self._search_steps = search_steps // max(windows, 1)
         self._against_orders = against_orders
@@ -215,7 +215,7 @@ class Proofs:
                     return f"the least each can have alone adds up to {least:,}"
             case Exhausted() as certificate:
                 return self._against_search(position, certificate)
-            case Window() as certificate:
+            case ExhaustedWindow() as certificate:
                 return self._against_window(position, certificate)
             case Cut() | RefutedOrders() as certificate:
                 return self._against_order_proof(position, certificate)
@@ -223,7 +223,7 @@ class Proofs:
                 return None if certificate.solver else "the solver has no name"
         return None
 
-    def _against_window(self, position: int, certificate: Window) -> str | None:
+    def _against_window(self, position: int, certificate: ExhaustedWindow) -> str | None:
         # Imported late: few plans have one.
         from memstow.planner.verify.windows import reason_against_window
 

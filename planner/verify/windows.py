@@ -13,7 +13,7 @@ from math import gcd
 
 from memstow.planner.judge._judge import Room, room_for
 from memstow.planner.model.objective import Kind, Term
-from memstow.planner.model.plan import Window
+from memstow.planner.model.plan import ExhaustedWindow
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.ranges import Range
 from memstow.planner.verify.effort import TooMuch
@@ -23,7 +23,7 @@ from memstow.planner.verify.problem_index import ALONE, ProblemIndex
 
 
 def reason_against_window(
-    index: ProblemIndex, term: Term, bound: int, certificate: Window, steps: int
+    index: ProblemIndex, term: Term, bound: int, certificate: ExhaustedWindow, steps: int
 ) -> str | None:
     """Why the window does not prove that the term is at least that; None when it does.
 
@@ -55,7 +55,7 @@ def reason_against_window(
     return _against_height(sizes, clipped, (certificate.begin, certificate.end), step, bound, steps)
 
 
-def _against_frame(index: ProblemIndex, term: Term, certificate: Window) -> str | None:
+def _against_frame(index: ProblemIndex, term: Term, certificate: ExhaustedWindow) -> str | None:
     """Why it is not about buffers that must be in the pool of the term."""
     if term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
         return f"a window says nothing about {term}"

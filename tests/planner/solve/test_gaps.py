@@ -13,7 +13,7 @@ import pytest
 
 from memstow.solvers.models.register import BACK_ENDS
 
-TRIED: Final = os.environ.get("MEMSTOW_GAPS", "25")
+TRIED: Final = os.environ.get("MEMSTOW_GAPS", "12")
 
 
 @pytest.mark.timeout(0)

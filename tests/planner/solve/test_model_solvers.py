@@ -28,6 +28,7 @@ from memstow.solvers.models.register import BACK_ENDS
 from memstow.solvers.solver import Listeners
 from tests.processes import children_of, state_of
 from tests.solvers.models.agreement import problems
+from tests.waiting import PATIENCE
 from tests.waiting import wait_for
 
 
@@ -66,7 +67,7 @@ def test_reuse_costs_are_proven_by_a_model(name: str) -> None:
         ),
         objective=("reuse_cost", "peak"),
     )
-    found = plan(problem, Options(solver=name))
+    found = plan(problem, Options(solver=name, time_limit=PATIENCE))
     assert found.status is Status.OPTIMAL
     assert [term.value for term in found.objective] == [3, 4]
     assert found.objective[0].certificate == Model(solver=name)
@@ -103,7 +104,7 @@ def test_what_cannot_fit_is_explained_in_the_names_of_the_user(name: str) -> Non
             Buffer(id="bystander", size=1, lifetime=(5, 6)),
         ),
     )
-    found = plan(problem, Options(solver=name))
+    found = plan(problem, Options(solver=name, time_limit=PATIENCE))
     assert found.status is Status.INFEASIBLE
     assert found.explanation is not None
     assert {"pinned", "wide"} <= set(found.explanation.buffers)
@@ -116,7 +117,7 @@ def test_in_place_pairs_share_where_that_is_best(name: str) -> None:
         buffers=(Buffer(id="x", size=4, lifetime=(0, 2)), Buffer(id="y", size=3, lifetime=(1, 3))),
         in_place=(InPlace(input="x", output="y"),),
     )
-    found = plan(problem, Options(solver=name))
+    found = plan(problem, Options(solver=name, time_limit=PATIENCE))
     assert found.status is Status.OPTIMAL
     assert found.objective[0].value == 4
 

@@ -7,6 +7,7 @@ import pytest
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
+from tests.waiting import PATIENCE
 
 NAMES = ("a", "b", "c")
 
@@ -31,7 +32,7 @@ def test_where_nothing_is_at_stake_each_buffer_is_in_its_first_pool(
         )
         pools = tuple(Pool(id=name, capacity=100) for name in NAMES)
         problem = Problem(version=1, pools=pools, buffers=buffers, objective=objective)
-        found = plan(problem, Options(solver=solver))
+        found = plan(problem, Options(solver=solver, time_limit=PATIENCE))
         first = [buffer.pools[0] for buffer in buffers if buffer.pools]
         assert [place.pool for place in found.placements] == first
 
