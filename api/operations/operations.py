@@ -37,7 +37,7 @@ from memstow.api.operations.solve import Inbox, OnUpdate, solve
 from memstow.api.operations.symbolic import has_symbols, symbolic_to_judge
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.plan import PLANNED, Plan, ExhaustedWindow
+from memstow.planner.model.plan import PLANNED, ExhaustedWindow, Plan
 from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan

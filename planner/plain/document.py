@@ -9,11 +9,11 @@ from typing import Final
 from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
+    ExhaustedWindow,
     LiveBytes,
     Plan,
     PoolUse,
     TermValue,
-    ExhaustedWindow,
 )
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns

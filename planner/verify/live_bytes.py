@@ -8,7 +8,7 @@ from itertools import combinations
 from math import gcd
 
 from memstow.planner.model.objective import MAX_PEAK, PEAK, Kind, Term, peak_of
-from memstow.planner.model.plan import Explanation, LiveBytes, Sum, ExhaustedWindow
+from memstow.planner.model.plan import ExhaustedWindow, Explanation, LiveBytes, Sum
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.ranges import Range, measure, merged
 from memstow.planner.verify.pool_space import Cells, EmptyPools, common_step, least_height, least_height_alone

@@ -13,6 +13,7 @@ from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
+    ExhaustedWindow,
     Explanation,
     Least,
     LiveBytes,
@@ -21,7 +22,6 @@ from memstow.planner.model.plan import (
     Status,
     Sum,
     TermValue,
-    ExhaustedWindow,
 )
 from memstow.planner.model.problem import access_count
 from memstow.planner.model.ranges import measure

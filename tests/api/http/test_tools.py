@@ -299,6 +299,13 @@ def test_the_openapi_document_is_the_committed_one() -> None:
     )
 
 
+def test_models_with_like_names_are_told_apart() -> None:
+    """An operator has a window on its input; a bound may come from a window of time."""
+    schemas = create_app(Settings()).openapi()["components"]["schemas"]
+    assert "kernel" in schemas["Window"]["properties"]
+    assert "begin" in schemas["ExhaustedWindow"]["properties"]
+
+
 def test_every_operation_has_an_example_of_its_body_and_of_its_answer(app: FastAPI) -> None:
     for name, operation in _operations(app.openapi()):
         assert operation["summary"], name

@@ -8,7 +8,7 @@ import pytest
 from memstow.api.operations.operations import VERIFY, TooManyChoicesError
 from memstow.api.operations.requests import BodyForm, VerifyRequest
 from memstow.planner.formats.native import write_plan, write_problem
-from memstow.planner.model.plan import Plan, Window
+from memstow.planner.model.plan import ExhaustedWindow, Plan
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.solve import engine
 from tests.api.operations.test_front import LIMITS
@@ -27,7 +27,7 @@ def judged(plan: Plan, most_choices: int | None) -> bytes:
 def test_the_search_of_a_window_is_left_to_a_process_of_its_own() -> None:
     plan = engine.plan(PROBLEM)
     assert json.loads(judged(plan, 100))["valid"]
-    window = Window(solver="test", pool="memory", begin=0, end=1, buffers=("a",))
+    window = ExhaustedWindow(solver="test", pool="memory", begin=0, end=1, buffers=("a",))
     claim = replace(plan.objective[0], certificate=window)
     with pytest.raises(TooManyChoicesError):
         judged(replace(plan, objective=(claim,)), 100)

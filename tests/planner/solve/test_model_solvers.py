@@ -28,8 +28,7 @@ from memstow.solvers.models.register import BACK_ENDS
 from memstow.solvers.solver import Listeners
 from tests.processes import children_of, state_of
 from tests.solvers.models.agreement import problems
-from tests.waiting import PATIENCE
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 
 
 @pytest.fixture(params=BACK_ENDS)

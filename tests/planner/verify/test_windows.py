@@ -14,7 +14,7 @@ from memstow.planner.check import find_issues
 from memstow.planner.judge._judge import Room, room_for
 from memstow.planner.model.objective import PEAK, term_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation, LiveBytes, Status, Window, gap_of
+from memstow.planner.model.plan import ExhaustedWindow, Explanation, LiveBytes, Status, gap_of
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative
 from memstow.planner.plain.document import columns_in, write_plan
 from memstow.planner.plain.models import problem_of as problem_of_columns
@@ -66,13 +66,13 @@ def problem_of(lives: Sequence[Life], *, times: int = 1, **more: Any) -> Problem
     return Problem(version=1, buffers=buffers, **more)
 
 
-def whole(problem: Problem, begin: int = 0, end: int = 10) -> Window:
+def whole(problem: Problem, begin: int = 0, end: int = 10) -> ExhaustedWindow:
     names = tuple(buffer.id for buffer in problem.buffers)
-    return Window(solver="test", pool="memory", begin=begin, end=end, buffers=names)
+    return ExhaustedWindow(solver="test", pool="memory", begin=begin, end=end, buffers=names)
 
 
 def against(
-    problem: Problem, bound: int, window: Window, term: str = "peak", steps: int = 10**6
+    problem: Problem, bound: int, window: ExhaustedWindow, term: str = "peak", steps: int = 10**6
 ) -> str | None:
     findings = Findings()
     reason = reason_against_window(ProblemIndex(problem, findings), term_of(term), bound, window, steps)
@@ -175,7 +175,7 @@ def test_a_deep_search_is_too_much_before_it_takes_much_memory() -> None:
 def test_windows_share_the_steps_of_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def note(_index: object, _term: object, _bound: int, _window: Window, steps: int) -> None:
+    def note(_index: object, _term: object, _bound: int, _window: ExhaustedWindow, steps: int) -> None:
         asked.append(steps)
 
     monkeypatch.setattr("memstow.planner.verify.windows.reason_against_window", note)
@@ -184,7 +184,10 @@ def test_windows_share_the_steps_of_a_verdict(monkeypatch: pytest.MonkeyPatch) -
     problem = Problem(version=1, buffers=buffers, pools=pools, objective=("peak:a", "peak:b"))
     plan = engine.plan(problem)
     claims = tuple(
-        replace(claim, certificate=Window(solver="test", pool=pool.id, begin=0, end=1, buffers=(pool.id,)))
+        replace(
+            claim,
+            certificate=ExhaustedWindow(solver="test", pool=pool.id, begin=0, end=1, buffers=(pool.id,)),
+        )
         for claim, pool in zip(plan.objective, pools, strict=True)
     )
     assert judge(problem, replace(plan, objective=claims)).valid
@@ -240,7 +243,7 @@ def test_buffers_that_may_share_or_be_elsewhere_prove_nothing() -> None:
     assert against(plain, 16, window, "placement_cost") == "a window says nothing about placement_cost"
 
 
-def bound_of(problem: Problem) -> tuple[int, Window | None]:
+def bound_of(problem: Problem) -> tuple[int, ExhaustedWindow | None]:
     """What windows show of a problem when nothing is known before: at least 1."""
     reduction = reduce(problem)
     assert not isinstance(reduction, Explanation)
@@ -332,7 +335,7 @@ def test_a_run_raises_the_bound_and_the_judge_checks_it(count: int) -> None:
     plan = engine.plan(problem, Options(deterministic=True, work_limit=200_000_000))
     term = plan.objective[0]
     assert term.bound == 17 * 64
-    assert isinstance(term.certificate, Window)
+    assert isinstance(term.certificate, ExhaustedWindow)
     assert plan.prover == "windows"
     assert term.value > term.bound
     verdict = judge(problem, plan)
@@ -367,7 +370,7 @@ def test_a_plan_in_columns_says_the_same() -> None:
 def test_a_bound_that_the_judge_cannot_search_stays_a_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = many(1, 400)
     plan = engine.plan(problem, Options(deterministic=True, work_limit=200_000_000))
-    assert isinstance(plan.objective[0].certificate, Window)
+    assert isinstance(plan.objective[0].certificate, ExhaustedWindow)
     monkeypatch.setattr("memstow.planner.verify.STEPS_OF_A_VERDICT", 10)
     verdict = judge(problem, plan)
     assert verdict.valid
