@@ -55,8 +55,8 @@ class EqualSets {
         std::vector<EqualSums> pairs;  // those with the same first set follow each other
         bool complete = true;          // whether all sets were looked at
     };
-    // What was asked is kept. There are at most 64 numbers each, and no set is empty or that of all. `steps`
-    // grows by what was done.
+    // Each answer is kept, for when the same is asked again. There are at most 64 numbers each, and no set is
+    // empty or that of all. `steps` grows by what was done.
     const Found& with(const std::vector<Bytes>& first, std::int64_t& steps);
 
   private:

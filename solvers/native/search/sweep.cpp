@@ -76,7 +76,7 @@ Answer Sweep::run(const std::vector<Breadth>& breadths, Index changed, const Dec
 // Goes back to the last milestone before the row.
 Index Sweep::resume(Index changed) {
     while (milestones_.size() > 1 && milestones_.back().row > changed) {
-        remembered_ -= milestones_.back().trees.bytes() + milestones_.back().ways.size() * sizeof(Way);
+        remembered_ -= milestones_.back().bytes();
         milestones_.pop_back();
     }
     const Milestone& from = milestones_.back();
@@ -90,7 +90,7 @@ Index Sweep::resume(Index changed) {
 
 void Sweep::remember(Index row) {
     milestones_.push_back({row, trees_.save(), ways_, steps_taken_.size(), groups_.size()});
-    remembered_ += milestones_.back().trees.bytes() + ways_.size() * sizeof(Way);
+    remembered_ += milestones_.back().bytes();
 }
 
 // The ways to go on that are the likeliest, no two of which lead to the same orders.

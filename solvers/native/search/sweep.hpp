@@ -83,6 +83,8 @@ class Sweep {
         OrderTrees::Saved trees;
         std::vector<Way> ways;
         std::size_t steps_taken, groups;
+
+        std::size_t bytes() const { return trees.bytes() + ways.size() * sizeof(Way); }
     };
     using Pieces = std::vector<std::vector<Index>>;
 
