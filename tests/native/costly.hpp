@@ -31,6 +31,23 @@ inline Bytes top_of(const Instance& in, const std::vector<Bytes>& offsets) {
     return top;
 }
 
+// Six items, one after the other, where four fit; each shares with no other for free.
+inline Instance six_in_four_places(Bytes cost) {
+    Instance in;
+    in.pools.push_back({8, {}});
+    for (Index i = 0; i < 6; ++i) {
+        in.choices.values.push_back({0, 1, 0, 0, 6, 0});
+        in.choices.close();
+        in.parts.push_back({i, 0, 2});
+        in.item_parts.push_back(i + 1);
+        in.rows.values.push_back({i, i + 1});
+        in.rows.close();
+        for (Index j = 0; j < i; ++j) in.reuse.push_back({j, i, cost});
+    }
+    in.row_count = in.time_rows = 6;
+    return in;
+}
+
 inline Instance random_instance(std::uint64_t seed) {
     Instance in = tiny::random_instance(seed, {.largest = 4, .most_items = 4});
     Random random(seed + 1000);

@@ -116,18 +116,7 @@ TEST(the_bound_of_the_addresses_is_below_the_cost_of_every_layout) {
 }
 
 TEST(the_addresses_of_six_in_four_places_cost_two) {
-    Instance in;
-    in.pools.push_back({8, {}});
-    for (Index i = 0; i < 6; ++i) {
-        in.choices.values.push_back({0, 1, 0, 0, 6, 0});
-        in.choices.close();
-        in.parts.push_back({i, 0, 2});
-        in.item_parts.push_back(i + 1);
-        in.rows.values.push_back({i, i + 1});
-        in.rows.close();
-        for (Index j = 0; j < i; ++j) in.reuse.push_back({j, i, 7});
-    }
-    in.row_count = in.time_rows = 6;
+    Instance in = costly::six_in_four_places(7);
     for (const Bytes reserved : {0, 2}) {
         in.pools[0].reserved = {};
         if (reserved > 0) in.pools[0].reserved.push_back({3, 3 + reserved});

@@ -63,18 +63,7 @@ TEST(a_bound_holds_however_early_the_search_for_it_ends) {
 }
 
 TEST(a_goal_ends_the_search_for_a_cheaper_layout) {
-    Instance in;
-    in.pools.push_back({8, {}});
-    for (Index i = 0; i < 6; ++i) {  // one after the other, each may share with no other for free
-        in.choices.values.push_back({0, 1, 0, 0, 6, 0});
-        in.choices.close();
-        in.parts.push_back({i, 0, 2});
-        in.item_parts.push_back(i + 1);
-        in.rows.values.push_back({i, i + 1});
-        in.rows.close();
-        for (Index j = 0; j < i; ++j) in.reuse.push_back({j, i, 1});
-    }
-    in.row_count = in.time_rows = 6;
+    const Instance in = costly::six_in_four_places(1);
     Cheapest search(in, 1);
     Budget budget;
     CHECK(search.cheapest({.height = 8, .enough = 5}, budget, {}).cost <= 5);
