@@ -36,8 +36,8 @@ def instance_of(instance: Instance, crowd: Crowd) -> Instance:
         restrict_to(_with_conflicts(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
     )
     at = {item: k for k, item in enumerate(crowd.items)}
-    for item, offset in crowd.stays:
-        part.choice_low[at[item]] = part.choice_high[at[item]] = offset
+    stays = {at[item]: offset for item, offset in crowd.stays}
+    pin(part, (stays.get(k, -1) for k in range(len(crowd.items))))
     return part
 
 
@@ -67,6 +67,14 @@ def narrow(instance: Instance, pools: Iterable[int]) -> Instance:
         choice_cost=of(instance.choice_cost),
         choice_rank=of(instance.choice_rank),
     )
+
+
+def pin(instance: Instance, offsets: Iterable[int]) -> None:
+    """Allow each item of a narrowed instance only this offset, where that is not -1."""
+    for item, offset in enumerate(offsets):
+        if offset >= 0:
+            at = instance.choice_start[item]
+            instance.choice_low[at] = instance.choice_high[at] = offset
 
 
 def _with_conflicts(instance: Instance, pairs: tuple[Pair, ...]) -> Instance:

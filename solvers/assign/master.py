@@ -3,7 +3,7 @@
 Every layout of the task is a solution of the model, so its optimum is a bound.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -17,7 +17,6 @@ from memstow.solvers.assign.loads import Loads
 from memstow.solvers.assign.room import Room
 from memstow.solvers.assign.terms import Terms
 from memstow.solvers.cpsat.peaks import Literal
-from memstow.solvers.instance import Layout
 from memstow.solvers.models.places import choices, horizons, look_alikes, tops
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task, TermKind
@@ -29,6 +28,13 @@ class Proposal:
 
     crowds: tuple[Crowd, ...]
     heights: tuple[int, ...]
+
+    @property
+    def pools(self) -> list[int]:
+        """By item: its pool."""
+        return [
+            pool for _, pool in sorted((item, crowd.pool) for crowd in self.crowds for item in crowd.items)
+        ]
 
 
 class Master:
@@ -67,19 +73,31 @@ class Master:
         if term is not None:
             self.cp.minimize(self._terms.expressions[term])
 
-    def hint(self, layout: Layout) -> None:
-        """Where to start from."""
+    def hint(self, pools: Sequence[int]) -> None:
+        """Start from the items in these pools."""
         self.cp.clear_hints()
         for item, mine in enumerate(self.taken):
             if len(mine) > 1:
                 for pool, literal in mine.items():
-                    self.cp.add_hint(literal, layout.pool[item] == pool)
+                    self.cp.add_hint(literal, pools[item] == pool)
 
     def follow(self, values: Sequence[int]) -> None:
         """Start from these values of all variables, which need not be a solution."""
         self.cp.clear_hints()
         for index, value in enumerate(values):
             self.cp.add_hint(self.cp.get_int_var_from_proto_index(index), value)
+
+    def hold(self, pools: Sequence[int], free: Collection[int]) -> None:
+        """Keep all items but the free ones in these pools, until `release`."""
+        for item, mine in enumerate(self.taken):
+            if len(mine) > 1:
+                for pool, literal in mine.items():
+                    here = int(pools[item] == pool)
+                    self._narrow(literal, *((0, 1) if item in free else (here, here)))
+
+    def release(self) -> None:
+        """Let all items go where they may."""
+        self.hold([-1] * len(self.taken), range(len(self.taken)))
 
     def leave(self, margins: Sequence[int]) -> None:
         """Keep this many cells of each pool empty, for proposals that pack more easily and prove nothing."""

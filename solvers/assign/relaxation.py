@@ -7,6 +7,7 @@ constraints are a relaxation, so a bound for them holds for the master too. SCIP
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, isfinite
+from threading import Thread
 from typing import Any
 
 from ortools.linear_solver.python import model_builder
@@ -36,22 +37,52 @@ def suits(task: Task, term: int | None) -> bool:
     return too_large(task) is None
 
 
+class Relaxing:
+    """The integer program of a model as it is now, solved in a thread of its own."""
+
+    def __init__(self, model: cp_model.CpModel, seconds: float) -> None:
+        self._solver = model_builder.Solver("scip")
+        self._solver.set_time_limit_in_seconds(seconds)
+        # Reading the field of another kind would turn a constraint into that kind.
+        entries = sum(len(c.linear.vars) for c in model.proto.constraints if c.has_linear())
+        self._program: _Program | None = None
+        self._status: model_builder.SolveStatus | None = None
+        self._thread = Thread(target=self._solve, daemon=True)
+        if entries <= _MOST_ENTRIES and self._solver.solver_is_supported():
+            self._program = _Program(model.proto)
+            self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """End it as soon as it looks up."""
+        if not self.done:
+            self._solver.stop_search()
+
+    def result(self) -> Relaxation:
+        """Wait for its end."""
+        program = self._program
+        if program is None:
+            return Relaxation()
+        self._thread.join()
+        if self._status not in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE):
+            return Relaxation()
+        return Relaxation(
+            program.bound(float(self._solver.best_objective_bound)),
+            [round(self._solver.value(column)) for column in program.columns],
+        )
+
+    def _solve(self) -> None:
+        if self._program is not None:
+            self._status = self._solver.solve(self._program.model)
+
+
 def relax(model: cp_model.CpModel, seconds: float) -> Relaxation:
     """Minimise the objective over the linear constraints of the model."""
-    solver = model_builder.Solver("scip")
-    # Reading the field of another kind would turn a constraint into that kind.
-    entries = sum(len(c.linear.vars) for c in model.proto.constraints if c.has_linear())
-    if entries > _MOST_ENTRIES or not solver.solver_is_supported():
-        return Relaxation()
-    program = _Program(model.proto)
-    solver.set_time_limit_in_seconds(seconds)
-    status = solver.solve(program.model)
-    if status not in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE):
-        return Relaxation()
-    return Relaxation(
-        program.bound(float(solver.best_objective_bound)),
-        [round(solver.value(column)) for column in program.columns],
-    )
+    return Relaxing(model, seconds).result()
 
 
 class _Program:

@@ -1,22 +1,17 @@
 """Turns of master and packing in one level, until both agree or the budget is spent."""
 
-import time
 from collections.abc import Sequence
 from enum import Enum, auto
-from functools import partial
-from typing import Any
-
-from ortools.sat.python import cp_model
 
 from memstow.solvers import _native
-from memstow.solvers.assign.clock import Clock
 from memstow.solvers.assign.crowd import narrow
 from memstow.solvers.assign.cuts import Lifter
 from memstow.solvers.assign.master import Master, Proposal
+from memstow.solvers.assign.neighbourhoods import LayoutSearch, can_improve
 from memstow.solvers.assign.packing import Answer as PackingAnswer
 from memstow.solvers.assign.packing import Packer
-from memstow.solvers.assign.relaxation import relax, suits
-from memstow.solvers.cpsat.search import STEPS_PER_SECOND, exact_bound, make_solver, proven_bound, run_solver
+from memstow.solvers.assign.proposals import MOST, Proposals
+from memstow.solvers.assign.relaxation import Relaxing, suits
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd, near
@@ -26,18 +21,22 @@ from memstow.solvers.solver import Task
 # Steps of a packing; four times as many whenever they decide nothing.
 _FIRST_EFFORT = 10_000_000
 _MORE = 4
-# Shares of the time left for a solve of the master: in all, and after its first solution, which takes seconds
-# with thousands of items.
-_MOST = 0.85
+# Shares of the time left for the master after its first solution: to prove, and for a better layout.
 _SHARE = 0.3
 _SEEK_SHARE = 0.1
-# The share of the time left for the integer program, where CP-SAT makes no progress.
-_RELAXED_SHARE = 0.4
+# The share of the time left for the integer program, where CP-SAT makes no progress and there is one thread.
+_RELAXED_SHARE = 0.25
+# Shares of the time left for a proposal that leaves space empty: for the first, for better ones, and for
+# the layout that comes of it; and the most seconds for either.
+_START_SHARE = 0.05
+_REFINE_SHARE = 0.15
+_REWORK_SHARE = 0.4
+_ROUND_SECONDS = 3.0
+# How often such a proposal is made in one turn, each with more space left empty.
+_ROOMY_TRIES = 4
 # Proving turns before turns for better layouts, and the least share of a pool that these leave empty.
 _PATIENCE = 3
 _LEAST = 64
-# With this many workers CP-SAT has some for the linear relaxation.
-_MANY_WORKERS = 8
 # Steps of greedy for each item, when it places items that did not fit.
 _REPAIR_PASSES = 60
 
@@ -71,72 +70,137 @@ class Turns:
         self._budget = budget
         self._lifter = Lifter(relations, master.choices)
         self._effort = _FIRST_EFFORT
-        self._bound: int | None = None
         self._margins = [0] * task.instance.pool_count
-        self._open = False  # whether the master's last answer could have been better
+        self._proposals = Proposals(task, relations, master, level.term, best, budget)
+        self._layouts = LayoutSearch(task, relations, level, best) if can_improve(task, level.term) else None
+        self._proving: Relaxing | None = None
+        self._followed = False
 
     def run(self) -> Answer:
         """Take proving turns, and turns for a better layout where those make no progress."""
-        turns, share, relaxes = 0, _SHARE, suits(self._task, self._level.term)
+        try:
+            ended = self._turns()
+        finally:
+            if self._proving is not None:
+                self._proving.stop()
+        if self._proving is not None:
+            self._proposals.raise_bound(self._proving.result().bound)
+        return Answer(ended, self._proposals.bound)
+
+    def _turns(self) -> LevelEnd:
+        turns, relaxes = 0, suits(self._task, self._level.term)
+        share = _SEEK_SHARE if relaxes else _SHARE
         while not self._budget.spent:
-            proposal, infeasible = self._propose(share, proves=True)
+            proposal, infeasible = self._proposals.ask(share, proves=True)
             if infeasible:
-                return Answer(LevelEnd.INFEASIBLE)
+                return LevelEnd.INFEASIBLE
             if self._good_enough():
                 break
+            is_open = self._proposals.open
             outcome = _Outcome.PACKED if proposal is None else self._pack(proposal)
             if self._good_enough():
                 break
             if outcome is _Outcome.OPEN:
                 self._effort *= _MORE
-            if outcome is _Outcome.PACKED:
+            if outcome is _Outcome.PACKED and (self._followed or not relaxes):
                 # The master needs more time.
                 share = min(2 * share, 1.0)
-            if self._open and relaxes:
-                relaxes = False
-                self._relax()
-                if self._good_enough():
-                    break
             turns += 1
-            if any(self._margins) and (turns > _PATIENCE or outcome is _Outcome.OPEN):
-                self._seek()
-        return Answer(LevelEnd.DONE, self._bound)
+            self._turn_without_proof(outcome, is_open=is_open, patient=turns <= _PATIENCE)
+            if self._good_enough():
+                break
+        return LevelEnd.DONE
+
+    def _turn_without_proof(self, outcome: _Outcome, *, is_open: bool, patient: bool) -> None:
+        """What can be done for the bound and for a better layout, after a proposal that did not settle it."""
+        if is_open and self._proving is None:
+            self._relax()
+        self._follow()
+        fails = any(self._margins) and (not patient or outcome is _Outcome.OPEN)
+        if fails or self._proving is not None:
+            self._seek()
+        if is_open or outcome is _Outcome.OPEN:
+            self._rework()
 
     def _relax(self) -> None:
-        """Solve the integer program; again with some space left empty if its solution cannot be packed."""
-        outcome = self._follow(proves=True)
-        if outcome is _Outcome.OPEN:
-            self._master.leave(self._margins)
-            self._follow(proves=False)
-            self._master.leave([0] * len(self._margins))
+        """Begin to solve the integer program for its bound; turns go on if there are threads for both."""
+        seconds = self._budget.seconds_left
+        if seconds is None or not suits(self._task, self._level.term):
+            return
+        alone = self._task.workers == 1
+        self._proving = Relaxing(self._master.cp, seconds * (_RELAXED_SHARE if alone else MOST))
+        if alone:
+            self._proving.result()
 
-    def _follow(self, *, proves: bool) -> _Outcome | None:
-        """Pack the integer program's solution."""
-        term, seconds = self._level.term, self._budget.seconds_left
-        if term is None or seconds is None:
-            return None
-        result = relax(self._master.cp, seconds * _RELAXED_SHARE)
-        if proves:
-            self._raise(term, result.bound)
-        if result.values is None:
-            return None
-        self._master.follow(result.values)
-        proposal, _ = self._propose(_SEEK_SHARE, proves=proves, has_hint=True)
-        return None if proposal is None else self._pack(proposal)
+    def _follow(self) -> None:
+        """Once the integer program is solved, take its bound and pack its solution."""
+        if self._proving is None or self._followed or not self._proving.done:
+            return
+        self._followed = True
+        relaxation = self._proving.result()
+        self._proposals.raise_bound(relaxation.bound)
+        if relaxation.values is None or self._good_enough():
+            return
+        self._master.follow(relaxation.values)
+        proposal, _ = self._proposals.ask(_SEEK_SHARE, proves=True, has_hint=True)
+        if proposal is not None:
+            self._pack(proposal)
+
+    def _part_of_budget(self, share: float) -> _native.Budget:
+        seconds, work = self._budget.seconds_left, self._budget.work_left
+        return _native.Budget(
+            -1.0 if seconds is None else min(seconds * share, _ROUND_SECONDS),
+            -1 if work is None else int(work * share),
+            self._budget,
+        )
+
+    def _rework(self) -> None:
+        """Place neighbourhoods of the best layout anew."""
+        if self._layouts is not None:
+            budget = self._part_of_budget(_REWORK_SHARE)
+            self._layouts.run(budget)
+            self._budget.count(budget.work)
 
     def _seek(self) -> None:
         """Look for a better layout that leaves some space empty in pools where packing failed."""
+        if self._layouts is None:
+            self._seek_better()
+            return
+        if not any(self._margins):
+            self._margins = [max(self._master.cells(pool) // _LEAST, 1) for pool in range(len(self._margins))]
+        for _ in range(_ROOMY_TRIES):
+            if self._seek_roomy() or self._budget.spent:
+                break
+
+    def _seek_better(self) -> None:
+        """Of the proposals that are better than the best layout, one."""
         self._master.leave(self._margins)
         values, term = self._best.values, self._level.term
         condition = None if values is None or term is None else self._master.below(term, values[term])
-        proposal, infeasible = self._propose(_SEEK_SHARE, proves=False)
+        proposal, infeasible = self._proposals.ask(_SEEK_SHARE, proves=False)
         if proposal is not None:
             self._pack(proposal)
         elif infeasible:
-            self._margins = [margin // 2 for margin in self._margins]
+            self._leave_less()
         self._master.leave([0] * len(self._margins))
         if condition is not None:
             self._master.drop(condition)
+
+    def _seek_roomy(self) -> bool:
+        """A proposal that leaves the space, as good as neighbourhoods make it; whether it can be packed."""
+        self._master.leave(self._margins)
+        proposal, infeasible = self._proposals.ask(_START_SHARE, proves=False)
+        if proposal is not None:
+            budget = self._part_of_budget(_REFINE_SHARE)
+            proposal = self._proposals.refine(proposal, budget)
+            self._budget.count(budget.work)
+        elif infeasible:
+            self._leave_less()
+        self._master.leave([0] * len(self._margins))
+        return proposal is None or self._pack(proposal) is _Outcome.PACKED
+
+    def _leave_less(self) -> None:
+        self._margins = [margin // 2 for margin in self._margins]
 
     def _good_enough(self) -> bool:
         """Whether the best layout is within the gap."""
@@ -145,56 +209,10 @@ class Turns:
             return False
         if term is None:
             return True
-        if self._bound is None:
+        bound = self._proposals.bound
+        if bound is None:
             return False
-        return near(values[term], self._bound, self._level.gap)
-
-    def _propose(self, share: float, *, proves: bool, has_hint: bool = False) -> tuple[Proposal | None, bool]:
-        """A solution of the master if it finds one, and whether it is proven that there is none.
-
-        `has_hint`: the master has a hint already.
-        """
-        begin = time.monotonic()
-        seconds, work = self._budget.seconds_left, self._budget.work_left
-        solver = make_solver(
-            self._task,
-            None if seconds is None else seconds * _MOST,
-            None if work is None else int(work * share),
-            begin,
-        )
-        _prefer_relaxations(solver)
-        if not has_hint and self._best.layout is not None:
-            self._master.hint(self._best.layout)
-        term = self._level.term
-        if proves and term is not None:
-            solver.best_bound_callback = partial(self._on_bound, term)
-        clock = None if seconds is None else Clock(solver, seconds * share)
-        status = run_solver(solver, self._master.cp, clock)
-        if clock is not None:
-            clock.stop()
-        self._open = status != cp_model.OPTIMAL
-        self._budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
-        if status == cp_model.MODEL_INVALID:
-            raise ValueError(f"CP-SAT refuses the master: {self._master.cp.validate()}"[:300])
-        if status == cp_model.INFEASIBLE:
-            return None, True
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return None, False
-        if proves and term is not None:
-            self._raise(term, proven_bound(solver, self._master.cp))
-
-        def read(expression: Any) -> int:
-            return int(solver.value(expression))
-
-        return self._master.read(read), False
-
-    def _on_bound(self, term: int, bound: float) -> None:
-        self._raise(term, exact_bound(bound))
-
-    def _raise(self, term: int, bound: int | None) -> None:
-        if bound is not None and (self._bound is None or bound > self._bound):
-            self._bound = bound
-            self._best.bound(term, bound)
+        return near(values[term], bound, self._level.gap)
 
     def _pack(self, proposal: Proposal) -> _Outcome:
         """Pack each pool. Proven misfits become cuts; items that do not fit are placed elsewhere."""
@@ -252,14 +270,6 @@ class Turns:
         )
         self._budget.count(share.work)
         return result.values is not None and self._best.offer(layout_from(result.placed))
-
-
-def _prefer_relaxations(solver: cp_model.CpSolver) -> None:
-    """Use the linear relaxation also with few workers: nothing else bounds loads, which are knapsacks."""
-    if solver.parameters.num_workers == 1:
-        solver.parameters.linearization_level = 2
-    elif solver.parameters.num_workers < _MANY_WORKERS:
-        solver.parameters.subsolvers.extend(("max_lp", "reduced_costs", "pseudo_costs", "default_lp"))
 
 
 def _join(proposal: Proposal, answers: Sequence[PackingAnswer], items: int) -> Layout:
