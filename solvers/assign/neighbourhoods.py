@@ -1,7 +1,7 @@
 """Large neighbourhood search: what lives around a moment is chosen anew, all else stays as it is.
 
 Where pools are full at all times, what the master proposes can either not be packed or is not near the best.
-Some fifty items are few enough for the constraint model, which chooses their pools and offsets together.
+Some forty items are few enough for the constraint model, which chooses their pools and offsets together.
 """
 
 import time
@@ -55,12 +55,17 @@ class Neighbourhoods:
         if not self._left and not self._next_pass():
             return None
         moment = self._left.pop()
+        # Of many that live at the moment, some.
         near = sorted(
-            (min(max(begin - moment, moment + 1 - end, 0) for begin, end in spans), item)
+            (
+                min(max(begin - moment, moment + 1 - end, 0) for begin, end in spans),
+                self._random.random(),
+                item,
+            )
             for item, spans in enumerate(self.spans)
             if spans
         )
-        return sorted(item for _, item in near[: self._size])
+        return sorted(item for _, _, item in near[: self._size])
 
     def learn(self, *, better: bool, decided: bool) -> None:
         """What came of the last one."""
