@@ -80,6 +80,30 @@ TEST(a_tree_has_just_the_orders_in_which_each_set_follows_each_other) {
     CHECK(impossible > 0);
 }
 
+TEST(an_order_in_which_all_blocks_of_a_tree_follow_each_other_is_one_of_its_orders) {
+    const Index count = 6;
+    const auto orders = all_orders(count);
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        Random random(seed);
+        OrderTrees trees(count);
+        OrderTrees::Node root = trees.any_order(orders[0]);
+        for (int step = 0; step < 5; ++step) {
+            const OrderTrees::Node next = trees.together(root, some_of(random, count));
+            if (next == OrderTrees::kNone) break;
+            root = next;
+        }
+        const auto blocks = trees.blocks(root);
+        for (const auto& order : orders) {
+            const bool all = std::all_of(blocks.begin(), blocks.end(), [&](const auto& block) {
+                std::vector<char> chosen(static_cast<std::size_t>(count), 0);
+                for (const Index leaf : block) chosen[static_cast<std::size_t>(leaf)] = 1;
+                return follow_each_other(order, chosen);
+            });
+            CHECK(all == has_order(trees, root, order, count));
+        }
+    }
+}
+
 TEST(pieces_are_the_largest_sets_that_follow_each_other_in_every_order) {
     const Index count = 6;
     const auto orders = all_orders(count);

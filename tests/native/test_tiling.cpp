@@ -6,6 +6,7 @@
 #include "sample.hpp"
 #include "search/equal_sums.hpp"
 #include "search/exact.hpp"
+#include "search/meeting.hpp"
 #include "search/tiling.hpp"
 #include "tiny.hpp"
 
@@ -229,7 +230,8 @@ TEST(a_sweep_goes_on_before_what_changed_as_if_from_the_beginning) {
         if (!full) continue;
         Random random(seed);
         std::vector<Sweep::Breadth> breadths(full->rows, some[1]);
-        Sweep kept(full->tiles, 0, full->rows, kMemory), anew(full->tiles, 0, full->rows, kMemory);
+        const TileRows rows(full->tiles, full->rows);
+        Sweep kept(rows, 0, 0, kMemory), anew(rows, 0, 0, kMemory);
         Index changed = 0;
         for (int run = 0; run < 6; ++run) {
             const Answer one = kept.run(breadths, changed, kNever), two = anew.run(breadths, 0, kNever);
@@ -243,6 +245,51 @@ TEST(a_sweep_goes_on_before_what_changed_as_if_from_the_beginning) {
         }
     }
     CHECK(reached > 10 && stuck > 10);
+}
+
+TEST(sweeps_from_both_ends_are_joined_at_whichever_row_both_have_reached) {
+    int joined = 0, tried = 0;
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        const Instance in =
+            seed % 2 == 0 ? cut::rectangle(seed, 200, 1 << 12) : with_pinwheels(seed, 80, 1 << 16, 400);
+        const auto full = full_rows(in);
+        CHECK(full.has_value());
+        if (!full) continue;
+        std::vector<Tile> mirrored;
+        for (const Tile& tile : full->tiles) {
+            mirrored.push_back({tile.size, full->rows - tile.end, full->rows - tile.begin});
+        }
+        const TileRows first(full->tiles, full->rows), second(mirrored, full->rows);
+        Sweep one(first, 0, 0, kMemory),
+            other(second, 0, (full->rows + 1) % Sweep::kBetweenMilestones, kMemory);
+        const std::vector<Sweep::Breadth> breadths(full->rows, {16, 8});
+        one.run(breadths, 0, kNever);
+        other.run(breadths, 0, kNever);
+        const Sweep::Reached here = one.reached(), there = other.reached();
+        for (const auto& milestone : here.milestones) {
+            for (const auto& met : there.milestones) {
+                if (milestone->row + met->row != full->rows + 1) continue;
+                ++tried;
+                const auto offsets =
+                    meet(first, {{milestone}, here.steps}, second, {{met}, there.steps}, kMemory, kNever);
+                if (!offsets) continue;
+                ++joined;
+                CHECK(tiny::Referee(in).valid(*offsets) && tiny::height_of(in, *offsets) == full->height);
+            }
+        }
+    }
+    CHECK(tried > 25 && joined > tried / 2);
+}
+
+TEST(sweeps_that_have_not_passed_each_other_are_not_joined) {
+    const auto full = full_rows(cut::rectangle(3, 200, 1 << 12));
+    CHECK(full.has_value());
+    if (!full) return;
+    const TileRows rows(full->tiles, full->rows);
+    Sweep sweep(rows, 0, 0, kMemory);
+    const Sweep::Reached beginning = sweep.reached();
+    CHECK(beginning.milestones.size() == 1);
+    CHECK(!meet(rows, beginning, rows, beginning, kMemory, kNever));
 }
 
 TEST(two_workers_sweep_from_both_ends) {

@@ -255,6 +255,24 @@ void OrderTrees::leaves_below(Node node, std::vector<Index>& leaves) {
     for (const Node child : children(node)) leaves_below(child, leaves);
 }
 
+std::vector<std::vector<Index>> OrderTrees::blocks(Node root) {
+    std::vector<std::vector<Index>> found;
+    find_blocks(root, found);
+    return found;
+}
+
+// Large ones first: two trees that do not agree differ there most often.
+void OrderTrees::find_blocks(Node node, std::vector<std::vector<Index>>& found) {
+    if (is_leaf(node)) return;
+    leaves_below(node, found.emplace_back());
+    const auto below = children(node);
+    for (std::size_t k = 1; inner(node).in_order && k < below.size(); ++k) {
+        leaves_below(below[k - 1], found.emplace_back());
+        leaves_below(below[k], found.back());
+    }
+    for (const Node child : below) find_blocks(child, found);
+}
+
 OrderTrees::Node OrderTrees::replaced(Node root, const std::vector<Index>& group,
                                       std::span<const Node> blocks) {
     replaced_.assign(blocks.size(), 0);

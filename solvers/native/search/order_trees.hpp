@@ -35,6 +35,10 @@ class OrderTrees {
     // Sets of chosen leaves that follow each other in every order of the tree, each as large as can be.
     std::vector<std::vector<Index>> pieces(Node root, const std::vector<char>& chosen);
 
+    // Sets of leaves, each of which follows each other in every order. Whatever order has all of these follow
+    // each other is an order of the tree.
+    std::vector<std::vector<Index>> blocks(Node root);
+
     // The tree in which the leaves of a group, which follow each other, have become the group's block.
     // `group` is by leaf, -1 for those that stay.
     Node replaced(Node root, const std::vector<Index>& group, std::span<const Node> blocks);
@@ -86,6 +90,7 @@ class OrderTrees {
     Node gather_in_order(Node node);
     bool to_one_end(Node node, Run& run);
     void find_pieces(Node node, std::vector<std::vector<Index>>& found);
+    void find_blocks(Node node, std::vector<std::vector<Index>>& found);
     void leaves_below(Node node, std::vector<Index>& leaves);
     Node replace(Node node, const std::vector<Index>& group, std::span<const Node> blocks);
     Bytes find_least(Node node, const std::vector<Bytes>& key);

@@ -2,20 +2,17 @@
 // row (docs/search.md, "Tilings").
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "search/decision.hpp"
 #include "search/equal_sums.hpp"
 #include "search/order_trees.hpp"
+#include "search/retrace.hpp"
+#include "search/tile_rows.hpp"
 
 namespace memstow::search {
-
-// One part that lives through the rows [begin, end).
-struct Tile {
-    Bytes size;
-    Index begin, end;
-};
 
 class Sweep {
   public:
@@ -24,15 +21,39 @@ class Sweep {
     struct Breadth {
         std::size_t kept, tried;
     };
+    // A way to fill all rows up to now. Costs are the less the likelier, in the unit of log2_of.
+    struct Way {
+        OrderTrees::Node tree;
+        std::int64_t cost;
+        Index step;  // the last of the way
+    };
+    // All that is known before a row is filled.
+    struct Milestone {
+        Index row;
+        OrderTrees::Saved trees;
+        std::vector<Way> ways;
+        std::size_t steps_taken, groups;
+
+        std::size_t bytes() const { return trees.bytes() + ways.size() * sizeof(Way); }
+    };
+    // What a sweep from the other end may meet.
+    struct Reached {
+        std::vector<std::shared_ptr<const Milestone>> milestones;  // by row; the first is the beginning
+        SweepSteps steps;
+    };
+    // There are milestones before all rows that leave `phase` when divided by this.
+    static constexpr Index kBetweenMilestones = 8;
+
     // `waste`: the part of a sum of sizes, in parts of 2^kShareBits, by which what begins may differ from
     // what it takes the place of. Something begins and something ends in each row but the first.
-    Sweep(const std::vector<Tile>& tiles, std::int64_t waste, Index rows, std::size_t memory);
+    Sweep(const TileRows& rows, std::int64_t waste, Index phase, std::size_t memory);
 
     // Whether the last row was reached. Never `refuted`, since not all ways are tried. The breadth of rows
     // before `changed` is what it was in the run before, so that these are not swept again.
     Answer run(const std::vector<Breadth>& breadths, Index changed, const Decision::Stop& stop);
     // The row that was not reached, after `stopped`.
     Index failed() const { return failed_; }
+    Reached reached() const { return {milestones_, steps_taken_}; }
     std::int64_t steps() const { return steps_ + trees_.steps(); }
 
     // After `found`: how many ways were kept, the likeliest first, and the layout of one. None if it takes
@@ -46,18 +67,6 @@ class Sweep {
     // Pieces of what ends, and the tiles of what begins that take their place.
     struct Group {
         Set pieces = 0, born = 0;
-    };
-    // A way to fill all rows up to now. Costs are the less the likelier, in the unit of log2_of.
-    struct Way {
-        OrderTrees::Node tree;
-        std::int64_t cost;
-        Index step;  // the last of the way
-    };
-    // What a way did in one row: the group of each tile that ends, then of each that begins, from `groups`
-    // on.
-    struct Step {
-        Index before;
-        std::size_t groups;
     };
     // A row that is partly filled; the last group is not in the tree yet.
     struct Part {
@@ -77,15 +86,6 @@ class Sweep {
         Group group;
         std::int64_t cost;
     };
-    // All that is known before a row is filled.
-    struct Milestone {
-        Index row;
-        OrderTrees::Saved trees;
-        std::vector<Way> ways;
-        std::size_t steps_taken, groups;
-
-        std::size_t bytes() const { return trees.bytes() + ways.size() * sizeof(Way); }
-    };
     using Pieces = std::vector<std::vector<Index>>;
 
     Index resume(Index changed);
@@ -101,20 +101,17 @@ class Sweep {
     std::int64_t misfit(Bytes ended, Bytes begun) const;
     std::int64_t worth(Bytes sum) const;
     void write_groups(Index row, const Pieces& pieces, const std::vector<Group>& groups);
-    OrderTrees::Node replaced(OrderTrees& trees, OrderTrees::Node tree, Index row, std::size_t groups);
-    Index groups_of(Index row, std::size_t groups) const;
 
+    const TileRows& rows_;
     const std::vector<Tile>& tiles_;
-    Index rows_;
+    Index phase_;
     std::int64_t waste_, trust_;
     std::size_t memory_;
-    Lists<Index> ends_, begins_;  // by row
     OrderTrees trees_;
     std::vector<Way> ways_;
-    std::vector<Step> steps_taken_;
-    std::vector<std::uint8_t> groups_;
-    std::vector<Milestone> milestones_;  // by row; the first is the beginning
-    std::size_t remembered_ = 0;         // their bytes
+    SweepSteps steps_taken_;
+    std::vector<std::shared_ptr<const Milestone>> milestones_;  // by row; the first is the beginning
+    std::size_t remembered_ = 0;                                // their bytes
     // Of the row that is filled:
     std::vector<Filled> filled_;
     std::vector<Pieces> pieces_;  // by way

@@ -17,9 +17,9 @@ std::int64_t log_choose(std::size_t n, std::size_t k) {
 
 // What ends, in pieces that follow each other in every order; in the same order for whichever tree.
 Sweep::Pieces Sweep::pieces_of(Index row, OrderTrees::Node tree) {
-    for (const Index tile : ends_[row]) chosen_[tile] = 1;
+    for (const Index tile : rows_.ends(row)) chosen_[tile] = 1;
     Pieces pieces = trees_.pieces(tree, chosen_);
-    for (const Index tile : ends_[row]) chosen_[tile] = 0;
+    for (const Index tile : rows_.ends(row)) chosen_[tile] = 0;
     for (auto& piece : pieces) std::sort(piece.begin(), piece.end());
     std::sort(pieces.begin(), pieces.end());
     return pieces;
@@ -32,7 +32,7 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
     const Pieces& pieces = pieces_.back();
     EqualSets::Found none;
     const EqualSets::Found* found = &none;
-    if (pieces.size() <= kMostPlaces && begins_[row].size() <= kMostPlaces) {
+    if (pieces.size() <= kMostPlaces && rows_.begins(row).size() <= kMostPlaces) {
         std::vector<Bytes> ended;
         for (const auto& piece : pieces) {
             Bytes sum = 0;
@@ -46,7 +46,7 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
     };
     parts_.assign(1, {ways_[way].tree,
                       first_places(pieces.size()),
-                      first_places(begins_[row].size()),
+                      first_places(rows_.begins(row).size()),
                       ways_[way].cost,
                       0,
                       {}});
@@ -130,7 +130,7 @@ void Sweep::add_whole(Index row, const Part& part, const Pieces& pieces) {
         if (!has(part.pieces, k)) continue;
         for (const Index tile : pieces[k]) ended += tiles_[tile].size;
     }
-    const auto begins = begins_[row];
+    const auto begins = rows_.begins(row);
     for (std::size_t k = 0; k < begins.size(); ++k) {
         if (has(part.born, k)) begun += tiles_[begins[k]].size;
     }

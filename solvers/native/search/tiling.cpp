@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <functional>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <thread>
 
 #include "core/arithmetic.hpp"
 #include "core/bounds.hpp"
+#include "search/meeting.hpp"
 
 namespace memstow::search {
 namespace {
@@ -86,10 +87,10 @@ Bytes height_of(const std::vector<Tile>& tiles, const std::vector<Bytes>& offset
 // Sweeps in one direction, each with more breadth where the one before got stuck.
 class Direction {
   public:
-    Direction(const std::vector<Tile>& tiles, const FullRows& full, std::size_t memory)
-        : tiles_(tiles),
+    Direction(const std::vector<Tile>& tiles, const FullRows& full, Index phase, std::size_t memory)
+        : rows_(tiles, full.rows),
           full_(full),
-          sweep_(tiles, kWasteAtMost * full.waste, full.rows, memory),
+          sweep_(rows_, kWasteAtMost * full.waste, phase, memory),
           breadths_(full.rows, kBreadths[0]),
           levels_(full.rows, 0) {}
 
@@ -103,7 +104,7 @@ class Direction {
         if (sweep_.run(breadths_, changed_, counted) == Answer::found) {
             for (std::size_t way = 0; way < std::min(sweep_.kept(), kMostLayouts); ++way) {
                 auto offsets = sweep_.layout_of(way, counted);
-                const Bytes height = offsets ? height_of(tiles_, *offsets) : kLimit;
+                const Bytes height = offsets ? height_of(rows_.tiles(), *offsets) : kLimit;
                 if (height < least && height <= full_.room) {
                     best = std::move(offsets);
                     least = height;
@@ -121,6 +122,8 @@ class Direction {
     }
     bool exhausted() const { return exhausted_; }
     std::int64_t steps() const { return steps_; }
+    const TileRows& rows() const { return rows_; }
+    Sweep::Reached reached() const { return sweep_.reached(); }
 
   private:
     void widen(Index begin, Index end) {
@@ -134,7 +137,7 @@ class Direction {
         exhausted_ = exhausted_ && begin == 0;
     }
 
-    const std::vector<Tile>& tiles_;
+    const TileRows rows_;
     const FullRows& full_;
     Sweep sweep_;
     std::vector<Sweep::Breadth> breadths_;  // by row
@@ -202,44 +205,61 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
                                        const Decision::Stop& stop) {
     const std::vector<Tile> backwards = mirrored(full);
     const std::size_t threads = workers > 1 ? 2 : 1;
-    Direction directions[] = {{full.tiles, full, memory / threads}, {backwards, full, memory / threads}};
-    std::mutex mutex;  // guards the best layout
+    // Both have their milestones at the same times.
+    const Index phase = (full.rows + 1) % Sweep::kBetweenMilestones;
+    Direction directions[] = {{full.tiles, full, 0, memory / threads},
+                              {backwards, full, phase, memory / threads}};
+    std::mutex mutex;  // guards the best layout, and what was reached
     std::optional<std::vector<Bytes>> best;
     Bytes least = kLimit;
+    std::shared_ptr<const Sweep::Reached> reached[2];
     std::atomic<bool> over{false};
     const Decision::Stop asked = [&](std::int64_t steps) {
         if (stop(steps)) over = true;
         return over.load();
     };
-    const auto sweep = [&](Direction& direction) {
-        Bytes height = kLimit;
-        auto lower = direction.sweep(height, asked);
+    const auto keep = [&](std::optional<std::vector<Bytes>> lower) {
+        const Bytes height = lower ? height_of(full.tiles, *lower) : kLimit;
         const std::lock_guard lock(mutex);
-        if (lower && height < least) {
+        if (height < least && height <= full.room) {
             least = height;
             best = std::move(lower);
         }
         if (least == full.height) over = true;
     };
+    const auto sweep = [&](std::size_t which) {
+        Bytes height = kLimit;
+        keep(directions[which].sweep(height, asked));
+        if (over) return;
+        std::shared_ptr<const Sweep::Reached> there[2];
+        {
+            const std::lock_guard lock(mutex);
+            reached[which] = std::make_shared<Sweep::Reached>(directions[which].reached());
+            there[0] = reached[0];
+            there[1] = reached[1];
+        }
+        if (!there[0] || !there[1]) return;
+        keep(meet(directions[0].rows(), *there[0], directions[1].rows(), *there[1], memory / threads, asked));
+    };
     if (threads == 1) {
         while (!over && !(directions[0].exhausted() && directions[1].exhausted())) {
             const bool second = directions[0].exhausted() ||
                                 (!directions[1].exhausted() && directions[1].steps() < directions[0].steps());
-            sweep(directions[second ? 1 : 0]);
+            sweep(second ? 1 : 0);
         }
     } else {
         std::exception_ptr failure;
-        const auto all = [&](Direction& direction) {
+        const auto all = [&](std::size_t which) {
             try {
-                while (!over && !direction.exhausted()) sweep(direction);
+                while (!over && !directions[which].exhausted()) sweep(which);
             } catch (...) {
                 const std::lock_guard lock(mutex);
                 failure = std::current_exception();
                 over = true;
             }
         };
-        std::thread other(all, std::ref(directions[1]));
-        all(directions[0]);
+        std::thread other(all, 1);
+        all(0);
         other.join();
         if (failure) std::rethrow_exception(failure);
     }

