@@ -4,7 +4,7 @@ Small values are named tuples: every run imports this, and a dataclass takes fiv
 """
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
@@ -29,6 +29,15 @@ def choice_weights(instance: Instance, kind: TermKind) -> "array[int]":
     """By choice of pool, the summand of such a term."""
     weights: array[int] = getattr(instance, SUM_TERMS[kind])
     return weights
+
+
+def sum_of(instance: Instance, kind: TermKind, layout: Layout, items: Iterable[int]) -> int:
+    """What these items add to such a term; each is in one of its pools."""
+    weights, pools, starts = choice_weights(instance, kind), instance.choice_pool, instance.choice_start
+    return sum(
+        next(weights[c] for c in range(starts[item], starts[item + 1]) if pools[c] == layout.pool[item])
+        for item in items
+    )
 
 
 def largest_sum(instance: Instance, kind: TermKind) -> int:

@@ -15,12 +15,12 @@ from ortools.sat.python import cp_model
 from memstow.solvers import _native
 from memstow.solvers.assign.crowd import narrow, pin
 from memstow.solvers.cpsat.build import Model
-from memstow.solvers.cpsat.search import STEPS_PER_SECOND, make_solver, run_solver
+from memstow.solvers.cpsat.search import make_solver, run_solver, steps_of
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.levels import Best, Level
 from memstow.solvers.models.relations import Relations, Span
 from memstow.solvers.models.subset import restrict_to
-from memstow.solvers.solver import SUM_TERMS, Task, TermKind, choice_weights
+from memstow.solvers.solver import SUM_TERMS, Task, TermKind, sum_of
 
 # Items that are chosen anew at first, and how many more where no moment has anything better with these.
 _FIRST = 40
@@ -127,7 +127,7 @@ class LayoutSearch:
         model.ask(len(part.terms) - 1, self._locks_of(items, layout), here)
         solver = make_small_solver(part, budget, begin)
         status = run_solver(solver, model.cp)
-        budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
+        budget.count(max(steps_of(solver), 1))
         before = self._best.values
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             found = model.layout(solver.value)
@@ -160,21 +160,12 @@ class LayoutSearch:
 
     def _locks_of(self, items: Sequence[int], layout: Layout) -> list[int]:
         """The locks of earlier terms, less what all other items add to them."""
-        locks = list(self._locks)
-        among = set(items)
         instance = self._task.instance
-        for at, term in enumerate(self._task.terms[: len(locks)]):
-            if term.kind not in SUM_TERMS:
-                continue
-            weights = choice_weights(instance, term.kind)
-            locks[at] -= sum(
-                weights[c]
-                for item in range(instance.item_count)
-                if item not in among
-                for c in range(instance.choice_start[item], instance.choice_start[item + 1])
-                if instance.choice_pool[c] == layout.pool[item]
-            )
-        return locks
+        others = set(range(instance.item_count)).difference(items)
+        return [
+            lock - sum_of(instance, term.kind, layout, others) if term.kind in SUM_TERMS else lock
+            for lock, term in zip(self._locks, self._task.terms, strict=False)
+        ]
 
 
 def make_small_solver(task: Task, budget: _native.Budget, begin: float) -> cp_model.CpSolver:

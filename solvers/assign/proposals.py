@@ -9,7 +9,7 @@ from memstow.solvers import _native
 from memstow.solvers.assign.clock import Clock
 from memstow.solvers.assign.master import Master, Proposal
 from memstow.solvers.assign.neighbourhoods import Neighbourhoods, make_small_solver
-from memstow.solvers.cpsat.search import STEPS_PER_SECOND, exact_bound, make_solver, proven_bound, run_solver
+from memstow.solvers.cpsat.search import exact_bound, make_solver, proven_bound, run_solver, steps_of
 from memstow.solvers.models.levels import Best
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
@@ -68,7 +68,7 @@ class Proposals:
         if clock is not None:
             clock.stop()
         self.open = status != cp_model.OPTIMAL
-        self._budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
+        self._budget.count(max(steps_of(solver), 1))
         if status == cp_model.MODEL_INVALID:
             raise ValueError(f"CP-SAT refuses the master: {self._master.cp.validate()}"[:300])
         if status == cp_model.INFEASIBLE:
@@ -93,7 +93,7 @@ class Proposals:
             self._master.hint(pools)
             solver = make_small_solver(self._task, budget, time.monotonic())
             status = run_solver(solver, self._master.cp)
-            budget.count(max(int(solver.deterministic_time * STEPS_PER_SECOND), 1))
+            budget.count(max(steps_of(solver), 1))
             better = False
             if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 found = round(solver.objective_value)

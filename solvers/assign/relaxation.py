@@ -38,7 +38,7 @@ def suits(task: Task, term: int | None) -> bool:
 
 
 class Relaxing:
-    """The integer program of a model as it is now, solved in a thread of its own."""
+    """The objective minimised over the linear constraints of a model as it is now, in a thread of its own."""
 
     def __init__(self, model: cp_model.CpModel, seconds: float) -> None:
         self._solver = model_builder.Solver("scip")
@@ -78,11 +78,6 @@ class Relaxing:
     def _solve(self) -> None:
         if self._program is not None:
             self._status = self._solver.solve(self._program.model)
-
-
-def relax(model: cp_model.CpModel, seconds: float) -> Relaxation:
-    """Minimise the objective over the linear constraints of the model."""
-    return Relaxing(model, seconds).result()
 
 
 class _Program:

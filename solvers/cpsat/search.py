@@ -41,7 +41,7 @@ class Search:
             term = level.term
             solver.best_bound_callback = partial(_report_bound, best, term)
         status = run_solver(solver, model.cp, _SolutionCallback(model, best))
-        work = int(solver.deterministic_time * STEPS_PER_SECOND)
+        work = steps_of(solver)
         if status == cp_model.INFEASIBLE:
             return Answer(LevelEnd.INFEASIBLE, work=work)
         if status == cp_model.MODEL_INVALID:
@@ -86,6 +86,11 @@ def run_solver(
         seconds_left = solver.parameters.max_time_in_seconds - (time.monotonic() - begin)
         solver.parameters.max_time_in_seconds = max(seconds_left, 0.001)
         return solver.solve(cp, callback)
+
+
+def steps_of(solver: cp_model.CpSolver) -> int:
+    """The steps of its last solve."""
+    return int(solver.deterministic_time * STEPS_PER_SECOND)
 
 
 def proven_bound(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> int | None:

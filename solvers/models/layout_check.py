@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.solver import SUM_TERMS, Task, Term, TermKind, choice_weights
+from memstow.solvers.solver import SUM_TERMS, Task, Term, TermKind, sum_of
 
 
 class Examiner:
@@ -116,13 +116,7 @@ class Examiner:
             stay = sum(k.count for k in self._task.hint_places if places[k.item] == (k.pool, k.offset))
             return self._task.hint_buffers - stay
         if term.kind in SUM_TERMS:
-            adds, total = choice_weights(instance, term.kind), 0
-            for item, pool in enumerate(layout.pool):
-                for c in range(instance.choice_start[item], instance.choice_start[item + 1]):
-                    if instance.choice_pool[c] == pool:
-                        total += adds[c]
-                        break
-            return total
+            return sum_of(instance, term.kind, layout, range(instance.item_count))
         peaks = [0] * instance.pool_count
         for part, item in enumerate(self._relations.item_of):
             pool = layout.pool[item]

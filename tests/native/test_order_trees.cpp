@@ -47,6 +47,18 @@ std::vector<char> some_of(Random& random, Index count) {
     return chosen;
 }
 
+// A tree of so many leaves in which some sets follow each other.
+OrderTrees::Node some_tree(OrderTrees& trees, Random& random, Index count, int sets) {
+    std::vector<Index> leaves(static_cast<std::size_t>(count));
+    std::iota(leaves.begin(), leaves.end(), 0);
+    OrderTrees::Node root = trees.any_order(leaves);
+    for (int step = 0; step < sets; ++step) {
+        const OrderTrees::Node next = trees.together(root, some_of(random, count));
+        if (next != OrderTrees::kNone) root = next;
+    }
+    return root;
+}
+
 }  // namespace
 
 TEST(a_tree_has_just_the_orders_in_which_each_set_follows_each_other) {
@@ -86,12 +98,7 @@ TEST(an_order_in_which_all_blocks_of_a_tree_follow_each_other_is_one_of_its_orde
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         Random random(seed);
         OrderTrees trees(count);
-        OrderTrees::Node root = trees.any_order(orders[0]);
-        for (int step = 0; step < 5; ++step) {
-            const OrderTrees::Node next = trees.together(root, some_of(random, count));
-            if (next == OrderTrees::kNone) break;
-            root = next;
-        }
+        const OrderTrees::Node root = some_tree(trees, random, count, 5);
         const auto blocks = trees.blocks(root);
         for (const auto& order : orders) {
             const bool all = std::all_of(blocks.begin(), blocks.end(), [&](const auto& block) {
@@ -110,11 +117,7 @@ TEST(pieces_are_the_largest_sets_that_follow_each_other_in_every_order) {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         Random random(seed);
         OrderTrees trees(count);
-        OrderTrees::Node root = trees.any_order(orders[0]);
-        for (int step = 0; step < 3; ++step) {
-            const OrderTrees::Node next = trees.together(root, some_of(random, count));
-            if (next != OrderTrees::kNone) root = next;
-        }
+        const OrderTrees::Node root = some_tree(trees, random, count, 3);
         const std::vector<char> chosen = some_of(random, count);
         const auto pieces = trees.pieces(root, chosen);
         const auto always = [&](const std::vector<char>& set) {

@@ -255,11 +255,8 @@ TEST(sweeps_from_both_ends_are_joined_at_whichever_row_both_have_reached) {
         const auto full = full_rows(in);
         CHECK(full.has_value());
         if (!full) continue;
-        std::vector<Tile> mirrored;
-        for (const Tile& tile : full->tiles) {
-            mirrored.push_back({tile.size, full->rows - tile.end, full->rows - tile.begin});
-        }
-        const TileRows first(full->tiles, full->rows), second(mirrored, full->rows);
+        const std::vector<Tile> backwards = mirrored(full->tiles, full->rows);
+        const TileRows first(full->tiles, full->rows), second(backwards, full->rows);
         Sweep one(first, 0, 0, kMemory),
             other(second, 0, (full->rows + 1) % Sweep::kBetweenMilestones, kMemory);
         const std::vector<Sweep::Breadth> breadths(full->rows, {16, 8});

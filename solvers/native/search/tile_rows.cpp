@@ -21,6 +21,12 @@ Lists<Index> by_row(const std::vector<Tile>& tiles, Index rows, Index Tile::* ro
 
 }  // namespace
 
+std::vector<Tile> mirrored(const std::vector<Tile>& tiles, Index rows) {
+    std::vector<Tile> result;
+    for (const Tile& tile : tiles) result.push_back({tile.size, rows - tile.end, rows - tile.begin});
+    return result;
+}
+
 TileRows::TileRows(const std::vector<Tile>& tiles, Index rows)
     : tiles_(tiles),
       rows_(rows),

@@ -16,6 +16,9 @@ struct Tile {
     Index begin, end;
 };
 
+// The tiles with their rows counted from the last to the first.
+std::vector<Tile> mirrored(const std::vector<Tile>& tiles, Index rows);
+
 class TileRows {
   public:
     TileRows(const std::vector<Tile>& tiles, Index rows);

@@ -28,15 +28,6 @@ constexpr Sweep::Breadth kBreadths[] = {{4, 4}, {16, 8}, {64, 32}, {256, 64}, {1
 constexpr Index kWidened = 16;
 constexpr std::size_t kMostLayouts = 16;  // of one sweep
 
-// The tiles, with the rows [begin, end) counted from the last to the first.
-std::vector<Tile> mirrored(const FullRows& full) {
-    std::vector<Tile> tiles;
-    for (const Tile& tile : full.tiles) {
-        tiles.push_back({tile.size, full.rows - tile.end, full.rows - tile.begin});
-    }
-    return tiles;
-}
-
 // The least offset of all items, if that is one: -1 where some could not be there, or not as far above it as
 // the others reach.
 Bytes common_base(const Instance& in, Bytes height) {
@@ -94,13 +85,14 @@ class Direction {
           breadths_(full.rows, kBreadths[0]),
           levels_(full.rows, 0) {}
 
-    // One sweep. The lowest layout, if there is any, and its height.
-    std::optional<std::vector<Bytes>> sweep(Bytes& least, const Decision::Stop& stop) {
+    // One sweep. The lowest layout, if there is any.
+    std::optional<std::vector<Bytes>> sweep(const Decision::Stop& stop) {
         const Decision::Stop counted = [&](std::int64_t steps) {
             steps_ += steps;
             return stopped_ = stop(steps);
         };
         std::optional<std::vector<Bytes>> best;
+        Bytes least = kLimit;
         if (sweep_.run(breadths_, changed_, counted) == Answer::found) {
             for (std::size_t way = 0; way < std::min(sweep_.kept(), kMostLayouts); ++way) {
                 auto offsets = sweep_.layout_of(way, counted);
@@ -203,7 +195,7 @@ std::optional<FullRows> full_rows(const Instance& in) {
 
 std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory, int workers,
                                        const Decision::Stop& stop) {
-    const std::vector<Tile> backwards = mirrored(full);
+    const std::vector<Tile> backwards = mirrored(full.tiles, full.rows);
     const std::size_t threads = workers > 1 ? 2 : 1;
     // Both have their milestones at the same times.
     const Index phase = (full.rows + 1) % Sweep::kBetweenMilestones;
@@ -228,8 +220,7 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
         if (least == full.height) over = true;
     };
     const auto sweep = [&](std::size_t which) {
-        Bytes height = kLimit;
-        keep(directions[which].sweep(height, asked));
+        keep(directions[which].sweep(asked));
         if (over) return;
         std::shared_ptr<const Sweep::Reached> there[2];
         {

@@ -19,7 +19,7 @@ from memstow.solvers import _native
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.neighbourhoods import LayoutSearch, Neighbourhoods, can_improve
 from memstow.solvers.assign.proposals import Proposals
-from memstow.solvers.assign.relaxation import Relaxing, relax
+from memstow.solvers.assign.relaxation import Relaxing
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.levels import Best, Level
@@ -198,7 +198,7 @@ def test_an_integer_program_that_is_stopped_tells_no_more_than_it_has_proven() -
         assert found is not None
         master = Master(found[0], Relations(found[0].instance), None)
         master.ask(0, ())
-        least = relax(master.cp, 60.0).bound
+        least = Relaxing(master.cp, 60.0).result().bound
         stopped = Relaxing(master.cp, 60.0)
         stopped.stop()
         bound = stopped.result().bound

@@ -13,7 +13,7 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.run_state import task_of
 from memstow.solvers.assign.master import Master
-from memstow.solvers.assign.relaxation import relax
+from memstow.solvers.assign.relaxation import Relaxing
 from memstow.solvers.models.relations import Relations
 from tests.planner.solve.test_agreement import mixed
 from tests.referee import best
@@ -42,7 +42,7 @@ def test_the_bound_is_never_above_the_best_plan() -> None:
             continue
         master, scale = found
         before = str(master.cp.proto)
-        bound = relax(master.cp, 20.0).bound
+        bound = Relaxing(master.cp, 20.0).result().bound
         assert str(master.cp.proto) == before
         assert bound is None or bound * scale <= vector[0], seed
         told += bound is not None and bound * scale == vector[0]
@@ -56,7 +56,7 @@ def test_knapsacks_are_bounded_by_what_integers_allow() -> None:
     found = asked(Problem(version=1, pools=pools, buffers=buffers, objective=("placement_cost",)))
     assert found is not None
     master, scale = found
-    answer = relax(master.cp, 20.0)
+    answer = Relaxing(master.cp, 20.0).result()
     assert answer.bound is not None
     assert answer.bound * scale == 10
     assert answer.values is not None
@@ -73,4 +73,4 @@ def test_what_would_take_long_to_hand_over_is_not_begun() -> None:
     )
     found = asked(Problem(version=1, pools=pools, buffers=buffers))
     assert found is not None
-    assert relax(found[0].cp, 20.0).bound is None
+    assert Relaxing(found[0].cp, 20.0).result().bound is None
