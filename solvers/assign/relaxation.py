@@ -10,7 +10,7 @@ from math import gcd, isfinite
 from threading import Thread
 from typing import Any
 
-from ortools.linear_solver.python import model_builder
+from ortools.linear_solver import pywraplp
 from ortools.sat.python import cp_model
 
 from memstow.solvers.milp.numbers import integer_bound, too_large
@@ -20,6 +20,8 @@ from memstow.solvers.solver import SUM_TERMS, Task
 _MOST_ENTRIES = 100_000
 # Limits of this size in CP-SAT's ranges mean no limit.
 _ENDLESS = 1 << 60
+# Seconds between two attempts to interrupt SCIP: it forgets one that comes before it has begun.
+_AGAIN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +43,15 @@ class Relaxing:
     """The objective minimised over the linear constraints of a model as it is now, in a thread of its own."""
 
     def __init__(self, model: cp_model.CpModel, seconds: float) -> None:
-        self._solver = model_builder.Solver("scip")
-        self._solver.set_time_limit_in_seconds(seconds)
         # Reading the field of another kind would turn a constraint into that kind.
         entries = sum(len(c.linear.vars) for c in model.proto.constraints if c.has_linear())
         self._program: _Program | None = None
-        self._status: model_builder.SolveStatus | None = None
+        self._status: int | None = None
         self._thread = Thread(target=self._solve, daemon=True)
-        if entries <= _MOST_ENTRIES and self._solver.solver_is_supported():
-            self._program = _Program(model.proto)
+        solver = pywraplp.Solver.CreateSolver("SCIP") if entries <= _MOST_ENTRIES else None
+        if solver is not None:
+            solver.SetTimeLimit(max(round(1000 * seconds), 1))
+            self._program = _Program(solver, model.proto)
             self._thread.start()
 
     @property
@@ -58,9 +60,10 @@ class Relaxing:
         return not self._thread.is_alive()
 
     def stop(self) -> None:
-        """End it as soon as it looks up."""
-        if not self.done:
-            self._solver.stop_search()
+        """Interrupt it, and wait for its end."""
+        while self._program is not None and not self.done:
+            self._program.solver.InterruptSolve()
+            self._thread.join(_AGAIN)
 
     def result(self) -> Relaxation:
         """Wait for its end."""
@@ -68,65 +71,71 @@ class Relaxing:
         if program is None:
             return Relaxation()
         self._thread.join()
-        if self._status not in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE):
+        if self._status not in (pywraplp.Solver.OPTIMAL, pywraplp.Solver.FEASIBLE):
             return Relaxation()
-        return Relaxation(
-            program.bound(float(self._solver.best_objective_bound)),
-            [round(self._solver.value(column)) for column in program.columns],
-        )
+        return Relaxation(program.bound(), [round(column.solution_value()) for column in program.columns])
 
     def _solve(self) -> None:
         if self._program is not None:
-            self._status = self._solver.solve(self._program.model)
+            self._status = self._program.solver.Solve()
 
 
 class _Program:
     """Variables, rows and objective; the objective is divided by its common factor."""
 
-    def __init__(self, proto: Any) -> None:
-        self.model = model_builder.Model()
-        self.columns = [self.model.new_int_var(*_ends(variable.domain), None) for variable in proto.variables]
+    def __init__(self, solver: Any, proto: Any) -> None:
+        self.solver = solver
+        self.columns = [solver.IntVar(*map(float, _ends(v.domain)), "") for v in proto.variables]
         for constraint in proto.constraints:
             if not len(constraint.enforcement_literal):
                 self._add(constraint)
-        objective = proto.objective
-        self._offset = round(objective.offset)
-        self._unit = gcd(*objective.coeffs) or 1
-        self.model.minimize(
-            sum(
-                coefficient // self._unit * self._literal(variable)
-                for variable, coefficient in zip(objective.vars, objective.coeffs, strict=True)
-            )
-        )
+        self._offset = round(proto.objective.offset)
+        self._unit = gcd(*proto.objective.coeffs) or 1
+        objective = solver.Objective()
+        for variable, coefficient in zip(proto.objective.vars, proto.objective.coeffs, strict=True):
+            self._offset += _add_to(objective, self.columns, variable, coefficient // self._unit) * self._unit
+        objective.SetMinimization()
 
-    def bound(self, value: float) -> int | None:
-        """The integer bound that a float bound proves, in the units of the model."""
+    def bound(self) -> int | None:
+        """The integer bound that its float bound proves, in the units of the model."""
+        value = self.solver.Objective().BestBound()
         least = integer_bound(value) if isfinite(value) else None
         return None if least is None else least * self._unit + self._offset
-
-    def _literal(self, reference: int) -> Any:
-        """A variable, or one minus it for a negative reference."""
-        return self.columns[reference] if reference >= 0 else 1 - self.columns[-reference - 1]
 
     def _add(self, constraint: Any) -> None:
         """Add a row for a linear constraint; others are left out."""
         if constraint.has_exactly_one():
-            self.model.add(sum(map(self._literal, constraint.exactly_one.literals)) == 1)
+            self._row(constraint.exactly_one.literals, None, 1, 1)
         elif constraint.has_at_most_one():
-            self.model.add(sum(map(self._literal, constraint.at_most_one.literals)) <= 1)
+            self._row(constraint.at_most_one.literals, None, -_ENDLESS, 1)
         elif constraint.has_bool_or():
-            self.model.add(sum(map(self._literal, constraint.bool_or.literals)) >= 1)
+            self._row(constraint.bool_or.literals, None, 1, _ENDLESS)
         elif constraint.has_linear() and len(constraint.linear.domain):
             linear = constraint.linear
-            some = sum(
-                coefficient * self._literal(variable)
-                for variable, coefficient in zip(linear.vars, linear.coeffs, strict=True)
-            )
-            least, most = _ends(linear.domain)
-            if least > -_ENDLESS:
-                self.model.add(some >= least)
-            if most < _ENDLESS:
-                self.model.add(some <= most)
+            self._row(linear.vars, linear.coeffs, *_ends(linear.domain))
+
+    def _row(
+        self, references: Sequence[int], coefficients: Sequence[int] | None, least: int, most: int
+    ) -> None:
+        """Add `least <= sum <= most`; without coefficients they are all one."""
+        row = self.solver.Constraint("")
+        constant = 0
+        for at, reference in enumerate(references):
+            constant += _add_to(row, self.columns, reference, 1 if coefficients is None else coefficients[at])
+        endless = self.solver.infinity()
+        row.SetBounds(
+            -endless if least <= -_ENDLESS else float(least - constant),
+            endless if most >= _ENDLESS else float(most - constant),
+        )
+
+
+def _add_to(into: Any, columns: Sequence[Any], reference: int, coefficient: int) -> int:
+    """Add a variable, or one minus it for a negative reference; the constant that is left over."""
+    constant = 0
+    if reference < 0:
+        reference, coefficient, constant = -reference - 1, -coefficient, coefficient
+    into.SetCoefficient(columns[reference], into.GetCoefficient(columns[reference]) + coefficient)
+    return constant
 
 
 def _ends(domain: Any) -> tuple[int, int]:

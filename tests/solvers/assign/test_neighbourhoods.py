@@ -19,7 +19,6 @@ from memstow.solvers import _native
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.neighbourhoods import LayoutSearch, Neighbourhoods, can_improve
 from memstow.solvers.assign.proposals import Proposals
-from memstow.solvers.assign.relaxation import Relaxing
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.models.layout_check import Examiner
 from memstow.solvers.models.levels import Best, Level
@@ -190,20 +189,6 @@ def test_a_refined_proposal_is_the_best_of_the_master_where_all_items_are_free()
         )
         refined = proposals.refine(poor, endless())
         assert cost_of(task, refined.pools) == bound == cost_of(task, first.pools), seed
-
-
-def test_an_integer_program_that_is_stopped_tells_no_more_than_it_has_proven() -> None:
-    for seed in range(3):
-        found = started(filled(Random(seed), 60))
-        assert found is not None
-        master = Master(found[0], Relations(found[0].instance), None)
-        master.ask(0, ())
-        least = Relaxing(master.cp, 60.0).result().bound
-        stopped = Relaxing(master.cp, 60.0)
-        stopped.stop()
-        bound = stopped.result().bound
-        assert least is not None
-        assert bound is None or bound <= least
 
 
 def cost_of(task: Task, pools: list[int]) -> int:

@@ -1,5 +1,6 @@
 """What the integer program says of the master: a bound that holds, and a solution of what is linear in it."""
 
+import time
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.relaxation import Relaxing
@@ -74,3 +76,42 @@ def test_what_would_take_long_to_hand_over_is_not_begun() -> None:
     found = asked(Problem(version=1, pools=pools, buffers=buffers))
     assert found is not None
     assert Relaxing(found[0].cp, 20.0).result().bound is None
+
+
+def test_one_that_is_stopped_ends_and_tells_no_more_than_it_has_proven() -> None:
+    """Unstopped these take minutes, and may take an hour."""
+    told = 0
+    for seed, seconds in ((0, 0.0), (1, 0.1), (2, 1.0)):
+        problem = filled(Random(seed), 300)
+        found = asked(problem)
+        assert found is not None
+        master, scale = found
+        stopped = Relaxing(master.cp, 3600.0)
+        time.sleep(seconds)
+        stopped.stop()
+        assert stopped.done
+        bound = stopped.result().bound
+        if bound is not None:
+            assert bound * scale <= plan(problem, Options(solver="greedy")).objective[0].value
+            told += 1
+    assert told
+
+
+def filled(rng: Random, count: int) -> Problem:
+    """Two pools that have room for a third each of what lives at once, and a dear one."""
+    lives = [(begin := rng.randrange(count), begin + rng.randint(1, count // 5)) for _ in range(count)]
+    sizes = [rng.randint(1, 63) for _ in lives]
+    live = max(
+        sum(size for size, (begin, end) in zip(sizes, lives, strict=True) if begin <= moment < end)
+        for moment in range(count)
+    )
+    pools = (
+        Pool(id="fast", capacity=live // 3, cost=1),
+        Pool(id="middle", capacity=live // 3, cost=3),
+        Pool(id="slow", cost=10),
+    )
+    buffers = tuple(
+        Buffer(id=f"b{i}", size=sizes[i], lifetime=lives[i], accesses=rng.randint(1, 199))
+        for i in range(count)
+    )
+    return Problem(version=1, pools=pools, buffers=buffers)
