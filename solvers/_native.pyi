@@ -287,7 +287,7 @@ class CheapestResult:
     """The best layout within the limits, and what is proven.
 
     Offsets are by item; dead are items that are enough for that nothing fits; refuted are the searches that
-    ran dry so far.
+    ran dry so far; by_addresses: the bound on the costs is of no search, but of what each address holds.
     """
 
     @property
@@ -304,6 +304,8 @@ class CheapestResult:
     def dead(self) -> list[int]: ...
     @property
     def refuted(self) -> int: ...
+    @property
+    def by_addresses(self) -> bool: ...
 
 class Cheapest:
     """The search for layouts of least reuse cost of one pool."""

@@ -77,6 +77,7 @@ class _Pool:
         self.paid = self.top = 0  # of its layout
         self.bound = 0  # on the term at hand
         self.searches = 0  # complete ones
+        self.by_addresses = False  # the bound on its costs is of no search
         self.dead: list[int] | None = None  # items that have no layout within the height
         self._search = _native.Cheapest(task.instance.native, items, task.seed)
 
@@ -102,6 +103,7 @@ class _Pool:
     def _take(self, result: _native.CheapestResult) -> None:
         self.dead = result.dead if result.infeasible else None
         self.searches = result.refuted
+        self.by_addresses = result.by_addresses
         self.bound = max(self.bound, result.bound)
         offsets = result.offsets
         if offsets is not None:
@@ -184,8 +186,9 @@ class _Run:
             value, bound = self._minimise(at, mine, _Pool.lower_top, lambda pool: pool.top, together)
             for pool in mine:
                 pool.height = min(pool.height, value) if together is _largest else pool.top
-        # A bound that needed no search was proven at the root of one.
-        searches = max(sum(pool.searches for pool in self._pools), 1)
+        # A bound that needed no search was proven at the root of one; that of addresses by none.
+        by_searches = not any(pool.by_addresses for pool in self._pools)
+        searches = max(sum(pool.searches for pool in self._pools), 1) if by_searches else 0
         if self._separate:
             self._bounds.append(ModelBound(at, bound, tuple(self._locks), searches))
         self._locks.append(value)

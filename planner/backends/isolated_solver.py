@@ -8,7 +8,7 @@ from memstow.planner.backends.wire import read_layout, write_layout, write_task
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import GarbageError, Message
 from memstow.planner.processes.process import Process
-from memstow.planner.processes.session import Terms, converse
+from memstow.planner.processes.session import OUT_OF_TIME, Terms, converse
 from memstow.solvers.core import Budget, unplaceable
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.layout_check import Examiner
@@ -51,8 +51,10 @@ class IsolatedSolver:
             seconds = max(seconds - max(_MARGIN_SECONDS, seconds * _MARGIN_SHARE), seconds * 0.5)
         request = request_of(task, memory, seconds, budget)
         responses = ResponseReader(self.name, task, listeners)
-        failure = converse(process, request, Terms(until, memory, lambda: budget.cancelled), responses.read)
+        ended = converse(process, request, Terms(until, memory, lambda: budget.cancelled), responses.read)
         budget.count(responses.work)
+        # The end of its time is no failure, even if it has not said so.
+        failure = None if ended == OUT_OF_TIME else ended
         return _with_smaller_core(task, responses.outcome(failure), budget)
 
 

@@ -6,9 +6,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from memstow.planner.processes.frames import GarbageError, Message, Reader, parts_of
 from memstow.planner.processes.process import Group, Process
+
+OUT_OF_TIME: Final = "out of time"
+"""Why a session ended that had come to its time limit."""
 
 _TICK = 0.02
 _MEMORY_SECONDS = 0.05
@@ -136,7 +140,7 @@ def converse(process: Process, request: Message, terms: Terms, hear: Callable[[M
 
     def look(now: float) -> None:
         if terms.until is not None and now >= terms.until:
-            raise EndedError("out of time")
+            raise EndedError(OUT_OF_TIME)
         if terms.cancelled():
             raise EndedError("told to stop")
 

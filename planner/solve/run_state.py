@@ -6,7 +6,7 @@ for a plan that keeps within those locks, and says nothing about any other.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memstow.planner.model.objective import Kind, Term
@@ -56,7 +56,7 @@ def task_of(reduction: "Reduction", bounds: Mapping[Term, int], options: Options
     task = Task(
         instance=reduction.instance,
         terms=tuple(terms),
-        lower_bounds=tuple(-(-bound // scale) for bound, scale in zip(bounds.values(), scales, strict=True)),
+        lower_bounds=_in_units(bounds.values(), scales),
         hint=reduction.layout(hint.placements) if hint is not None else None,
         gap=options.gap,
         seed=options.seed,
@@ -67,6 +67,14 @@ def task_of(reduction: "Reduction", bounds: Mapping[Term, int], options: Options
         hint_buffers=places.buffers,
     )
     return task, scales
+
+
+def _in_units(bounds: Iterable[int], scales: Sequence[int]) -> tuple[int, ...]:
+    """What solvers are told: at most the bounds. More would hold as well where only whole units are possible.
+
+    But what a solver knows it does not prove, so nobody would tell of it.
+    """
+    return tuple(bound // scale for bound, scale in zip(bounds, scales, strict=True))
 
 
 @record
@@ -159,8 +167,7 @@ class RunState:
 
     def lower_bounds(self) -> tuple[int, ...]:
         """The bounds by term, in units."""
-        bounds = zip(self.terms.values(), self.scales, strict=True)
-        return tuple(-(-bound.value // scale) for bound, scale in bounds)
+        return _in_units((bound.value for bound in self.terms.values()), self.scales)
 
     def within(self, gap: float) -> bool:
         """Whether each term is proven to be within the gap, given the terms before it."""

@@ -16,6 +16,7 @@ using namespace memstow::search;
 namespace {
 
 const Decision::Stop kNever = [](std::int64_t) { return false; };
+const std::function<bool()> kInTime = [] { return false; };
 constexpr std::size_t kMemory = std::size_t{16} << 20;
 
 // Rows that are equally full, whether or not there is a layout without a gap: what ends gives its bytes to
@@ -101,8 +102,8 @@ TEST(equal_sums_are_all_the_pairs_of_sets_that_are_nearly_equal) {
         const std::vector<Bytes> first = draw(), second = draw();
         const std::int64_t share = seed % 2 == 0 ? 0 : (1 << kShareBits) / 8;
         std::int64_t steps = 0;
-        EqualSets sets(second, share);
-        const auto& [pairs, complete] = sets.with(first, steps);
+        EqualSets sets(second, share, kMemory);
+        const auto& [pairs, complete] = sets.with(first, steps, kInTime);
         std::size_t expected = 0;
         for (PlaceSet a = 1; a < first_places(first.size()); ++a) {
             for (PlaceSet b = 1; b < first_places(second.size()); ++b) {
@@ -115,7 +116,7 @@ TEST(equal_sums_are_all_the_pairs_of_sets_that_are_nearly_equal) {
             }
         }
         CHECK(pairs.size() == expected && complete);
-        CHECK(sets.with(first, steps).pairs.size() == expected);
+        CHECK(sets.with(first, steps, kInTime).pairs.size() == expected);
     }
 }
 
@@ -129,13 +130,72 @@ TEST(of_many_numbers_small_sets_and_what_they_leave_are_found) {
     };
     const PlaceSet two = PlaceSet{1} << 30 | PlaceSet{1} << 4, all = first_places(many.size());
     std::int64_t steps = 0;
-    EqualSets sets(many, 0);
-    const auto& [pairs, complete] = sets.with({total(two), total(all & ~two)}, steps);
+    EqualSets sets(many, 0, kMemory);
+    const auto& [pairs, complete] = sets.with({total(two), total(all & ~two)}, steps, kInTime);
     const auto found = [&](PlaceSet a, PlaceSet b) {
         return std::any_of(pairs.begin(), pairs.end(),
                            [&](const EqualSums& p) { return p.first == a && p.second == b; });
     };
     CHECK(found(1, two) && found(2, all & ~two) && !complete);
+}
+
+TEST(what_is_looked_at_of_many_sums_that_are_nearly_equal_is_limited) {
+    Random random(1);
+    const auto alike = [&](int count) {
+        std::vector<Bytes> numbers;
+        for (int k = 0; k < count; ++k) numbers.push_back(1000 + static_cast<Bytes>(random.below(9)));
+        return numbers;
+    };
+    for (const int count : {24, 28, 29, 40, 64}) {
+        EqualSets sets(alike(count), (1 << kShareBits) / 32, kMemory);
+        for (int again = 0; again < 3; ++again) {
+            std::int64_t steps = 0;
+            const EqualSets::Found& found = sets.with(alike(count), steps, kInTime);
+            CHECK(!found.pairs.empty() && found.pairs.size() < 70'000 && !found.complete);
+            CHECK(steps < 200'000'000);
+        }
+    }
+}
+
+TEST(answers_are_the_same_when_what_was_remembered_had_to_go) {
+    Random random(2);
+    const auto draw = [&] {
+        std::vector<Bytes> numbers(6);
+        for (Bytes& number : numbers) number = 1 + static_cast<Bytes>(random.below(9));
+        return numbers;
+    };
+    const std::vector<Bytes> second = draw();
+    EqualSets kept(second, 0, kMemory), forgetful(second, 0, 0);
+    for (int k = 0; k < 50; ++k) {
+        const std::vector<Bytes> first = draw();
+        std::int64_t steps = 0;
+        const std::vector<EqualSums> one = kept.with(first, steps, kInTime).pairs;
+        const std::vector<EqualSums>& other = forgetful.with(first, steps, kInTime).pairs;
+        CHECK(std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const auto& a, const auto& b) {
+            return a.first == b.first && a.second == b.second;
+        }));
+    }
+}
+
+TEST(a_sweep_over_rows_where_many_end_at_once_looks_at_its_budget) {
+    // Six rows of fifty each, of nearly the same size: each set of some has its like among the others.
+    Random random(3);
+    std::vector<sample::Buffer> buffers;
+    for (std::int64_t row = 0; row < 6; ++row) {
+        Bytes left = 50'000;
+        for (int k = 49; k >= 0; --k) {
+            const Bytes size = k == 0 ? left : 990 + static_cast<Bytes>(random.below(20));
+            buffers.push_back({size - static_cast<Bytes>(random.below(20)), {{row, row + 1}}, {}});
+            left -= size;
+        }
+    }
+    const auto full = full_rows(sample::build(buffers));
+    CHECK(full.has_value());
+    if (!full) return;
+    constexpr std::int64_t kLimit = 3'000'000;
+    std::int64_t steps = 0;
+    tile(*full, kMemory, 1, [&](std::int64_t more) { return (steps += more) > kLimit; });
+    CHECK(steps < 300'000'000);
 }
 
 TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {

@@ -93,7 +93,8 @@ void bind_values(nb::module_& m) {
         .def_ro("bound", &Cheapest::Result::bound)
         .def_ro("infeasible", &Cheapest::Result::none)
         .def_ro("dead", &Cheapest::Result::dead)
-        .def_ro("refuted", &Cheapest::Result::refuted);
+        .def_ro("refuted", &Cheapest::Result::refuted)
+        .def_ro("by_addresses", &Cheapest::Result::by_addresses);
 }
 
 }  // namespace

@@ -244,6 +244,7 @@ Cheapest::Result Cheapest::result_within(const Limits& limits, bool lowest, Byte
     result.none = none_ && height_ >= limits.height;
     if (result.none) result.dead = dead_;
     result.refuted = refuted_;
+    result.by_addresses = bound_ > core_bound_;
     return result;
 }
 

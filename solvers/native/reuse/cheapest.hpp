@@ -47,6 +47,7 @@ class Cheapest {
         bool none = false;         // proven: there is no layout within the height
         std::vector<Index> dead;   // then: items that are enough for that, if known
         std::int64_t refuted = 0;  // searches that ran dry, over all calls
+        bool by_addresses = false;  // no search showed as much of the costs as what each address holds
     };
     // Told of each better value of what was asked for and its layout, and of each better bound on it.
     struct Events {

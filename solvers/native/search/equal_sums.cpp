@@ -16,6 +16,9 @@ constexpr std::size_t kMostSmallSets = 1 << 14;  // of numbers that are not halv
 constexpr std::size_t kMostOfFirst = 1 << 12, kMostOfSecond = 1 << 10;
 constexpr std::size_t kMostSeen = 1 << 12;  // for one sum
 constexpr std::size_t kMostKept = 64;
+// What either half of an answer may take; beyond it, it is not complete.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 25;
+constexpr std::size_t kMostPairs = std::size_t{1} << 16;
 
 bool by_sum(const SetSum& a, const SetSum& b) {
     return std::pair(a.value, a.places) < std::pair(b.value, b.places);
@@ -96,6 +99,7 @@ std::vector<SetSum> SetSums::within(Bytes low, Bytes high, std::size_t most, std
         for (std::size_t k = top; k > 0 && below.value + upper_[k - 1].value >= low; --k) {
             const PlaceSet places = below.places | upper_[k - 1].places;
             if (places == 0 || places == first_places(count_)) continue;
+            if (found.size() >= most) break;
             found.push_back({below.value + upper_[k - 1].value, places});
         }
         if (found.size() >= most || top == 0) break;
@@ -104,8 +108,8 @@ std::vector<SetSum> SetSums::within(Bytes low, Bytes high, std::size_t most, std
     return found;
 }
 
-EqualSets::EqualSets(std::vector<Bytes> second, std::int64_t share)
-    : second_(std::move(second)), share_(share), sums_(second_) {}
+EqualSets::EqualSets(std::vector<Bytes> second, std::int64_t share, std::size_t memory)
+    : second_(std::move(second)), share_(share), memory_(memory), sums_(second_) {}
 
 // Those of few numbers, or of nearly all, first: there are fewer of them to be equal by chance.
 const std::vector<SetSum>& EqualSets::matches(Bytes sum, std::int64_t& steps) {
@@ -120,11 +124,19 @@ const std::vector<SetSum>& EqualSets::matches(Bytes sum, std::int64_t& steps) {
     };
     std::sort(found.begin(), found.end(),
               [&](const SetSum& a, const SetSum& b) { return rank(a) < rank(b); });
+    steps += count_of(found) * std::bit_width(found.size());
     if (found.size() > kMostKept) found.resize(kMostKept);
+    bytes_ += found.size() * sizeof(SetSum);
     return found;
 }
 
-const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::int64_t& steps) {
+const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::int64_t& steps,
+                                        const std::function<bool()>& is_over) {
+    if (bytes_ > memory_) {
+        found_.clear();
+        matches_.clear();
+        bytes_ = 0;
+    }
     const auto [at, is_new] = found_.try_emplace(first);
     Found& found = at->second;
     if (!is_new) return found;
@@ -134,9 +146,11 @@ const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::in
         // Sets of many of the first are found from those of few of the second.
         const SetSums sums(first);
         const std::vector<SetSum> few = small_sets(second_, kMostOfSecond);
+        const std::int64_t most = steps + kMostSteps;
         std::set<PlaceSet> known;
         for (const SetSum& set : wanted) known.insert(set.places);
         for (const SetSum& set : few) {
+            if (steps > most || wanted.size() > kMostPairs || is_over()) break;
             const Bytes off = share_of(set.value, share_);
             for (const SetSum& more : sums.within(set.value - off, set.value + off, kMostSeen, steps)) {
                 if (known.insert(more.places).second) wanted.push_back(more);
@@ -145,12 +159,17 @@ const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::in
         all_of_first = sums.complete() && few.size() + 1 == first_places(second_.size());
     }
     steps += count_of(wanted);
+    const std::int64_t most = steps + kMostSteps;
+    bool ended = false;
     for (const SetSum& one : wanted) {
+        ended = steps > most || found.pairs.size() > kMostPairs || is_over();
+        if (ended) break;
         for (const SetSum& other : matches(one.value, steps)) {
             found.pairs.push_back({one.places, other.places, one.value, other.value});
         }
     }
-    found.complete = all_of_first && sums_.complete();
+    bytes_ += found.pairs.size() * sizeof(EqualSums);
+    found.complete = !ended && all_of_first && sums_.complete();
     return found;
 }
 

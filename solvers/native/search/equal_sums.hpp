@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -49,21 +50,25 @@ struct EqualSums {
 // Pairs of sets of some first and of these second numbers whose sums differ by no more than a share of them.
 class EqualSets {
   public:
-    EqualSets(std::vector<Bytes> second, std::int64_t share);
+    // What is remembered takes about `memory`.
+    EqualSets(std::vector<Bytes> second, std::int64_t share, std::size_t memory);
 
     struct Found {
         std::vector<EqualSums> pairs;  // those with the same first set follow each other
         bool complete = true;          // whether all sets were looked at
     };
-    // Each answer is kept, for when the same is asked again. There are at most 64 numbers each, and no set is
-    // empty or that of all. `steps` grows by what was done.
-    const Found& with(const std::vector<Bytes>& first, std::int64_t& steps);
+    // Answers are remembered, for when the same is asked again; one lasts until the next. There are at most 64
+    // numbers each, and no set is empty or that of all. `steps` grows by what was done, which is limited, and
+    // ends early when the run is over.
+    const Found& with(const std::vector<Bytes>& first, std::int64_t& steps,
+                      const std::function<bool()>& is_over);
 
   private:
     const std::vector<SetSum>& matches(Bytes sum, std::int64_t& steps);
 
     std::vector<Bytes> second_;
     std::int64_t share_;
+    std::size_t memory_, bytes_ = 0;
     SetSums sums_;
     std::map<Bytes, std::vector<SetSum>> matches_;
     std::map<std::vector<Bytes>, Found> found_;

@@ -8,10 +8,10 @@ namespace memstow::search {
 namespace {
 
 // By how many bits it has to be more likely that what ends at one time was apart than that it was together.
-constexpr std::int64_t kTrust = 6 * kLog2Unit, kTrustWithWaste = 2 * kLog2Unit;
+constexpr std::int64_t kTrust = 8 * kLog2Unit, kTrustWithWaste = 2 * kLog2Unit;
 
-// The part of the memory for milestones.
-constexpr std::size_t kMilestonesPart = 4;
+// The parts of the memory for milestones, and for what is remembered of equal sums.
+constexpr std::size_t kMilestonesPart = 4, kSetsPart = 4;
 
 }  // namespace
 
@@ -30,23 +30,20 @@ Sweep::Sweep(const TileRows& rows, std::int64_t waste, Index phase, std::size_t 
 }
 
 Answer Sweep::run(const std::vector<Breadth>& breadths, Index changed, const Decision::Stop& stop) {
-    std::int64_t last_check = steps();
+    stop_ = &stop;
+    told_ = steps();
+    over_ = false;
     for (Index row = resume(changed); row < rows_.count(); ++row) {
         std::vector<Bytes> begun;
         if (rows_.begins(row).size() <= kMostPlaces) {
             for (const Index tile : rows_.begins(row)) begun.push_back(tiles_[tile].size);
         }
-        EqualSets sets(std::move(begun), waste_);
+        EqualSets sets(std::move(begun), waste_, memory_ / kSetsPart);
         filled_.clear();
         pieces_.clear();
         for (std::size_t way = 0; way < ways_.size(); ++way) {
             fill_row(row, way, sets, breadths[row].tried);
-            if (steps() - last_check < Decision::kStepsBetweenStops) continue;
-            const std::int64_t since = steps() - last_check;
-            last_check += since;
-            const std::size_t bytes = trees_.bytes() + steps_taken_.groups.size() +
-                                      steps_taken_.taken.size() * sizeof(SweepSteps::Step) + remembered_;
-            if (stop(since) || bytes > memory_) return Answer::stopped;
+            if (is_over()) return Answer::stopped;
         }
         take_likeliest(row, breadths[row].kept);
         failed_ = row;
@@ -55,8 +52,19 @@ Answer Sweep::run(const std::vector<Breadth>& breadths, Index changed, const Dec
             remember(row + 1);
         }
     }
-    stop(steps() - last_check);
+    stop(steps() - told_);
     return ways_.empty() ? Answer::stopped : Answer::found;
+}
+
+// Looks at the budget every so many steps.
+bool Sweep::is_over() {
+    const std::int64_t since = steps() - told_;
+    if (over_ || since < Decision::kStepsBetweenStops) return over_;
+    told_ += since;
+    const std::size_t bytes = trees_.bytes() + steps_taken_.groups.size() +
+                              steps_taken_.taken.size() * sizeof(SweepSteps::Step) + remembered_;
+    over_ = (*stop_)(since) || bytes > memory_;
+    return over_;
 }
 
 // Goes back to the last milestone before the row.

@@ -88,6 +88,7 @@ class Sweep {
     };
     using Pieces = std::vector<std::vector<Index>>;
 
+    bool is_over();
     Index resume(Index changed);
     void remember(Index row);
     void fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tried);
@@ -96,6 +97,7 @@ class Sweep {
     void add_whole(Index row, const Part& part, const Pieces& pieces);
     void add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& found);
     std::optional<std::int64_t> lost_freedom(const Part& part, const Pieces& pieces, Set set);
+    static Part with(const Part& part, const Choice& choice, std::int64_t regret);
     OrderTrees::Node together(OrderTrees::Node tree, const Pieces& pieces, Set set);
     std::vector<Choice> clearest(const Part& part, const Pieces& pieces, bool complete);
     std::int64_t misfit(Bytes ended, Bytes begun) const;
@@ -121,6 +123,10 @@ class Sweep {
     std::vector<Index> leaving_;  // by tile: its group while its row is ended, else -1
     Index failed_ = 0;
     std::int64_t steps_ = 0;
+    // Of the run:
+    const Decision::Stop* stop_ = nullptr;
+    std::int64_t told_ = 0;  // steps that it knows of
+    bool over_ = false;
 };
 
 }  // namespace memstow::search

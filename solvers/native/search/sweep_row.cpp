@@ -7,6 +7,9 @@
 namespace memstow::search {
 namespace {
 
+// How many partly filled rows are looked at for each way to fill it that is kept.
+constexpr std::size_t kPartsATry = 2;
+
 std::int64_t log_choose(std::size_t n, std::size_t k) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < std::min(k, n - k); ++i) sum += log2_of(n - i) - log2_of(i + 1);
@@ -26,10 +29,15 @@ Sweep::Pieces Sweep::pieces_of(Index row, OrderTrees::Node tree) {
 }
 
 // Groups are taken one after the other, the likeliest first, and others in the order of how much less likely
-// they are.
+// they are. Wherever that all of the rest is one group fills the row, it is filled that way as well: this costs
+// much at once, so it would come late, though small groups that seem likelier may cost more in the end.
 void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tried) {
     pieces_.push_back(pieces_of(row, ways_[way].tree));
     const Pieces& pieces = pieces_.back();
+    if (pieces.empty()) {
+        filled_.push_back({way, ways_[way].tree, ways_[way].cost, {}});
+        return;
+    }
     EqualSets::Found none;
     const EqualSets::Found* found = &none;
     if (pieces.size() <= kMostPlaces && rows_.begins(row).size() <= kMostPlaces) {
@@ -39,7 +47,7 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
             for (const Index tile : piece) sum += tiles_[tile].size;
             ended.push_back(sum);
         }
-        found = &sets.with(ended, steps_);
+        found = &sets.with(ended, steps_, [this] { return is_over(); });
     }
     const auto later = [](const Part& a, const Part& b) {
         return a.regret != b.regret ? a.regret > b.regret : a.groups.size() < b.groups.size();
@@ -50,33 +58,44 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
                       ways_[way].cost,
                       0,
                       {}});
-    std::size_t done = 0;
-    for (std::size_t tries = 4 * tried; tries > 0 && !parts_.empty() && done < tried; --tries) {
+    std::vector<Part> full;  // the last group of each is not in the tree yet
+    const std::size_t most = kPartsATry * tried;
+    for (std::size_t looked = 0; looked < most && !parts_.empty() && !is_over(); ++looked) {
         std::pop_heap(parts_.begin(), parts_.end(), later);
         Part part = std::move(parts_.back());
         parts_.pop_back();
         if (!part.groups.empty()) part.tree = together(part.tree, pieces, part.groups.back().pieces);
-        if (part.pieces == 0) {
-            filled_.push_back({way, part.tree, part.cost, std::move(part.groups)});
-            ++done;
-            continue;
-        }
         choices_.clear();
         add_whole(row, part, pieces);
+        if (!choices_.empty()) full.push_back(with(part, choices_[0], 0));
         add_choices(part, pieces, *found);
-        const std::vector<Choice> ways = clearest(part, pieces, found->complete);
-        for (const Choice& choice : ways) {
-            Part next{part.tree,
-                      part.pieces & ~choice.group.pieces,
-                      part.born & ~choice.group.born,
-                      part.cost + choice.cost,
-                      part.regret + choice.cost - ways[0].cost,
-                      part.groups};
-            next.groups.push_back(choice.group);
-            parts_.push_back(std::move(next));
+        std::vector<Choice> likeliest = clearest(part, pieces, found->complete);
+        if (likeliest.size() > most) likeliest.resize(most);
+        for (const Choice& choice : likeliest) {
+            if (choice.group.pieces == part.pieces) continue;
+            parts_.push_back(with(part, choice, choice.cost - likeliest[0].cost));
             std::push_heap(parts_.begin(), parts_.end(), later);
         }
     }
+    std::stable_sort(full.begin(), full.end(),
+                     [](const Part& a, const Part& b) { return a.cost < b.cost; });
+    if (full.size() > tried) full.resize(tried);
+    for (Part& part : full) {
+        const OrderTrees::Node tree = together(part.tree, pieces, part.groups.back().pieces);
+        filled_.push_back({way, tree, part.cost, std::move(part.groups)});
+    }
+}
+
+// A part with one more group, which is less likely than the best by this.
+Sweep::Part Sweep::with(const Part& part, const Choice& choice, std::int64_t regret) {
+    Part next{part.tree,
+              part.pieces & ~choice.group.pieces,
+              part.born & ~choice.group.born,
+              part.cost + choice.cost,
+              part.regret + regret,
+              part.groups};
+    next.groups.push_back(choice.group);
+    return next;
 }
 
 OrderTrees::Node Sweep::together(OrderTrees::Node tree, const Pieces& pieces, Set set) {
@@ -145,7 +164,10 @@ void Sweep::add_choices(const Part& part, const Pieces& pieces, const EqualSets:
     std::optional<std::int64_t> lost;
     for (const EqualSums& pair : found.pairs) {
         if (!inside(pair.first, part.pieces) || !inside(pair.second, part.born)) continue;
-        if (pair.first != last) lost = lost_freedom(part, pieces, pair.first);
+        if (pair.first != last) {
+            if (is_over()) return;
+            lost = lost_freedom(part, pieces, pair.first);
+        }
         last = pair.first;
         if (!lost) continue;
         choices_.push_back({{pair.first, pair.second},

@@ -25,7 +25,7 @@ constexpr std::int64_t kWasteAtMost = 2;
 // Where a sweep gets stuck, the rows before are swept with the next breadth: this many of them, and twice as
 // many each time that it gets no further.
 constexpr Sweep::Breadth kBreadths[] = {{4, 4}, {16, 8}, {64, 32}, {256, 64}, {1024, 64}};
-constexpr Index kWidened = 16;
+constexpr Index kWidened = 64;
 constexpr std::size_t kMostLayouts = 16;  // of one sweep
 
 // The least offset of all items, if that is one: -1 where some could not be there, or not as far above it as
