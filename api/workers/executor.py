@@ -49,6 +49,8 @@ class RunControl:
     to_tell: Callable[[], Known | None] = lambda: None
     """What the run is to be told: the others of its team have found it since this was last called."""
     tick: Callable[[], None] = lambda: None
+    on_wait: Callable[[bool], None] = lambda _waits: None
+    """Called with False when a machine of a cluster has begun, and with True when it is lost."""
 
 
 class Executor(Protocol):

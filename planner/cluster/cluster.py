@@ -5,6 +5,7 @@ that is silent is lost to Dask only after minutes: here its calls are taken back
 """
 
 import asyncio
+import contextlib
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -280,8 +281,11 @@ class Cluster:
         client = self._connection.client
         if client is not None and call.worker is not None:
             call.others = [it for it in call.others if not it.done()]
-            call.others.append(
-                asyncio.ensure_future(
-                    client.run(function, call.name, workers=[call.worker], on_error="ignore")
-                )
-            )
+            call.others.append(asyncio.ensure_future(_say(client, call.worker, function, call.name)))
+
+
+async def _say(client: Client, worker: str, function: Callable[[str], None], name: str) -> None:
+    """Call a function there. Whether that worker is lost is for `_watch` to find out."""
+    # Dask has many exceptions for a worker or a scheduler that is gone, and would print what nobody takes.
+    with contextlib.suppress(Exception):
+        await client.run(function, name, workers=[worker], on_error="ignore")

@@ -1,13 +1,27 @@
 """A problem solved by a team on a cluster: from the command line, the library and the service."""
 
+import gc
 import json
+import signal
 import threading
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from memstow import Event, InputError, Options, Plan, Status, plan_on_cluster, read_plan, read_problem, verify
+from memstow import (
+    Event,
+    InputError,
+    Options,
+    Plan,
+    Problem,
+    Status,
+    plan_on_cluster,
+    read_plan,
+    read_problem,
+    verify,
+)
+from memstow.api.workers.team import team
 from tests.api.asking import has_plan, job_of, over, submit
 from tests.api.cli.conftest import Cli
 from tests.api.cli.conftest import cli as cli
@@ -61,6 +75,74 @@ def test_a_team_outlives_a_worker_and_leaves_nothing_behind(farm: Farm) -> None:
     assert verify(problem, found[0]) == []
     wait_for(lambda: not solving(farm), "all children to end")
     wait_for(lambda: not farm.queues(), "the queue to be removed")
+
+
+class Call:
+    """A call of `plan_on_cluster` in a thread."""
+
+    def __init__(self, problem: Problem, address: str) -> None:
+        self.events: list[Event] = []
+        self.notices: list[str] = []
+        self._cancel = threading.Event()
+        self._found: list[Plan] = []
+        self._thread = threading.Thread(target=self._run, args=(problem, address), daemon=True)
+        self._thread.start()
+
+    def _run(self, problem: Problem, address: str) -> None:
+        found = plan_on_cluster(
+            problem,
+            Options(time_limit=LONG, workers=1),
+            scheduler=address,
+            members=2,
+            on_event=self.events.append,
+            cancel=self._cancel,
+            on_notice=self.notices.append,
+        )
+        self._found.append(found)
+
+    def end(self) -> Plan:
+        """Call it off: its plan."""
+        self._cancel.set()
+        self._thread.join(PATIENCE)
+        return self._found[0]
+
+
+@pytest.mark.parametrize("lost", ["the scheduler", "the workers"])
+def test_a_problem_whose_cluster_is_lost_is_solved_here(
+    farm: Farm, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "_AWAY_SECONDS", 0.1)
+    problem, address = read_problem(json.dumps(HARD).encode()), ready(farm)
+    call = Call(problem, address)
+    wait_for(lambda: len(solving(farm)) == 2, "both workers to solve")
+    if lost == "the scheduler":
+        farm.lose_scheduler()
+    else:
+        for worker in farm.workers:
+            worker.kill()
+    (said,) = wait_for(
+        lambda: [it for it in call.notices if it.endswith("; the problem is solved here")], "it to be said"
+    )
+    before = len(call.events)
+    wait_for(lambda: len(call.events) > before, "a solve in this process")
+    found = call.end()
+    if lost == "the scheduler":
+        assert said == f"the scheduler at {address} is lost; the problem is solved here"
+    assert verify(problem, found) == []
+    seconds = [it.seconds for it in call.events]
+    assert seconds == sorted(seconds)
+
+
+def test_a_worker_that_stands_still_causes_no_traceback(farm: Farm, caplog: pytest.LogCaptureFixture) -> None:
+    problem = read_problem(json.dumps(HARD).encode())
+    call = Call(problem, ready(farm))
+    wait_for(lambda: len(solving(farm)) == 2, "both workers to solve")
+    farm.workers[0].send_signal(signal.SIGSTOP)
+    found = call.end()
+    # What a task of Dask has raised is logged when the task is forgotten.
+    gc.collect()
+    assert verify(problem, found) == []
+    assert [it.getMessage() for it in caplog.records if it.name == "asyncio"] == []
 
 
 def test_the_command_solves_on_a_cluster_and_says_if_there_is_none(

@@ -103,9 +103,11 @@ class DaskExecutor:
                     return result_from(done, operation, control)
                 except LostError:
                     self._warn("cluster_lost_run")
+                    control.on_wait(True)
                 except MissingError as error:
                     self._warn("cluster_missing", worker=run.worker, message=str(error))
                     self._cluster.note_lack(run.worker or "", needs)
+                    control.on_wait(True)
                 finally:
                     if run.silent and run.worker is not None:
                         self._cluster.suspect(run.worker)

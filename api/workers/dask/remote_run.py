@@ -107,6 +107,7 @@ class Run:
             # Dask has started it again, without the best plan.
             raise ChildError("child_lost", "the worker that solved it is lost")
         self.worker = worker
+        self._control.on_wait(False)
 
     def _end(self) -> None:
         self._ended_at = time.monotonic()

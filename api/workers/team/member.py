@@ -35,10 +35,12 @@ News = queue.SimpleQueue[Update | End]
 class Member:
     """A run of one share. `start` starts its thread, the rest is for the thread of the team."""
 
-    def __init__(self, rank: int, share: Share, control: RunControl, news: News) -> None:
+    def __init__(self, rank: int, share: Share, control: RunControl, news: News, waits: bool) -> None:
         self.rank = rank
         self.share = share
         self.told_bound = 0
+        self.waits = waits
+        """Whether it has no worker, although the team has begun or the scheduler was lost."""
         self._news = news
         self._stop = threading.Event()
         self._kill = threading.Event()
@@ -51,6 +53,7 @@ class Member:
             kill_requested=self._kill.is_set,
             to_tell=self._to_tell,
             tick=lambda: None,
+            on_wait=self._note_wait,
         )
 
     def start(self, executor: Executor, request: SolveRequest) -> None:
@@ -75,6 +78,9 @@ class Member:
         with self._lock:
             before = self._known or Known()
             self._known = Known(plan=plan or before.plan, bound=before.bound if bound is None else bound)
+
+    def _note_wait(self, waits: bool) -> None:
+        self.waits = waits
 
     def _to_tell(self) -> Known | None:
         with self._lock:

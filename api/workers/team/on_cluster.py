@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.planner.cluster.roster import Standing
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.events import Listener
+from memstow.planner.model.events import Event, Listener
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Status
 from memstow.planner.model.problem import Problem
@@ -19,6 +19,7 @@ from memstow.planner.reading.scheduler_address import check_scheduler
 if TYPE_CHECKING:
     from memstow.api.operations.results import SolveUpdate
     from memstow.api.workers.dask.executor import DaskExecutor
+    from memstow.api.workers.team.team import Team
     from memstow.planner.model.graph import Graph
 
 MOST_MEMBERS: Final = 64
@@ -36,6 +37,8 @@ _BEGIN_SHARE: Final = 0.5
 _SILENT_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.02
 _LEAVE_SECONDS: Final = 1.0
+# That much it may take beyond the time limit.
+_LEAST_LEAVE_SECONDS: Final = 0.2
 # What a member may use at the most; a limit of the caller takes its place.
 _MEMORY: Final = 8 << 30
 _MARGIN_SECONDS: Final = 10.0
@@ -56,8 +59,9 @@ def plan_on_cluster(
     """Solve as `plan` does, by several runs on workers of the Dask scheduler at this address.
 
     First it is tried here for a moment; only what is still open goes to the cluster. `members` says how many
-    runs there are: by default as many as the workers have threads, at most 8. If no worker begins in time it
-    is solved here, and `on_notice` is called with the reason. The time limit is that of the whole call.
+    runs there are: by default as many as the workers have threads, at most 8. If no worker begins in time, or
+    all are lost, it is solved here, and `on_notice` is called with the reason. The time limit is that of the
+    whole call.
     Raises InputError for a deterministic run: what members find depends on time.
     """
     options = options or Options()
@@ -93,10 +97,12 @@ class _Call:
         self._options = options
         self._scheduler = scheduler
         self._members = members
-        self._on_event: Listener = on_event or (lambda _event: None)
+        self._listener: Listener = on_event or (lambda _event: None)
         self._cancel = cancel or threading.Event()
         self._on_notice: OnNotice = on_notice or (lambda _text: None)
         self._begin = time.monotonic()
+        self._known: Plan | None = None
+        """The best plan so far."""
         self._new_workers = 0
         """Of which it is not known yet what they have."""
 
@@ -110,20 +116,25 @@ class _Call:
         start, final = solve_briefly(self._problem, options, brief, self._on_event)
         if start is not None and (final or is_final(start, options)):
             return replace(start, seconds=self._seconds())
+        self._known = start
         if self._left() < _WORTH_SECONDS or self._cancel.is_set():
-            return self._here(start)
+            return self._here()
         executor = self._executor()
+        here = False
         try:
             executor.prepare()
             find = min(_FIND_SECONDS, options.time_limit * _FIND_SHARE)
             size = self._size(executor, time.monotonic() + find)
-            found = None if size is None else self._by_team(executor, start, size)
+            found = None if size is None else self._by_team(executor, size)
+            here = found is None and not self._cancel.is_set()
         finally:
-            _leave(executor)
-        return self._here(start) if found is None else found
+            # A solve here takes longer than that, and needs each second.
+            seconds = min(_LEAVE_SECONDS, max(self._left(), _LEAST_LEAVE_SECONDS))
+            _leave(executor, 0.0 if here else seconds)
+        return self._here() if found is None else found
 
-    def _by_team(self, executor: "DaskExecutor", start: Plan | None, size: int) -> Plan | None:
-        """The plan of a team; None where it has none, which is told."""
+    def _by_team(self, executor: "DaskExecutor", size: int) -> Plan | None:
+        """The plan of a team; None where it has none, or has lost all workers, which is told."""
         from memstow.api.operations.documents import document_bytes
         from memstow.api.operations.encoding import options_to_text, plan_from_bytes, plan_to_bytes
         from memstow.api.operations.requests import SolveRequest
@@ -149,22 +160,39 @@ class _Call:
             options=options_to_text(options),
             hint=None if options.hint is None else plan_to_bytes(options.hint),
         )
-        team = Team(executor, request, control, size, start)
+        team = Team(executor, request, control, size, self._known)
+        scheduler_lost = f"the scheduler at {self._scheduler} is lost"
         try:
             result = team.run(self._left(), min(_BEGIN_SECONDS, self._left() * _BEGIN_SHARE))
         except (NoAnswerError, ChildError) as error:
-            self._on_notice(f"{error}; the problem is solved here")
+            self._tell_lost(team, error)
+            reason = str(error) if executor.connected else scheduler_lost
+            self._on_notice(f"{reason}; the problem is solved here")
+            self._known = team.plan() or self._known
             return None
-        for reason in dict.fromkeys(team.lost):
-            self._on_notice(f"a member of the team was lost: {reason}")
+        self._tell_lost(team)
+        if not executor.connected:
+            self._on_notice(f"{scheduler_lost}: this is the best plan until then")
         return replace(plan_from_bytes(result.plan), seconds=self._seconds())
 
-    def _here(self, start: Plan | None) -> Plan:
+    def _tell_lost(self, team: "Team", error: Exception | None = None) -> None:
+        """Say why members were lost, but for what is said anyway."""
+        for reason in dict.fromkeys(team.lost):
+            if reason != str(error):
+                self._on_notice(f"a member of the team was lost: {reason}")
+
+    def _on_event(self, event: Event) -> None:
+        """Tell of it. Each stage counts its own seconds, but here they are those of the whole call."""
+        self._listener(replace(event, seconds=self._seconds()))
+
+    def _here(self) -> Plan:
         """The plan of a run in this process, in the time that is left."""
         from memstow.api.operations.solve import solve_fully
 
         options = replace(self._options, time_limit=max(self._left(), 0.0))
-        known = start if start is not None and start.status is not Status.UNKNOWN else None
+        known = self._known
+        if known is not None and known.status is Status.UNKNOWN:
+            known = None
         plan = solve_fully(self._problem, options, known, lambda _plan: None, self._on_event, self._cancel)
         return replace(plan, seconds=self._seconds())
 
@@ -210,13 +238,13 @@ class _Call:
         return round(time.monotonic() - self._begin, 6)
 
 
-def _leave(executor: "DaskExecutor") -> None:
-    """Take back what is on the scheduler; one that does not answer is not waited for."""
+def _leave(executor: "DaskExecutor", seconds: float) -> None:
+    """Take back what is on the scheduler, in so much time; one that does not answer is not waited for."""
     connected = executor.connected
     thread = threading.Thread(target=executor.close, name="memstow leave", daemon=True)
     thread.start()
     if connected:
-        thread.join(_LEAVE_SECONDS)
+        thread.join(seconds)
 
 
 def _require_dask() -> None:

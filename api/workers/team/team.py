@@ -4,6 +4,7 @@ The team is light: it hands on what its members find, judges each plan, and ends
 plan meets the best bound.
 """
 
+import math
 import queue
 import time
 from dataclasses import replace
@@ -28,16 +29,23 @@ _TICK: Final = 0.02
 # Members that are told to end do so within a tenth of a second or two; then they are ended.
 _ENDING_SECONDS: Final = 0.7
 # What is left of the time limit for that, and for the last plan.
-_REST_SECONDS: Final = 0.3
-_REST_SHARE: Final = 0.1
+_REST_SECONDS: Final = 0.5
+_REST_SHARE: Final = 0.15
+# Of this the part for the last plan alone: members that go on are ended before.
+_LAST_SHARE: Final = 0.3
 # A member that would have less time is not started.
 _LEAST_SECONDS: Final = 0.5
 # How often members may be lost, for each of them.
 _MOST_LOSSES: Final = 3
+# How long a team that has begun may be without any worker: lost ones may be started again.
+_AWAY_SECONDS: Final = 30.0
+_AWAY_SHARE: Final = 0.2
+_LEAST_AWAY_SECONDS: Final = 1.0
+_ALL_LOST: Final = "the team has lost all of its workers"
 
 
 class NoAnswerError(MemstowError):
-    """No worker has begun in time."""
+    """No worker has begun in time, or all are lost."""
 
 
 class Team:
@@ -59,6 +67,10 @@ class Team:
         """Steps of work by rank, of members that have ended with a result."""
         self._heard = False
         self._ending_at: float | None = None
+        self._latest = math.inf
+        """When it has to be over."""
+        self._away_since: float | None = None
+        """Since when no member has a worker, after one had or the scheduler was lost."""
         self._told_value: int | None = None
         self._told_bound = 0
         self._start = known
@@ -72,11 +84,14 @@ class Team:
     def run(self, seconds: float, patience: float | None) -> SolveResult:
         """The best result within `seconds`.
 
-        NoAnswerError where no member has begun within `patience`; without it they are waited for, and the
-        time counts from the first that begins.
+        NoAnswerError where no member has begun within `patience`, or where all workers are lost and none
+        comes; without it they are waited for, and the time counts from the first that begins.
         """
-        deadline = None if patience is None else self._begin + self._length(seconds)
         left = self._length(seconds)
+        deadline = None
+        if patience is not None:
+            deadline = self._begin + left
+            self._latest = self._begin + seconds - (seconds - left) * _LAST_SHARE
         self._tell(Phase(f"team of {self._size}", self._seconds()))
         for _ in range(self._size):
             self._add(left)
@@ -88,12 +103,19 @@ class Team:
                     deadline = now + left
                 if patience is not None and not self._heard and now > self._begin + patience:
                     raise NoAnswerError("no worker of the cluster has begun in time")
+                if patience is not None and deadline is not None:
+                    self._check_workers(now, deadline)
                 self._check(now, deadline)
                 self._control.tick()
         finally:
             for member in self._running:
                 member.kill()
         return self._result()
+
+    def plan(self) -> Plan | None:
+        """The best plan so far; None where nothing is known."""
+        stamp = Stamp(seconds=self._seconds(), work=0)
+        return joint_plan(self._document, self._options, self._shares, self._start, stamp)
 
     # Members
 
@@ -110,7 +132,7 @@ class Team:
             if not open_:
                 return
             share = min(open_, key=lambda it: (self._members_of(it), -(it.value or 0)))
-        member = Member(rank, share, self._control, self._news)
+        member = Member(rank, share, self._control, self._news, waits=self._heard)
         options = replace(options_of_member(self._options, share.document, rank), time_limit=seconds)
         plan = share.plan_body
         if plan is None and share.plan is not None:
@@ -136,13 +158,15 @@ class Team:
         if control.kill_requested():
             raise ChildError("killed", "ended by the server")
         if self._ending_at is not None:
-            if now > self._ending_at + _ENDING_SECONDS:
+            if now > min(self._ending_at + _ENDING_SECONDS, self._latest):
                 for member in self._running:
                     member.kill()
             return
         floor = self._floor
         over = control.stop_requested() or (deadline is not None and now >= deadline)
         if over or all(share.settled(floor) for share in self._shares):
+            if self._away_since is not None and now > self._away_since + _LEAST_AWAY_SECONDS:
+                self.lost.append(_ALL_LOST)
             self._ending_at = now
             for member in self._running:
                 member.stop()
@@ -150,6 +174,19 @@ class Team:
         for member in self._running:
             if member.share.settled(floor):
                 member.stop()
+
+    def _check_workers(self, now: float, deadline: float) -> None:
+        """Whether all workers are lost, and for how long."""
+        if self._ending_at is not None:
+            return
+        if not self._running or not all(member.waits for member in self._running):
+            self._away_since = None
+            return
+        if self._away_since is None:
+            self._away_since = now
+        share = (deadline - self._away_since) * _AWAY_SHARE
+        if now > self._away_since + max(min(_AWAY_SECONDS, share), _LEAST_AWAY_SECONDS):
+            raise NoAnswerError(_ALL_LOST)
 
     def _hear(self) -> None:
         """Take in what has come; and wait for it a moment."""
@@ -242,8 +279,7 @@ class Team:
         return len(self._shares) == 1
 
     def _result(self) -> SolveResult:
-        stamp = Stamp(seconds=self._seconds(), work=0)
-        plan = joint_plan(self._document, self._options, self._shares, self._start, stamp)
+        plan = self.plan()
         if plan is None:
             raise self._error or ChildError("child_lost", "no member of the team has found anything")
         seconds = round(self._seconds(), 6)

@@ -17,6 +17,7 @@ from memstow.api.operations.requests import SolveRequest
 from memstow.api.operations.results import Known, SolveResult, SolveUpdate
 from memstow.api.operations.solve import solve
 from memstow.api.workers.executor import ChildError, RunControl
+from memstow.api.workers.team import team as module
 from memstow.api.workers.team.share import Share
 from memstow.api.workers.team.team import NoAnswerError, Team
 from memstow.planner.generate.graph import graph as graph_of
@@ -216,6 +217,31 @@ def test_nobody_is_waited_for_beyond_patience_or_the_limit() -> None:
         team_of(executor, problem, Heard()).run(LONG, 0.2)
     start = quick(problem)
     team_of(Threads(waits), problem, Heard(), known=start).run(0.5, 10.0)
+    wait_for(lambda: not executor.running, "all to have ended")
+
+
+def test_a_team_that_loses_all_its_workers_says_so_and_keeps_its_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_AWAY_SECONDS", 0.1)
+    problem = planted(200, 3, slack=0.1)
+    good = plan(problem, Options(time_limit=1.0))
+
+    def is_cut_off(
+        _: SolveRequest, control: RunControl, inbox: queue.SimpleQueue[Known], stop: threading.Event
+    ) -> SolveResult:
+        control.on_wait(False)
+        control.on_update(_result(good))
+        control.on_wait(True)
+        return waits(_, control, inbox, stop)
+
+    executor = Threads(is_cut_off)
+    team = team_of(executor, problem, Heard(), known=quick(problem))
+    with pytest.raises(NoAnswerError, match="lost all"):
+        team.run(LONG, LONG / 2)
+    found = team.plan()
+    assert found is not None
+    assert found.placements == good.placements
     wait_for(lambda: not executor.running, "all to have ended")
 
 
