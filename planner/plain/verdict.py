@@ -17,7 +17,7 @@ from memstow.planner.plain.document import looks_like_json
 from memstow.planner.plain.plan import PlainPlan
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_plan
-from memstow.planner.verify.verdict import Claims, Subject, Verdict
+from memstow.planner.verify.verdict import Claims, Subject, Verdict, use_in_words
 
 _PLACED: Final = "every buffer has a place, and no two that conflict share a byte"
 # What is left of a plan without values when its placements are taken away.
@@ -116,8 +116,7 @@ def _claims(frame: Plan, use: PoolUse, term: TermValue) -> Claims:
     """The claims of the plan, in the words and in the order of the ordinary judge."""
     claims = Claims(frame)
     claims.counted(Subject.PLACES, None, _PLACED, holds=True)
-    capacity = "unlimited" if use.capacity is None else f"{use.capacity:,}"
-    says = f"{use.pool!r} has a capacity of {capacity} and a peak of {use.peak:,}"
+    says = use_in_words(use.pool, use.capacity, use.peak)
     claims.counted(Subject.POOL, use.pool, says, holds=True)
     if use.bound:
         says = f"no plan has a peak below {use.bound:,} in {use.pool!r}"

@@ -73,7 +73,7 @@ def plan_lines(plan: Plan, placed: int, bases: dict[str, int], drawn: list[str])
 def _verdict(plan: Plan, placed: int) -> str:
     # Nothing was to be minimised: that it fits is all there is to say.
     status = plan.status if plan.objective else "fits"
-    said = [f"{status}: {placed:,} buffers placed"]
+    said = [f"{status}: {placed:,} {'buffer' if placed == 1 else 'buffers'} placed"]
     if plan.solver is not None:
         said.append(f"found by {plain(plan.solver)}")
     kinds = dict.fromkeys(term.certificate.kind for term in plan.objective if term.certificate is not None)

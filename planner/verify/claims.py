@@ -11,7 +11,7 @@ from memstow.planner.verify.live_bytes import reason_against
 from memstow.planner.verify.objective_values import ObjectiveValues
 from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.proofs import AgainstOrders, Proofs, by_word_of, check_explanation
-from memstow.planner.verify.verdict import Claims, Subject
+from memstow.planner.verify.verdict import Claims, Subject, use_in_words
 
 
 def check_status(
@@ -82,7 +82,7 @@ def check_pools(
         uses[pool] = use
         before = findings.total
         _check_use(index, use, values.peaks[pool] if planned else None, findings)
-        says = f"{use.pool!r} has a capacity of {_capacity(use.capacity)} and a peak of {use.peak:,}"
+        says = use_in_words(use.pool, use.capacity, use.peak)
         claims.counted(Subject.POOL, use.pool, says, findings.total == before and planned)
         if planned:
             before = findings.total

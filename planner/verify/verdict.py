@@ -109,6 +109,12 @@ class Verdict:
         return tuple(claim for claim in self.claims if claim.standing is Standing.CLAIMED)
 
 
+def use_in_words(pool: str, capacity: int | None, peak: int) -> str:
+    """What a plan claims of a pool."""
+    limit = "no limit" if capacity is None else f"a capacity of {capacity:,}"
+    return f"{pool!r} has {limit} and a peak of {peak:,}"
+
+
 class Claims:
     """Gathers the claims of one plan."""
 

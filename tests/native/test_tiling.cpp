@@ -171,9 +171,9 @@ TEST(answers_are_the_same_when_what_was_remembered_had_to_go) {
         std::int64_t steps = 0;
         const std::vector<EqualSums> one = kept.with(first, steps, kInTime).pairs;
         const std::vector<EqualSums>& other = forgetful.with(first, steps, kInTime).pairs;
-        CHECK(std::equal(one.begin(), one.end(), other.begin(), other.end(), [](const auto& a, const auto& b) {
-            return a.first == b.first && a.second == b.second;
-        }));
+        CHECK(std::equal(
+            one.begin(), one.end(), other.begin(), other.end(),
+            [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; }));
     }
 }
 

@@ -44,8 +44,13 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     just this stays as it is, so that a build system does not take it for new.
     """
     if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as device:
-            device.write(data)
+        try:
+            with open(path, "wb") as device:
+                device.write(data)
+        except OSError as error:
+            # That of a write names no file.
+            error.filename = os.fspath(path)
+            raise
         return
     target = os.path.realpath(path)
     if _holds(target, data):

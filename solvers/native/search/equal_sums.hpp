@@ -57,9 +57,9 @@ class EqualSets {
         std::vector<EqualSums> pairs;  // those with the same first set follow each other
         bool complete = true;          // whether all sets were looked at
     };
-    // Answers are remembered, for when the same is asked again; one lasts until the next. There are at most 64
-    // numbers each, and no set is empty or that of all. `steps` grows by what was done, which is limited, and
-    // ends early when the run is over.
+    // Answers are remembered, for when the same is asked again; one lasts until the next. There are at most
+    // 64 numbers each, and no set is empty or that of all. `steps` grows by what was done, which is limited,
+    // and ends early when the run is over.
     const Found& with(const std::vector<Bytes>& first, std::int64_t& steps,
                       const std::function<bool()>& is_over);
 

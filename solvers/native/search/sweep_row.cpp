@@ -29,8 +29,8 @@ Sweep::Pieces Sweep::pieces_of(Index row, OrderTrees::Node tree) {
 }
 
 // Groups are taken one after the other, the likeliest first, and others in the order of how much less likely
-// they are. Wherever that all of the rest is one group fills the row, it is filled that way as well: this costs
-// much at once, so it would come late, though small groups that seem likelier may cost more in the end.
+// they are. Wherever that all of the rest is one group fills the row, it is filled that way as well: this
+// costs much at once, so it would come late, though small groups that seem likelier may cost more in the end.
 void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tried) {
     pieces_.push_back(pieces_of(row, ways_[way].tree));
     const Pieces& pieces = pieces_.back();
@@ -77,8 +77,7 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
             std::push_heap(parts_.begin(), parts_.end(), later);
         }
     }
-    std::stable_sort(full.begin(), full.end(),
-                     [](const Part& a, const Part& b) { return a.cost < b.cost; });
+    std::stable_sort(full.begin(), full.end(), [](const Part& a, const Part& b) { return a.cost < b.cost; });
     if (full.size() > tried) full.resize(tried);
     for (Part& part : full) {
         const OrderTrees::Node tree = together(part.tree, pieces, part.groups.back().pieces);

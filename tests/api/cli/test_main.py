@@ -226,6 +226,13 @@ def test_a_full_disk_is_told(arguments: str, unbuffered: str) -> None:
         assert process.stderr.read() == b"memstow: No space left on device\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_an_output_that_could_not_be_written_is_named(cli: Cli, tmp_path: Path) -> None:
+    assert cli("generate", "random", "--n", "3", "-o", str(tmp_path / "p.json")).code == Exit.DONE
+    ran = cli("solve", str(tmp_path / "p.json"), "-o", "/dev/full", "--quiet")
+    assert (ran.code, ran.err) == (Exit.USAGE, "memstow: /dev/full: No space left on device\n")
+
+
 @pytest.mark.parametrize("arguments", ["version", "generate random --n 3"])
 def test_a_closed_standard_output_is_no_defect(arguments: str) -> None:
     with door("0", *arguments.split(), preexec_fn=lambda: os.close(1)) as process:
