@@ -22,6 +22,9 @@ class Columns:
     def pool(self) -> str: ...
     @property
     def capacity(self) -> int | None: ...
+    fit_only: bool
+    """Whether any plan that fits will do; else the peak is to be minimised."""
+
     def set_memory(self, pool: str, capacity: int | None) -> None:
         """The memory, where it was not read with the buffers."""
     def name(self, buffer: int) -> str:

@@ -1,18 +1,21 @@
 """Columns to the models and back: for whoever asks for more than offsets."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.plan import LiveBytes, Plan, TermValue, make_placement
+from memstow.planner.model.plan import LiveBytes, Plan, PoolUse, TermValue, make_placement
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.plan import PlainPlan
 
+_Proven = TypeVar("_Proven", PoolUse, TermValue)
+
 
 def columns_of(problem: Problem) -> Columns | None:
     """The columns of a problem that is valid and plain; None for any other."""
-    if len(problem.pools) != 1 or problem.terms() != ("peak",):
+    if len(problem.pools) != 1 or problem.terms() not in (("peak",), ()):
         return None
     if problem.conflicts or problem.exclusive or problem.relative or problem.in_place or problem.reuse_costs:
         return None
@@ -22,6 +25,7 @@ def columns_of(problem: Problem) -> Columns | None:
     columns = _columns.of_buffers(problem.buffers)
     if columns is not None:
         columns.set_memory(pool.id, pool.capacity)
+        columns.fit_only = not problem.terms()
     return columns
 
 
@@ -36,7 +40,8 @@ def problem_of(columns: Columns) -> Problem:
             Buffer(id=columns.name(number), size=size, lifetime=(begin, end), alignment=alignment)
             for number, (size, begin, end, alignment) in enumerate(rows)
         )
-        return Problem(buffers=buffers, pools=(Pool(id=columns.pool, capacity=columns.capacity),))
+        pools = (Pool(id=columns.pool, capacity=columns.capacity),)
+        return Problem(buffers=buffers, pools=pools, objective=() if columns.fit_only else None)
 
 
 def plan_of(columns: Columns, plan: PlainPlan, problem: Problem | None = None) -> Plan:
@@ -50,14 +55,17 @@ def plan_of(columns: Columns, plan: PlainPlan, problem: Problem | None = None) -
         placements = tuple(
             make_placement(name, pool, offset) for name, offset in zip(names, plan.offsets, strict=True)
         )
-        objective = tuple(_named(term, names, plan) for term in plan.frame.objective)
-        return replace(plan.frame, placements=placements, objective=objective)
+        return replace(
+            plan.frame,
+            placements=placements,
+            pools=tuple(_named(use, names, plan) for use in plan.frame.pools),
+            objective=tuple(_named(term, names, plan) for term in plan.frame.objective),
+        )
 
 
-def _named(term: TermValue, names: list[str], plan: PlainPlan) -> TermValue:
-    certificate = term.certificate
+def _named(proven: _Proven, names: list[str], plan: PlainPlan) -> _Proven:
+    certificate = proven.certificate
     if not isinstance(certificate, LiveBytes) or not plan.members:
-        return term
-    return replace(
-        term, certificate=replace(certificate, buffers=tuple(names[member] for member in plan.members))
-    )
+        return proven
+    buffers = tuple(names[member] for member in plan.members)
+    return replace(proven, certificate=replace(certificate, buffers=buffers))

@@ -11,8 +11,8 @@ class PlainPlan:
     """Where every buffer is, and what that is worth."""
 
     frame: Plan
-    """The plan without its placements; the certificate of its term names no buffers."""
+    """The plan without its placements; the certificate of its term, or of its pool, names no buffers."""
     offsets: "array[int]"
     """By buffer."""
     members: "array[int]"
-    """The buffers that the certificate of its term should name, where it is one of live bytes."""
+    """The buffers that this certificate should name, where it is one of live bytes."""

@@ -50,6 +50,8 @@ def _array(raw: bytes) -> "array[int]":
 def verdict_on(columns: Columns, plan: PlainPlan) -> Verdict | None:
     """The verdict on a plan of which every claim holds; None where one may not."""
     frame = plan.frame
+    if columns.fit_only:
+        return None
     if frame == _BARE:
         return _verdict_on_places(columns, plan)
     if frame.status not in PLANNED or frame.explanation or frame.closest or frame.schedule is not None:

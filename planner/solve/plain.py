@@ -128,10 +128,13 @@ class PlainRun:
         self._progress = progress
         self._budget = budget
         self._cancel = cancel
-        self.state = RunState({PEAK: ground.bound}, [ground.instance.unit], self._window_of)
+        self._bound = ground.bound
+        minimised = not ground.columns.fit_only
+        terms, scales = ({PEAK: ground.bound}, [ground.instance.unit]) if minimised else ({}, [])
+        self.state = RunState(terms, scales, self._window_of)
         self._task: Task | None = Task(
             instance=ground.instance,
-            terms=PEAK_OF_ALL,
+            terms=PEAK_OF_ALL if minimised else (),
             lower_bounds=self.state.lower_bounds(),
             gap=options.gap,
             seed=options.seed,
@@ -194,7 +197,7 @@ class PlainRun:
     def _judged(
         self, offsets: "array[int]", peak: int, solver: str, terms: dict[Term, TermBound]
     ) -> PlainPlan:
-        bound = terms[PEAK]
+        bound = terms.get(PEAK, self._bound)
         is_live = isinstance(bound.certificate, LiveBytes)
         members = self._members if is_live else array("q")
         named = self._with_version

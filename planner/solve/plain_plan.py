@@ -16,7 +16,7 @@ from memstow.planner.plain.digest import digest
 from memstow.planner.plain.plan import PlainPlan
 from memstow.planner.solve.term_bounds import Stamp, TermBound, term_value
 
-_use: Final = maker_of(PoolUse, "pool", "capacity", "peak", "bound", "live")
+_use: Final = maker_of(PoolUse, "pool", "capacity", "peak", "bound", "live", "certificate")
 _live: Final = maker_of(Live, "bytes", "time")
 _frame: Final = maker_of(
     Plan, "status", "pools", "objective", "solver", "prover", "work", "digest", "version", "seconds"
@@ -40,15 +40,17 @@ def judged_plan(
     problem, where it is known.
     """
     live = judged(columns, offsets, peak, bound, members)
-    value = term_value(PEAK, peak, bound)
-    use = _use(columns.pool, columns.capacity, peak, bound.value, live)
-    status = Status.OPTIMAL if value.value == value.bound else Status.FEASIBLE
+    # Where nothing is minimised the bound is that of the pool, and a plan is as good as any other.
+    value = None if columns.fit_only else term_value(PEAK, peak, bound)
+    certificate = bound.certificate if value is None else None
+    use = _use(columns.pool, columns.capacity, peak, bound.value, live, certificate)
+    status = Status.OPTIMAL if value is None or value.value == value.bound else Status.FEASIBLE
     frame = _frame(
         status,
         (use,),
-        (value,),
+        () if value is None else (value,),
         solver,
-        prover,
+        None if value is None else prover,
         stamp.work,
         digest(columns) if name is None else name,
         memstow.__version__,

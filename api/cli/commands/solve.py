@@ -156,7 +156,7 @@ def _run_in_columns(args: argparse.Namespace, columns: "Columns") -> int:
     def work(hear: "Listener", cancel: threading.Event) -> "PlainPlan | Plan":
         return by_columns.plan_columns(columns, options, hear, cancel)
 
-    found, interrupted = _searched(work, "peak", SearchRecord())
+    found, interrupted = _searched(work, "fits" if columns.fit_only else "peak", SearchRecord())
     if isinstance(found, PlainPlan):
         write_plain_results(args, columns, found)
         plan = found.frame

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 _NOT_GIVEN: Final[tuple[tuple[str, tuple[object, ...]], ...]] = (
     ("at", (None, [])),
     ("target", (None,)),
-    ("fit_only", (False,)),
     ("order", (None,)),
     ("dim", (None, [])),
     ("in_place", (False,)),
@@ -50,7 +49,10 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
         # Else what one step has freed leaves holes, and takes memory beside that of the next.
         return_large_blocks()
     columns = columns_in(data, args.format)
-    if columns is not None and args.capacity is not None:
+    if columns is None:
+        return None
+    columns.fit_only = args.fit_only
+    if args.capacity is not None:
         if not 0 <= args.capacity <= 1 << 62:
             return None
         columns.set_memory(columns.pool, args.capacity)

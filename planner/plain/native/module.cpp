@@ -107,6 +107,7 @@ NB_MODULE(_columns, m) {
         .def_prop_ro(
             "capacity",
             [](const Problem& self) { return self.bounded ? std::optional(self.capacity) : std::nullopt; })
+        .def_rw("fit_only", &Problem::fit_only)
         .def(
             "set_memory",
             [](Problem& self, const std::string& pool, std::optional<std::int64_t> capacity) {

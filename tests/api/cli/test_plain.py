@@ -37,7 +37,8 @@ def test_every_problem_has_the_same_answer(
             data = mutated(data, odd)
         file = tmp_path / "problem"
         file.write_bytes(data)
-        options: list[str | Path] = [*QUICK, "--solver", odd.choice(SOLVERS)]
+        fit = ["--fit-only"] if odd.random() < 0.3 else []
+        options: list[str | Path] = [*QUICK, "--solver", odd.choice(SOLVERS), *fit]
         if odd.random() < 0.3:
             options += ["--capacity", odd.choice(("1", "100", "1MiB"))]
         found, wanted = both(cli, monkeypatch, "solve", file, *options)
@@ -61,11 +62,11 @@ def test_every_problem_has_the_same_answer(
         plan.write_bytes(mutated(written[0], odd) if odd.random() < 0.3 else written[0])
         offsets = tmp_path / "plan.csv"
         offsets.write_text(cli("solve", file, *options, "--output-format", "csv").out)
-        ran = both(cli, monkeypatch, "verify", file, offsets)
+        ran = both(cli, monkeypatch, "verify", file, offsets, *fit)
         assert ran[0] == ran[1]
         for more in ((), ("--json",), ("--strict",)):
             capacity = [it for it in options if "--capacity" in options][-2:]
-            ran = both(cli, monkeypatch, "verify", file, plan, *capacity, *more)
+            ran = both(cli, monkeypatch, "verify", file, plan, *fit, *capacity, *more)
             assert ran[0] == ran[1]
 
 

@@ -24,6 +24,7 @@ from memstow.planner.show.report import plan_report
 from memstow.planner.show.text_picture import ASCII
 from memstow.planner.solve import engine
 from memstow.planner.solve.columns import plan_columns
+from memstow.planner.targets.overrides import with_overrides
 from memstow.planner.verify import judge, recount
 from tests.planner.plain.samples import mutated, random_sample
 
@@ -89,15 +90,21 @@ def test_what_the_models_refuse_is_not_plain(block: int) -> None:
     assert read > 3
 
 
+@pytest.mark.parametrize("fit_only", [False, True])
 @pytest.mark.parametrize("block", range(4))
-def test_plans_documents_and_reports_are_the_same(block: int) -> None:
+def test_plans_documents_and_reports_are_the_same(block: int, fit_only: bool) -> None:
     planned = 0
     for seed in range(40 * block, 40 * block + 40):
         for text in texts(seed):
             columns = columns_in(text)
             if columns is None:
                 continue
-            problem = formats.read_problem(text)
+            columns.fit_only = fit_only
+            problem = with_overrides(formats.read_problem(text), None, None, fit_only)
+            same_problem(columns, problem)
+            of_models = columns_of(problem)
+            assert of_models is not None
+            assert of_models.fit_only == fit_only
             found, wanted = plan_columns(columns, QUICK), ordinary(problem)
             if not isinstance(found, PlainPlan):
                 assert found == wanted
@@ -129,10 +136,11 @@ def test_the_picture_of_many_buffers_is_the_same() -> None:
             assert plain_report(columns, found, width, ASCII) == wanted
 
 
-def test_a_problem_of_many_objects_has_the_same_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fit_only", [False, True])
+def test_a_problem_of_many_objects_has_the_same_plan(monkeypatch: pytest.MonkeyPatch, fit_only: bool) -> None:
     monkeypatch.setattr(engine, "MANY", 1)
     for seed in range(60):
-        problem = formats.read_problem(texts(seed)[-1])
+        problem = with_overrides(formats.read_problem(texts(seed)[-1]), None, None, fit_only)
         better: list[Plan] = []
 
         def hear(make: Callable[[], Plan], better: list[Plan] = better) -> None:
@@ -140,6 +148,16 @@ def test_a_problem_of_many_objects_has_the_same_plan(monkeypatch: pytest.MonkeyP
 
         assert engine.plan(problem, QUICK, on_better=hear) == ordinary(problem)
         assert all(plan.placements for plan in better)
+
+
+def test_the_verdict_on_a_plan_that_is_only_to_fit_is_left_to_the_ordinary_judge() -> None:
+    columns = columns_in(texts(3)[0])
+    assert columns is not None
+    columns.fit_only = True
+    found = plan_columns(columns, QUICK)
+    assert isinstance(found, PlainPlan)
+    assert verdict_on(columns, found) is None
+    assert judge(problem_of(columns), plan_of(columns, found)).valid
 
 
 def tampered(document: dict[str, object], odd: random.Random) -> dict[str, object]:  # noqa: C901
