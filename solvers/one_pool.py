@@ -42,9 +42,9 @@ def height_reporter(task: Task, listeners: Listeners, name: str) -> Callable[[in
 
 
 def largest_part(task: Task) -> tuple[int, bool]:
-    """The items of the largest component, and whether a component that decides is full at all times."""
+    """The items of the largest component, and whether one that decides is full at all times, or nearly."""
     reach = _native.exact_reach(task.instance.native, None, 0)
-    return reach.largest, reach.level
+    return reach.largest, reach.nearly_full
 
 
 def _bound(task: Task) -> int:

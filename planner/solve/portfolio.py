@@ -26,7 +26,7 @@ FIRST_PASSES = 40
 _FEW = 64
 _BEFORE_MODEL = 0.5
 # With a largest component below this size the exact search finds plans sooner than the improver; above it the
-# improver goes first, except where there is no slack at any time.
+# improver goes first, except where there is no slack at any time, or hardly any.
 _SMALL = 500
 # With more items than this some components may be too large for the exact search, so the improver has the
 # last turn.
@@ -149,8 +149,8 @@ def _one_pool_stages(task: Task) -> Iterator[Stage]:
     if not large:
         # Most small problems end here: what follows is not looked at.
         yield start
-    largest, level = largest_part(task)
-    if largest < _SMALL or (level and not large):
+    largest, nearly_full = largest_part(task)
+    if largest < _SMALL or (nearly_full and not large):
         if large:
             yield start
         yield from (Stage(exact, 0.5), Stage(improve, 0.3))
@@ -160,7 +160,7 @@ def _one_pool_stages(task: Task) -> Iterator[Stage]:
         yield Stage(improve, 0.15)
         yield _windows()
         yield Stage(exact, 1.0)
-    elif level:
+    elif nearly_full:
         yield from (Stage(greedy, 1.0), Stage(exact, 0.8))
         yield _windows()
         yield Stage(improve, 1.0)

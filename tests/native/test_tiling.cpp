@@ -411,7 +411,7 @@ TEST(the_exact_search_tiles_what_is_full_even_beyond_what_it_searches) {
     const Instance in = cut::instance_of(bricks);
     CHECK(in.item_count() > kMostItems);
     const Reach reach = reach_of(in, {}, 0);
-    CHECK(reach.searchable && reach.level && reach.largest == in.item_count());
+    CHECK(reach.searchable && reach.nearly_full && reach.largest == in.item_count());
     ExactResult first;
     for (int run = 0; run < 2; ++run) {
         ExactOptions options;

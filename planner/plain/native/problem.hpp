@@ -24,7 +24,7 @@ struct Problem {
     std::string pool = "memory";
     std::int64_t capacity = kLimit;
     bool bounded = false;
-    bool fit_only = false;  // any plan that fits will do; else the peak is to be minimised
+    bool fit_only = false;      // any plan that fits will do; else the peak is to be minimised
     std::vector<Number> order;  // of the names
 
     std::int64_t alignment(std::size_t buffer) const {

@@ -92,7 +92,7 @@ void bind_exact(nb::module_& m) {
     nb::class_<Reach>(m, "Reach", "What an exact search could do.")
         .def_ro("largest", &Reach::largest)
         .def_ro("searchable", &Reach::searchable)
-        .def_ro("level", &Reach::level);
+        .def_ro("nearly_full", &Reach::nearly_full);
     nb::class_<DeadSet>(m, "DeadSet", "Items that alone have no layout of some height.")
         .def_ro("items", &DeadSet::items)
         .def_ro("smallest", &DeadSet::smallest);

@@ -246,9 +246,10 @@ Reach reach_of(const Instance& instance, const Layout& start, Bytes bound) {
     for (Index c = 0; c < components.count(); ++c) {
         const bool decides =
             started ? components.height(c, start) > std::max(bound, most) : components.bound(c) == most;
-        reach.level = reach.level || (decides && components.level(c));
-        reach.searchable =
-            reach.searchable || (decides && (components.level(c) || small_enough(components, c)));
+        if (!decides) continue;
+        const bool is_level = components.level(c), is_small = small_enough(components, c);
+        reach.nearly_full = reach.nearly_full || is_level || (is_small && components.nearly_full(c));
+        reach.searchable = reach.searchable || is_level || is_small;
     }
     return reach;
 }

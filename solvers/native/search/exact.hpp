@@ -79,8 +79,9 @@ struct Reach {
     // Whether a component that decides is small enough to be searched: one that is above the bound in the
     // start, or, without a start, one of those whose rows need the most.
     bool searchable = false;
-    // Whether all rows of such a component are equally full.
-    bool level = false;
+    // Whether sweeps are tried on such a component: all of its rows are equally full, or, where it can be
+    // searched, nearly.
+    bool nearly_full = false;
 };
 Reach reach_of(const Instance& instance, const Layout& start, Bytes bound);
 
