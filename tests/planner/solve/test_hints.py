@@ -16,6 +16,7 @@ from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.reading.parse import parse_options, parse_problem
 from memstow.planner.solve.engine import plan
 from tests.planner.refusal import refusal, told
+from tests.waiting import PATIENCE
 
 DOCUMENT: dict[str, Any] = {
     "version": 1,
@@ -97,10 +98,10 @@ def test_moves_are_counted_of_buffers_with_bytes_that_the_hint_places() -> None:
         status=Status.FEASIBLE,
         placements=tuple(Placement(buffer=b, pool=pool, offset=at) for b, (pool, at) in places.items()),
     )
-    found = plan(parse_problem(document), Options(hint=hint))
+    found = plan(parse_problem(document), Options(hint=hint, time_limit=PATIENCE))
     assert (found.status, [term.value for term in found.objective]) == (Status.OPTIMAL, [2])
-    nowhere = Plan(status=Status.UNKNOWN)
-    assert [term.value for term in plan(parse_problem(document), Options(hint=nowhere)).objective] == [0]
+    nowhere = Options(hint=Plan(status=Status.UNKNOWN), time_limit=PATIENCE)
+    assert [term.value for term in plan(parse_problem(document), nowhere).objective] == [0]
 
 
 def test_moves_without_a_hint_are_an_error() -> None:

@@ -86,7 +86,7 @@ def test_moves_are_counted_from_any_place_of_the_hint(name: str) -> None:
         objective=("moves", "peak"),
     )
     hint = Plan(status=Status.FEASIBLE, placements=(Placement(buffer="a", pool="m", offset=3),))
-    found = plan(problem, Options(solver=name, hint=hint))
+    found = plan(problem, Options(solver=name, hint=hint, time_limit=PATIENCE))
     assert found.status is Status.OPTIMAL
     assert [term.value for term in found.objective] == [0, 11]
     assert verify(problem, found, hint) == []
