@@ -18,7 +18,7 @@ constexpr std::size_t kMostSeen = 1 << 12;  // for one sum
 constexpr std::size_t kMostKept = 64;
 // What either half of an answer may take; beyond it, it is not complete.
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 25;
-constexpr std::size_t kMostPairs = std::size_t{1} << 16;
+constexpr std::size_t kMostEqual = std::size_t{1} << 16;
 
 bool by_sum(const SetSum& a, const SetSum& b) {
     return std::pair(a.value, a.places) < std::pair(b.value, b.places);
@@ -150,7 +150,7 @@ const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::in
         std::set<PlaceSet> known;
         for (const SetSum& set : wanted) known.insert(set.places);
         for (const SetSum& set : few) {
-            if (steps > most || wanted.size() > kMostPairs || is_over()) break;
+            if (steps > most || wanted.size() > kMostEqual || is_over()) break;
             const Bytes off = share_of(set.value, share_);
             for (const SetSum& more : sums.within(set.value - off, set.value + off, kMostSeen, steps)) {
                 if (known.insert(more.places).second) wanted.push_back(more);
@@ -162,7 +162,7 @@ const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::in
     const std::int64_t most = steps + kMostSteps;
     bool ended = false;
     for (const SetSum& one : wanted) {
-        ended = steps > most || found.pairs.size() > kMostPairs || is_over();
+        ended = steps > most || found.pairs.size() > kMostEqual || is_over();
         if (ended) break;
         for (const SetSum& other : matches(one.value, steps)) {
             found.pairs.push_back({one.places, other.places, one.value, other.value});

@@ -8,7 +8,7 @@ from memstow.api.cli.io import plain_input
 from memstow.api.cli.main import build_parser
 
 # What the commands do the same with columns and with objects.
-_BOTH = "help format capacity time_limit json output"
+_BOTH = "help format capacity fit_only time_limit json output"
 FOLLOWED = {
     "solve": f"{_BOTH} file solver gap deterministic seed workers work_limit memory_limit output_format "
     "picture open quiet",
