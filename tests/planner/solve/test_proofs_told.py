@@ -9,6 +9,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Exhausted, Model, Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.solve.engine import plan
+from tests.graphs import live_bytes_of
 
 
 @pytest.mark.parametrize("solver", ["auto", "assign", "cpsat", "highs"])
@@ -36,10 +37,6 @@ def with_costs(count: int, seed: int) -> Problem:
     rng = Random(seed)
     sizes = [rng.randint(1, 9) for _ in range(count)]
     lives = [(begin := rng.randrange(count), begin + rng.randint(1, max(count // 6, 1))) for _ in sizes]
-    live = max(
-        sum(size for size, (begin, end) in zip(sizes, lives, strict=True) if begin <= moment < end)
-        for moment in range(2 * count)
-    )
     costs = tuple(
         ReuseCost(buffers=(f"b{i}", f"b{j}"), cost=1)
         for i in range(count)
@@ -47,6 +44,7 @@ def with_costs(count: int, seed: int) -> Problem:
         if not (lives[i][0] < lives[j][1] and lives[j][0] < lives[i][1]) and rng.random() < 0.5
     )
     buffers = tuple(Buffer(id=f"b{i}", size=sizes[i], lifetime=lives[i]) for i in range(count))
+    live = max(live_bytes_of(Problem(version=1, buffers=buffers), 2 * count))
     pools = (Pool(id="p", capacity=live * 11 // 10),)
     return Problem(version=1, pools=pools, buffers=buffers, reuse_costs=costs, objective=("reuse_cost",))
 

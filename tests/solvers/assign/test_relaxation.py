@@ -17,6 +17,7 @@ from memstow.planner.solve.run_state import task_of
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.relaxation import Relaxing
 from memstow.solvers.models.relations import Relations
+from tests.graphs import live_bytes_of
 from tests.planner.solve.test_agreement import mixed
 from tests.referee import best
 
@@ -101,17 +102,14 @@ def filled(rng: Random, count: int) -> Problem:
     """Two pools that have room for a third each of what lives at once, and a dear one."""
     lives = [(begin := rng.randrange(count), begin + rng.randint(1, count // 5)) for _ in range(count)]
     sizes = [rng.randint(1, 63) for _ in lives]
-    live = max(
-        sum(size for size, (begin, end) in zip(sizes, lives, strict=True) if begin <= moment < end)
-        for moment in range(count)
+    buffers = tuple(
+        Buffer(id=f"b{i}", size=sizes[i], lifetime=lives[i], accesses=rng.randint(1, 199))
+        for i in range(count)
     )
+    live = max(live_bytes_of(Problem(version=1, buffers=buffers), count))
     pools = (
         Pool(id="fast", capacity=live // 3, cost=1),
         Pool(id="middle", capacity=live // 3, cost=3),
         Pool(id="slow", cost=10),
-    )
-    buffers = tuple(
-        Buffer(id=f"b{i}", size=sizes[i], lifetime=lives[i], accesses=rng.randint(1, 199))
-        for i in range(count)
     )
     return Problem(version=1, pools=pools, buffers=buffers)
