@@ -48,6 +48,5 @@ class Call:
     fitting: frozenset[str] = frozenset()
     """The workers that Dask may choose from; none while there are none."""
     future: Any = None
-    following: asyncio.Future[None] | None = None
     others: list[asyncio.Future[Any]] = field(default_factory=list)
     """Kept, because the event loop keeps no task alive."""

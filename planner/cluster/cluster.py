@@ -60,6 +60,7 @@ class Cluster:
         self._calls: dict[str, Call] = {}
         self._unplaced: list[Call] = []
         self._surveys: dict[str, asyncio.Task[None]] = {}
+        self._following: set[asyncio.Task[None]] = set()
 
     # From any thread
 
@@ -231,7 +232,10 @@ class Cluster:
             pure=False,
             workers=sorted(fitting),
         )
-        call.following = asyncio.ensure_future(self._follow(call, call.future))
+        following = asyncio.ensure_future(self._follow(call, call.future))
+        # The event loop keeps no task alive.
+        self._following.add(following)
+        following.add_done_callback(self._following.discard)
 
     def _place_all(self) -> None:
         waiting, self._unplaced = self._unplaced, []
@@ -245,35 +249,35 @@ class Cluster:
                 call.ends.fail(NoWorkerError(why))
 
     async def _follow(self, call: Call, future: Any) -> None:
+        """Tell how a try ends, unless it is left before that."""
         try:
             result = await future
         except (asyncio.CancelledError, CancelledError):
-            if call.future is future:
-                # Not released here: the scheduler does not know it any more.
-                self._done(call)
+            if self._done(call, future):
                 call.ends.lose()
         except Exception as error:
-            self._done(call)
-            call.ends.fail(error)
+            if self._done(call, future):
+                call.ends.fail(error)
         else:
-            self._done(call)
-            call.ends.end(result)
+            if self._done(call, future):
+                call.ends.end(result)
 
-    def _done(self, call: Call) -> None:
-        """The task is over; a call that tells of itself is known until its last message has come."""
-        call.following = None
+    def _done(self, call: Call, future: Any) -> bool:
+        """The try is over; whether it is the current one."""
+        if call.future is not future:
+            return False
+        # A call that tells of itself is known until its last message has come.
         if not call.begins:
             self._leave(call)
+        return True
 
     def _leave(self, call: Call) -> None:
         self._calls.pop(call.name, None)
         if call in self._unplaced:
             self._unplaced.remove(call)
-        if call.following is not None:
-            call.following.cancel()
-            call.following = None
         if call.future is not None:
-            # The worker ends a run whose task was released.
+            # The worker ends a run whose task was released. It ends `_follow`, too: if that were cancelled
+            # instead, Dask would print what is raised in the tasks with which it waits.
             call.future.release()
             call.future = None
 
