@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -248,3 +249,17 @@ problem.name = "frozen"
     lines = len(right.splitlines())
     at = {int(line.split(":")[1]) for line in found if ": error:" in line}
     assert at == set(range(lines + 2, lines + 10)), "\n".join(found)
+
+
+@pytest.mark.parametrize("read", [name for name in dir(memstow) if name.startswith("read_")])
+@pytest.mark.parametrize("given", ["{}", {}, None])
+def test_what_is_read_is_bytes(read: str, given: object) -> None:
+    more = [memstow.Problem(version=1, buffers=())] if read == "read_plan" else []
+    with pytest.raises(TypeError, match="open the file in binary mode"):
+        getattr(memstow, read)(given, *more)
+
+
+def test_what_is_planned_is_a_problem_or_a_graph() -> None:
+    document: Any = {"version": 1, "buffers": []}
+    with pytest.raises(TypeError, match="not dict: memstow"):
+        memstow.plan(document)

@@ -11,7 +11,7 @@ from memstow.planner.formats.format import Format
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.json_text import parse_json
+from memstow.planner.reading.json_text import parse_json, require_bytes
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
@@ -219,6 +219,7 @@ def _no_plans(name: str) -> InputError:
 
 def looks_like_json(data: bytes) -> bool:
     """Whether the bytes begin as a JSON object or list does; anything else is taken for CSV."""
+    require_bytes(data)
     return data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 

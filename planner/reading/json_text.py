@@ -94,8 +94,16 @@ def decoded(data: bytes) -> str:
         raise not_utf8(data) from None
 
 
+def require_bytes(data: object) -> None:
+    """Raise TypeError for anything but bytes: what is read is files, whose encoding is a part of them."""
+    if not isinstance(data, bytes | bytearray):
+        said = f"a document is read from its bytes, not from {type(data).__name__}"
+        raise TypeError(f"{said}: open the file in binary mode, or encode the text")
+
+
 def check_marks(data: bytes) -> None:
     """Refuse what says, or shows at its start, that it is not UTF-8."""
+    require_bytes(data)
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             raise InputError.single("not_utf8", "$", f"the input is {encoding}; save it as UTF-8")

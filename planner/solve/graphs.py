@@ -32,6 +32,7 @@ class Callbacks:
 
 def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
     """Solve the graph within the options' limits; the plan has the order of its operators."""
+    _require_graph(graph)
     require_valid(graph)
     if graph.alternatives:
         # Few graphs have any; the others do not wait for this import.
@@ -39,6 +40,12 @@ def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
 
         return plan_with_alternatives(graph, options, callbacks)
     return plan_without_alternatives(graph, options, callbacks)
+
+
+def _require_graph(graph: object) -> None:
+    if not isinstance(graph, Graph):
+        kind = type(graph).__name__
+        raise TypeError(f"plan takes a Problem or a Graph, not {kind}: memstow.read_problem reads a document")
 
 
 def plan_without_alternatives(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:

@@ -75,7 +75,7 @@ def test_who_has_heard_the_end_is_not_kept_waiting(client: TestClient) -> None:
 
 
 def test_a_stream_from_beyond_the_end_of_a_running_job_ends_with_it(client: TestClient) -> None:
-    job = submit(client, problem=hard(120, 22), options={"time_limit": 1.5})["id"]
+    job = submit(client, problem=hard(600, 22), options={"time_limit": 1.5})["id"]
     assert events(client, job, "99999") == []
     assert over(client, job)["state"] == "done"
 
