@@ -246,7 +246,7 @@ def _described() -> dict[str, Any]:
     """What the service says of itself; without what is deep, whose cases take minutes to make."""
     document = create_app(Settings()).openapi()
     if ONE_OF > 1:
-        for deep in ("Graph", "Explanation"):
+        for deep in ("Graph", "Explanation", "SymbolicPlan", "SymbolicProblem"):
             document["components"]["schemas"][deep] = {"type": "object"}
     return document
 
