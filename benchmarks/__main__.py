@@ -1,8 +1,9 @@
 """Run the benchmarks named, or all of them: `python -m benchmarks [startup] [large] [growth] ...`.
 
-Two lists of their own take some minutes:
+Three lists of their own take some minutes:
 `python -m benchmarks hard [minimalloc] ...`: the hard problems;
-`python -m benchmarks versions ../before [commands] ...`: another version and this one, in turns.
+`python -m benchmarks versions ../before [commands] ...`: another version and this one, in turns;
+`python -m benchmarks profiles [million] ...`: where the time goes.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from benchmarks import (
     models,
     order,
     pools,
+    profiles,
     published,
     starts,
     startup,
@@ -46,6 +48,7 @@ ALL = {
 }
 HARD = "hard"
 VERSIONS = "versions"
+PROFILES = "profiles"
 
 Known = Mapping[str, Callable[[], str]]
 
@@ -82,6 +85,8 @@ def _chosen(args: argparse.Namespace) -> tuple[str, Known, list[str]]:
     if first == HARD:
         effort = Effort(args.seconds, args.seeds)
         return f"{HARD}-", {name: partial(measure, effort) for name, measure in hard.PARTS.items()}, rest
+    if first == PROFILES:
+        return f"{PROFILES}-", profiles.PARTS, rest
     if first == VERSIONS:
         if not rest:
             raise FailedError(
@@ -101,7 +106,8 @@ def _parser() -> argparse.ArgumentParser:
         help=f"some of {', '.join(ALL)} (default: all of these); "
         f"or `{HARD}`, and then some of {', '.join(hard.PARTS)} (default: all of these); "
         f"or `{VERSIONS} FOLDER`, another checkout, and then some of {', '.join(versions.PARTS)} "
-        "(default: all of these)",
+        "(default: all of these); "
+        f"or `{PROFILES}`, and then some of {', '.join(profiles.PARTS)} (default: all of these)",
     )
     parser.add_argument("--print-only", action="store_true", help="leave docs/benchmarks.md as it is")
     group = parser.add_argument_group(f"for `{HARD}`")
