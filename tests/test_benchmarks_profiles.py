@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks.files import random_csv
+from benchmarks.files import write_random_csv
 from benchmarks.page import ROOT
 from benchmarks.process import run
 from benchmarks.profiles import engine, million, service, shares, start, timed
@@ -38,7 +38,7 @@ def test_every_function_that_is_timed_is_there(parts: dict[str, list[str]]) -> N
 def test_every_part_of_both_commands_takes_time(tmp_path: Path) -> None:
     # As many buffers as make the native parts wanted, and a table to be printed.
     problem, plan, output = tmp_path / "random.csv", tmp_path / "plan.json", tmp_path / "seconds.json"
-    problem.write_bytes(random_csv(100))
+    write_random_csv(problem, 100)
     solve: list[str | Path] = ["solve", problem, "--solver", "greedy", "--output", plan]
     for parts, words in (
         (million.OF_SOLVE, solve),

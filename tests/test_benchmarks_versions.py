@@ -124,6 +124,13 @@ def test_a_process_that_fails_or_does_not_end_is_a_failure_with_a_reason(tmp_pat
     )
 
 
+def test_the_memory_of_a_process_is_not_what_we_had_before() -> None:
+    had = bytearray(400 << 20)
+    had[:: 1 << 12] = bytes(len(had) >> 12)  # in use, not only reserved
+    del had
+    assert run(sys.executable, "-c", "pass").peak_bytes < 400 << 20
+
+
 def test_each_row_has_a_name_of_its_own_in_its_case() -> None:
     assert len(versions.ROWS) == sum(map(len, versions.PARTS.values()))
     for case in versions.ROWS.values():

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.files import random_csv
+from benchmarks.files import write_random_csv
 from benchmarks.process import run
 from benchmarks.profiles.shares import shares
 
@@ -39,7 +39,7 @@ def measure() -> str:
     """A table for each command."""
     with TemporaryDirectory() as folder:
         problem, plan = Path(folder, "random.csv"), Path(folder, "plan.json")
-        problem.write_bytes(random_csv(SIZE))
+        write_random_csv(problem, SIZE)
         solve = _profile(folder, OF_SOLVE, "solve", problem, "--solver", "greedy", "--output", plan)
         verify = _profile(folder, OF_VERIFY, "verify", problem, plan)
     return (

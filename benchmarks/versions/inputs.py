@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from benchmarks.files import random_csv
+from benchmarks.files import write_random_csv
 from benchmarks.models import three_pools
 from benchmarks.page import DATA
 from benchmarks.versions.checkout import FailedError
@@ -22,7 +22,10 @@ class Inputs:
 
     def random_csv(self, n: int) -> Path:
         """Random buffers, as in the benchmark of files."""
-        return self._made(f"random-{n}.csv", lambda: random_csv(n))
+        path = self.folder / f"random-{n}.csv"
+        if not path.exists():
+            write_random_csv(path, n)
+        return path
 
     def network(self, n: int) -> Path:
         """The tensors of a small network."""
