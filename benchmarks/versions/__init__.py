@@ -40,10 +40,10 @@ def parts(other: Path, rows: Sequence[str] = (), runs: int | None = None) -> dic
 
 def measure(cases: Sequence[Case], before: Checkout, now: Checkout, runs: int | None) -> str:
     """The table of these cases, after a word on what was measured."""
-    load = os.getloadavg()[1]
+    load, commits = os.getloadavg()[1], [checkout.commit() for checkout in (before, now)]
     with TemporaryDirectory() as folder:
         results = [measured(case, before, now, Inputs(Path(folder)), runs) for case in cases]
     return (
-        f"Before: {before.commit()}; now: {now.commit()}. Medians; the two versions took turns, each run in "
+        f"Before: {commits[0]}; now: {commits[1]}. Medians; the two versions took turns, each run in "
         f"a process of its own. The load of the machine was {load:.1f} at the begin:\n\n{report(results)}"
     )
