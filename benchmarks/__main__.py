@@ -1,18 +1,37 @@
 """Run the benchmarks named, or all of them: `python -m benchmarks [startup] [large] [growth] ...`.
 
-The hard problems take some minutes and are a list of their own: `python -m benchmarks hard [minimalloc] ...`.
+Three lists of their own take some minutes:
+`python -m benchmarks hard [minimalloc] ...`: the hard problems;
+`python -m benchmarks versions ../before [commands] ...`: another version and this one, in turns;
+`python -m benchmarks profiles [million] ...`: where the time goes.
 """
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
-from benchmarks import calls, files, growth, hard, large, models, order, pools, published, starts, startup
+from benchmarks import (
+    calls,
+    files,
+    growth,
+    hard,
+    large,
+    models,
+    order,
+    pools,
+    profiles,
+    published,
+    starts,
+    startup,
+    versions,
+)
 from benchmarks.hard.effort import Effort
 from benchmarks.limits import MISSED
 from benchmarks.page import put
 from benchmarks.service import rates
+from benchmarks.versions.checkout import FailedError
 
 ALL = {
     "startup": startup.measure,
@@ -28,18 +47,20 @@ ALL = {
     "service": rates.measure,
 }
 HARD = "hard"
+VERSIONS = "versions"
+PROFILES = "profiles"
+
+Known = Mapping[str, Callable[[], str]]
 
 
 def main(words: list[str]) -> int:
     """Measure, print, and put the tables on the page; 1 where a limit is missed."""
-    args = _parser().parse_args(words)
-    names: list[str] = args.names
-    known: Mapping[str, Callable[[], str]] = ALL
-    prefix = ""
-    if names[:1] == [HARD]:
-        effort = Effort(args.seconds, args.seeds)
-        known = {name: partial(measure, effort) for name, measure in hard.PARTS.items()}
-        names, prefix = names[1:], f"{HARD}-"
+    args = _parser().parse_intermixed_args(words)
+    try:
+        prefix, known, names = _chosen(args)
+    except FailedError as error:
+        print(error, file=sys.stderr)
+        return 2
     unknown = [name for name in names if name not in known]
     if unknown:
         print(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
@@ -48,13 +69,32 @@ def main(words: list[str]) -> int:
     for name in names or known:
         text = known[name]()
         print(f"\n## {prefix}{name}\n\n{text}", flush=True)
-        if not args.print_only:
+        # The page has whole tables.
+        if not args.print_only and not args.rows:
             put(f"{prefix}{name}", text)
         if MISSED in text:
             missed.append(f"{prefix}{name}")
     if missed:
         print(f"limits are missed in: {', '.join(missed)}", file=sys.stderr)
     return 1 if missed else 0
+
+
+def _chosen(args: argparse.Namespace) -> tuple[str, Known, list[str]]:
+    """The list that is asked for: what its names begin with on the page, its benchmarks, and those wanted."""
+    first, *rest = args.names or [""]
+    if first == HARD:
+        effort = Effort(args.seconds, args.seeds)
+        return f"{HARD}-", {name: partial(measure, effort) for name, measure in hard.PARTS.items()}, rest
+    if first == PROFILES:
+        return f"{PROFILES}-", profiles.PARTS, rest
+    if first == VERSIONS:
+        if not rest:
+            raise FailedError(
+                f"name the folder of the other version: python -m benchmarks {VERSIONS} ../before"
+            )
+        folder, *names = rest
+        return f"{VERSIONS}-", versions.parts(Path(folder), args.rows, args.runs), names
+    return "", ALL, args.names
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,7 +104,10 @@ def _parser() -> argparse.ArgumentParser:
         nargs="*",
         metavar="NAME",
         help=f"some of {', '.join(ALL)} (default: all of these); "
-        f"or `{HARD}`, and then some of {', '.join(hard.PARTS)} (default: all of these)",
+        f"or `{HARD}`, and then some of {', '.join(hard.PARTS)} (default: all of these); "
+        f"or `{VERSIONS} FOLDER`, another checkout, and then some of {', '.join(versions.PARTS)} "
+        "(default: all of these); "
+        f"or `{PROFILES}`, and then some of {', '.join(profiles.PARTS)} (default: all of these)",
     )
     parser.add_argument("--print-only", action="store_true", help="leave docs/benchmarks.md as it is")
     group = parser.add_argument_group(f"for `{HARD}`")
@@ -74,6 +117,15 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--seeds", type=int, default=10, metavar="N", help="seeds of what is random (default: %(default)s)"
     )
+    group = parser.add_argument_group(f"for `{VERSIONS}`")
+    group.add_argument(
+        "--rows",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="NAME,...",
+        help=f"only these, and leave the page as it is; some of {', '.join(versions.ROWS)}",
+    )
+    group.add_argument("--runs", type=int, metavar="N", help="runs of each (default: 3 to 15)")
     return parser
 
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -25,7 +26,7 @@ def measure() -> str:
     with TemporaryDirectory() as folder:
         problem, plan = Path(folder, "random.csv"), Path(folder, "plan.json")
         for n in SIZES:
-            problem.write_bytes(random_csv(n))
+            write_random_csv(problem, n)
             solved = _done(run(MEMSTOW, "solve", problem, *_ONE_PASS, str(n), "--output", plan))
             verified = _done(run(MEMSTOW, "verify", problem, plan))
             short = _done(run(MEMSTOW, "solve", problem, "--time-limit", "1", "--quiet"))
@@ -65,15 +66,20 @@ def measure() -> str:
     )
 
 
-def random_csv(n: int) -> bytes:
-    """Buffers of all sizes whose lives begin at any time; most lives are short."""
+def write_random_csv(path: Path, n: int) -> None:
+    """Write buffers of all sizes whose lives begin at any time; most lives are short."""
+    with path.open("w") as file:
+        # One by one: our memory counts as that of the processes that we start.
+        file.writelines(f"{line}\n" for line in _random_lines(n))
+
+
+def _random_lines(n: int) -> Iterator[str]:
     odd = random.Random(n)
-    lines = ["id,lower,upper,size"]
+    yield "id,lower,upper,size"
     for number in range(n):
         begin = odd.randrange(n)
         length = int(math.exp(odd.uniform(0.0, math.log(max(2.0, _LONGEST * n)))))
-        lines.append(f"b{number},{begin},{begin + length},{int(math.exp(odd.uniform(0.0, 12.0)))}")
-    return ("\n".join(lines) + "\n").encode()
+        yield f"b{number},{begin},{begin + length},{int(math.exp(odd.uniform(0.0, 12.0)))}"
 
 
 def _done(ran: Ran) -> Ran:

@@ -1,18 +1,24 @@
 """Whole processes, measured from outside: the time a person waits and the memory the machine gives."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryFile
+from threading import Timer
 
 MEMSTOW = str(Path(sys.executable).with_name("memstow"))
 
-# What is installed has been compiled; a shell that forbids to keep bytecode would compile at every start.
-_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+# What is installed has been compiled; a shell that forbids to keep bytecode would compile at every start. And
+# measured is what is installed, not what a shell puts before it.
+_NOT_PASSED_ON = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED_ON}
 
 
 @dataclass(frozen=True)
@@ -21,26 +27,66 @@ class Ran:
 
     code: int
     out: bytes
+    err: bytes
     seconds: float
     cpu_seconds: float
     peak_bytes: int
 
 
-def run(*arguments: str | Path, data: bytes | None = None) -> Ran:
-    """Run to the end; its error stream goes to ours."""
-    with TemporaryFile() as out, TemporaryFile() as source:
+def run(
+    *arguments: str | Path,
+    data: bytes | None = None,
+    folder: Path | None = None,
+    most_seconds: float | None = None,
+) -> Ran:
+    """Run to the end, in this folder; it is killed after these seconds. Of a failure, we say what it said."""
+    with TemporaryFile() as out, TemporaryFile() as err, TemporaryFile() as source:
         source.write(data or b"")
         source.seek(0)
+        _forget_own_peak()
         began = time.perf_counter()
-        process = subprocess.Popen([str(a) for a in arguments], stdin=source, stdout=out, env=_ENVIRONMENT)
-        _, status, usage = os.wait4(process.pid, 0)
+        process = subprocess.Popen(
+            [str(a) for a in arguments], stdin=source, stdout=out, stderr=err, env=ENVIRONMENT, cwd=folder
+        )
+        with _killed_after(process.pid, most_seconds):
+            _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         # Told, so that it does not look for the process again.
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
+        err.seek(0)
+        said = err.read()
+        if process.returncode != 0:
+            sys.stderr.write(said.decode(errors="replace"))
         return Ran(
-            process.returncode, out.read(), seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+            process.returncode,
+            out.read(),
+            said,
+            seconds,
+            usage.ru_utime + usage.ru_stime,
+            usage.ru_maxrss * 1024,
         )
+
+
+def _forget_own_peak() -> None:
+    """Until a new process has its program, our memory counts as its own: let that be what we have now."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+@contextmanager
+def _killed_after(pid: int, seconds: float | None) -> Iterator[None]:
+    """Kill the process unless the block ends before."""
+    timer = None if seconds is None else Timer(seconds, os.kill, (pid, signal.SIGKILL))
+    if timer is None:
+        yield
+        return
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def typical(times: int, *arguments: str | Path) -> tuple[float, float]:

@@ -8,23 +8,36 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 from urllib.request import urlopen
 
+from benchmarks.process import ENVIRONMENT
 from memstow.planner import formats
 from memstow.planner.generate.network import network
 
+MEMSTOW: Final = (sys.executable, "-m", "memstow.api.cli.main")
+
 
 @contextmanager
-def running(command: list[str], port: int, environment: Mapping[str, str] | None = None) -> Iterator[int]:
-    """A server until the block ends; its process. These variables are added to its environment."""
+def running(
+    command: Sequence[str],
+    port: int,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Iterator[int]:
+    """A server until the block ends; its process. These variables are added to its environment.
+
+    It runs in the folder, and Python looks there for modules first.
+    """
     process = subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, **(environment or {})},
+        env={**ENVIRONMENT, **(environment or {})},
+        cwd=folder,
     )
     try:
         end = time.monotonic() + 60
@@ -39,18 +52,20 @@ def running(command: list[str], port: int, environment: Mapping[str, str] | None
 
 
 @contextmanager
-def service(**settings: object) -> Iterator[tuple[int, int]]:
-    """The service on a folder of its own: its port and its process."""
+def service(
+    memstow: Sequence[str] = MEMSTOW, folder: Path | None = None, /, **settings: object
+) -> Iterator[tuple[int, int]]:
+    """The service on data of its own: its port and its process. `folder` is as for `running`."""
     port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder) / "memstow.toml"
+    with tempfile.TemporaryDirectory() as own:
+        config = Path(own) / "memstow.toml"
         lines = [
             f"{name} = {json.dumps(value)}"
             for name, value in {"key_rate": 1e6, "key_burst": 10**6, **settings}.items()
         ]
         config.write_text("\n".join(lines))
-        command = [sys.executable, "-m", "memstow.api.cli.main", "serve", "--port", str(port)]
-        with running([*command, "--data", f"{folder}/data", "--config", str(config)], port) as pid:
+        command = [*memstow, "serve", "--port", str(port), "--data", f"{own}/data", "--config", str(config)]
+        with running(command, port, folder=folder) as pid:
             yield port, pid
 
 
