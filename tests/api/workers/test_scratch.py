@@ -74,7 +74,7 @@ def test_children_work_in_the_folder_and_leave_nothing_in_it(tmp_path: Path) -> 
     executor = ChildExecutor(scratch=Scratch(tmp_path))
     (folder,) = tmp_path.iterdir()
     executor.prepare()
-    assert len(list(folder.glob("memstow-*"))) == 1
+    wait_for(lambda: len(list(folder.glob("memstow-*"))) == 1, "the child to make its folder")
     executor.close()
     assert list(tmp_path.iterdir()) == []
 
