@@ -23,8 +23,6 @@ class Once {
     unsigned seen_ = 0;
 };
 
-bool is_name(std::string_view name) { return !name.empty() && characters(name) <= kLongestName; }
-
 // The position in the list; -1 where it is not there.
 template <std::size_t N>
 int place_in(const std::string_view (&names)[N], std::string_view name) {

@@ -145,6 +145,7 @@ def test_a_plan_is_the_problem_with_offsets() -> None:
         (f'{HEADER}\n"a\n{"a" * (2 << 20)},0,1,2\n', "malformed_csv", "line 2"),
         (f'{HEADER}\n"a"b,0,1,2\n', "malformed_csv", "line 2"),
         (f'{HEADER}\n"a\n"b,0,1,2\n', "malformed_csv", "line 3"),
+        (f"{HEADER}\na\0,0,1,2\n", "not_text", "line 2, column id"),
         (f"{HEADER}\n{'a' * (2 << 20)},0,1,2\n", "malformed_csv", "line 2"),
     ],
 )
