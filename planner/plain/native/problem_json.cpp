@@ -106,8 +106,10 @@ class Reader {
     }
 
     bool objective() {
-        return scanner_.word("null") ||
-               (scanner_.take('[') && scanner_.string(string_) && string_ == "peak" && scanner_.take(']'));
+        if (scanner_.word("null")) return true;
+        if (!scanner_.take('[')) return false;
+        problem_.fit_only = scanner_.take(']');
+        return problem_.fit_only || (scanner_.string(string_) && string_ == "peak" && scanner_.take(']'));
     }
 
     bool pools() { return scanner_.take('[') && pool() && scanner_.take(']'); }

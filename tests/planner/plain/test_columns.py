@@ -108,6 +108,14 @@ def test_a_name_that_c_would_cut_short_is_read_by_nobody(text: bytes) -> None:
     assert {issue.code for issue in refused.value.issues} == {"not_text"}
 
 
+def test_an_empty_objective_asks_for_any_plan_that_fits() -> None:
+    written = b'{"version": 1, "buffers": [{"id": "a", "size": 2, "lifetime": [0, 1]}], "objective": []}'
+    columns = columns_in(written)
+    assert columns is not None
+    assert columns.fit_only
+    same_problem(columns, formats.read_problem(written))
+
+
 @pytest.mark.parametrize("fit_only", [False, True])
 @pytest.mark.parametrize("block", range(4))
 def test_plans_documents_and_reports_are_the_same(block: int, fit_only: bool) -> None:
