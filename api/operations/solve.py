@@ -22,6 +22,7 @@ from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.reading.printable import printable
 from memstow.planner.solve import engine
+from memstow.planner.solve.assembling import with_bound_of
 from memstow.planner.solve.at_once import found_at_once
 from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.columns import found_in_columns
@@ -198,8 +199,11 @@ def solve_fully(
     cancel: threading.Event,
     others: "Others | None" = None,
 ) -> Plan:
-    """The plan of the whole run, never worse than a known one; better plans are reported on the way."""
-    begin = time.monotonic()
+    """The plan of the whole run, never worse than a known one; better plans are reported on the way.
+
+    Nor has it a lower bound than the known one, where there is one term.
+    """
+    begin, asked = time.monotonic(), options
     # A deterministic run must not depend on earlier ones; `moves` counts from the caller's hint.
     ignore_known = options.deterministic or counts(problem, Kind.MOVES)
     start = None if ignore_known or known is None or verify(problem, known) else known
@@ -217,8 +221,10 @@ def solve_fully(
             plan = engine.plan(problem, options, on_event, cancel, publisher.offer)
     finally:
         publisher.close()
-    if start is None or better(plan, start):
+    if start is None:
         return plan
+    if better(plan, start):
+        return with_bound_of(problem, asked, plan, start) if isinstance(problem, Problem) else plan
     # The work of a member counts whatever it has come to.
     work = start.work if others is None else plan.work
     return replace(start, seconds=round(time.monotonic() - begin, 6), work=work)

@@ -45,7 +45,7 @@ def measure(effort: Effort) -> str:
         "steps of all threads, millions",
         "times as fast with as many cores",
     )
-    return f"`exact` alone, at most {STEPS / 1e9:g} thousand million steps each:\n\n" + table(header, rows)
+    return f"`exact` alone, at most {STEPS / 1e9:g} billion steps each:\n\n" + table(header, rows)
 
 
 def _options(seed: int, workers: int) -> Options:

@@ -42,7 +42,7 @@ def take(name: str) -> Process:
 
 def command_for(name: str) -> list[str]:
     """The command that starts a child of this back end; `Process` fills in `{events}`."""
-    # -P: the child's folder, where anyone may write a file of any name, is not a safe place to import from.
+    # -P: where the caller happens to be, there may be files of any name; that is no place to import from.
     return [sys.executable, "-P", "-m", "memstow.planner.backends.child", name, "{events}"]
 
 

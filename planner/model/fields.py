@@ -10,6 +10,8 @@ from functools import cache
 from typing import Annotated, Any, Final
 
 _REQUIRED: Final[Any] = object()
+WITHOUT_NUL: Final = r"^[^\x00]*$"
+"""The pattern of text that neither ends early in C nor is refused by a database."""
 
 
 class FieldSpec:

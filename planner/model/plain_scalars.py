@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from math import inf, isfinite
 from typing import Any, Final, NoReturn, get_args
 
+from memstow.planner.model.fields import WITHOUT_NUL
+
 Reader = Callable[[Any], Any]
 Limits = Mapping[str, Any]
 
@@ -57,11 +59,20 @@ def truth(_: object, __: Limits) -> Reader:
 
 
 def text(_: object, limits: Limits) -> Reader:
-    """Text of a length, each character whole."""
+    """Text of a length, each character whole; the one pattern that is known is that of no NUL."""
     shortest, longest = limits.get("min_length", 0), limits.get("max_length", inf)
+    pattern = limits.get("pattern")
+    if pattern not in (None, WITHOUT_NUL):
+        return refuse
+    unwanted = None if pattern is None else "\0"
 
     def read(value: Any) -> str:
-        if type(value) is str and shortest <= len(value) <= longest and (value.isascii() or _whole(value)):
+        if (
+            type(value) is str
+            and shortest <= len(value) <= longest
+            and (unwanted is None or unwanted not in value)
+            and (value.isascii() or _whole(value))
+        ):
             return value
         raise NotPlainError
 

@@ -235,7 +235,7 @@ _MAKERS: Final[dict[Any, tuple[Callable[[Any, Limits], Reader], frozenset[str]]]
     int: (integer, _RANGE | {"lt"}),
     float: (number, _RANGE),
     bool: (truth, frozenset({"strict"})),
-    str: (text, _LENGTH | {"strict"}),
+    str: (text, _LENGTH | {"strict", "pattern"}),
     Literal: (literal, frozenset()),
     tuple: (_list, _LENGTH),
     dict: (_object, frozenset()),

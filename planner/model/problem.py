@@ -7,7 +7,7 @@ dataclasses, because a problem may hold a million buffers. A document must say i
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, Literal, SupportsIndex
 
-from memstow.planner.model.fields import Field
+from memstow.planner.model.fields import WITHOUT_NUL, Field
 from memstow.planner.model.memory import Memo
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.ranges import measure
@@ -17,7 +17,7 @@ LIMIT: Final = 1 << 62
 DEFAULT_POOL: Final = "memory"
 ALWAYS: Final = "always"
 
-Id = Annotated[str, Field(strict=True, min_length=1, max_length=1024)]
+Id = Annotated[str, Field(strict=True, min_length=1, max_length=1024, pattern=WITHOUT_NUL)]
 Bytes = Annotated[int, Field(strict=True, ge=0, le=LIMIT)]
 Distance = Annotated[int, Field(strict=True, ge=-LIMIT, le=LIMIT)]
 Count = Annotated[int, Field(strict=True, ge=0, le=LIMIT)]

@@ -2,9 +2,11 @@
 
 from array import array
 from collections.abc import Iterable
+from operator import index
 from typing import SupportsIndex, TypeAlias
 
 from memstow.planner.model.errors import InputError
+from memstow.planner.reading.printable import shown
 
 Integers: TypeAlias = Iterable[SupportsIndex]
 """Any sequence of integers; those that hold 64-bit integers in one block are read in place."""
@@ -20,12 +22,26 @@ def column(values: Integers, name: str) -> "array[int]":
     if _is_block(values):
         return values  # type: ignore[return-value]
     try:
-        return array("q", values)  # type: ignore[arg-type]
+        given = values if isinstance(values, list | tuple) else list(values)
+        if bool in map(type, given):
+            # Python takes them for 1 and 0: as a size that is a mistake, here as in a problem.
+            raise TypeError("true and false are not integers")
+        return array("q", given)
     except TypeError as error:
         raise InputError.single("not_integers", name, f"must hold integers only: {error}") from None
     except OverflowError:
         message = "holds an integer of more than 64 bits; use a smaller unit"
         raise InputError.single("out_of_range", name, message) from None
+
+
+def integer(value: SupportsIndex, name: str) -> int:
+    """A single integer."""
+    try:
+        if not isinstance(value, bool):
+            return index(value)
+    except TypeError:
+        pass
+    raise InputError.single("not_an_integer", name, f"expected an integer, given {shown(value)}")
 
 
 def _is_block(values: object) -> bool:

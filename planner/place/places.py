@@ -9,13 +9,15 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Final, SupportsIndex
 
 from memstow.planner.judge._judge import Defect, check_columns, judge_places
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.status import PLANNED, Status
-from memstow.planner.place.columns import Integers, column
+from memstow.planner.place.columns import Integers, column, integer
+from memstow.planner.reading.printable import shown
 from memstow.solvers import core
 
 if TYPE_CHECKING:
@@ -88,8 +90,7 @@ def place(
     optimal. `pools` takes the place of `capacity`.
     """
     began = time.monotonic()
-    if not time_limit >= 0.0:
-        raise InputError.single("out_of_range", "time_limit", f"must be 0 or more; it is {time_limit}")
+    _check_limit(time_limit)
     arrays = _arrays(sizes, begins, ends, alignment, capacity)
     if pools is not None:
         if capacity is not None:
@@ -106,6 +107,14 @@ def place(
     return found if is_better or found.status is Status.INFEASIBLE else places
 
 
+def _check_limit(seconds: float) -> None:
+    if isinstance(seconds, bool):
+        raise InputError.single("not_a_number", "time_limit", f"expected a number, given {shown(seconds)}")
+    if not 0.0 <= seconds < inf:
+        message = f"must be a finite number, 0 or more; it is {seconds}"
+        raise InputError.single("out_of_range", "time_limit", message)
+
+
 def _arrays(
     sizes: Integers,
     begins: Integers,
@@ -118,7 +127,7 @@ def _arrays(
         column(begins, "begins"),
         column(ends, "ends"),
         _alignments(alignment),
-        _NO_END if capacity is None else capacity.__index__(),
+        _NO_END if capacity is None else integer(capacity, "capacity"),
     )
     if not 0 <= arrays.capacity <= _NO_END:
         message = f"must be from 0 to 2^62; it is {arrays.capacity:,}"
@@ -132,7 +141,7 @@ def _arrays(
 def _alignments(alignment: SupportsIndex | Integers) -> "array[int]":
     try:
         # An array of NumPy has `__index__` as well: only calling it tells.
-        one = index(alignment)  # type: ignore[arg-type]
+        one = alignment if isinstance(alignment, bool) else index(alignment)  # type: ignore[arg-type]
     except TypeError:
         return column(alignment, "alignment")  # type: ignore[arg-type]
     return column([one], "alignment")

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from memstow.planner.processes import lifeline
+from memstow.planner.processes import folder, lifeline
 from memstow.planner.processes.frames import Message, Reader, pack
 
 _STDIN = 0
@@ -79,7 +79,8 @@ def serve_request(
 ) -> None:
     """Warm up, wait for the one request, keep to its limits, and send the answer as the last message.
 
-    The event that `answer` gets is set when the parent sends `cancel`; what it tells besides, `hear` gets.
+    First of all it moves into its folder. The event that `answer` gets is set when the parent sends `cancel`;
+    what it tells besides, `hear` gets.
     """
     pending: queue.SimpleQueue[Message] = queue.SimpleQueue()
     cancel = threading.Event()
@@ -92,9 +93,10 @@ def serve_request(
         else:
             pending.put(message)
 
-    threading.Thread(target=listen, args=(receive,), daemon=True).start()
-    lifeline.be_modest()
     try:
+        folder.move_in()
+        threading.Thread(target=listen, args=(receive,), daemon=True).start()
+        lifeline.be_modest()
         warm_up()
         request = pending.get()
         lifeline.limit_memory(request["memory"])
@@ -103,4 +105,6 @@ def serve_request(
         last = answer(request, cancel)
     except Exception as error:
         last = failed(error)
+    # The parent does it too, but may be killed before.
+    folder.move_out()
     sender.send(last)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from memstow.planner.processes import folder
 from memstow.planner.processes.process import Group
 
 # Bytes in a unit of `ru_maxrss`.
@@ -36,7 +37,7 @@ class ForkedProcess(Group):
     """A child in a session of its own that runs `serve(events)`, with requests at its standard input."""
 
     def __init__(self, serve: Callable[[int], None]) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="memstow-"))
+        self.folder = folder.new_name()
         self.events, events = os.pipe()
         requests, self.requests = os.pipe()
         self._pid = os.fork()
@@ -91,7 +92,7 @@ class ForkedProcess(Group):
         return None
 
 
-def _run_child(serve: Callable[[int], None], requests: int, events: int, folder: Path) -> None:
+def _run_child(serve: Callable[[int], None], requests: int, events: int, own: Path) -> None:
     """The whole life of the child: this never returns to the code of the parent."""
     try:
         os.setsid()
@@ -104,9 +105,9 @@ def _run_child(serve: Callable[[int], None], requests: int, events: int, folder:
         os.dup2(null, 2)
         os.close(null)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.environ.update(TMPDIR=str(folder), MEMSTOW_FOLDER=str(folder))
+        os.environ.update(folder.variables(own))
         tempfile.tempdir = None
-        os.chdir(folder)
+        folder.move_in()
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         serve(events)

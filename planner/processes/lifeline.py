@@ -7,9 +7,10 @@ outside the interpreter ends the process even while a back end blocks the interp
 import contextlib
 import faulthandler
 import os
-import shutil
 import signal
 import sys
+
+from memstow.planner.processes import folder
 
 _NICER = 5
 _MUCH_NICER = 10
@@ -26,9 +27,7 @@ def end_everything() -> None:
 
     A process that does not lead a group ends alone.
     """
-    folder = os.environ.get("MEMSTOW_FOLDER")
-    if folder:
-        shutil.rmtree(folder, ignore_errors=True)
+    folder.move_out()
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)

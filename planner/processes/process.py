@@ -6,17 +6,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from memstow.planner.processes import folder
+
 # Seconds that the caller waits for the end of a killed child; after that a thread waits for it.
 _REAP_SECONDS = 0.05
 _DESCENDANTS_SECONDS = 0.02
-_PREFIX = "memstow-"
 _reapers: list[threading.Thread] = []
 
 
@@ -81,14 +81,9 @@ class Process(Group):
     """
 
     def __init__(self, command: Sequence[str], parent: Path | None = None) -> None:
-        """Start it; its temporary folder is made in `parent`, or where the system has such folders."""
-        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        try:
-            self.events, events = os.pipe()
-        except OSError:
-            # Without file handles only this removes it, and it is empty.
-            self.folder.rmdir()
-            raise
+        """Start it; it is to make its temporary folder in `parent`, or where the system has such folders."""
+        self.folder = folder.new_name(parent)
+        self.events, events = os.pipe()
         try:
             arguments = [part.replace("{events}", str(events)) for part in command]
             self._popen = subprocess.Popen(  # noqa: S603
@@ -96,14 +91,12 @@ class Process(Group):
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                cwd=self.folder,
                 env=_environment(self.folder),
                 pass_fds=(events,),
                 process_group=0,
             )
         except BaseException:
             os.close(self.events)
-            shutil.rmtree(self.folder, ignore_errors=True)
             raise
         finally:
             os.close(events)
@@ -173,13 +166,12 @@ def wait_for_reapers(seconds: float) -> None:
     _reapers[:] = [reaper for reaper in _reapers if reaper.is_alive()]
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _environment(own: Path) -> dict[str, str]:
     """The environment of this process, with the temporary folder and the same import path."""
     paths = [path or os.getcwd() for path in sys.path]
     return {
         **os.environ,
-        "TMPDIR": str(folder),
-        "MEMSTOW_FOLDER": str(folder),
+        **folder.variables(own),
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONWARNINGS": "ignore",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args, get_origin
 
-from memstow.planner.model.fields import fields_of
+from memstow.planner.model.fields import WITHOUT_NUL, fields_of
 from memstow.planner.model.model_class import alternatives
 from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.paths import Path, value_at
@@ -124,6 +124,11 @@ def wrong_type(expected: str, given: object) -> str:
     return f"expected {expected}, given {shown(given)}"
 
 
+def without_nul(given: object) -> str:
+    """The message for an id with a NUL."""
+    return f"expected text without NUL (U+0000), given {shown(given)}"
+
+
 def _error_of_a_union(error: "ErrorDetails", place: Place, given: object, at: Path) -> FieldError | None:
     """The error of one branch, if that is the one that was meant."""
     if at and (at[-1] == "size" or at[-2:-1] == ("shape",)):
@@ -203,6 +208,8 @@ def _error_of_a_choice(error: "ErrorDetails", place: Place) -> FieldError | None
     if code == "string_pattern_mismatch" and "A-Za-z_" in error["ctx"]["pattern"]:
         expected = "expected letters, digits and _, and no digit first"
         return FieldError("not_a_name", path, f"{expected}, given {shown(given)}")
+    if code == "string_pattern_mismatch" and error["ctx"]["pattern"] == WITHOUT_NUL:
+        return FieldError("not_text", path, without_nul(given))
     if code == "union_tag_invalid":
         expected = error["ctx"]["expected_tags"].replace("'", '"')
         tag = shown(error["ctx"]["tag"])

@@ -2,7 +2,7 @@
 
 from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation, Placement, Plan, TermValue
+from memstow.planner.model.plan import PLANNED, Explanation, Placement, Plan, TermValue
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.records import record
 from memstow.planner.reduce import reduce
@@ -19,6 +19,22 @@ class Proven:
 
     term: TermValue
     prover: str | None
+
+
+def with_bound_of(problem: Problem, options: Options, plan: Plan, known: Plan) -> Plan:
+    """The plan with the bound of a known one, verified, where that is higher.
+
+    What is proven of a problem holds for each of its plans. Later terms have bounds of what is reached in
+    earlier ones, so with several terms nothing is taken over.
+    """
+    if plan.status not in PLANNED or not len(plan.objective) == len(known.objective) == 1:
+        return plan
+    mine, other = plan.objective[0], known.objective[0]
+    if not mine.bound < other.bound <= mine.value:
+        return plan
+    stamp = Stamp(seconds=plan.seconds, work=plan.work)
+    proven = Proven(other, known.prover)
+    return assembled(problem, options, plan.placements, plan.solver or "", proven, stamp)
 
 
 def assembled(

@@ -34,6 +34,9 @@ def found_at_once(columns: Columns, name: str, options: Options, seconds: float)
     began = time.monotonic()
     if options.solver != AUTO or options.gap or options.work_limit is not None or options.deterministic:
         return None
+    if columns.fit_only:
+        # The first plan that fits ends such a run.
+        return None
     if options.hint is not None or len(columns) > _MOST_BUFFERS or options.time_limit < seconds:
         return None
     items = len(columns) - columns.sizes.tolist().count(0)

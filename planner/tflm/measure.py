@@ -49,7 +49,7 @@ def _asked(request: Message, seconds: float) -> Message:
     memory = int(machine.memory() * _MEMORY_SHARE)
     answers: list[Message] = []
     request |= {"memory": memory, "seconds": seconds}
-    process = Process([sys.executable, "-m", _CHILD, "{events}"])
+    process = Process([sys.executable, "-P", "-m", _CHILD, "{events}"])
     until = time.monotonic() + seconds
     failure = converse(process, request, Terms(until, memory, lambda: False), answers.append)
     if failure is None:

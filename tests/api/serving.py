@@ -24,7 +24,11 @@ class Server:
         self.data = data
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
-        self._log = Path(tempfile.mkstemp(prefix="memstow-log-")[1])
+        # Beside its folder, and with what is left of a server that is killed: it goes where the files of the
+        # test go.
+        self._temporary = data.parent / "temporary"
+        self._temporary.mkdir(exist_ok=True)
+        self._log = Path(tempfile.mkstemp(prefix="log-", dir=self._temporary)[1])
         self.url = ""
 
     def start(self, **settings: object) -> "Server":
@@ -40,6 +44,7 @@ class Server:
         given = {"port": 0, "data": self.data, "lease_seconds": 2, "slots": 1, **self._settings}
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMSTOW_")}
         environment |= {f"MEMSTOW_{name.upper()}": str(value) for name, value in given.items()}
+        environment["TMPDIR"] = str(self._temporary)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "memstow.api.cli.main", "serve"],

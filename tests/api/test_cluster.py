@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -196,15 +197,16 @@ def test_a_solve_over_its_memory_is_ended_there(server: Server, farm: Farm) -> N
         assert "solve_memory" in found["error"]
 
 
-def test_a_server_alone_does_not_import_dask() -> None:
+def test_a_server_alone_does_not_import_dask(tmp_path: Path) -> None:
     code = """
-import sys, tempfile
+import sys
 from pathlib import Path
 from starlette.testclient import TestClient
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
-with TestClient(create_app(Settings(data=Path(tempfile.mkdtemp()), anonymous="everyone"))) as client:
+with TestClient(create_app(Settings(data=Path(sys.argv[1]), anonymous="everyone"))) as client:
     assert client.get("/readyz").status_code == 200
 sys.exit("distributed" in sys.modules or "dask" in sys.modules)
 """
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, check=False)
+    assert ran.returncode == 0

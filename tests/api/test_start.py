@@ -4,6 +4,8 @@ import stat
 import threading
 from pathlib import Path
 
+import pytest
+
 from memstow.api.cli.exit_codes import Exit
 from tests.api.asking import over, submit
 from tests.api.postgres import Postgres
@@ -36,6 +38,19 @@ def test_a_server_whose_database_does_not_come_ends_and_says_why(tmp_path: Path)
     assert server.wait() == Exit.USAGE
     assert "did not answer for 0.2 s (setting `database_seconds`)" in server.log()
     assert WAITING in server.log()
+
+
+def test_what_a_killed_server_leaves_is_in_the_folder_of_its_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setenv("TMPDIR", str(elsewhere))
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+    server = Server(tmp_path / "data").start()
+    server.kill()
+    assert server.log()
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_others_can_read_no_file_of_a_server(server: Server) -> None:

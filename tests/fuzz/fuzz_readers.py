@@ -36,6 +36,7 @@ _PIECES: Final = (
         b"null",
         b"true",
         b'"\\ud800"',
+        b'"\\u0000"',
         b"[" * 2000,
     ),
     *(

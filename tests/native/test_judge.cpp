@@ -108,7 +108,8 @@ TEST(no_layout_is_below_the_least_peak) {
         CHECK(verdict.finding.defect == Defect::none);
         CHECK(verdict.least_peak <= verdict.peak);
         Values offsets;
-        if (verdict.least_peak > 0) CHECK(!fits(sample, offsets, verdict.least_peak - 1));
+        const auto least = static_cast<std::int64_t>(verdict.least_peak);
+        if (least > 0) CHECK(!fits(sample, offsets, least - 1));
     }
 }
 

@@ -131,7 +131,8 @@ memstow generate network --training --n 20000 --output training.csv
         "--training",
         action="store_true",
         default=None,  # not given: names of instances stay as they were
-        help="a training step of one deep network: forward, backward, updates of an optimiser",
+        help="buffers of a training step of one deep network: forward, backward, updates of an optimiser "
+        "(as a graph: memstow generate graph --family training)",
     )
 
 
@@ -179,7 +180,8 @@ memstow generate graph --n 64 --family wiring --seed 3 | memstow solve - --order
         "--family",
         choices=FAMILIES,
         default=FAMILIES[1],
-        help="chains, cells of architecture search, random wiring, or steps of training (default: cells)",
+        help="chains, cells of architecture search, random wiring, or training steps of made-up layers "
+        "(default: cells)",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
     parser.set_defaults(run=run_graph)
@@ -190,6 +192,10 @@ def _add_training(kinds: "Commands[argparse.ArgumentParser]") -> None:
         kinds,
         "training",
         "a training step of MobileNetV2 as a graph: forward, backward, updates",
+        details="""
+Training steps of made-up networks, of as many buffers or operators as wanted: `memstow generate network
+--training` as a problem, `memstow generate graph --family training` as a graph.
+""",
         examples="memstow generate training --batch 16 --side 96 --output training.json",
     )
     parser.add_argument(

@@ -51,7 +51,7 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
     columns = columns_in(data, args.format)
     if columns is None:
         return None
-    columns.fit_only = args.fit_only
+    columns.fit_only = columns.fit_only or args.fit_only
     if args.capacity is not None:
         if not 0 <= args.capacity <= 1 << 62:
             return None

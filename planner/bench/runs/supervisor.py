@@ -21,7 +21,7 @@ from memstow.planner.bench.runs import child
 from memstow.planner.bench.runs.child_messages import RunBatch
 from memstow.planner.bench.runs.task import InstanceSource, SolverRequest, Task, task_from
 from memstow.planner.generate.planted import planted
-from memstow.planner.processes import lifeline, machine
+from memstow.planner.processes import folder, lifeline, machine
 from memstow.planner.processes.child import Sender, requests
 from memstow.planner.processes.forked import MAXRSS_UNIT, ForkedProcess, Usage
 from memstow.planner.processes.frames import Message
@@ -130,6 +130,7 @@ class Supervisor:
 
 def main(arguments: list[str]) -> None:
     """Serve requests until there are no more."""
+    folder.move_in()
     lifeline.adopt_orphans()
     _warm()
     sender = Sender(int(arguments[0]))

@@ -4,9 +4,11 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from memstow.planner.formats.csv.header import header_columns
+from memstow.planner.formats.csv.quotes import open_quote
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.reading.issues import MOST_REPORTED
 from memstow.planner.reading.json_text import LONGEST_INTEGER, MOST_VALUES, check_marks, not_utf8
@@ -81,18 +83,24 @@ class Lines:
         return InputError(ordered)
 
     def _read(self) -> Iterator[tuple[int, list[str]]]:
-        text = io.TextIOWrapper(io.BytesIO(self._data), encoding="utf-8-sig", newline="")
         csv.field_size_limit(_LONGEST_CELL)
-        reader = csv.reader(text, strict=True)
+        reader = csv.reader(self._text(), strict=True)
+        read = 0
         try:
             for row in reader:
+                read = reader.line_num
                 if len(row) > 1 or (row and row[0].strip()):
                     yield reader.line_num, row
         except UnicodeDecodeError:
             raise not_utf8(self._data) from None
         except csv.Error as error:
-            place = f"line {reader.line_num}"
-            raise InputError.single("malformed_csv", place, _in_words(str(error))) from None
+            # The reader is at the end of what it took for one row, which may be the end of the text.
+            row_lines = islice(self._text(), read, reader.line_num)
+            line = open_quote(row_lines, read + 1) or reader.line_num
+            raise InputError.single("malformed_csv", f"line {line}", _in_words(str(error))) from None
+
+    def _text(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(self._data), encoding="utf-8-sig", newline="")
 
 
 def number(cell: str, meaning: str) -> int:

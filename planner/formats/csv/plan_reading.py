@@ -10,6 +10,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import REPEATED, Placement, Plan, Status
 from memstow.planner.model.problem import LIMIT, Problem
+from memstow.planner.reading.messages import without_nul
 from memstow.planner.reading.printable import shown
 
 _COLUMNS: Final = ("id", "lower", "upper", "size", "alignment", "gaps", "pool", "offset", "address")
@@ -62,6 +63,8 @@ def _placement(name: str, pool: str, cell: str) -> Placement:
         if len(text) > 1024:
             message = f"expected at most 1,024 characters, given {len(text):,}"
             raise CellError("too_long", meaning, message)
+        if "\0" in text:
+            raise CellError("not_text", meaning, without_nul(text))
     return Placement(buffer=name, pool=pool, offset=offset)
 
 

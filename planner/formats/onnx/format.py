@@ -134,7 +134,7 @@ def _node_names(nodes: "list[onnx.NodeProto]") -> list[str]:
         name = (
             usable_name(node.name, f"$.graph.node[{i}].name")
             if node.name
-            else f"{text_of(node.op_type)[:900]} {i}"
+            else f"{text_of(node.op_type)[:900].replace(chr(0), ' ')} {i}"
         )
         while name in taken:
             name = f"{name[:900]} {i}"

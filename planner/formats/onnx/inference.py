@@ -147,7 +147,7 @@ def _answer_of_child(model: "onnx.ModelProto", more: Message) -> Message:
     memory = _MEMORY + _MEMORY_PER_BYTE * len(data)
     answers: list[Message] = []
     failure = converse(
-        Process([sys.executable, "-m", "memstow.planner.formats.onnx.inference_child", "{events}"]),
+        Process([sys.executable, "-P", "-m", "memstow.planner.formats.onnx.inference_child", "{events}"]),
         {"kind": "infer", "model": data, "memory": memory, "seconds": _SECONDS, **more},
         Terms(time.monotonic() + _SECONDS, memory, lambda: False),
         answers.append,

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.errors import InputError
+from memstow.planner.reading.messages import without_nul
 from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
@@ -28,11 +29,13 @@ def said_of(node: "onnx.NodeProto") -> str:
 
 
 def usable_name(value: str | bytes, path: str) -> str:
-    """The name as an id; InputError where it is too long, or where there is none."""
+    """The name as an id; InputError where it is too long, cannot be one, or where there is none."""
     name = text_of(value)
     if not name:
         raise InputError.single("no_name", path, "an input or output of the graph has no name; give it one")
     if len(name) > _LONGEST_NAME:
         message = f"a name of {len(name):,} characters is longer than {_LONGEST_NAME:,}; shorten it"
         raise InputError.single("name_too_long", path[:200], message)
+    if "\0" in name:
+        raise InputError.single("not_text", path[:200], without_nul(name))
     return name

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from memstow.planner.model.fields import Field
+from memstow.planner.model.fields import WITHOUT_NUL, Field
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Alignment, Bytes, Count, Time
 
 Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
 # Together with its number a name must be a valid id.
-Name = Annotated[str, Field(strict=True, max_length=1000)]
+Name = Annotated[str, Field(strict=True, max_length=1000, pattern=WITHOUT_NUL)]
 Text = Annotated[str, Field(strict=True, max_length=1024)]
 Metric = Literal["capacity_overflow", "total_peak", "max_peak", "reuse_cost", "bank_cost"]
 Profile = Literal[

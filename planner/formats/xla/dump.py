@@ -17,9 +17,9 @@ ASSIGNMENT: Final = "BufferAssignment:"
 LIVE_RANGES: Final = "HloLiveRange (max "
 _ALLOCATION: Final = re.compile(r"allocation (\d{1,9}): size (\d{1,19}), (.*):", re.ASCII)
 _VALUE: Final = re.compile(
-    r" value: <\d+ (.{1,1000}?)( \(phi\))? @-?\d+> \(size=(\d{1,19}),offset=(\d{1,19})\).*", re.ASCII
+    r" value: <\d+ ([^\n\0]{1,1000}?)( \(phi\))? @-?\d+> \(size=(\d{1,19}),offset=(\d{1,19})\).*", re.ASCII
 )
-_RANGE: Final = re.compile(r"    (.{1,1000}):(\d{1,18})-(\d{1,18})", re.ASCII)
+_RANGE: Final = re.compile(r"    ([^\n\0]{1,1000}):(\d{1,18})-(\d{1,18})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,13 +54,23 @@ auto check_columns(const Ints& sizes, const Ints& begins, const Ints& ends, cons
         memstow::judge::check_columns({span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)}));
 }
 
+// An integer of Python, which has as many bits as it needs; the value is not negative.
+nb::object integer(memstow::judge::Wide value) {
+    if (value <= std::numeric_limits<std::int64_t>::max()) return nb::int_(static_cast<std::int64_t>(value));
+    const auto low = static_cast<std::uint64_t>(value);
+    return (nb::int_(static_cast<std::uint64_t>(value >> 64)) << nb::int_(64)) | nb::int_(low);
+}
+
 // The finding, the peak, and the least peak that any layout has; nothing is counted for invalid places.
 auto judge_places(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments,
                   const Ints& offsets, std::int64_t capacity) {
-    const Released released(sizes);
     const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
-    const memstow::judge::Verdict verdict = memstow::judge::judge(columns, span_of(offsets), capacity);
-    return std::tuple{told(verdict.finding), verdict.peak, verdict.least_peak};
+    memstow::judge::Verdict verdict;
+    {
+        const Released released(sizes);
+        verdict = memstow::judge::judge(columns, span_of(offsets), capacity);
+    }
+    return std::tuple{told(verdict.finding), verdict.peak, integer(verdict.least_peak)};
 }
 
 // The finding, the peak, the most live bytes and the first moment of so many.

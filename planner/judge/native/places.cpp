@@ -13,7 +13,6 @@ namespace {
 
 using std::int64_t;
 using std::uint64_t;
-__extension__ typedef __int128 Wide;
 
 constexpr int64_t kLimit = int64_t{1} << 62;
 
@@ -163,14 +162,14 @@ Most most_live(const Blocks& blocks, const std::vector<std::size_t>& ending, int
     return most;
 }
 
-int64_t least_peak(const Blocks& blocks, const Most& most, int64_t step) {
+Wide least_peak(const Blocks& blocks, const Most& most, int64_t step) {
     // The topmost need not take a whole multiple.
     Wide spare = 0;
     for (const Block& block : blocks) {
         if (block.begin > most.moment) break;
         if (block.end > most.moment) spare = std::max(spare, rounded(block, step) - block.size);
     }
-    return in_64_bits(most.bytes - spare);
+    return most.bytes - spare;
 }
 
 }  // namespace
@@ -218,7 +217,7 @@ int64_t least_peak(const Columns& columns) {
     if (check_columns(columns).defect != Defect::none) return 0;
     const Blocks blocks = blocks_of(columns, columns.begins);
     const int64_t step = common_step(columns);
-    return least_peak(blocks, most_live(blocks, by_end(blocks), step), step);
+    return in_64_bits(least_peak(blocks, most_live(blocks, by_end(blocks), step), step));
 }
 
 std::optional<int64_t> proven(const Columns& columns, std::span<const int64_t> members, int64_t moment) {

@@ -8,6 +8,9 @@
 
 namespace memstow::judge {
 
+// Sums of many 64-bit numbers.
+__extension__ typedef __int128 Wide;
+
 // One entry a buffer; `alignments` has one entry for each buffer, or one for all of them.
 struct Columns {
     std::span<const std::int64_t> sizes;
@@ -44,14 +47,14 @@ struct Verdict {
     std::int64_t live = 0;
     std::int64_t moment = 0;
     // No layout has a peak below this: buffers that are live at one time must be apart, and if all offsets
-    // are multiples of one number, each but the topmost takes whole multiples of it. At most 2^63 - 1.
-    std::int64_t least_peak = 0;
+    // are multiples of one number, each but the topmost takes whole multiples of it.
+    Wide least_peak = 0;
 };
 
 // Judges these offsets. Nothing is counted of columns that are not valid.
 Verdict judge(const Columns& columns, std::span<const std::int64_t> offsets, std::int64_t capacity);
 
-// The least peak alone, as a verdict has it; 0 of columns that are not valid.
+// The least peak alone, but at most 2^63 - 1; 0 of columns that are not valid.
 std::int64_t least_peak(const Columns& columns);
 
 // What these buffers prove: no layout has a lower peak, since all of them live at that moment. Nothing where

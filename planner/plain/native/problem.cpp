@@ -6,8 +6,13 @@
 
 namespace memstow::plain {
 
+bool is_name(std::string_view name) {
+    const bool has_nul = name.find('\0') != std::string_view::npos;
+    return !name.empty() && !has_nul && characters(name) <= kLongestName;
+}
+
 bool add(Problem& problem, std::string_view name, const Buffer& buffer) {
-    if (!buffer.valid() || name.empty() || characters(name) > kLongestName) return false;
+    if (!buffer.valid() || !is_name(name)) return false;
     if (!problem.names.add(name)) return false;
     problem.sizes.push_back(buffer.size);
     problem.begins.push_back(buffer.begin);

@@ -45,6 +45,9 @@ struct Buffer {
     }
 };
 
+// Whether UTF-8 text may be an id.
+bool is_name(std::string_view name);
+
 // Adds a buffer whose id is UTF-8; false where it is not valid.
 bool add(Problem& problem, std::string_view name, const Buffer& buffer);
 

@@ -23,8 +23,6 @@ class Once {
     unsigned seen_ = 0;
 };
 
-bool is_name(std::string_view name) { return !name.empty() && characters(name) <= kLongestName; }
-
 // The position in the list; -1 where it is not there.
 template <std::size_t N>
 int place_in(const std::string_view (&names)[N], std::string_view name) {
@@ -108,8 +106,10 @@ class Reader {
     }
 
     bool objective() {
-        return scanner_.word("null") ||
-               (scanner_.take('[') && scanner_.string(string_) && string_ == "peak" && scanner_.take(']'));
+        if (scanner_.word("null")) return true;
+        if (!scanner_.take('[')) return false;
+        problem_.fit_only = scanner_.take(']');
+        return problem_.fit_only || (scanner_.string(string_) && string_ == "peak" && scanner_.take(']'));
     }
 
     bool pools() { return scanner_.take('[') && pool() && scanner_.take(']'); }

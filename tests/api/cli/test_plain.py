@@ -1,5 +1,6 @@
 """Plain problems are solved and verified in columns: what is printed and written is the same."""
 
+import json
 import random
 import subprocess
 import sys
@@ -23,6 +24,19 @@ def both(cli: Cli, monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> t
         for command in (solve, verify):
             patched.setattr(command, "columns_in", lambda _args, _data: None)
         return in_columns, cli(*arguments)
+
+
+def test_a_problem_that_only_has_to_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file, plan = tmp_path / "problem.json", tmp_path / "plan.json"
+    for seed in range(6):
+        problem = json.loads(random_sample(seed).json()) | {"objective": []}
+        file.write_text(json.dumps(problem))
+        for more in ((), ("--fit-only",), ("--json",), ("--output-format", "csv")):
+            found, wanted = both(cli, monkeypatch, "solve", file, *QUICK, *more)
+            assert found == wanted
+        if cli("solve", file, *QUICK, "-o", plan).code == 0:
+            found, wanted = both(cli, monkeypatch, "verify", file, plan)
+            assert (found, found.code) == (wanted, 0)
 
 
 @pytest.mark.parametrize("block", range(3))

@@ -11,7 +11,7 @@ from memstow.api.operations.solve import better_answer, is_final, solve_briefly,
 from memstow.planner.formats import read_problem
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Status, TermValue
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve import engine
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
@@ -131,6 +131,39 @@ def test_a_run_starts_from_what_is_known_unless_a_plan_to_start_from_is_named(
     found = solve_fully(PROBLEM, options, known, lambda _: None, lambda _: None, threading.Event())
     assert [it.hint for it in asked] == [hint if named else known]
     assert found.placements == known.placements, "what is known is the answer where nothing better is found"
+
+
+def test_what_was_proven_before_holds_for_a_better_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a team has proven more than the process that goes on alone.
+
+    Five buffers, each in conflict with the next: no two places are enough, though no three are in conflict.
+    """
+    names = "abcde"
+    ring = Problem(
+        buffers=tuple(Buffer(id=name, size=4) for name in names),
+        pools=(Pool(id="m"),),
+        conflicts=tuple(zip(names, names[1:] + names[0], strict=True)),
+    )
+
+    def at(last: int, bound: int) -> Plan:
+        places = zip(names, (0, 4, 0, 4, last), strict=True)
+        return honest(ring, {name: ("m", offset) for name, offset in places}, bounds={"peak": bound})
+
+    def solved(known: Plan, found: Plan) -> Plan:
+        monkeypatch.setattr(engine, "plan", lambda *_: found)
+        return solve_fully(ring, Options(), known, lambda _: None, lambda _: None, threading.Event())
+
+    known = replace(at(12, 12), prover="cpsat")
+    found = solved(known, replace(at(8, 8), solver="improve", work=7, seconds=2.0))
+    assert found.placements == at(8, 0).placements
+    assert (found.solver, found.work, found.seconds) == ("improve", 7, 2.0)
+    assert found.status is Status.OPTIMAL
+    assert found.objective == (replace(known.objective[0], value=12, gap=0.0),)
+    assert found.prover is not None
+    assert found.prover.startswith("cpsat")
+    assert verify(ring, found) == []
+    proven = at(8, 12)
+    assert solved(at(12, 8), proven) is proven, "its own bound is higher"
 
 
 def test_a_plan_is_told_in_the_order_of_the_problem_that_was_asked_about() -> None:

@@ -170,6 +170,18 @@ def test_odd_bodies(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     both(monkeypatch, body.encode(), ALONE)
 
 
+def test_any_plan_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty objective is not the default one: the first plan that fits is as good as any."""
+    plain = 0
+    for seed in range(30):
+        body = json.loads(random_sample(seed).json()) | {"objective": []}
+        found, in_columns = both(monkeypatch, json.dumps(body).encode(), ALONE)
+        plain += in_columns
+        if isinstance(found, Answer):
+            assert b'"objective"' not in found.plan
+    assert plain > 15
+
+
 def test_bytes_that_are_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     for odd in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x00"):
         for body in (odd, odd + PROBLEM.encode(), PROBLEM.encode().replace(b'"a"', b'"a' + odd + b'"')):

@@ -130,8 +130,9 @@ def test_arrays_of_other_libraries() -> None:
     frozen.setflags(write=False)
     assert memstow.place(frozen, begins, ends, alignment=8) == plain
     assert memstow.place(memoryview(array("q", sizes)), tuple(begins), iter(ends), alignment=8) == plain
-    with pytest.raises(InputError, match="integers only"):
-        memstow.place(numpy.array([1.5]), [0], [1])
+    for odd in (numpy.array([1.5]), numpy.array([True])):
+        with pytest.raises(InputError, match="integers only"):
+            memstow.place(odd, [0], [1])
 
 
 @pytest.mark.parametrize(
@@ -143,6 +144,12 @@ def test_arrays_of_other_libraries() -> None:
         ({"sizes": [1.0]}, "not_integers", "sizes"),
         ({"sizes": ["1"]}, "not_integers", "sizes"),
         ({"sizes": 1}, "not_integers", "sizes"),
+        ({"sizes": [True]}, "not_integers", "sizes"),
+        ({"sizes": iter((True,))}, "not_integers", "sizes"),
+        ({"begins": (False,)}, "not_integers", "begins"),
+        ({"ends": [True]}, "not_integers", "ends"),
+        ({"alignment": [True]}, "not_integers", "alignment"),
+        ({"alignment": True}, "not_integers", "alignment"),
         ({"sizes": [1, 2]}, "lengths_differ", "sizes"),
         ({"begins": []}, "lengths_differ", "sizes"),
         ({"alignment": []}, "lengths_differ", "sizes"),
@@ -152,7 +159,12 @@ def test_arrays_of_other_libraries() -> None:
         ({"capacity": -1}, "out_of_range", "capacity"),
         ({"capacity": (1 << 62) + 1}, "out_of_range", "capacity"),
         ({"time_limit": -1.0}, "out_of_range", "time_limit"),
+        ({"capacity": True}, "not_an_integer", "capacity"),
+        ({"capacity": 1.5}, "not_an_integer", "capacity"),
+        ({"capacity": float("inf")}, "not_an_integer", "capacity"),
         ({"time_limit": float("nan")}, "out_of_range", "time_limit"),
+        ({"time_limit": float("inf")}, "out_of_range", "time_limit"),
+        ({"time_limit": True}, "not_a_number", "time_limit"),
         ({"pools": [Pool(id="a")], "capacity": 3}, "capacity_and_pools", "capacity"),
     ],
 )
@@ -167,8 +179,9 @@ def test_buffers_at_the_end_of_the_address_range() -> None:
     limit = 1 << 62
     found = memstow.place([limit, limit], [-(1 << 63), 0], [0, (1 << 63) - 1], alignment=limit)
     assert (found.status, list(found.offsets), found.peak) == (Status.OPTIMAL, [0, 0], limit)
-    none = memstow.place([limit, limit], [0, 0], [1, 1])
-    assert none.status is Status.INFEASIBLE
+    for count in (2, 5):
+        none = memstow.place([limit] * count, [0] * count, [1] * count)
+        assert (none.status, none.bound) == (Status.INFEASIBLE, count * limit), "more than 64 bits hold"
 
 
 def test_wrong_places_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

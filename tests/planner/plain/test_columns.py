@@ -90,6 +90,32 @@ def test_what_the_models_refuse_is_not_plain(block: int) -> None:
     assert read > 3
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"id,lower,upper,size\na\0b,0,1,2\n",
+        b'id,lower,upper,size\n"a\0b",0,1,2\n',
+        b'{"version": 1, "buffers": [{"id": "a\\u0000b", "size": 2, "lifetime": [0, 1]}]}',
+        b'{"version": 1, "buffers": [{"id": "a", "size": 2, "lifetime": [0, 1], "group": "a\\u0000"}]}',
+        b'{"version": 1, "pools": [{"id": "\\u0000"}], '
+        b'"buffers": [{"id": "a", "size": 2, "lifetime": [0, 1]}]}',
+    ],
+)
+def test_a_name_that_c_would_cut_short_is_read_by_nobody(text: bytes) -> None:
+    assert columns_in(text) is None
+    with pytest.raises(InputError, match="without NUL") as refused:
+        formats.read_problem(text)
+    assert {issue.code for issue in refused.value.issues} == {"not_text"}
+
+
+def test_an_empty_objective_asks_for_any_plan_that_fits() -> None:
+    written = b'{"version": 1, "buffers": [{"id": "a", "size": 2, "lifetime": [0, 1]}], "objective": []}'
+    columns = columns_in(written)
+    assert columns is not None
+    assert columns.fit_only
+    same_problem(columns, formats.read_problem(written))
+
+
 @pytest.mark.parametrize("fit_only", [False, True])
 @pytest.mark.parametrize("block", range(4))
 def test_plans_documents_and_reports_are_the_same(block: int, fit_only: bool) -> None:

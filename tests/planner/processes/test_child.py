@@ -69,6 +69,34 @@ def test_a_request_to_stop_sets_the_event_while_the_answer_is_worked_on() -> Non
     assert done == {"kind": "done", "stopped": True}
 
 
+def test_its_folder_is_there_while_it_works_and_gone_with_its_last_message() -> None:
+    """Whoever gets that message may be killed before it removes anything."""
+    process = Process(
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            SCRIPT
+            + textwrap.dedent("""
+            import os
+            def answer(request, cancel):
+                open("here", "w").close()
+                return {"kind": "done", "here": os.getcwd(), "there": os.environ["TMPDIR"]}
+            serve_request(sender, lambda: None, answer, failed)
+            """),
+            "{events}",
+        ]
+    )
+    try:
+        done = Session(process, REQUEST, 1 << 40, lambda _: None, lambda _: None).run()
+        is_left = process.folder.exists()
+    finally:
+        process.close()
+        wait_gone(process.id)
+    assert (done["here"], done["there"]) == (str(process.folder), str(process.folder))
+    assert not is_left
+
+
 @pytest.mark.parametrize("place", ["warm_up", "answer"])
 def test_an_error_becomes_the_last_message(place: str) -> None:
     done, _ = converse(f"""

@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
@@ -23,7 +24,9 @@ MIB = 1 << 20
 REQUEST: Message = {"kind": "solve"}
 HELLO = """
 import os, sys, time
+from memstow.planner.processes import folder
 from memstow.planner.processes.frames import pack
+folder.move_in()
 def tell(data): os.write(int(sys.argv[1]), data)
 """
 
@@ -203,6 +206,40 @@ def test_when_the_parent_is_killed_its_children_end_by_themselves(tmp_path: Path
     for child in children:
         wait_gone(child)
     wait_for(lambda: not list(tmp_path.iterdir()), "their folders to be removed")
+
+
+@pytest.mark.parametrize("killed", ["before", "after"])
+def test_a_parent_that_is_killed_as_a_child_starts_leaves_no_folder(tmp_path: Path, killed: str) -> None:
+    """A SIGKILL as soon as a solve begins: nobody is there to remove a folder that a parent has made."""
+    script = f"""
+    import os, signal, subprocess
+    from memstow.planner.backends.warm_children import command_for
+    from memstow.planner.processes.process import Process
+    start = subprocess.Popen
+    def starts(*arguments, **options):
+        if "{killed}" == "after":
+            print(start(*arguments, **options).pid, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    subprocess.Popen = starts
+    Process(command_for("cbc"))
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL
+    for child in ended.stdout.split():
+        wait_gone(int(child))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_is_of_its_owner_alone(child: Children) -> None:
+    process = child('tell(pack({"kind": "a"})); time.sleep(600)')
+    wait_told(process)
+    assert stat.S_IMODE(process.folder.stat().st_mode) == 0o700
 
 
 def test_bytes_on_their_way_to_a_child_are_not_copied_nor_kept(child: Children) -> None:

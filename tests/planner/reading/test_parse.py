@@ -48,6 +48,8 @@ def test_a_sound_document_becomes_a_problem() -> None:
         (_with(size=10**400), "too_large", "$.buffers[0].size"),
         (_with(id=""), "empty", "$.buffers[0].id"),
         (_with(id="\ud800"), "not_text", "$.buffers[0].id"),
+        (_with(id="a\0b"), "not_text", "$.buffers[0].id"),
+        (_with(pools=["\0"]), "not_text", "$.buffers[0].pools[0]"),
         (_with(id=7), "not_a_string", "$.buffers[0].id"),
         (_with(alignment=0), "too_small", "$.buffers[0].alignment"),
         (_with(lifetime=3), "not_a_lifetime", "$.buffers[0].lifetime"),
