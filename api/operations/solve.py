@@ -209,6 +209,10 @@ def solve_fully(
     start = None if ignore_known or known is None or verify(problem, known) else known
     if start is not None and is_final(start, options):
         return replace(start, seconds=round(time.monotonic() - begin, 6))
+    if start is not None:
+        # To judge a large plan takes its time, too.
+        left = max(options.time_limit - (time.monotonic() - begin), 0.0)
+        options = replace(options, time_limit=left)
     # A hint of the caller stays the hint; the known plan is the least that is returned in any case.
     if start is not None and start.placements and options.hint is None:
         options = replace(options, hint=start)

@@ -12,12 +12,14 @@ SECONDS: Final = 10.0
 LONG_SECONDS: Final = 20.0
 WORKERS: Final = 2
 SLACK: Final = 0.01
+LOW_PEAK_OF_J: Final = 1_003_520
 
 
 def minimalloc(letter: str, checkout: Checkout, inputs: Inputs, _: int) -> Figures:
     """One of A-K."""
     path = inputs.published(f"minimalloc/{letter}.{HEIGHT}.csv")
-    return _minimised(checkout.plan(path, time_limit=SECONDS, workers=WORKERS))
+    figures = _minimised(checkout.plan(path, time_limit=SECONDS, workers=WORKERS))
+    return {**figures, "low": float("peak" in figures and figures["peak"] <= LOW_PEAK_OF_J)}
 
 
 def full(n: int, slack: float, checkout: Checkout, inputs: Inputs, seed: int) -> Figures:
@@ -55,21 +57,21 @@ def _minimised(found: dict[str, Any]) -> Figures:
     return figures | ({"seconds": found["seconds"]} if proven else {})
 
 
-def _full(n: int, slack: float, wanted: float | None, runs: int) -> Case:
+def _full(n: int, slack: float, *, proven: float | None = None, of_bound: float | None = None) -> Case:
     kind = f"planted, {n:,} buffers" + (f", {slack:.0%} slack" if slack else "")
     rows = (
-        Row("proven", f"{kind}, {SECONDS:g} s: proven", wanted=wanted, more_is_better=True, counted=True),
+        Row("proven", f"{kind}, {SECONDS:g} s: proven", wanted=proven, more_is_better=True, counted=True),
         Row("seconds", f"{kind}: s to the proof, where there is one"),
-        Row("of-bound", f"{kind}: peak / bound", ".4f"),
+        Row("of-bound", f"{kind}: peak / bound", ".4f", wanted=of_bound),
     )
-    return Case(f"{'slack' if slack else 'tiling'}-{n}", rows, partial(full, n, slack), runs)
+    return Case(f"{'slack' if slack else 'tiling'}-{n}", rows, partial(full, n, slack), runs=5)
 
 
-def _reuse(letter: str, wanted: float | None) -> Case:
+def _reuse(letter: str) -> Case:
     kind = f"reuse costs of {letter}, {LONG_SECONDS:g} s"
     rows = (
         Row("cost", f"{kind}: cost", ".0f"),
-        Row("of-cost", f"{kind}: bound / cost", wanted=wanted, more_is_better=True),
+        Row("of-cost", f"{kind}: bound / cost", wanted=0.5, more_is_better=True),
     )
     return Case(f"reuse-{letter}", rows, partial(reuse, letter), runs=3)
 
@@ -78,7 +80,13 @@ CASES: Final = (
     Case(
         "D",
         (
-            Row("proven", f"D of MiniMalloc, {SECONDS:g} s: proven", counted=True),
+            Row(
+                "proven",
+                f"D of MiniMalloc, {SECONDS:g} s: proven",
+                wanted=1.0,
+                more_is_better=True,
+                counted=True,
+            ),
             Row("seconds", "D: s to the proof, where there is one"),
         ),
         partial(minimalloc, "D"),
@@ -87,27 +95,30 @@ CASES: Final = (
     Case(
         "J",
         (
-            Row("peak", f"J of MiniMalloc, {SECONDS:g} s: peak", ",.0f", wanted=1_003_520),
+            Row("peak", f"J of MiniMalloc, {SECONDS:g} s: peak", ",.0f"),
+            Row("low", f"J: at most {LOW_PEAK_OF_J:,}", wanted=1.0, more_is_better=True, counted=True),
             Row("proven", "J: proven", counted=True),
         ),
         partial(minimalloc, "J"),
         runs=5,
     ),
-    *(_full(n, SLACK, None, runs=5) for n in (200, 300, 600)),
-    _full(2_000, 0.0, 1.0, runs=5),
-    _full(5_000, 0.0, 1.0, runs=5),
+    _full(200, SLACK, proven=1.0),
+    _full(300, SLACK, of_bound=1.03),
+    _full(600, SLACK, of_bound=1.06),
+    _full(2_000, 0.0, proven=1.0),
+    _full(5_000, 0.0, proven=1.0),
     Case(
         "S_1",
         (
-            Row("of-bound", f"S_1 of idealloc, {LONG_SECONDS:g} s: peak / bound", ".5f", wanted=1.002),
+            Row("of-bound", f"S_1 of idealloc, {LONG_SECONDS:g} s: peak / bound", ".5f", wanted=1.0005),
             Row("proven", "S_1: proven", counted=True),
             Row("seconds", "S_1: s to the proof, where there is one"),
         ),
         idealloc,
         runs=3,
     ),
-    _reuse("A", 0.5),
-    _reuse("F", None),
+    _reuse("A"),
+    _reuse("F"),
     Case(
         "pools",
         (

@@ -156,10 +156,15 @@ def test_the_command_solves_on_a_cluster_and_says_if_there_is_none(
     problem = read_problem(file.read_bytes())
     assert verify(problem, read_plan(done.out.encode(), problem)) == []
     wait_for(lambda: not solving(farm), "all children to end")
-    gone = cli(*arguments, "--scheduler", "tcp://127.0.0.1:1", "--time-limit", "1.5")
-    assert gone.code == 0
-    assert "it does not answer; the problem is solved here" in gone.err
-    assert verify(problem, read_plan(gone.out.encode(), problem)) == []
+    nobody = ("--scheduler", "tcp://127.0.0.1:1", "--time-limit")
+    for limit, said in (
+        ("5", "it does not answer; the problem is solved here"),
+        ("1.5", "is too short for it"),
+    ):
+        gone = cli(*arguments, *nobody, limit)
+        assert gone.code == 0
+        assert said in gone.err
+        assert verify(problem, read_plan(gone.out.encode(), problem)) == []
 
 
 def test_what_no_team_can_do_is_refused(cli: Cli, tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ _MOST_BY_DEFAULT: Final = 8
 # Most problems are solved in this time, for which no worker has to be asked.
 _BRIEF_SECONDS: Final = 0.5
 _BRIEF_SHARE: Final = 0.1
-# With less than this left there is nothing to be gained by asking one.
-_WORTH_SECONDS: Final = 1.0
+# With less than this left workers would hardly begin: loading Dask and finding them takes some of it.
+_WORTH_SECONDS: Final = 3.0
 # How long a cluster may take to be found, and then its workers to begin: the rest is for a solve here.
 _FIND_SECONDS: Final = 30.0
 _FIND_SHARE: Final = 0.2
@@ -117,7 +117,11 @@ class _Call:
         if start is not None and (final or is_final(start, options)):
             return replace(start, seconds=self._seconds())
         self._known = start
-        if self._left() < _WORTH_SECONDS or self._cancel.is_set():
+        if self._cancel.is_set():
+            return self._here()
+        if self._left() < _WORTH_SECONDS:
+            reason = f"a time limit of {options.time_limit:g} s is too short for it"
+            self._on_notice(f"the cluster at {self._scheduler} is not used: {reason}")
             return self._here()
         executor = self._executor()
         here = False
@@ -128,8 +132,9 @@ class _Call:
             found = None if size is None else self._by_team(executor, size)
             here = found is None and not self._cancel.is_set()
         finally:
-            # A solve here takes longer than that, and needs each second.
-            seconds = min(_LEAVE_SECONDS, max(self._left(), _LEAST_LEAVE_SECONDS))
+            # Whoever has interrupted the call waits for its end, and a solve here needs each second.
+            left = 0.0 if self._cancel.is_set() else self._left()
+            seconds = min(_LEAVE_SECONDS, max(left, _LEAST_LEAVE_SECONDS))
             _leave(executor, 0.0 if here else seconds)
         return self._here() if found is None else found
 
@@ -143,6 +148,7 @@ class _Call:
         from memstow.api.workers.team.team import NoAnswerError, Team
 
         options = self._options
+        began = time.monotonic()
 
         def hear(update: "SolveUpdate") -> None:
             if not isinstance(update, (SolveResult, FrontUpdate)):
@@ -162,8 +168,10 @@ class _Call:
         )
         team = Team(executor, request, control, size, self._known)
         scheduler_lost = f"the scheduler at {self._scheduler} is lost"
+        # The last plan of a large problem takes about as long as it took to make a team of the problem.
+        left = max(self._left() - (time.monotonic() - began), 0.0)
         try:
-            result = team.run(self._left(), min(_BEGIN_SECONDS, self._left() * _BEGIN_SHARE))
+            result = team.run(left, min(_BEGIN_SECONDS, left * _BEGIN_SHARE))
         except (NoAnswerError, ChildError) as error:
             self._tell_lost(team, error)
             reason = str(error) if executor.connected else scheduler_lost
