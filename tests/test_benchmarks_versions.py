@@ -124,11 +124,21 @@ def test_a_process_that_fails_or_does_not_end_is_a_failure_with_a_reason(tmp_pat
     )
 
 
-def test_the_memory_of_a_process_is_not_what_we_had_before() -> None:
-    had = bytearray(400 << 20)
-    had[:: 1 << 12] = bytes(len(had) >> 12)  # in use, not only reserved
-    del had
-    assert run(sys.executable, "-c", "pass").peak_bytes < 400 << 20
+ROOT = Path(__file__).parents[1]
+
+_HAD_MORE = """
+import sys
+from benchmarks.process import run
+had = bytearray(400 << 20)
+had[:: 1 << 12] = bytes(len(had) >> 12)  # in use, not only reserved
+del had
+print(run(sys.executable, "-c", "pass").peak_bytes)
+"""
+
+
+def test_the_memory_of_a_process_is_not_what_its_parent_had_before() -> None:
+    # In a process of its own: this one may have as much at the moment.
+    assert int(run(sys.executable, "-c", _HAD_MORE, folder=ROOT).out) < 400 << 20
 
 
 def test_each_row_has_a_name_of_its_own_in_its_case() -> None:

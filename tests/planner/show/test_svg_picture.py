@@ -102,10 +102,10 @@ def test_a_box_is_where_its_buffer_is() -> None:
 
 
 def test_names_are_text_and_nothing_else() -> None:
-    buffer = Buffer(id='<script>"&\x00', size=4, lifetime=(0, 1))
+    buffer = Buffer(id='<script>"&\x01', size=4, lifetime=(0, 1))
     problem = Problem(version=1, name="]]><!--", pools=(Pool(id="<&\n>"),), buffers=(buffer,))
     drawing = Drawing(svg(problem, stacked(problem)))
-    assert drawing.titles() == ['<script>"&\\x00: 4 bytes at 0, live from 0 until 1']
+    assert drawing.titles() == ['<script>"&\\x01: 4 bytes at 0, live from 0 until 1']
     assert drawing.says("]]><!--")
     assert drawing.says("<&\\n>")
     assert not [element for element in drawing.root.iter() if "script" in element.tag]
