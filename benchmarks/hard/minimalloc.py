@@ -45,8 +45,8 @@ def measure(effort: Effort) -> str:
         (
             f"No height given, {seconds:g} s each, {WORKERS} workers, engine alone:",
             table(header, rows),
-            "What others reach: figures from our design notes, measured from July to November 2026 on "
-            "2 cores, and not repeated by this benchmark.",
+            "What others reach: measured earlier (July to November 2026) on 2 cores, and not repeated by "
+            "this benchmark.",
             table(("planner", "result"), [*OTHERS, _ours(seconds, [s for _, s in found.values()])], left=2),
         )
     )

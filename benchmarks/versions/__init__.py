@@ -45,5 +45,5 @@ def measure(cases: Sequence[Case], before: Checkout, now: Checkout, runs: int | 
         results = [measured(case, before, now, Inputs(Path(folder)), runs) for case in cases]
     return (
         f"Before: {commits[0]}; now: {commits[1]}. Medians; the two versions took turns, each run in "
-        f"a process of its own. The load of the machine was {load:.1f} at the begin:\n\n{report(results)}"
+        f"a process of its own. The load of the machine was {load:.1f} at the start:\n\n{report(results)}"
     )
