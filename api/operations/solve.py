@@ -207,15 +207,15 @@ def solve_fully(
     # A deterministic run must not depend on earlier ones; `moves` counts from the caller's hint.
     ignore_known = options.deterministic or counts(problem, Kind.MOVES)
     start = None if ignore_known or known is None or verify(problem, known) else known
-    if start is not None and is_final(start, options):
-        return replace(start, seconds=round(time.monotonic() - begin, 6))
     if start is not None:
+        judged = time.monotonic() - begin
+        if is_final(start, options):
+            return replace(start, seconds=round(judged, 6))
         # To judge a large plan takes its time, too.
-        left = max(options.time_limit - (time.monotonic() - begin), 0.0)
-        options = replace(options, time_limit=left)
-    # A hint of the caller stays the hint; the known plan is the least that is returned in any case.
-    if start is not None and start.placements and options.hint is None:
-        options = replace(options, hint=start)
+        options = replace(options, time_limit=max(options.time_limit - judged, 0.0))
+        # A hint of the caller stays the hint; the known plan is the least that is returned in any case.
+        if start.placements and options.hint is None:
+            options = replace(options, hint=start)
     publisher = Publisher(on_plan, start)
     publisher.start()
     try:

@@ -90,17 +90,8 @@ def _built() -> str:
     """The native module with names, built where it has changed; that takes a minute or two."""
     nanobind = _run(sys.executable, "-m", "nanobind", "--cmake_dir").strip()
     _run(
-        *(
-            "cmake",
-            "-S",
-            ROOT,
-            "-B",
-            BUILD,
-            "-G",
-            "Ninja",
-            "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-            "--log-level=WARNING",
-        ),
+        *("cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja"),
+        *("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "--log-level=WARNING"),
         *(f"-DCMAKE_CXX_FLAGS_RELWITHDEBINFO={_FLAGS}", f"-Dnanobind_DIR={nanobind}"),
         f"-DPython_EXECUTABLE={sys.executable}",
     )

@@ -5,20 +5,16 @@ import os
 import re
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
 from urllib.request import urlopen
 
-from benchmarks.process import ENVIRONMENT
+from benchmarks.process import ENVIRONMENT, MEMSTOW
 from memstow.planner import formats
 from memstow.planner.generate.network import network
-
-MEMSTOW: Final = (sys.executable, "-m", "memstow.api.cli.main")
 
 
 @contextmanager
@@ -53,7 +49,7 @@ def running(
 
 @contextmanager
 def service(
-    memstow: Sequence[str] = MEMSTOW, folder: Path | None = None, /, **settings: object
+    memstow: Sequence[str] = (MEMSTOW,), folder: Path | None = None, /, **settings: object
 ) -> Iterator[tuple[int, int]]:
     """The service on data of its own: its port and its process. `folder` is as for `running`."""
     port = free_port()

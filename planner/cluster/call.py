@@ -1,8 +1,7 @@
 """A call of a function on some worker of a cluster, made once or again until it has ended."""
 
-import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from memstow.planner.cluster.needs import Needs
@@ -48,5 +47,3 @@ class Call:
     fitting: frozenset[str] = frozenset()
     """The workers that Dask may choose from; none while there are none."""
     future: Any = None
-    others: list[asyncio.Future[Any]] = field(default_factory=list)
-    """Kept, because the event loop keeps no task alive."""

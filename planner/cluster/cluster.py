@@ -7,7 +7,7 @@ that is silent is lost to Dask only after minutes: here its calls are taken back
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -60,7 +60,8 @@ class Cluster:
         self._calls: dict[str, Call] = {}
         self._unplaced: list[Call] = []
         self._surveys: dict[str, asyncio.Task[None]] = {}
-        self._following: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Kept until they are done, because the event loop keeps no task alive."""
 
     # From any thread
 
@@ -232,10 +233,7 @@ class Cluster:
             pure=False,
             workers=sorted(fitting),
         )
-        following = asyncio.ensure_future(self._follow(call, call.future))
-        # The event loop keeps no task alive.
-        self._following.add(following)
-        following.add_done_callback(self._following.discard)
+        self._go_on(self._follow(call, call.future))
 
     def _place_all(self) -> None:
         waiting, self._unplaced = self._unplaced, []
@@ -284,8 +282,12 @@ class Cluster:
     def _send(self, call: Call, function: Callable[[str], None]) -> None:
         client = self._connection.client
         if client is not None and call.worker is not None:
-            call.others = [it for it in call.others if not it.done()]
-            call.others.append(asyncio.ensure_future(_say(client, call.worker, function, call.name)))
+            self._go_on(_say(client, call.worker, function, call.name))
+
+    def _go_on(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
 async def _say(client: Client, worker: str, function: Callable[[str], None], name: str) -> None:

@@ -2,10 +2,10 @@
 
 from array import array
 from collections.abc import Iterable
-from operator import index
 from typing import SupportsIndex, TypeAlias
 
 from memstow.planner.model.errors import InputError
+from memstow.planner.reading.integers import as_integer
 from memstow.planner.reading.printable import shown
 
 Integers: TypeAlias = Iterable[SupportsIndex]
@@ -36,12 +36,10 @@ def column(values: Integers, name: str) -> "array[int]":
 
 def integer(value: SupportsIndex, name: str) -> int:
     """A single integer."""
-    try:
-        if not isinstance(value, bool):
-            return index(value)
-    except TypeError:
-        pass
-    raise InputError.single("not_an_integer", name, f"expected an integer, given {shown(value)}")
+    whole = as_integer(value)
+    if whole is None:
+        raise InputError.single("not_an_integer", name, f"expected an integer, given {shown(value)}")
+    return whole
 
 
 def _is_block(values: object) -> bool:

@@ -7,12 +7,12 @@ is nothing to search. `planner.shapes.as_c` writes the same as C.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import index
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.objective import Kind, parse_term
 from memstow.planner.model.plan import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+from memstow.planner.reading.integers import as_integer
 from memstow.planner.reading.printable import printable, shown
 from memstow.planner.shapes.at_point import sizes_at, values_text
 from memstow.planner.shapes.offsets import ConstantOffsets, Placed, Placer, StackedOffsets
@@ -84,13 +84,11 @@ def _whole(at: Mapping[str, int]) -> dict[str, int]:
 
 
 def _whole_value(name: str, value: int) -> int:
-    try:
-        if not isinstance(value, bool):
-            return index(value)
-    except TypeError:
-        pass
-    message = f"{shown(value)} is no value of {name!r}; give a whole number"
-    raise InputError.single("not_whole", "at", message)
+    whole = as_integer(value)
+    if whole is None:
+        message = f"{shown(value)} is no value of {name!r}; give a whole number"
+        raise InputError.single("not_whole", "at", message)
+    return whole
 
 
 def placers_of(problem: SymbolicProblem, plan: SymbolicPlan) -> tuple[Placer, ...]:
