@@ -33,7 +33,9 @@ class CacheWriter:
         self._thread.start()
 
     def write(self, plan: CachedPlan) -> None:
-        """Write a plan soon, or drop it when too many wait."""
+        """Write a plan soon, or drop it when too many wait. The best of a problem is known at once."""
+        if plan.best:
+            self._cache.remember_best(plan.digest, plan.result.plan, plan.owner)
         try:
             self._waiting.put_nowait(plan)
         except queue.Full:

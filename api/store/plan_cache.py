@@ -6,6 +6,7 @@ not tell who asked the same before. Their names say whose they are, by a hash.
 
 import hashlib
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -25,6 +26,8 @@ from memstow.planner.solve.better_plan import better
 # Reads update the time of the last use this often.
 _TOUCH_SECONDS: Final = 3600.0
 _MEMORY_BYTES: Final = 16 << 20
+# Larger plans are not compared with others: reading both takes too long.
+LARGEST_COMPARED: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,9 @@ class PlanCache:
         self._database = database
         self._proven_plans: LruCache[str, bytes] = LruCache(_MEMORY_BYTES, lambda _digest, plan: len(plan))
         self._proven_answers: LruCache[str, bytes] = LruCache(_MEMORY_BYTES, lambda _key, plan: len(plan))
+        # The best plans that this process has met of late: those that wait to be written are among them.
+        self._latest_best: LruCache[str, bytes] = LruCache(_MEMORY_BYTES, lambda _digest, plan: len(plan))
+        self._comparing = threading.Lock()
 
     def answer(self, cache_key: str, digest: str, deterministic: bool) -> SolveResult | None:
         """As `find`; None where a better plan for the problem was found by another request since."""
@@ -86,7 +92,22 @@ class PlanCache:
             return proven
         with self._database.read() as connection:
             body = connection.execute(select(best.c.body).where(best.c.digest == digest)).scalar()
-        return None if body is None else decompress(body)
+        stored = None if body is None else decompress(body)
+        latest = self._latest_best.get(digest)
+        if stored is None or latest is None:
+            return stored or latest
+        return latest if _is_better(latest, stored) else stored
+
+    def remember_best(self, digest: str, plan: bytes, owner: str | None) -> bool:
+        """Keep this plan in memory as the best of its problem; False: a better one was there."""
+        if len(plan) >= LARGEST_COMPARED:
+            return True
+        with self._comparing:
+            latest = self._latest_best.get(digest)
+            if latest is not None and latest != plan and _is_better(latest, plan):
+                return False
+            self._latest_best.put(digest, plan, owner)
+        return True
 
     def remember_proven(
         self, cache_key: str, digest: str, plan: bytes, found: bool, owner: str | None
@@ -101,7 +122,11 @@ class PlanCache:
         return self._proven_answers.get(cache_key)
 
     def store(self, added: Sequence[CachedPlan]) -> None:
-        """Write these plans; of equal keys the last wins."""
+        """Write these plans; of equal keys the last wins, and of a problem's best the better."""
+        best_ones = [one for one in added if one.best]
+        outdone = {
+            id(one) for one in best_ones if not self.remember_best(one.digest, one.result.plan, one.owner)
+        }
         with self._database.write() as connection:
             # The same order everywhere, so that two replicas never wait for each other.
             for one in sorted(added, key=lambda it: (it.cache_key or "", it.digest)):
@@ -116,7 +141,7 @@ class PlanCache:
                     del figures["plan"]
                     answer = {"cache_key": one.cache_key, "said": json.dumps(figures), **row}
                     insert_or_update(connection, plans, answer, answer)
-                if one.best:
+                if one.best and id(one) not in outdone:
                     insert_or_update(connection, best, row, row)
 
 

@@ -17,14 +17,13 @@ from memstow.api.store.database import StoreError
 from memstow.api.store.endings import Ending
 from memstow.api.store.job import Job, JobEvent, Progress, State, Stop
 from memstow.api.store.job_events import done_event
+from memstow.api.store.plan_cache import LARGEST_COMPARED
 from memstow.planner.model.events import Bound, Event, Incumbent
 from memstow.planner.model.plan import Status
 from memstow.planner.solve.better_plan import better
 
 _FLUSH_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 1.0
-# Larger plans are not read again to be compared.
-LARGEST_COMPARED: Final = 1 << 20
 
 T = TypeVar("T")
 log = structlog.get_logger("memstow.jobs")

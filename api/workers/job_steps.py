@@ -17,9 +17,9 @@ from memstow.api.operations.results import SolveResult
 from memstow.api.operations.solve import try_briefly
 from memstow.api.store.database import StoreError
 from memstow.api.store.job import State, Stop
-from memstow.api.store.plan_cache import CachedPlan, PlanCache, owned
+from memstow.api.store.plan_cache import LARGEST_COMPARED, CachedPlan, PlanCache, owned
 from memstow.api.workers.executor import SHORTAGE, ChildError, Executor, RunControl
-from memstow.api.workers.job_run import LARGEST_COMPARED, JobRun, Shutdown
+from memstow.api.workers.job_run import JobRun, Shutdown
 from memstow.planner.model.plan import Status, gap_of
 from memstow.planner.solve.better_plan import better
 

@@ -211,8 +211,10 @@ class FastPath:
         if plan is None or plan.status is Status.UNKNOWN:
             return _Attempt(None if plan is None else plan_to_bytes(plan), final)
         best = True
-        if plan.status is Status.FEASIBLE and not options.deterministic:
-            plan, best = self._not_worse(asked, plan)
+        if plan.status is Status.FEASIBLE:
+            better_one, best = self._not_worse(asked, plan)
+            # What a deterministic run answers depends on nobody else.
+            plan = plan if options.deterministic else better_one
         result = result_of(problem, plan)
         if final:
             self._count(plan)

@@ -298,6 +298,18 @@ def test_an_answer_is_never_worse_than_an_earlier_one(client: TestClient) -> Non
     assert short["objective"][0]["value"] <= long["objective"][0]["value"]
 
 
+def test_a_deterministic_answer_does_not_displace_a_better_plan(client: TestClient) -> None:
+    problem = hard(300, 4)
+    long = client.post("/v1/plan", json={"problem": problem, "options": {"time_limit": 3.0}}).json()
+    weak = {"solver": "first-fit", "time_limit": 0.01}
+    same = client.post(
+        "/v1/plan", json={"problem": problem, "options": weak | {"deterministic": True}}
+    ).json()
+    assert same["objective"][0]["value"] > long["objective"][0]["value"], "it depends on nobody else"
+    short = client.post("/v1/plan", json={"problem": problem, "options": weak | {"seed": 1}}).json()
+    assert short["objective"][0]["value"] <= long["objective"][0]["value"]
+
+
 def plan_of_job(client: TestClient, path: str) -> Response:
     assert over(client, path.rpartition("/")[2])["state"] == "done"
     return client.get(f"{path}/plan")

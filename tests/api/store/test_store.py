@@ -20,6 +20,7 @@ from sqlalchemy.exc import OperationalError
 from memstow.api.operations.results import SolveResult
 from memstow.api.store import job_events, migrate, retention
 from memstow.api.store.accounts import QueueFullError, Quotas
+from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database, DiskFullError, StoreError, set_file_up, url_of
 from memstow.api.store.endings import Ending
@@ -525,17 +526,44 @@ def test_the_file_of_a_store_shrinks_when_what_it_held_is_gone(tmp_path: Path) -
     assert (tmp_path / "store.sqlite").stat().st_size < 1 << 20
 
 
+def feasible(value: int) -> SolveResult:
+    """A plan with this peak."""
+    plan = b'{"status": "feasible", "objective": [{"term": "peak", "value": %d, "bound": 1, "gap": 0.5}]}'
+    return solved(plan % value, value)
+
+
+def test_a_plan_is_the_best_for_others_before_it_is_written(database: Database) -> None:
+    cache = PlanCache(database)
+    writer = CacheWriter(cache)  # which does not run yet
+    writer.write(CachedPlan("d", feasible(8), "k", True))
+    assert cache.best_of("d") == feasible(8).plan
+    assert cache.find("k") is None, "it is written later"
+    writer.write(CachedPlan("d", feasible(9), "worse", True))
+    assert cache.best_of("d") == feasible(8).plan
+    assert PlanCache(database).best_of("d") is None
+
+
+def test_a_worse_plan_that_is_written_later_is_not_the_best(database: Database) -> None:
+    cache = PlanCache(database)
+    writer = CacheWriter(cache)
+    writer.write(CachedPlan("d", feasible(9), "quick", True))
+    cache.store([CachedPlan("d", feasible(8), "job", True)])
+    writer.start()
+    writer.close()
+    assert cache.find("quick") == feasible(9)
+    assert PlanCache(database).best_of("d") == feasible(8).plan
+
+
 def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) -> None:
     cache = PlanCache(database)
-    cache.store(
-        [CachedPlan("d", solved(plan, value), "k", True) for plan, value in ((b"old", 2), (b"new", 1))]
-    )
-    assert cache.find("k") == solved(b"new", 1)
-    assert cache.best_of("d") == b"new"
+    old, new = feasible(2), feasible(1)
+    cache.store([CachedPlan("d", plan, "k", True) for plan in (old, new)])
+    assert cache.find("k") == new
+    assert cache.best_of("d") == new.plan
     cache.store([CachedPlan(f"d{i}", solved(b"p"), f"k{i}", True) for i in range(5)])
     retention.remove_expired(database, 2)
     assert sum(cache.find(f"k{i}") is not None for i in range(5)) == 2
-    assert sum(cache.best_of(f"d{i}") is not None for i in range(5)) == 2
+    assert sum(PlanCache(database).best_of(f"d{i}") is not None for i in range(5)) == 2
     assert cache.find("nothing") is None
 
 
@@ -552,14 +580,7 @@ def test_plans_of_one_problem_may_come_at_once(database: Database) -> None:
 def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mode(database: Database) -> None:
     """A deterministic answer is the same bytes whoever asked before."""
     cache = PlanCache(database)
-    mine, theirs = (
-        solved(
-            b'{"status": "feasible", "objective": [{"term": "peak", "value": %d, "bound": 1, "gap": 0.5}]}'
-            % value,
-            value,
-        )
-        for value in (9, 8)
-    )
+    mine, theirs = feasible(9), feasible(8)
     cache.store([CachedPlan("d", mine, "k", True)])
     assert cache.answer("k", "d", deterministic=False) == mine
     cache.store([CachedPlan("d", theirs, "other", True)])
