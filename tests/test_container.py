@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from memstow.api.http.settings import PREFIX, Settings, load
+from tests.waiting import PATIENCE
 
 yaml = pytest.importorskip("yaml")
 
@@ -67,7 +68,7 @@ def test_compose_takes_the_file(name: str) -> None:
         cwd=ROOT / "docker",
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PATIENCE,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

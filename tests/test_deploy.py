@@ -12,6 +12,7 @@ import memstow
 from memstow.api.cli.main import build_parser
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import PREFIX, Settings
+from tests.waiting import PATIENCE
 
 yaml = pytest.importorskip("yaml")
 
@@ -113,7 +114,11 @@ def test_the_unit_is_what_systemd_takes(tmp_path: Path) -> None:
     unit = tmp_path / "memstow.service"
     unit.write_text(UNIT.read_text().replace("/opt/memstow/bin/memstow serve", f"{program} serve"))
     ran = subprocess.run(
-        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=100, check=False
+        ["systemd-analyze", "verify", str(unit)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
 

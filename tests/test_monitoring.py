@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from memstow.api.metrics import Metrics
 from tests.test_container import ROOT, read
+from tests.waiting import PATIENCE
 
 yaml = pytest.importorskip("yaml")
 
@@ -82,7 +83,12 @@ def test_alerts_are_raised_when_they_should_be_and_only_then() -> None:
         pytest.skip("promtool is not here (Debian: apt-get install prometheus)")
     for command in (["check", "rules", "alerts.yaml"], ["test", "rules", "alerts_test.yaml"]):
         ran = subprocess.run(
-            [promtool, *command], cwd=ALERTS.parent, capture_output=True, text=True, timeout=100, check=False
+            [promtool, *command],
+            cwd=ALERTS.parent,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
         assert ran.returncode == 0, ran.stdout + ran.stderr
     tried = ALERTS.with_name("alerts_test.yaml").read_text()

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.waiting import PATIENCE
+
 WHY_NOT = "PostgreSQL is not here (Debian: apt-get install postgresql)"
 
 
@@ -70,7 +72,7 @@ class Postgres:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=60,
+            timeout=PATIENCE,
         )
 
 

@@ -25,6 +25,7 @@ from memstow.api.http.samples import CSV, PROBLEM
 from memstow.api.http.settings import Settings
 from tests.api import media_types
 from tests.api.serving import ROOT, Server
+from tests.waiting import PATIENCE
 
 POSTS = (
     "/v1/plan",
@@ -274,7 +275,7 @@ def test_schemathesis_finds_no_defect(server: Server, schema: BaseSchema, method
     def answered(case: Any) -> None:
         if _skipped(case):
             return
-        answer = case.call(base_url=server.url, timeout=60)
+        answer = case.call(base_url=server.url, timeout=PATIENCE)
         assert answer.status_code < 500 or answer.status_code == 503, answer.text
         case.validate_response(answer, checks=[response_schema_conformance])
         if answer.status_code >= 400:
@@ -294,7 +295,7 @@ def test_a_stream_of_events_is_what_the_description_says(
     job = client.post("/v1/jobs", content=GOOD, headers={"content-type": "application/json"}).json()["id"]
     client.delete(f"/v1/jobs/{job}")
     case = schema["/v1/jobs/{job}/events"]["GET"].Case(path_parameters={"job": job})
-    answer = case.call(base_url=server.url, timeout=60)
+    answer = case.call(base_url=server.url, timeout=PATIENCE)
     case.validate_response(answer)
     assert answer.headers["content-type"] == ["text/event-stream; charset=utf-8"]
     assert "event: done" in answer.text

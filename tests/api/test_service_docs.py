@@ -16,6 +16,7 @@ import pytest
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
 from tests.api.serving import ROOT, Server
+from tests.waiting import PATIENCE
 
 PAGE = (ROOT / "docs" / "service.md").read_text()
 
@@ -41,7 +42,7 @@ def test_the_examples_run(running: Server, tmp_path: Path) -> None:
         env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PATIENCE,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
@@ -75,7 +76,7 @@ def test_the_examples_for_operators_run(tmp_path: Path) -> None:
             env=os.environ | {"MEMSTOW_KEY": made.stdout.strip()},
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=PATIENCE,
             check=False,
         )
     finally:
@@ -102,7 +103,7 @@ def test_what_the_readme_sends_gets_a_plan(running: Server, tmp_path: Path) -> N
     (line,) = re.findall(r"^curl .*$", readme, re.MULTILINE)
     line = line.replace("localhost:8080", running.url.removeprefix("http://"))
     ran = subprocess.run(
-        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True
+        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert json.loads(ran.stdout)["status"] == "optimal"
 
@@ -122,7 +123,7 @@ def test_the_cmake_example_runs(running: Server, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.20)\nproject(p NONE)\n{code}")
     (tmp_path / "two.csv").write_text("id,lower,upper,size\na,0,2,64\nb,1,3,64\n")
     for arguments in (["-S", ".", "-B", "build"], ["--build", "build"]):
-        subprocess.run([cmake, *arguments], cwd=tmp_path, check=True, capture_output=True, timeout=100)
+        subprocess.run([cmake, *arguments], cwd=tmp_path, check=True, capture_output=True, timeout=PATIENCE)
     assert (tmp_path / "build" / "plan.csv").read_text().startswith("id,")
 
 

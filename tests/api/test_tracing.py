@@ -26,7 +26,7 @@ from memstow.api.http.settings import Settings
 from tests.api.asking import over, submit
 from tests.api.http.conftest import hard
 from tests.api.serving import Server
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
@@ -167,7 +167,7 @@ with TestClient(app, base_url="http://localhost") as client:
 taken = [name for name in sys.modules if name.startswith(("opentelemetry.sdk", "opentelemetry.exporter"))]
 assert not taken, taken
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=240)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 
 class Collector:
