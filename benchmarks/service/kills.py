@@ -23,6 +23,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+from benchmarks.process import MEMSTOW
 from benchmarks.service.servers import free_port
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
@@ -43,7 +44,7 @@ class Campaign:
         self.discarded: set[str] = set()
         self.refused: Counter[str] = Counter()
         self._log = folder / "log"
-        self._command = [sys.executable, "-m", "memstow.api.cli.main", "serve", "--port", str(self.port)]
+        self._command = [MEMSTOW, "serve", "--port", str(self.port)]
         settings = {"slots": 2, "lease_seconds": 1, "log_format": "json", "max_attempts": 100}
         if url is None:
             settings["data"] = str(folder / "data")

@@ -14,6 +14,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from benchmarks.page import stamp, table
+from benchmarks.process import MEMSTOW
 from benchmarks.service.servers import free_port, running
 from memstow.api.store import migrate
 from memstow.api.store.accounts import Quotas
@@ -99,7 +100,7 @@ def measured(url: str, name: str, keys: int) -> list[list[str]]:
 def idle_statements(url: str) -> list[str]:
     """Statements a second that a server with 8 slots sends while there is nothing to do."""
     port = free_port()
-    command = [sys.executable, "-m", "memstow.api.cli.main", "serve", "--port", str(port)]
+    command = [MEMSTOW, "serve", "--port", str(port)]
     database = empty(url)
     environment = {"MEMSTOW_DATABASE": url, "MEMSTOW_SLOTS": "8"}
     with running(command, port, environment):

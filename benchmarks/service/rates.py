@@ -67,7 +67,7 @@ async def steady(port: int, path: str, body_of: Body, seconds: float, rate: floa
 
 def measure(seconds: float = SECONDS) -> str:
     """The text of this part of the page."""
-    made = bodies(int(1500 * seconds))
+    made = bodies(int(2500 * seconds))
     rows: list[Sequence[object]] = []
 
     def each(number: int) -> bytes:

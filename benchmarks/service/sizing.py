@@ -6,7 +6,6 @@ Memory is resident, of the server and of the processes in which it solves; disk 
 import json
 import os
 import socket
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 from benchmarks.page import stamp, table
+from benchmarks.process import MEMSTOW
 from benchmarks.service.servers import bodies, free_port, resident, running
 from memstow.planner import formats
 from memstow.planner.generate.network import network
@@ -32,7 +32,7 @@ def _server(**settings: object) -> Iterator[tuple[int, int, Path]]:
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "memstow.toml"
         config.write_text("\n".join(f"{name} = {json.dumps(it)}" for name, it in settings.items()))
-        command = [sys.executable, "-m", "memstow.api.cli.main", "serve", "--port", str(port)]
+        command = [MEMSTOW, "serve", "--port", str(port)]
         with running([*command, "--data", f"{folder}/data", "--config", str(config)], port) as pid:
             time.sleep(_SETTLE_SECONDS)
             yield port, pid, Path(folder) / "data"

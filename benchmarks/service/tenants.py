@@ -20,6 +20,7 @@ from statistics import quantiles
 
 from benchmarks.models import three_pools
 from benchmarks.page import put, table
+from benchmarks.process import MEMSTOW
 from benchmarks.service.connection import Connection
 from benchmarks.service.flood import Request, flooding
 from benchmarks.service.servers import bodies, free_port, resident, running
@@ -40,8 +41,6 @@ SHORT_EVERY = 3.0
 JOB_EVERY = 10.0
 PATIENCE = 60.0
 """Seconds after which the quiet tenant gives up; that counts as status 0."""
-
-MEMSTOW = [sys.executable, "-m", "memstow.api.cli.main"]
 
 
 @dataclass(slots=True)
@@ -91,7 +90,7 @@ class Server:
 
     def create_key(self, name: str) -> str:
         """The text of a new key."""
-        command = [*MEMSTOW, "keys", "create", "--name", name, "--data", self.data]
+        command = [MEMSTOW, "keys", "create", "--name", name, "--data", self.data]
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         return next(word for word in printed.split() if word.startswith("msk_"))
 
@@ -99,7 +98,7 @@ class Server:
         """End a key, with its jobs."""
         credential = credential_of(key)
         assert credential is not None
-        command = [*MEMSTOW, "keys", "revoke", credential.id, "--data", self.data]
+        command = [MEMSTOW, "keys", "revoke", credential.id, "--data", self.data]
         subprocess.run(command, check=True, capture_output=True)
 
 
@@ -109,7 +108,7 @@ def server() -> Iterator[Server]:
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         data = f"{folder}/data"
-        with running([*MEMSTOW, "serve", "--port", str(port), "--data", data], port) as pid:
+        with running([MEMSTOW, "serve", "--port", str(port), "--data", data], port) as pid:
             yield Server(port, pid, data)
 
 

@@ -3,10 +3,9 @@
 from typing import Annotated, SupportsIndex
 
 from memstow.planner.model.fields import Field
+from memstow.planner.model.limits import LONGEST_RUN
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.plan import Plan
-
-LONGEST_RUN = 366 * 86_400.0
 
 
 @model_class

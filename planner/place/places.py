@@ -7,14 +7,14 @@ pools, the engine takes over.
 
 import time
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import inf
 from operator import index
-from typing import TYPE_CHECKING, Final, SupportsIndex
+from typing import TYPE_CHECKING, Final, SupportsFloat, SupportsIndex
 
 from memstow.planner.judge._judge import Defect, check_columns, judge_places
 from memstow.planner.model.errors import InputError, RefusedPlanError
+from memstow.planner.model.limits import LONGEST_RUN
 from memstow.planner.model.status import PLANNED, Status
 from memstow.planner.place.columns import Integers, column, integer
 from memstow.planner.reading.printable import shown
@@ -41,7 +41,7 @@ class Places:
     offsets: "array[int]"
     """By buffer."""
     peak: int
-    """The end of the last buffer; with several pools the sum over them."""
+    """The end of the last buffer, 0 without a plan; with several pools the sum over them."""
     bound: int
     """No layout has a lower peak."""
     pools: "array[int]"
@@ -96,7 +96,7 @@ def place(
         if capacity is not None:
             message = "is given with `pools`; give the capacity of each pool there"
             raise InputError.single("capacity_and_pools", "capacity", message)
-        return _searched(arrays, pools, time_limit, deterministic)
+        return _searched(arrays, _pools_of(pools), time_limit, deterministic)
     places = _placed(arrays)
     left = time_limit - (time.monotonic() - began)
     searchable = places.status not in (Status.OPTIMAL, Status.INFEASIBLE) and time_limit > 0.0
@@ -108,11 +108,21 @@ def place(
 
 
 def _check_limit(seconds: float) -> None:
-    if isinstance(seconds, bool):
+    if isinstance(seconds, bool | str) or not isinstance(seconds, SupportsFloat):
         raise InputError.single("not_a_number", "time_limit", f"expected a number, given {shown(seconds)}")
-    if not 0.0 <= seconds < inf:
-        message = f"must be a finite number, 0 or more; it is {seconds}"
+    if not 0.0 <= seconds <= LONGEST_RUN:
+        message = f"must be from 0 to {LONGEST_RUN:,.0f}; it is {shown(seconds)}"
         raise InputError.single("out_of_range", "time_limit", message)
+
+
+def _pools_of(given: "Sequence[Pool]") -> "tuple[Pool, ...]":
+    from memstow.planner.model.problem import Pool
+
+    pools = tuple(given) if isinstance(given, Iterable) else ()
+    if not pools or not all(isinstance(it, Pool) for it in pools):
+        message = f"must hold one Pool or more, given {shown(given)}"
+        raise InputError.single("not_pools", "pools", message)
+    return pools
 
 
 def _arrays(
@@ -143,7 +153,9 @@ def _alignments(alignment: SupportsIndex | Integers) -> "array[int]":
         # An array of NumPy has `__index__` as well: only calling it tells.
         one = alignment if isinstance(alignment, bool) else index(alignment)  # type: ignore[arg-type]
     except TypeError:
-        return column(alignment, "alignment")  # type: ignore[arg-type]
+        # What is neither an integer nor holds any is refused like a list of it.
+        many = alignment if isinstance(alignment, Iterable) else [alignment]
+        return column(many, "alignment")
     return column([one], "alignment")
 
 
@@ -181,7 +193,7 @@ def _placed(arrays: _Arrays) -> Places:
         status = Status.OPTIMAL if peak == bound else Status.FEASIBLE
     else:
         status = Status.INFEASIBLE if bound > arrays.capacity else Status.UNKNOWN
-        offsets = array("q")
+        offsets, peak = array("q"), 0
 
     def make_plan() -> "Plan":
         from memstow.planner.place.plans import plan_of_offsets, problem_of

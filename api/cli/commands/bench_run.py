@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from memstow.api.cli.commands.bench_arguments import instances_of, solver_requests
 from memstow.api.cli.commands.bench_resume import resume_hint
 from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, amount, duration, real, whole
+from memstow.api.cli.io.arguments import Commands, add_command, amount, duration, real, whole
 from memstow.api.cli.io.output import replace_file
 from memstow.api.cli.io.problem_input import READABLE, add_changes
 from memstow.api.cli.io.progress import Line
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.bench.runs.repetition import REPEAT_SECONDS
+from memstow.planner.model.limits import LONGEST_RUN
 
 if TYPE_CHECKING:
     import threading

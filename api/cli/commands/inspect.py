@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, duration, whole
+from memstow.api.cli.io.arguments import Commands, add_command, duration, whole
 from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
@@ -16,6 +16,7 @@ from memstow.api.cli.io.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.io.terminal import columns, draws_unicode
+from memstow.planner.model.limits import LONGEST_RUN
 
 if TYPE_CHECKING:
     from memstow.planner.explain.needs import Needs

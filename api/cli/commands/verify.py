@@ -5,7 +5,7 @@ import os
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import LONGEST_RUN, Commands, add_command, real
+from memstow.api.cli.io.arguments import Commands, add_command, real
 from memstow.api.cli.io.front_point import ChosenPlan, add_point, read_chosen_plan, with_point_verdict
 from memstow.api.cli.io.model_plan import read_carried_plan
 from memstow.api.cli.io.output import STDOUT, format_of, refuse_unwritable, write_out
@@ -25,6 +25,7 @@ from memstow.api.cli.io.problem_input import (
 )
 from memstow.api.cli.io.symbolic_input import read_symbolic_plan_of, refuse_for_symbolic, symbolic_in
 from memstow.api.cli.io.terminal import print_error
+from memstow.planner.model.limits import LONGEST_RUN
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ _SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _AMOUNT = r"(?P<number>[0-9][0-9_]*(?:\.[0-9]+)?)\s*(?P<unit>[a-z]*)"
 _DURATION = r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>[a-z]*)"
 _LARGEST = 1 << 62
-LONGEST_RUN = 366 * 86_400
 
 
 class Help(argparse.HelpFormatter):

@@ -3,8 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.io.arguments import LONGEST_RUN, amount_from, duration, real, whole
+from memstow.api.cli.io.arguments import amount_from, duration, real, whole
 from memstow.api.cli.io.problem_input import read_plan
+from memstow.planner.model.limits import LONGEST_RUN
 
 if TYPE_CHECKING:
     from memstow.api.client import Client

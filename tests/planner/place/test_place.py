@@ -94,7 +94,9 @@ def test_capacities() -> None:
     stacked = ([8, 8, 8], [0, 0, 1], [2, 2, 3])
     assert memstow.place(*stacked, capacity=24).status is Status.OPTIMAL
     none = memstow.place(*stacked, capacity=23)
-    assert (none.status, list(none.offsets), none.bound) == (Status.INFEASIBLE, [], 24)
+    assert (none.status, list(none.offsets), none.peak, none.bound) == (Status.INFEASIBLE, [], 0, 24)
+    in_a_pool = memstow.place(*stacked, pools=[Pool(id="small", capacity=23)])
+    assert (in_a_pool.status, in_a_pool.peak) == (Status.INFEASIBLE, 0)
     explanation = none.plan().explanation
     assert explanation is not None
     assert explanation.needed == 24
@@ -165,6 +167,16 @@ def test_arrays_of_other_libraries() -> None:
         ({"time_limit": float("nan")}, "out_of_range", "time_limit"),
         ({"time_limit": float("inf")}, "out_of_range", "time_limit"),
         ({"time_limit": True}, "not_a_number", "time_limit"),
+        ({"time_limit": 10**400}, "out_of_range", "time_limit"),
+        ({"time_limit": 1e300}, "out_of_range", "time_limit"),
+        ({"time_limit": "1"}, "not_a_number", "time_limit"),
+        ({"time_limit": None}, "not_a_number", "time_limit"),
+        ({"time_limit": [1.0]}, "not_a_number", "time_limit"),
+        ({"pools": []}, "not_pools", "pools"),
+        ({"pools": "x"}, "not_pools", "pools"),
+        ({"pools": 3}, "not_pools", "pools"),
+        ({"pools": [None]}, "not_pools", "pools"),
+        ({"pools": {"id": "a"}}, "not_pools", "pools"),
         ({"pools": [Pool(id="a")], "capacity": 3}, "capacity_and_pools", "capacity"),
     ],
 )
