@@ -4,6 +4,7 @@
 #include "check.hpp"
 #include "greedy/greedy.hpp"
 #include "greedy/orders.hpp"
+#include "greedy/pace.hpp"
 #include "greedy/pair_board.hpp"
 #include "greedy/placer.hpp"
 #include "greedy/skyline.hpp"
@@ -185,6 +186,22 @@ TEST(a_pass_gives_up_when_the_budget_is_spent_and_there_is_a_layout) {
     const Scorer score(instance, kPeak, {});
     CHECK(score(whole) < score(late));
     CHECK(no_time.work() == static_cast<std::int64_t>(order.size()));
+}
+
+TEST(a_pass_over_many_items_is_too_slow_only_where_the_time_left_is_less_than_it_takes) {
+    constexpr std::size_t kItems = 1 << 15;
+    const auto given_up = [](std::size_t items, const Budget& budget) {
+        Pace pace(items);
+        for (std::size_t placed = 0; placed < items; ++placed) {
+            if (pace.too_slow(placed, budget)) return placed;
+        }
+        return items;
+    };
+    const Budget none(0, -1), ample(1e9, -1), unlimited;
+    CHECK(given_up(kItems, none) == kItems / 16);  // the first look says nothing of how it grows
+    CHECK(given_up(kItems, ample) == kItems);
+    CHECK(given_up(kItems, unlimited) == kItems);
+    CHECK(given_up(kItems / 4, none) == kItems / 4);  // so few take no time
 }
 
 TEST(what_is_stacked_breaks_no_constraint_and_rests_on_what_it_meets) {

@@ -137,7 +137,8 @@ class Portfolio {
             for (Tactics tactics : all) {
                 if (enough()) return;
                 tactics.rule = pass.rule;
-                attempt(order, tactics, name_of(pass, tactics));
+                // Given up, for lack of time: the others take as long.
+                if (!attempt(order, tactics, name_of(pass, tactics))) return;
             }
         }
     }
@@ -230,10 +231,12 @@ class Portfolio {
         return result;
     }
 
-    void attempt(const std::vector<Index>& order, Tactics tactics, const std::string& name) {
+    // False where it was given up.
+    bool attempt(const std::vector<Index>& order, Tactics tactics, const std::string& name) {
         tactics.ceiling = ceiling();
         const WhenSpent when_spent = incumbent_.has_one() ? WhenSpent::give_up : WhenSpent::stack;
-        if (placer().run(order, tactics, budget_, layout_, when_spent)) {
+        const bool complete = placer().run(order, tactics, budget_, layout_, when_spent);
+        if (complete) {
             Score score = scorer_(layout_);
             incumbent_.offer(layout_, score, name);
             if constexpr (std::same_as<Board, PairBoard>) {
@@ -241,6 +244,7 @@ class Portfolio {
             }
         }
         work_ += count_of(order) * (tactics.rule == Rule::best ? 4 : 1);
+        return complete;
     }
 
     // In the order of time, forwards and back: the quickest passes, and often the best at a great size.

@@ -12,6 +12,7 @@
 #include "core/arithmetic.hpp"
 #include "core/budget.hpp"
 #include "core/instance.hpp"
+#include "greedy/pace.hpp"
 #include "greedy/tactics.hpp"
 #include "greedy/tops.hpp"
 
@@ -64,7 +65,7 @@ class Placer {
     }
 
     // A layout with the items in this order. Gives up, and says so, as soon as an item ends above
-    // `give_up_above`.
+    // `give_up_above`, or where it may and there is too little time.
     bool run(std::span<const Index> order, const Tactics& tactics, Budget& budget, Layout& layout,
              WhenSpent when_spent = WhenSpent::stack, Bytes give_up_above = kLimit) {
         const bool may_give_up = when_spent == WhenSpent::give_up;
@@ -73,12 +74,14 @@ class Placer {
         layout.assign(extents_.size(), Place{});
         layout_ = &layout;
         constexpr std::size_t kStride = 64;
+        Pace pace(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) {
             if (i % kStride == 0 && is_over(budget, may_give_up ? kWhole : i)) {
                 if (may_give_up) return give_up(i, budget);
                 stack(order.first(i), order.subspan(i));
                 break;
             }
+            if (i % kStride == 0 && may_give_up && pace.too_slow(i, budget)) return give_up(i, budget);
             const Place place = choose(order[i], tactics);
             settle(order[i], place);
             if (place.offset != kUnplaced && place.offset + extent(order[i]) > give_up_above) {

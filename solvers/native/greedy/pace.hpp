@@ -1,0 +1,47 @@
+// Whether a pass over many items can end in time, judged by how long its first ones took: a pass that is cut
+// off leaves nothing, so the sooner it is, the better.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+
+#include "core/budget.hpp"
+
+namespace memstow::greedy {
+
+class Pace {
+  public:
+    explicit Pace(std::size_t items) : items_(items), next_look_(items / kFirstPart) {
+        if (items < kLeast) next_look_ = items;
+    }
+
+    // Looks at a 32nd of the items, at a 16th and so on up to half of them. An item takes longer the more are
+    // placed, by about as much from each look to the next.
+    bool too_slow(std::size_t placed, const Budget& budget) {
+        if (placed < next_look_ || next_look_ == items_) return false;
+        const double left = budget.seconds_left();
+        if (left < 0) return false;  // no limit
+        const double took = std::chrono::duration<double>(Budget::Clock::now() - began_).count();
+        const double growth = last_took_ > 0 ? std::max(2.0, took / last_took_) : 0;
+        double whole = took;
+        for (std::size_t done = next_look_; done < items_; done *= 2) whole *= growth;
+        last_took_ = took;
+        next_look_ = 2 * next_look_ < items_ ? 2 * next_look_ : items_;
+        return whole - took > kDoubt * left;
+    }
+
+  private:
+    static constexpr std::size_t kFirstPart = 32;
+    // Fewer take some milliseconds.
+    static constexpr std::size_t kLeast = 1 << 14;
+    // A pass is given up only where it would be this much too slow.
+    static constexpr double kDoubt = 1.5;
+
+    Budget::Clock::time_point began_ = Budget::Clock::now();
+    std::size_t items_;
+    std::size_t next_look_;
+    double last_took_ = 0;
+};
+
+}  // namespace memstow::greedy
