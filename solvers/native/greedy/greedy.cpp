@@ -111,6 +111,10 @@ std::vector<Tactics> tactics(const Instance& instance, const std::vector<Term>& 
     return all;
 }
 
+// Of more items the traits are made anew for each order: that takes far less time than a pass, and the board
+// of the pass needs the memory.
+constexpr Index kMostWithTraits = 1 << 18;
+
 template <class Board>
 class Portfolio {
   public:
@@ -133,7 +137,7 @@ class Portfolio {
             if (repeats && pass.rule == Rule::best && in_time(pass.order)) continue;  // the sweep's layout
             // Of a million items, an order alone takes longer than a sweep.
             if (enough()) return;
-            const std::vector<Index> order = arrange(traits(), pass.order);
+            const std::vector<Index> order = arranged(pass.order);
             for (Tactics tactics : all) {
                 if (enough()) return;
                 tactics.rule = pass.rule;
@@ -220,6 +224,11 @@ class Portfolio {
         return *traits_;
     }
 
+    std::vector<Index> arranged(Order order) {
+        if (instance_.item_count() <= kMostWithTraits) return arrange(traits(), order);
+        return arrange(Traits(instance_, is_of_rows(order)), order);
+    }
+
     Placer<Board>& placer() {
         if (!placer_) placer_.emplace(instance_, scorer_.hint(), &budget_);
         return *placer_;
@@ -262,7 +271,7 @@ class Portfolio {
     // Keeps the valid places of the hint, from the lowest offset up; then packs in the same order.
     void from_hint(Tactics tactics) {
         const Layout& hint = scorer_.hint();
-        std::vector<Index> order = arrange(traits(), Order::size);
+        std::vector<Index> order = arranged(Order::size);
         const auto place = [&](Index item) { return hint[item]; };
         const auto hinted = std::stable_partition(
             order.begin(), order.end(), [&](Index item) { return place(item).offset != kUnplaced; });

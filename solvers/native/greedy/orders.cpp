@@ -34,13 +34,29 @@ class RangeMaximum {
 
 }  // namespace
 
-Traits::Traits(const Instance& instance) {
+Traits::Traits(const Instance& instance, bool of_rows) {
     const auto n = instance.item_count();
-    for (std::vector<double>* trait : {&size, &life, &start, &end, &degree, &pressure, &density}) {
-        trait->assign(n, 0);
-    }
+    for (std::vector<double>* trait : {&size, &life, &start, &end}) trait->assign(n, 0);
     pinned.resize(n);
+    for (Index item = 0; item < instance.item_count(); ++item) {
+        const std::size_t i = item;
+        size[i] = extent_of(instance, item);
+        start[i] = instance.row_count;
+        pinned[i] = is_pinned(instance, item);
+        for (Index part = instance.item_parts[i]; part < instance.item_parts[i + 1]; ++part) {
+            for (const RowRange& rows : instance.rows[part]) {
+                life[i] += rows.end - rows.begin;
+                start[i] = std::min<double>(start[i], rows.begin);
+                end[i] = std::max<double>(end[i], rows.end);
+            }
+        }
+    }
+    if (of_rows) look_at_rows(instance);
+}
 
+void Traits::look_at_rows(const Instance& instance) {
+    const auto n = instance.item_count();
+    for (std::vector<double>* trait : {&degree, &pressure, &density}) trait->assign(n, 0);
     const auto row_count = instance.row_count;
     std::vector<double> load(row_count + 1, 0);
     std::vector<double> begun(row_count + 1, 0);  // ranges that begin before the row
@@ -62,14 +78,8 @@ Traits::Traits(const Instance& instance) {
 
     for (Index item = 0; item < instance.item_count(); ++item) {
         const std::size_t i = item;
-        size[i] = extent_of(instance, item);
-        start[i] = row_count;
-        pinned[i] = is_pinned(instance, item);
         for (Index part = instance.item_parts[i]; part < instance.item_parts[i + 1]; ++part) {
             for (const RowRange& rows : instance.rows[part]) {
-                life[i] += rows.end - rows.begin;
-                start[i] = std::min<double>(start[i], rows.begin);
-                end[i] = std::max<double>(end[i], rows.end);
                 degree[i] += begun[rows.end] - ended[rows.begin] - 1;
                 pressure[i] = std::max(pressure[i], busiest(rows));
             }
@@ -78,6 +88,20 @@ Traits::Traits(const Instance& instance) {
             std::minmax_element(instance.choices[item].begin(), instance.choices[item].end(),
                                 [](const Choice& a, const Choice& b) { return a.cost < b.cost; });
         density[i] = (dear->cost - cheap->cost) / size[i];
+    }
+}
+
+bool is_of_rows(Order order) {
+    switch (order) {
+        case Order::degree:
+        case Order::pressure:
+        case Order::pressure_area:
+        case Order::pressure_life:
+        case Order::size_degree:
+        case Order::density:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -118,54 +142,52 @@ std::string_view name_of(Order order) {
 }
 
 std::vector<Index> arrange(const Traits& t, Order order) {
-    struct Key {
-        std::array<double, 3> values;
-        Index item;
-    };
-    const auto key = [&](std::size_t i) -> std::array<double, 3> {
-        const double pin = t.pinned[i] ? 1 : 0;
+    // Looked up again for each comparison: of a million items the keys would take more memory than the traits.
+    const auto key = [&](std::size_t i) -> std::array<double, 2> {
         switch (order) {
             case Order::size:
-                return {pin, t.size[i], t.life[i]};
+                return {t.size[i], t.life[i]};
             case Order::life:
-                return {pin, t.life[i], t.size[i]};
+                return {t.life[i], t.size[i]};
             case Order::area:
-                return {pin, t.size[i] * t.life[i], t.size[i]};
+                return {t.size[i] * t.life[i], t.size[i]};
             case Order::start:
-                return {pin, -t.start[i], t.life[i]};
+                return {-t.start[i], t.life[i]};
             case Order::start_size:
-                return {pin, -t.start[i], t.size[i]};
+                return {-t.start[i], t.size[i]};
             case Order::end:
-                return {pin, t.end[i], t.life[i]};
+                return {t.end[i], t.life[i]};
             case Order::end_size:
-                return {pin, t.end[i], t.size[i]};
+                return {t.end[i], t.size[i]};
             case Order::degree:
-                return {pin, t.degree[i], t.size[i]};
+                return {t.degree[i], t.size[i]};
             case Order::pressure:
-                return {pin, t.pressure[i], t.size[i]};
+                return {t.pressure[i], t.size[i]};
             case Order::pressure_area:
-                return {pin, t.pressure[i], t.size[i] * t.life[i]};
+                return {t.pressure[i], t.size[i] * t.life[i]};
             case Order::pressure_life:
-                return {pin, t.pressure[i], t.life[i]};
+                return {t.pressure[i], t.life[i]};
             case Order::size_life:
-                return {pin, t.size[i] * t.size[i] * t.life[i], t.size[i]};
+                return {t.size[i] * t.size[i] * t.life[i], t.size[i]};
             case Order::size_degree:
-                return {pin, t.size[i] * t.degree[i], t.size[i]};
+                return {t.size[i] * t.degree[i], t.size[i]};
             case Order::density:
-                return {pin, t.density[i], t.size[i]};
+                return {t.density[i], t.size[i]};
             case Order::input:
-                return {pin, 0, 0};
+                return {0, 0};
         }
         return {};
     };
-    std::vector<Key> keys(t.size.size());
-    for (Index i = 0; i < count_of(keys); ++i) keys[i] = {key(i), i};
-    std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
-        return a.values != b.values ? a.values > b.values : a.item < b.item;
-    });
-    std::vector<Index> items;
-    items.reserve(keys.size());
-    for (const Key& k : keys) items.push_back(k.item);
+    std::vector<Index> items(t.size.size());
+    std::iota(items.begin(), items.end(), 0);
+    const auto others =
+        std::stable_partition(items.begin(), items.end(), [&](std::size_t i) { return t.pinned[i]; });
+    const auto before = [&](Index a, Index b) {
+        const auto of_a = key(a), of_b = key(b);
+        return of_a != of_b ? of_a > of_b : a < b;
+    };
+    std::sort(items.begin(), others, before);
+    std::sort(others, items.end(), before);
     return items;
 }
 

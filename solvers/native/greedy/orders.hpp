@@ -10,16 +10,22 @@ namespace memstow::greedy {
 
 // Properties of items that orders sort by.
 struct Traits {
-    explicit Traits(const Instance& instance);
+    // Those of rows take most of the time and memory: they may be left out.
+    explicit Traits(const Instance& instance, bool of_rows = true);
 
     std::vector<double> size;      // bytes from the first to the last of the item
     std::vector<double> life;      // rows covered
     std::vector<double> start;     // first row
     std::vector<double> end;       // after the last row
+    std::vector<bool> pinned;
+
+    // Of rows:
     std::vector<double> degree;    // parts met in its rows
     std::vector<double> pressure;  // live bytes at the busiest of its rows
     std::vector<double> density;   // what its dearest pool costs above its cheapest, by byte
-    std::vector<bool> pinned;
+
+  private:
+    void look_at_rows(const Instance& instance);
 };
 
 enum class Order {
@@ -41,6 +47,9 @@ enum class Order {
 };
 
 std::string_view name_of(Order order);
+
+// Whether it needs traits of rows.
+bool is_of_rows(Order order);
 
 // Pinned items come first, then the largest key; ties as the items are numbered.
 std::vector<Index> arrange(const Traits& traits, Order order);

@@ -36,7 +36,7 @@ class Pace {
     // Fewer take some milliseconds.
     static constexpr std::size_t kLeast = 1 << 14;
     // A pass is given up only where it would be this much too slow.
-    static constexpr double kDoubt = 1.5;
+    static constexpr double kDoubt = 1.25;
 
     Budget::Clock::time_point began_ = Budget::Clock::now();
     std::size_t items_;

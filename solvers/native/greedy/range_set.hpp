@@ -2,34 +2,71 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
 
 #include "core/instance.hpp"
 
 namespace memstow::greedy {
 
+// Of a million buffers there are millions of sets, many of them empty: a set is a pointer to a block, its
+// count, its room and its ranges.
 class RangeSet {
   public:
     void insert(Range added) {
-        const auto first = std::lower_bound(ranges_.begin(), ranges_.end(), added.begin,
-                                            [](const Range& r, Bytes begin) { return r.end < begin; });
-        if (first == ranges_.end() || first->begin > added.end) {
-            ranges_.insert(first, added);
+        Range* const first = std::lower_bound(ranges(), ranges() + count(), added.begin,
+                                              [](const Range& r, Bytes begin) { return r.end < begin; });
+        Range* const end = ranges() + count();
+        if (first == end || first->begin > added.end) {
+            insert_at(first - ranges(), added);
             return;
         }
-        auto last = first;
-        while (last + 1 != ranges_.end() && (last + 1)->begin <= added.end) ++last;
+        Range* last = first;
+        while (last + 1 != end && (last + 1)->begin <= added.end) ++last;
         first->begin = std::min(first->begin, added.begin);
         first->end = std::max(last->end, added.end);
-        ranges_.erase(first + 1, last + 1);
+        block_->count -= static_cast<std::uint32_t>(last - first);
+        std::copy(last + 1, end, first + 1);
     }
-    bool empty() const { return ranges_.empty(); }
-    void clear() { ranges_.clear(); }
-    const Range* begin() const { return ranges_.data(); }
-    const Range* end() const { return ranges_.data() + ranges_.size(); }
+    bool empty() const { return count() == 0; }
+    void clear() {
+        if (block_ != nullptr) block_->count = 0;
+    }
+    const Range* begin() const { return ranges(); }
+    const Range* end() const { return ranges() + count(); }
 
   private:
-    std::vector<Range> ranges_;
+    struct Block {
+        std::uint32_t count;
+        std::uint32_t room;
+    };
+    static_assert(sizeof(Block) % alignof(Range) == 0);
+    struct Release {
+        void operator()(Block* block) const { ::operator delete(block); }
+    };
+
+    std::uint32_t count() const { return block_ == nullptr ? 0 : block_->count; }
+    Range* ranges() const { return block_ == nullptr ? nullptr : reinterpret_cast<Range*>(block_.get() + 1); }
+
+    void insert_at(std::size_t place, Range added) {
+        if (block_ == nullptr || block_->count == block_->room) grow();
+        Range* const at = ranges() + place;
+        std::copy_backward(at, ranges() + count(), ranges() + count() + 1);
+        *at = added;
+        ++block_->count;
+    }
+
+    void grow() {
+        const std::uint32_t room = block_ == nullptr ? 1 : 2 * block_->room;
+        void* const memory = ::operator new(sizeof(Block) + room * sizeof(Range));
+        std::unique_ptr<Block, Release> grown(new (memory) Block{count(), room});
+        std::uninitialized_copy(begin(), end(), reinterpret_cast<Range*>(grown.get() + 1));
+        block_ = std::move(grown);
+    }
+
+    std::unique_ptr<Block, Release> block_;
 };
 
 }  // namespace memstow::greedy

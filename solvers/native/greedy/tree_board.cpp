@@ -262,12 +262,14 @@ void TreeBoard::put(Index part, Index pool, Bytes offset) {
     std::vector<Node>& tree = trees_[pool];
     if (tree.empty()) tree.resize(2 * leaves_);
     const Range taken = extent(part);
+    const std::size_t leaves = leaves_;
     for (const RowRange& rows : time_rows(part)) {
         walk(
             rows,
             [&](std::size_t node) {
                 tree[node].touched.insert(taken);
-                tree[node].covered.insert(taken);
+                // Nothing is below a leaf that could ask for it.
+                if (node < leaves) tree[node].covered.insert(taken);
             },
             [&](std::size_t node) { tree[node].touched.insert(taken); });
     }
