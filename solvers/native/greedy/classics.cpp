@@ -37,7 +37,8 @@ std::vector<Index> sorted(const Traits& traits, Ties ties, Before before) {
     return pinned;
 }
 
-std::vector<Index> by_size(const Traits& traits, Ties ties) {
+std::vector<Index> by_size(const Instance& instance, Ties ties) {
+    const Traits traits(instance, false);
     return sorted(traits, ties,
                   [&](std::size_t a, std::size_t b) { return traits.size[a] > traits.size[b]; });
 }
@@ -60,7 +61,7 @@ Layout place(const Instance& instance, const std::vector<Index>& order, Rule rul
 // order given; each at the lowest gap among the buffers of its time. It aligns nothing itself: TFLM rounds
 // sizes up to 16 before, here the alignment is honoured where it is asked for.
 Layout tflm(const Instance& instance, Budget& budget) {
-    return place(instance, by_size(Traits(instance), Ties::last), Rule::lowest, budget);
+    return place(instance, by_size(instance, Ties::last), Rule::lowest, budget);
 }
 
 // ExecuTorch, backends/cadence/aot/memory_planning.py, PositionBasedGreedyWithHierarchy: largest first, ties
@@ -68,13 +69,13 @@ Layout tflm(const Instance& instance, Budget& budget) {
 // lowest free offset. Its memories round the end of a buffer up to their alignment before they compare it
 // with their size; here the end itself must fit.
 Layout cadence_position(const Instance& instance, Budget& budget) {
-    return place(instance, by_size(Traits(instance), Ties::first), Rule::lowest, budget);
+    return place(instance, by_size(instance, Ties::first), Rule::lowest, budget);
 }
 
 // The same file, GreedyWithHeuristic, after arXiv:2001.03288: largest first, ties as given; memories in
 // order; the smallest gap that is large enough, the lowest among equals, else above all.
 Layout cadence_gap(const Instance& instance, Budget& budget) {
-    return place(instance, by_size(Traits(instance), Ties::first), Rule::best, budget);
+    return place(instance, by_size(instance, Ties::first), Rule::best, budget);
 }
 
 // TVM, src/tir/usmp/algo/greedy.cc, GreedySize: size, then number of conflicts, then name, all descending;
@@ -104,7 +105,7 @@ Layout usmp_conflicts(const Instance& instance, Budget& budget) {
 // what is left below the heap's end so far is a chunk like any other. XLA measures lifetimes in its own clock
 // of allocations and frees, here they are the problem's.
 Layout xla_heap(const Instance& instance, Budget& budget) {
-    const Traits t(instance);
+    const Traits t(instance, false);
     std::vector<double> life(t.size.size(), 0);
     for (Index part = 0; part < count_of(instance.parts); ++part) {
         const Index item = instance.parts[part].item;

@@ -142,7 +142,8 @@ std::string_view name_of(Order order) {
 }
 
 std::vector<Index> arrange(const Traits& t, Order order) {
-    // Looked up again for each comparison: of a million items the keys would take more memory than the traits.
+    // Looked up again for each comparison: of a million items the keys would take more memory than the
+    // traits.
     const auto key = [&](std::size_t i) -> std::array<double, 2> {
         switch (order) {
             case Order::size:

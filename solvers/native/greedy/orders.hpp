@@ -13,10 +13,10 @@ struct Traits {
     // Those of rows take most of the time and memory: they may be left out.
     explicit Traits(const Instance& instance, bool of_rows = true);
 
-    std::vector<double> size;      // bytes from the first to the last of the item
-    std::vector<double> life;      // rows covered
-    std::vector<double> start;     // first row
-    std::vector<double> end;       // after the last row
+    std::vector<double> size;   // bytes from the first to the last of the item
+    std::vector<double> life;   // rows covered
+    std::vector<double> start;  // first row
+    std::vector<double> end;    // after the last row
     std::vector<bool> pinned;
 
     // Of rows:
