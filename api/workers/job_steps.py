@@ -250,7 +250,12 @@ class JobSteps:
 
     def _is_best(self, run: JobRun, result: SolveResult) -> bool:
         """Whether the cache has no better plan for the problem."""
-        if result.status == Status.INFEASIBLE.value or len(result.plan) >= LARGEST_COMPARED:
+        if result.status == Status.INFEASIBLE.value:
             return True
+        is_large = len(result.plan) >= LARGEST_COMPARED
+        if is_large and not json.loads(run.job.options)["deterministic"]:
+            return True  # It started from the best one.
         stored = run.with_retries(lambda: self._cache.best_of(self._problem(run)))
+        if is_large:
+            return stored is None
         return stored is None or not better(plan_from_bytes(stored), plan_from_bytes(result.plan))

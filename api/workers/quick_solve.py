@@ -208,13 +208,13 @@ class FastPath:
     def _solve(self, asked: Asked) -> _Attempt:
         problem, options = asked.request.problem, asked.options
         plan, final = _solve_briefly(asked, self._seconds)
-        if plan is None or plan.status is Status.UNKNOWN:
-            return _Attempt(None if plan is None else plan_to_bytes(plan), final)
         best = True
-        if plan.status is Status.FEASIBLE:
+        if plan is not None and plan.status not in _PROVEN:
             better_one, best = self._not_worse(asked, plan)
             # What a deterministic run answers depends on nobody else.
             plan = plan if options.deterministic else better_one
+        if plan is None or plan.status is Status.UNKNOWN:
+            return _Attempt(None if plan is None else plan_to_bytes(plan), final)
         result = result_of(problem, plan)
         if final:
             self._count(plan)

@@ -27,7 +27,7 @@ def column(values: Integers, name: str) -> "array[int]":
             # Python takes them for 1 and 0: as a size that is a mistake, here as in a problem.
             raise TypeError("true and false are not integers")
         return array("q", given)
-    except TypeError as error:
+    except (TypeError, NotImplementedError) as error:  # a view of two dimensions implements no iteration
         raise InputError.single("not_integers", name, f"must hold integers only: {error}") from None
     except OverflowError:
         message = "holds an integer of more than 64 bits; use a smaller unit"

@@ -9,6 +9,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Final, SupportsFloat, SupportsIndex
 
@@ -49,7 +50,10 @@ class Places:
     _make_plan: "Callable[[], Plan]" = field(repr=False, compare=False)
 
     def plan(self) -> "Plan":
-        """The same as a plan, with certificates; buffers are called by their numbers, from "0"."""
+        """The same as a plan, with certificates; buffers are called by their numbers, from "0".
+
+        Without offsets greedy passes look once more, and say why there is no plan if they find none.
+        """
         return self._make_plan()
 
 
@@ -90,7 +94,7 @@ def place(
     optimal. `pools` takes the place of `capacity`.
     """
     began = time.monotonic()
-    _check_limit(time_limit)
+    time_limit = _seconds_of(time_limit)
     arrays = _arrays(sizes, begins, ends, alignment, capacity)
     if pools is not None:
         if capacity is not None:
@@ -107,18 +111,30 @@ def place(
     return found if is_better or found.status is Status.INFEASIBLE else places
 
 
-def _check_limit(seconds: float) -> None:
-    if isinstance(seconds, bool | str) or not isinstance(seconds, SupportsFloat):
-        raise InputError.single("not_a_number", "time_limit", f"expected a number, given {shown(seconds)}")
+def _seconds_of(given: object) -> float:
+    """The time limit as a float, whatever kind of number it is."""
+    if isinstance(given, bool | str | bytes | bytearray) or not isinstance(given, SupportsFloat):
+        raise InputError.single("not_a_number", "time_limit", f"expected a number, given {shown(given)}")
+    try:
+        seconds = float(given)
+    except OverflowError:
+        seconds = inf
+    except (TypeError, ValueError, ArithmeticError):
+        message = f"expected a number, given {shown(given)}"
+        raise InputError.single("not_a_number", "time_limit", message) from None
     if not 0.0 <= seconds <= LONGEST_RUN:
-        message = f"must be from 0 to {LONGEST_RUN:,.0f}; it is {shown(seconds)}"
+        message = f"must be from 0 to {LONGEST_RUN:,.0f}; it is {shown(given)}"
         raise InputError.single("out_of_range", "time_limit", message)
+    return seconds
 
 
 def _pools_of(given: "Sequence[Pool]") -> "tuple[Pool, ...]":
     from memstow.planner.model.problem import Pool
 
-    pools = tuple(given) if isinstance(given, Iterable) else ()
+    try:
+        pools = tuple(given)
+    except TypeError:
+        pools = ()
     if not pools or not all(isinstance(it, Pool) for it in pools):
         message = f"must hold one Pool or more, given {shown(given)}"
         raise InputError.single("not_pools", "pools", message)
@@ -140,7 +156,7 @@ def _arrays(
         _NO_END if capacity is None else integer(capacity, "capacity"),
     )
     if not 0 <= arrays.capacity <= _NO_END:
-        message = f"must be from 0 to 2^62; it is {arrays.capacity:,}"
+        message = f"must be from 0 to 2^62; it is {shown(arrays.capacity)}"
         raise InputError.single("out_of_range", "capacity", message)
     defect, buffer, _ = check_columns(*arrays.columns)
     if defect is not Defect.NONE:

@@ -111,9 +111,9 @@ std::vector<Tactics> tactics(const Instance& instance, const std::vector<Term>& 
     return all;
 }
 
-// Of more items the traits are made anew for each order: that takes far less time than a pass, and the board
-// of the pass needs the memory.
-constexpr Index kMostWithTraits = 1 << 18;
+// Of more items a pass takes seconds. The traits are then made anew for each order: that takes far less time,
+// and the board of the pass needs the memory.
+constexpr Index kMany = 1 << 18;
 
 template <class Board>
 class Portfolio {
@@ -141,8 +141,9 @@ class Portfolio {
             for (Tactics tactics : all) {
                 if (enough()) return;
                 tactics.rule = pass.rule;
-                // Given up, for lack of time: the others take as long.
-                if (!attempt(order, tactics, name_of(pass, tactics))) return;
+                const bool complete = attempt(order, tactics, name_of(pass, tactics));
+                // Given up, for lack of time. Of so many items the others take about as long.
+                if (!complete && instance_.item_count() > kMany) return;
             }
         }
     }
@@ -225,7 +226,7 @@ class Portfolio {
     }
 
     std::vector<Index> arranged(Order order) {
-        if (instance_.item_count() <= kMostWithTraits) return arrange(traits(), order);
+        if (instance_.item_count() <= kMany) return arrange(traits(), order);
         return arrange(Traits(instance_, is_of_rows(order)), order);
     }
 

@@ -17,26 +17,35 @@ class Pace {
     }
 
     // Looks at a 32nd of the items, at a 16th and so on up to half of them. An item takes longer the more are
-    // placed, by about as much from each look to the next.
+    // placed: the rest takes at least as long as it would at the pace so far, and probably so much longer as
+    // the last look found. Both must be too long: what comes first, such as pinned items, can be of another
+    // kind.
     bool too_slow(std::size_t placed, const Budget& budget) {
         if (placed < next_look_ || next_look_ == items_) return false;
         const double left = budget.seconds_left();
         if (left < 0) return false;  // no limit
         const double took = std::chrono::duration<double>(Budget::Clock::now() - began_).count();
-        const double growth = last_took_ > 0 ? std::max(2.0, took / last_took_) : 0;
-        double whole = took;
-        for (std::size_t done = next_look_; done < items_; done *= 2) whole *= growth;
+        const double growth = std::clamp(took / std::max(last_took_, kShortest), kLinear, kQuadratic);
+        double steady = took, growing = took;
+        for (std::size_t done = next_look_; done < items_; done *= 2) {
+            steady *= kLinear;
+            growing *= growth;
+        }
+        const bool is_first = last_took_ == 0;
         last_took_ = took;
         next_look_ = 2 * next_look_ < items_ ? 2 * next_look_ : items_;
-        return whole - took > kDoubt * left;
+        return !is_first && steady - took > left && growing - took > kDoubt * left;
     }
 
   private:
     static constexpr std::size_t kFirstPart = 32;
     // Fewer take some milliseconds.
     static constexpr std::size_t kLeast = 1 << 14;
-    // A pass is given up only where it would be this much too slow.
+    // How much longer twice as many items take.
+    static constexpr double kLinear = 2;
+    static constexpr double kQuadratic = 4;
     static constexpr double kDoubt = 1.25;
+    static constexpr double kShortest = 1e-9;  // seconds
 
     Budget::Clock::time_point began_ = Budget::Clock::now();
     std::size_t items_;

@@ -310,6 +310,26 @@ def test_a_deterministic_answer_does_not_displace_a_better_plan(client: TestClie
     assert short["objective"][0]["value"] <= long["objective"][0]["value"]
 
 
+def test_a_solver_that_finds_nothing_answers_with_what_is_known(client: TestClient) -> None:
+    problem = tight()
+    assert client.post("/v1/plan", json={"problem": problem}).json()["status"] == "optimal"
+    weak = {"problem": problem, "options": {"solver": "first-fit"}}
+    for headers in ({}, {"cache-control": "no-cache"}):
+        assert client.post("/v1/plan", json=weak, headers=headers).json()["status"] == "optimal"
+    alone = {"solver": "first-fit", "deterministic": True}
+    assert client.post("/v1/plan", json={"problem": problem, "options": alone}).json()["status"] == "unknown"
+
+
+def tight() -> dict[str, object]:
+    """A problem with a capacity that only a search meets."""
+    rows = (
+        (182, 5, 7), (1693, 1, 4), (15, 9, 11), (176, 2, 8), (425, 1, 7),
+        (4096, 0, 2), (4096, 3, 9), (183, 0, 4), (4, 4, 6), (1697, 5, 10),
+    )  # fmt: skip
+    buffers = [{"id": f"b{i}", "size": size, "lifetime": life} for i, (size, *life) in enumerate(rows)]
+    return {"version": 1, "pools": [{"id": "ram", "capacity": 6580}], "buffers": buffers}
+
+
 def plan_of_job(client: TestClient, path: str) -> Response:
     assert over(client, path.rpartition("/")[2])["state"] == "done"
     return client.get(f"{path}/plan")

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from array import array
+from decimal import Decimal
+from fractions import Fraction
 from random import Random
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 import memstow
 from memstow import InputError, Options, Pool, Status
 from memstow.planner.judge._judge import Defect, judge_places
+from memstow.planner.model.status import PLANNED
 from memstow.planner.place.plans import problem_of
 from memstow.planner.verify import judge
 from memstow.solvers import core
@@ -172,6 +175,11 @@ def test_arrays_of_other_libraries() -> None:
         ({"time_limit": "1"}, "not_a_number", "time_limit"),
         ({"time_limit": None}, "not_a_number", "time_limit"),
         ({"time_limit": [1.0]}, "not_a_number", "time_limit"),
+        ({"time_limit": 1j}, "not_a_number", "time_limit"),
+        ({"time_limit": Decimal("sNaN")}, "not_a_number", "time_limit"),
+        ({"time_limit": Decimal("-1")}, "out_of_range", "time_limit"),
+        ({"sizes": memoryview(bytes(48)).cast("q", (2, 3))}, "not_integers", "sizes"),
+        ({"capacity": 10**5000}, "out_of_range", "capacity"),
         ({"pools": []}, "not_pools", "pools"),
         ({"pools": "x"}, "not_pools", "pools"),
         ({"pools": 3}, "not_pools", "pools"),
@@ -185,6 +193,12 @@ def test_arguments_that_are_no_problem(changed: dict[str, object], code: str, pa
     with pytest.raises(InputError) as refused:
         memstow.place(**(arguments | changed))  # type: ignore[arg-type]
     assert [(issue.code, issue.path) for issue in refused.value.issues] == [(code, path)]
+
+
+def test_limits_may_be_numbers_of_any_kind() -> None:
+    sizes, begins, ends = many(50, 3)
+    for limit in (Decimal("0.05"), Fraction(1, 20), 0):
+        assert memstow.place(sizes, begins, ends, time_limit=limit).status in PLANNED  # type: ignore[arg-type]
 
 
 def test_buffers_at_the_end_of_the_address_range() -> None:
