@@ -123,13 +123,15 @@ class PlanCache:
 
     def store(self, added: Sequence[CachedPlan]) -> None:
         """Write these plans; of equal keys the last wins, and of a problem's best the better."""
-        best_ones = [one for one in added if one.best]
-        outdone = {
-            id(one) for one in best_ones if not self.remember_best(one.digest, one.result.plan, one.owner)
+        # The same order everywhere, so that two replicas never wait for each other.
+        ordered = sorted(added, key=lambda it: (it.cache_key or "", it.digest))
+        best_ones = {
+            id(one)
+            for one in ordered
+            if one.best and self.remember_best(one.digest, one.result.plan, one.owner)
         }
         with self._database.write() as connection:
-            # The same order everywhere, so that two replicas never wait for each other.
-            for one in sorted(added, key=lambda it: (it.cache_key or "", it.digest)):
+            for one in ordered:
                 row = {
                     "digest": one.digest,
                     "body": compress(one.result.plan),
@@ -141,7 +143,7 @@ class PlanCache:
                     del figures["plan"]
                     answer = {"cache_key": one.cache_key, "said": json.dumps(figures), **row}
                     insert_or_update(connection, plans, answer, answer)
-                if one.best and id(one) not in outdone:
+                if id(one) in best_ones:
                     insert_or_update(connection, best, row, row)
 
 
