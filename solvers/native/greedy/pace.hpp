@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <utility>
 
 #include "core/budget.hpp"
 
@@ -25,16 +26,16 @@ class Pace {
         const double left = budget.seconds_left();
         if (left < 0) return false;  // no limit
         const double took = std::chrono::duration<double>(Budget::Clock::now() - began_).count();
-        const double growth = std::clamp(took / std::max(last_took_, kShortest), kLinear, kQuadratic);
+        const double took_before = std::exchange(last_took_, took);
+        const std::size_t looked_at = std::exchange(next_look_, std::min(2 * next_look_, items_));
+        if (took_before == 0) return false;
+        const double growth = std::clamp(took / took_before, kLinear, kQuadratic);
         double steady = took, growing = took;
-        for (std::size_t done = next_look_; done < items_; done *= 2) {
+        for (std::size_t done = looked_at; done < items_; done *= 2) {
             steady *= kLinear;
             growing *= growth;
         }
-        const bool is_first = last_took_ == 0;
-        last_took_ = took;
-        next_look_ = 2 * next_look_ < items_ ? 2 * next_look_ : items_;
-        return !is_first && steady - took > left && growing - took > kDoubt * left;
+        return steady - took > left && growing - took > kDoubt * left;
     }
 
   private:
@@ -45,7 +46,6 @@ class Pace {
     static constexpr double kLinear = 2;
     static constexpr double kQuadratic = 4;
     static constexpr double kDoubt = 1.25;
-    static constexpr double kShortest = 1e-9;  // seconds
 
     Budget::Clock::time_point began_ = Budget::Clock::now();
     std::size_t items_;
