@@ -66,7 +66,7 @@ PlacedColumns offsets_of(const ColumnInstance& self, const Ints& offsets) {
     if (offsets.size() != self.buffers.size()) throw nb::value_error("an offset for each item is needed");
     PlacedColumns made{std::vector<std::int64_t>(self.buffer_count)};
     for (std::size_t item = 0; item < self.buffers.size(); ++item) {
-        made.offsets[static_cast<std::size_t>(self.buffers[item])] = offsets.data()[item] * self.unit;
+        made.offsets[self.buffers[item]] = offsets.data()[item] * self.unit;
     }
     return made;
 }
@@ -74,7 +74,7 @@ PlacedColumns offsets_of(const ColumnInstance& self, const Ints& offsets) {
 // The buffers of parts, which are items as well.
 PlacedColumns buffers_of(const ColumnInstance& self, const std::vector<Index>& parts) {
     PlacedColumns made;
-    for (const Index part : parts) made.offsets.push_back(self.buffers.at(static_cast<std::size_t>(part)));
+    for (const Index part : parts) made.offsets.push_back(self.buffers.at(part));
     return made;
 }
 

@@ -76,7 +76,7 @@ stripes::Program program_of(nb::handle from) {
             if (source < 0) continue;
             const stripes::Reader reading{to_index(static_cast<std::int64_t>(i)),
                                           to_index(static_cast<std::int64_t>(it.uses.size()) - 1)};
-            program.operators[static_cast<std::size_t>(source)].readers.push_back(reading);
+            program.operators[source].readers.push_back(reading);
         }
     }
     for (std::size_t at = 0; at + kFour <= wholes.size(); at += kFour) {

@@ -23,8 +23,8 @@ TimedWindow window_bound(const NativeInstance& self, Bytes bound, Bytes height, 
     TimedWindow found{search::window_bound(self.instance, bound, height, budget)};
     const RowRange& rows = found.bound.rows;
     if (rows.begin < rows.end) {
-        found.first = self.times[static_cast<std::size_t>(rows.begin)];
-        found.last = self.times[static_cast<std::size_t>(rows.end) - 1];
+        found.first = self.times[rows.begin];
+        found.last = self.times[rows.end - 1];
     }
     return found;
 }

@@ -27,7 +27,7 @@ class RangeSet {
         while (last + 1 != end && (last + 1)->begin <= added.end) ++last;
         first->begin = std::min(first->begin, added.begin);
         first->end = std::max(last->end, added.end);
-        block_->count -= static_cast<std::uint32_t>(last - first);
+        block_->count -= last - first;
         std::copy(last + 1, end, first + 1);
     }
     bool empty() const { return count() == 0; }

@@ -83,7 +83,7 @@ std::optional<AboveThroughout> AboveThroughout::of(const Instance& instance, Ind
         const Bytes offset = start[item].offset;
         const auto above = std::partition_point(throughout.begin(), throughout.end(),
                                                 [&](Index other) { return start[other].offset < offset; });
-        made.start_.push_back({pool, offset - below[static_cast<std::size_t>(above - throughout.begin())]});
+        made.start_.push_back({pool, offset - below[above - throughout.begin()]});
     }
     made.instance_ = search::restrict_to(instance, made.others_);
     if (made.instance_.pools[pool].capacity < kLimit) made.instance_.pools[pool].capacity -= made.base_;

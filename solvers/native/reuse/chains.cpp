@@ -12,7 +12,7 @@ constexpr Index kMostMerged = 32;
 
 }  // namespace
 
-Chains::Chains(const ChainGraph& graph) : graph_(graph), labels_of_(static_cast<std::size_t>(graph.count)) {
+Chains::Chains(const ChainGraph& graph) : graph_(graph), labels_of_(graph.count) {
     std::vector<std::vector<Index>> leads(labels_of_.size());
     for (Index link = 0; link < graph.count; ++link) {
         for (Index at = graph.after.start[link]; at < graph.after.start[link + 1]; ++at) {
@@ -64,9 +64,7 @@ void Chains::clear() {
     for (std::vector<Index>& all : labels_of_) all.clear();
 }
 
-Bytes Chains::due(Index label, Index link) const {
-    return dues_[dues_at_[label] + static_cast<std::size_t>(link)];
-}
+Bytes Chains::due(Index label, Index link) const { return dues_[dues_at_[label] + link]; }
 
 std::vector<Chains::Offer> Chains::offers(const std::vector<Bytes>& prices, Index link) const {
     std::vector<Offer> all{{prices[link], 0, -1}};
@@ -82,7 +80,7 @@ Index Chains::keep(const Offer& offer, Index link) {
     const Index label = count_of(labels_);
     labels_.push_back({offer.worth, link, offer.before});
     labels_of_[link].push_back(label);
-    dues_at_.push_back(dues_.size() - static_cast<std::size_t>(link));
+    dues_at_.push_back(dues_.size() - link);
     for (Index later = link; later < graph_.count; ++later) {
         dues_.push_back(graph_.toll(link, later) + (offer.before < 0 ? 0 : due(offer.before, later)));
     }
@@ -93,7 +91,7 @@ Index Chains::keep(const Offer& offer, Index link) {
 Index Chains::keep_capped(const Offer& offer, Index link, const std::vector<Bytes>& prices) {
     const Index label = keep(offer, link);
     for (Index later = link; later < graph_.count; ++later) {
-        Bytes& mine = dues_[dues_at_[label] + static_cast<std::size_t>(later)];
+        Bytes& mine = dues_[dues_at_[label] + later];
         mine = std::min(mine, prices[later]);
     }
     return label;
@@ -107,7 +105,7 @@ void Chains::merge(Index label, const Offer& offer) {
         both.before = offer.before;
     }
     for (Index later = both.link; later < graph_.count; ++later) {
-        Bytes& mine = dues_[dues_at_[label] + static_cast<std::size_t>(later)];
+        Bytes& mine = dues_[dues_at_[label] + later];
         mine =
             std::min(mine, graph_.toll(both.link, later) + (offer.before < 0 ? 0 : due(offer.before, later)));
     }
@@ -168,7 +166,7 @@ bool Chains::dominated(Index label) const {
 
 void Chains::drop() {
     labels_of_[labels_.back().link].pop_back();
-    dues_.resize(dues_at_.back() + static_cast<std::size_t>(labels_.back().link));
+    dues_.resize(dues_at_.back() + labels_.back().link);
     dues_at_.pop_back();
     labels_.pop_back();
 }

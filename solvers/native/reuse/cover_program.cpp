@@ -222,7 +222,7 @@ void CoverProgram::forget() {
     std::vector<Index> kept;
     for (const auto& [cost, column] : order) kept.push_back(column);
     std::sort(kept.begin(), kept.end());
-    std::vector<Index> number(static_cast<std::size_t>(columns_.size()), -1);
+    std::vector<Index> number(columns_.size(), -1);
     Lists<Index> columns;
     std::vector<double> costs;
     in_basis_.resize(static_cast<std::size_t>(rows_) * 2);

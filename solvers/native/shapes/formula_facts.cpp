@@ -93,7 +93,7 @@ Facts facts_of(std::span<const Node> nodes, std::span<const Extent> ranges) {
             continue;
         }
         if (node.op == Op::kName) {
-            const Extent& range = ranges[static_cast<std::size_t>(node.operand)];
+            const Extent& range = ranges[node.operand];
             stack.push_back(of(range.low, range.high, true, Moves{1} << (2 * node.operand)));
             stack.back().begin = i;
             continue;

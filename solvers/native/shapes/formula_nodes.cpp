@@ -103,7 +103,7 @@ class Parser {
     bool word() {
         const auto end = std::find_if_not(rest_.begin(), rest_.end(),
                                           [](char it) { return begins_name(it) || is_figure(it); });
-        const std::string_view name = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
+        const std::string_view name = rest_.substr(0, end - rest_.begin());
         rest_.remove_prefix(name.size());
         if (name == "min") return arguments(Op::kMin);
         if (name == "max") return arguments(Op::kMax);

@@ -33,7 +33,7 @@ std::optional<Bytes> Formulas::value(Index formula, std::span<const Bytes> at) c
             continue;
         }
         if (node.op == Op::kName) {
-            values.push_back(at[static_cast<std::size_t>(node.operand)]);
+            values.push_back(at[node.operand]);
             if (!within(values.back())) return std::nullopt;
             continue;
         }
@@ -98,7 +98,7 @@ std::optional<Extent> Formulas::if_monotone(Index formula) const {
 std::optional<Extent> Formulas::of_all_values(Index formula) const {
     std::vector<std::size_t> used;
     for (const Node& node : nodes_of(formula)) {
-        if (node.op == Op::kName) used.push_back(static_cast<std::size_t>(node.operand));
+        if (node.op == Op::kName) used.push_back(node.operand);
     }
     std::vector<Bytes> at;
     for (const SymbolRange& range : ranges_) at.push_back(range.low);

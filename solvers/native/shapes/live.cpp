@@ -24,7 +24,7 @@ std::optional<Bytes> LiveEvents::most(std::span<const Bytes> sizes) const {
     Bytes live = 0;
     Bytes most = 0;
     for (const Event& event : events_) {
-        const Bytes size = sizes[static_cast<std::size_t>(event.buffer)];
+        const Bytes size = sizes[event.buffer];
         if (event.begins && size > kLimit - live) return std::nullopt;
         live += event.begins ? size : -size;
         most = std::max(most, live);

@@ -19,7 +19,7 @@ void Segment::for_readers(Index place, const Visit& visit) const {
     for (const Reader& reader : op(place).readers) {
         if (reader.at >= begin_ + count_) break;
         const Index there = reader.at - begin_;
-        visit(there, op(there).uses[static_cast<std::size_t>(reader.use)]);
+        visit(there, op(there).uses[reader.use]);
     }
 }
 
