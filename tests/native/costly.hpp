@@ -36,8 +36,7 @@ inline Instance six_in_four_places(Bytes cost) {
     Instance in;
     in.pools.push_back({8, {}});
     for (Index i = 0; i < 6; ++i) {
-        in.choices.values.push_back({0, 1, 0, 0, 6, 0});
-        in.choices.close();
+        in.choices.add({0, 1, 0, 0, 6, 0});
         in.parts.push_back({i, 0, 2});
         in.item_parts.push_back(i + 1);
         in.rows.values.push_back({i, i + 1});

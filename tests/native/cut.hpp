@@ -23,8 +23,7 @@ inline Instance instance_of(const std::vector<Box>& boxes) {
     std::vector<Lifetime> lives;
     for (const Box& box : boxes) {
         lives.push_back({box.begin, box.end});
-        in.choices.values.push_back({0, 1, 0, 0, kLimit - (box.high - box.low), 0});
-        in.choices.close();
+        in.choices.add({0, 1, 0, 0, kLimit - (box.high - box.low), 0});
         in.parts.push_back({in.item_count(), 0, box.high - box.low});
         in.item_parts.push_back(static_cast<Index>(in.parts.size()));
     }

@@ -38,9 +38,11 @@ inline Instance build(const std::vector<Buffer>& buffers, std::vector<Pool> pool
         instance.lives.close();
     };
     for (const Buffer& buffer : buffers) {
-        for (const Choice& choice : buffer.choices) instance.choices.values.push_back(choice);
-        if (buffer.choices.empty()) instance.choices.values.push_back(anywhere());
-        instance.choices.close();
+        if (buffer.choices.empty()) {
+            instance.choices.add(anywhere());
+        } else {
+            instance.choices.add(buffer.choices);
+        }
         add(0, buffer.size, buffer.lives);
         for (std::size_t k = 0; k < buffer.more.size(); ++k) {
             add(buffer.more[k].delta, buffer.more[k].size, buffer.more_lives[k]);

@@ -74,7 +74,9 @@ TEST(tflm_takes_the_later_of_equal_buffers_first) {
 
 TEST(tflm_keeps_offline_offsets_and_fills_the_gaps) {
     Instance instance = in_time({{10, 0, 3}, {20, 0, 3}, {6, 0, 3}});
-    instance.choices.values[0] = {0, 1, 0, 8, 8, 0};
+    instance.choices = {};
+    instance.choices.add({0, 1, 0, 8, 8, 0});
+    for (int i = 0; i < 2; ++i) instance.choices.add(sample::anywhere());
     CHECK(offsets("tflm", instance) == std::vector<Bytes>{8, 18, 0});
 }
 

@@ -49,8 +49,7 @@ Instance staggered(std::uint64_t seed) {
         in.parts.push_back({i, 0, 1 + upto(largest - 1)});
         in.item_parts.push_back(i + 1);
         const Bytes modulus = aligned ? 1 + upto(2) : 1;
-        in.choices.values.push_back({0, modulus, 0, 0, kLimit, 0});
-        in.choices.close();
+        in.choices.add({0, modulus, 0, 0, kLimit, 0});
         const Index begin = upto(rows - 1);
         in.rows.values.push_back({begin, begin + 1 + upto(std::min(rows - 1 - begin, rows / 2))});
         in.rows.close();

@@ -23,8 +23,7 @@ Instance random_lives(std::uint64_t seed, Index count) {
         const auto begin = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(count)));
         lives.push_back({begin, begin + 1 + static_cast<std::int64_t>(random.below(40))});
         const Bytes size = 400 + static_cast<Bytes>(random.below(1600));
-        in.choices.values.push_back({0, 1, 0, 0, kLimit - size, 0});
-        in.choices.close();
+        in.choices.add({0, 1, 0, 0, kLimit - size, 0});
         in.parts.push_back({i, 0, size});
         in.item_parts.push_back(i + 1);
     }
@@ -76,8 +75,7 @@ TEST(a_search_starts_at_once_when_long_rows_are_out_of_order) {
     in.pools.push_back({kLimit, {}});
     const Index count = 2000, rows = 300;
     for (Index i = 0; i < count; ++i) {
-        in.choices.values.push_back({0, 1, 0, 2 * (count - i), kLimit - 3, 0});
-        in.choices.close();
+        in.choices.add({0, 1, 0, 2 * (count - i), kLimit - 3, 0});
         in.parts.push_back({i, 0, 3});
         in.item_parts.push_back(i + 1);
         in.rows.values.push_back({i % 50, rows - i % 7});
@@ -140,8 +138,7 @@ Instance in_a_row(const Instance& one, int copies) {
     all.pools = one.pools;
     for (int k = 0; k < copies; ++k) {
         for (Index i = 0; i < one.item_count(); ++i) {
-            all.choices.values.push_back(one.choices[i][0]);
-            all.choices.close();
+            all.choices.add(one.choices[i][0]);
             for (Part part : one.parts_of(i)) {
                 part.item = all.item_count();
                 all.parts.push_back(part);
@@ -222,8 +219,7 @@ TEST(components_that_do_not_decide_are_left_alone) {
     const Instance both = [&] {
         Instance all = in;
         for (Index i = 0; i < high.item_count(); ++i) {
-            all.choices.values.push_back(high.choices[i][0]);
-            all.choices.close();
+            all.choices.add(high.choices[i][0]);
             all.parts.push_back({all.item_count(), 0, high.parts_of(i)[0].size});
             all.item_parts.push_back(static_cast<Index>(all.parts.size()));
             const RowRange range = high.rows[i][0];
@@ -249,8 +245,7 @@ TEST(what_is_too_large_to_search_keeps_its_start_and_its_rows_bound) {
     const Index count = kMostItems + 1;
     Layout start;
     for (Index i = 0; i < count; ++i) {
-        chain.choices.values.push_back({0, 1, 0, 0, kLimit - 10, 0});
-        chain.choices.close();
+        chain.choices.add({0, 1, 0, 0, kLimit - 10, 0});
         chain.parts.push_back({i, 0, 10});
         chain.item_parts.push_back(i + 1);
         chain.rows.values.push_back({i, i + 2});

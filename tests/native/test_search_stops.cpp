@@ -22,8 +22,7 @@ Instance nested(Index count) {
     Instance in;
     in.pools.push_back({kLimit, {}});
     for (Index i = 0; i < count; ++i) {
-        in.choices.values.push_back({0, 1, 0, 0, kLimit - count, 0});
-        in.choices.close();
+        in.choices.add({0, 1, 0, 0, kLimit - count, 0});
         in.parts.push_back({i, 0, 1 + i % 7});
         in.item_parts.push_back(i + 1);
         in.rows.values.push_back({i / 2, count - i / 2});

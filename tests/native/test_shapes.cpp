@@ -42,12 +42,12 @@ Sample make(std::uint64_t seed) {
     if (random.below(3) == 0) {
         // A second pool, to which some may go as well.
         sample.instance.pools.push_back({kLimit, {}});
-        Lists<Choice> choices;
+        memstow::Choices choices;
         for (Index item = 0; item < sample.instance.item_count(); ++item) {
             const Choice only = sample.instance.choices[item][0];
-            choices.values.push_back(only);
-            if (random.below(2) == 0) choices.values.push_back({1, only.modulus, only.residue, 0, kLimit, 0});
-            choices.close();
+            std::vector<Choice> given{only};
+            if (random.below(2) == 0) given.push_back({1, only.modulus, only.residue, 0, kLimit, 0});
+            choices.add(given);
         }
         sample.instance.choices = std::move(choices);
     }

@@ -225,7 +225,13 @@ TEST(layouts_of_tiny_nearly_full_instances_are_valid_and_stay_within_their_room)
         if (in.item_count() > 14) continue;
         Random random(seed);
         for (memstow::Part& part : in.parts) part.size -= part.size > 1 && random.below(12) == 0;
-        for (Choice& each : in.choices.values) each.high = height + 4;
+        memstow::Choices lower;
+        for (Index item = 0; item < in.item_count(); ++item) {
+            Choice each = in.choices[item][0];
+            each.high = height + 4;
+            lower.add(each);
+        }
+        in.choices = lower;
         const auto full = full_rows(in);
         if (!full) continue;
         ++there;

@@ -80,8 +80,7 @@ class Maker {
             rows_.push_back(some_rows());
         }
         in_.item_parts.push_back(count_of(in_.parts));
-        in_.choices.values.push_back(some_choice(end));
-        in_.choices.close();
+        in_.choices.add(some_choice(end));
     }
 
     std::vector<RowRange> some_rows() {

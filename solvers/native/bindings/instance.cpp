@@ -32,7 +32,7 @@ void read_pools(nb::handle from, Instance& to) {
 }
 
 void read_choices(nb::handle from, Instance& to) {
-    to.choices.start = to_indices(Column(from, "choice_start"));
+    const Column start(from, "choice_start");
     const Column pool(from, "choice_pool");
     const Column modulus(from, "choice_modulus");
     const Column residue(from, "choice_residue");
@@ -40,10 +40,13 @@ void read_choices(nb::handle from, Instance& to) {
     const Column high(from, "choice_high");
     const Column cost(from, "choice_cost");
     const Column rank(from, "choice_rank");
-    to.choices.values.reserve(pool.size());
-    for (std::size_t c = 0; c < pool.size(); ++c) {
-        to.choices.values.push_back(
-            {to_index(pool[c]), modulus[c], residue[c], low[c], high[c], cost[c], rank[c]});
+    std::vector<Choice> choices;
+    for (std::size_t item = 0; item + 1 < start.size(); ++item) {
+        choices.clear();
+        for (Index c = to_index(start[item]); c < start[item + 1]; ++c) {
+            choices.push_back({to_index(pool[c]), modulus[c], residue[c], low[c], high[c], cost[c], rank[c]});
+        }
+        to.choices.add(choices);
     }
 }
 

@@ -48,8 +48,7 @@ FromColumns instance_of(const Columns& columns, Bytes capacity, ItemOrder order)
     Instance& to = made.instance;
     to.pools.push_back({capacity == kLimit ? kLimit : capacity / made.unit, {}});
     const std::size_t count = made.buffers.size();
-    to.choices.values.reserve(count);
-    to.choices.start.reserve(count + 1);
+    to.choices.reserve(count);
     to.parts.reserve(count);
     to.item_parts.reserve(count + 1);
     to.lives.values.reserve(count);
@@ -58,8 +57,7 @@ FromColumns instance_of(const Columns& columns, Bytes capacity, ItemOrder order)
         const Index buffer = made.buffers[item];
         const Bytes alignment = alignment_of(columns, buffer);
         const Bytes modulus = made.unit % alignment == 0 ? 1 : alignment / std::gcd(alignment, made.unit);
-        to.choices.values.push_back({0, modulus, 0, 0, kLimit, 0});
-        to.choices.close();
+        to.choices.add({0, modulus, 0, 0, kLimit, 0});
         made.stacked += WideBytes{modulus} + columns.sizes[buffer] / made.unit;
         to.parts.push_back({static_cast<Index>(item), 0, columns.sizes[buffer] / made.unit});
         to.item_parts.push_back(static_cast<Index>(item + 1));

@@ -54,6 +54,7 @@ struct Choice {
     Bytes high;
     std::int64_t cost;  // placement cost of the whole item in this pool; the sum over items is below kLimit
     std::int64_t rank = 0;  // bytes times their place in the order of preference, where that is asked for
+    bool operator==(const Choice&) const = default;
 };
 
 struct Part {
@@ -93,9 +94,33 @@ struct Lists {
     void close() { start.push_back(count_of(values)); }
 };
 
+// Where each item may go. Items that may go to the same places share one list: of a million buffers most
+// differ in nothing but size and life, and a choice takes more memory than all else that is known of a
+// buffer.
+class Choices {
+  public:
+    // Of the next item, preferred first; at least one.
+    void add(std::span<const Choice> choices);
+    void add(const Choice& only) { add({&only, 1}); }
+    void reserve(std::size_t items) { list_of_.reserve(items); }
+
+    std::span<const Choice> operator[](Index item) const { return lists_[list_of_[item]]; }
+    Index items() const { return count_of(list_of_); }
+
+    // Each that some item has, those of earlier items first; one may be there more than once.
+    std::span<const Choice> all() const { return lists_.values; }
+
+  private:
+    Lists<Choice> lists_;
+    std::vector<Index> list_of_;  // by item
+    // The last list with each remainder of the hash, or -1. It does not grow: lists that all differ need no
+    // more memory for having been compared.
+    std::vector<Index> known_;
+};
+
 struct Instance {
     std::vector<Pool> pools;
-    Lists<Choice> choices;             // by item, preferred first; at least one each
+    Choices choices;
     std::vector<Part> parts;           // ordered by item
     std::vector<Index> item_parts{0};  // parts of item i: item_parts[i] .. item_parts[i + 1]
     Lists<RowRange> rows;  // by part; sorted, disjoint; empty for a part that conflicts with nothing

@@ -120,8 +120,8 @@ Layout xla_heap(const Instance& instance, Budget& budget) {
 }
 
 bool has_window(const Instance& instance) {
-    return std::any_of(instance.choices.values.begin(), instance.choices.values.end(),
-                       [](const Choice& choice) { return choice.low > 0 || choice.high < kLimit; });
+    return std::ranges::any_of(instance.choices.all(),
+                               [](const Choice& choice) { return choice.low > 0 || choice.high < kLimit; });
 }
 
 }  // namespace

@@ -111,9 +111,8 @@ bool can_skyline(const Instance& instance) {
     }
     const bool shifted = std::any_of(instance.parts.begin(), instance.parts.end(),
                                      [](const Part& part) { return part.delta != 0; });
-    const bool bounded =
-        std::any_of(instance.choices.values.begin(), instance.choices.values.end(),
-                    [](const Choice& choice) { return choice.low > 0 || choice.high < kLimit; });
+    const bool bounded = std::ranges::any_of(
+        instance.choices.all(), [](const Choice& choice) { return choice.low > 0 || choice.high < kLimit; });
     return !shifted && !bounded;
 }
 

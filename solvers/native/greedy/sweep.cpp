@@ -106,7 +106,7 @@ bool can_sweep(const Instance& instance) {
         count_of(instance.parts) != instance.item_count()) {
         return false;
     }
-    for (const Choice& choice : instance.choices.values) {
+    for (const Choice& choice : instance.choices.all()) {
         if (choice.low > 0 || choice.high < kLimit) return false;
     }
     for (Index part = 0; part < count_of(instance.parts); ++part) {

@@ -50,7 +50,7 @@ Ejection::Ejection(const Instance& instance, Index pool, const Layout& layout, s
     for (Index item = 0; item < instance.item_count(); ++item) {
         if (!takes_part_[item]) continue;
         for (const Choice& choice : instance.choices[item]) {
-            if (choice.pool == pool) choices_[item] = choice;
+            if (choice.pool == pool) choices_[item] = &choice;
         }
         Item& state = items_[item];
         for (const Part& part : instance.parts_of(item)) {

@@ -71,7 +71,7 @@ class Ejection {
 
     class Scan;
 
-    const Choice& choice(Index item) const { return choices_[item]; }
+    const Choice& choice(Index item) const { return *choices_[item]; }
     void sort_edges(std::vector<Edge>& edges);
     void gather(Index item, Bytes low, Bytes high);
     Spot best_spot(Index item);
@@ -86,7 +86,7 @@ class Ejection {
     Index pool_;
     std::vector<char> takes_part_;
     Conflicts conflicts_;
-    std::vector<Choice> choices_;  // by item: the one of this pool
+    std::vector<const Choice*> choices_;  // by item: the one of this pool
     std::vector<Item> items_;
     std::vector<std::int64_t> first_weight_;
     std::vector<Index> unplaced_;

@@ -29,7 +29,7 @@ Bytes common_unit(const Instance& instance, Index pool) {
     for (const Range& range : instance.pools[pool].reserved) {
         unit = std::gcd(unit, std::gcd(range.begin, range.end));
     }
-    for (const Choice& choice : instance.choices.values) {
+    for (const Choice& choice : instance.choices.all()) {
         if (choice.pool != pool) continue;
         unit = std::gcd(unit, std::gcd(choice.low, choice.residue));
         if (choice.modulus > 1) unit = std::gcd(unit, choice.modulus);

@@ -43,16 +43,17 @@ Worker::Worker(const Instance& instance, const Goal& goal, const Layout& start, 
       goal_(goal),
       best_(start),
       height_(height_of(instance, goal.pool, start)),
-      ejection_(instance, goal.pool, start, seed),
-      way_(ejects_first ? Way::ejection : Way::keys),
+      seed_(seed),
+      budget_(budget),
+      dives_(one_choice_each(instance, goal.pool)),
+      grows_(instance.item_count() >= kLargeEnoughToGrow && height_ > goal.bound),
+      way_(ejects_first ? Way::ejection
+           : grows_     ? Way::growth
+           : dives_     ? Way::keys
+                        : Way::ejection),
       left_(kTurn),
       share_(kFirstShare),
-      patience_(kAttempt) {
-    if (one_choice_each(instance, goal.pool)) keys_.emplace(instance, goal.pool, goal.bound, seed, budget);
-    if (instance.item_count() < kLargeEnoughToGrow || height_ <= goal.bound) return;
-    growth_.emplace(instance, goal.pool, start, goal.bound, goal.unit, seed, budget, keys_.has_value());
-    if (!ejects_first) way_ = Way::growth;
-}
+      patience_(kAttempt) {}
 
 void Worker::adopt(const Layout& layout, Bytes height) {
     if (height >= height_) return;
@@ -87,9 +88,9 @@ Worker::Way Worker::after(Way way) const {
         case Way::keys:
             return Way::ejection;
         case Way::ejection:
-            return growth_ ? Way::growth : keys_ ? Way::keys : Way::ejection;
+            return grows_ ? Way::growth : dives_ ? Way::keys : Way::ejection;
         case Way::growth:
-            return keys_ ? Way::keys : Way::ejection;
+            return dives_ ? Way::keys : Way::ejection;
     }
     return way;
 }
@@ -102,13 +103,13 @@ void Worker::end_turn() {
         if (grown_ > before + best_.size() / kTurnsToGrow) return;
     }
     way_ = after(way_);
-    if (way_ == Way::growth) grown_ = growth_->placed();
+    if (growth_) grown_ = growth_->placed();
 }
 
 bool Worker::search(const Stop& stop) {
     switch (way_) {
         case Way::keys:
-            return keys_ ? search_keys(stop) : eject(stop);
+            return search_keys(stop);
         case Way::ejection:
             return eject(stop);
         case Way::growth:
@@ -118,12 +119,15 @@ bool Worker::search(const Stop& stop) {
 }
 
 bool Worker::search_keys(const Stop& stop) {
+    if (!keys_) keys_.emplace(instance_, goal_.pool, goal_.bound, seed_, budget_);
     if (!keys_->run(height_, stop)) return false;
     record(keys_->layout);
     return true;
 }
 
 bool Worker::grow(const Stop& stop) {
+    if (!growth_)
+        growth_.emplace(instance_, goal_.pool, best_, goal_.bound, goal_.unit, seed_, budget_, dives_);
     if (!growth_->run(height_, stop)) return false;
     // An item that meets no other may end above the target: dives do not look at it.
     if (height_of(instance_, goal_.pool, growth_->layout) >= height_) return false;
@@ -135,7 +139,8 @@ bool Worker::eject(const Stop& stop) {
     const double gap = height_ - goal_.bound;
     const Bytes drop = std::max(goal_.unit, static_cast<Bytes>(gap * share_) / goal_.unit * goal_.unit);
     const Bytes target = std::max(goal_.bound, height_ - drop);
-    ejection_.load(best_);
+    if (!ejection_) ejection_.emplace(instance_, goal_.pool, best_, seed_);
+    ejection_->load(best_);
     std::int64_t used = 0;
     bool stopped = false;
     const Stop limited = [&](std::int64_t steps) {
@@ -143,12 +148,12 @@ bool Worker::eject(const Stop& stop) {
         stopped = stop(steps);
         return stopped || used > patience_;
     };
-    const bool reached = ejection_.reach(target, limited);
+    const bool reached = ejection_->reach(target, limited);
     const Stop bare = [&](std::int64_t steps) { return stop(steps); };
-    const bool whole = reached || ejection_.complete(height_ - 1, bare);
-    if (whole && ejection_.height() < height_) {
-        ejection_.save(best_);
-        height_ = ejection_.height();
+    const bool whole = reached || ejection_->complete(height_ - 1, bare);
+    if (whole && ejection_->height() < height_) {
+        ejection_->save(best_);
+        height_ = ejection_->height();
         if (reached) share_ = std::min(1.0, share_ * 1.5);
         return true;
     }

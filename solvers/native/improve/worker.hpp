@@ -2,6 +2,7 @@
 // height and, of large instances, growing a layout anew; each for as long as it helps.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -29,7 +30,7 @@ class Worker {
     void adopt(const Layout& layout, Bytes height);
     const Layout& layout() const { return best_; }
     Bytes height() const { return height_; }
-    std::int64_t moves() const { return ejection_.moves; }
+    std::int64_t moves() const { return ejection_ ? ejection_->moves : 0; }
 
   private:
     enum class Way { keys, ejection, growth };
@@ -45,7 +46,12 @@ class Worker {
     Goal goal_;
     Layout best_;
     Bytes height_;
-    Ejection ejection_;
+    std::uint64_t seed_;
+    const Budget& budget_;
+    bool dives_;  // whether keys can be searched
+    bool grows_;
+    // Made when their first turn comes: of a million items each takes half a second and a hundred megabytes.
+    std::optional<Ejection> ejection_;
     std::optional<KeySearch> keys_;
     std::optional<Growth> growth_;
     Way way_;

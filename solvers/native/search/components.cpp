@@ -167,9 +167,7 @@ Instance Components::instance_of(Index c) const {
     result.row_count = row_count_[c];
     result.time_rows = time_rows_[c];
     for (Index i : items(c)) {
-        const auto choices = in_.choices[i];
-        result.choices.values.insert(result.choices.values.end(), choices.begin(), choices.end());
-        result.choices.close();
+        result.choices.add(in_.choices[i]);
         const Index item = result.item_count();
         for (Index p = in_.item_parts[i]; p < in_.item_parts[i + 1]; ++p) {
             result.parts.push_back(in_.parts[p]);

@@ -12,8 +12,7 @@ Instance restrict_to(const Instance& instance, const std::vector<Index>& items) 
     std::vector<Index> part(instance.parts.size(), -1);
     for (std::size_t k = 0; k < items.size(); ++k) {
         const Index item = items[k];
-        for (const Choice& choice : instance.choices[item]) result.choices.values.push_back(choice);
-        result.choices.close();
+        result.choices.add(instance.choices[item]);
         for (Index p = instance.item_parts[item]; p < instance.item_parts[item + 1]; ++p) {
             part[p] = count_of(result.parts);
             result.parts.push_back(instance.parts[p]);

@@ -16,7 +16,7 @@ namespace {
 // offset or on its alignment, each offset is a multiple of the unit (docs/search.md, "Units").
 Bytes common_unit(const Instance& instance) {
     Bytes aligned = 0;  // divides every offset by alignment alone, so lengths may be rounded up to it
-    for (const Choice& choice : instance.choices.values) {
+    for (const Choice& choice : instance.choices.all()) {
         aligned = std::gcd(aligned, std::gcd(choice.modulus, choice.residue));
     }
     for (const Part& part : instance.parts) aligned = std::gcd(aligned, part.delta);
@@ -28,14 +28,14 @@ Bytes common_unit(const Instance& instance) {
     for (const Pool& pool : instance.pools) {
         for (const Range& range : pool.reserved) unit = std::gcd(unit, rounded(range.end));
     }
-    for (const Choice& choice : instance.choices.values) {
+    for (const Choice& choice : instance.choices.all()) {
         unit = std::gcd(unit, std::gcd(rounded(choice.low), choice.residue));
     }
     if (unit == 0) unit = 1;
     // A modulus that divides the unit asks for nothing more; any other must be a multiple of it.
     for (bool changed = true; changed;) {
         changed = false;
-        for (const Choice& choice : instance.choices.values) {
+        for (const Choice& choice : instance.choices.all()) {
             if (unit % choice.modulus == 0) continue;
             const Bytes smaller = std::gcd(unit, choice.modulus);
             changed = changed || smaller != unit;

@@ -12,7 +12,7 @@ Progress::Progress(const Instance& instance, const Components& components, const
       events_(events),
       limit_(std::min(options.limit, kLimit - 1)),
       bound_(options.bound) {
-    if (!instance.pools.empty() && instance.choices.size() > 0) {
+    if (!instance.pools.empty() && instance.choices.items() > 0) {
         limit_ = std::min(limit_, instance.pools[instance.choices[0][0].pool].capacity);
     }
     const Index items = instance.item_count();

@@ -35,13 +35,11 @@ Bytes common_base(const Instance& in, Bytes height) {
     Bytes base = 0, unit = 0;
     if (!pool.reserved.empty() && pool.reserved[0].begin == 0) base = pool.reserved[0].end;
     for (const Part& part : in.parts) unit = std::gcd(unit, part.size);
-    for (const Choice& choice : in.choices.values) {
+    for (const Choice& choice : in.choices.all()) {
         if (unit % choice.modulus != 0) return -1;
         base = std::max(base, choice.low);
     }
-    const Choice& first =
-        *std::max_element(in.choices.values.begin(), in.choices.values.end(),
-                          [](const Choice& a, const Choice& b) { return a.modulus < b.modulus; });
+    const Choice& first = *std::ranges::max_element(in.choices.all(), {}, &Choice::modulus);
     if (base > kLimit - height - first.modulus) return -1;
     base = align_up(base, first.modulus, first.residue);
     for (Index i = 0; i < in.item_count(); ++i) {

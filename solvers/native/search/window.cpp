@@ -129,8 +129,7 @@ Rest rest_of(const Ground& ground, RowRange window, const std::vector<Index>& me
     for (const Span& span : inner) {
         const Index item = count_of(rest.parts);
         rest.parts.push_back(span.part);
-        to.choices.values.push_back({0, 1, 0, 0, kLimit, 0});
-        to.choices.close();
+        to.choices.add({0, 1, 0, 0, kLimit, 0});
         to.parts.push_back({item, 0, span.size});
         to.item_parts.push_back(count_of(to.parts));
         to.rows.values.push_back({at(span.rows.begin), at(span.rows.end)});

@@ -34,7 +34,7 @@ struct Shaped {
     std::vector<Part> parts;
     std::vector<PartPair> pairs;  // ascending, without those of one item
     Index points = 0;             // columns are points + 1
-    Lists<Choice> choices;
+    Choices choices;
     std::vector<Index> single;  // by item: its only part, or -1
     std::vector<Bytes> tops;    // by item and column: the end of its last byte from its offset; 0: no bytes
     std::vector<Bytes> gaps;    // rows of columns
@@ -48,7 +48,7 @@ struct Shaped {
 
     // Wider than an index: rows of columns may have more numbers than an index counts.
     std::int64_t columns() const { return points + 1; }
-    Index items() const { return choices.size(); }
+    Index items() const { return choices.items(); }
     const Bytes* gap(const Link& link) const { return gaps.data() + link.gap * columns(); }
     const Bytes* top(Index item) const { return tops.data() + item * columns(); }
 };
