@@ -3,7 +3,7 @@
 import asyncio
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, Final
 
@@ -148,7 +148,9 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     pace = _Pace(settings)
     try:
         async with asyncio.timeout_at(pace.deadline) as timeout:
-            async for piece, more in _pieces(request):
+            more = True
+            while more:
+                piece, more = await _piece(request)
                 if more:
                     pace.received(len(piece))
                     timeout.reschedule(pace.deadline)
@@ -170,15 +172,12 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     return body.getvalue() if unpacker is None else unpacker.end()
 
 
-async def _pieces(request: Request) -> AsyncIterator[tuple[bytes, bool]]:
-    """The pieces of the body, and whether more will come."""
-    more = True
-    while more:
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        more = message.get("more_body", False)
-        yield message.get("body", b""), more
+async def _piece(request: Request) -> tuple[bytes, bool]:
+    """The next piece of the body, and whether more will come."""
+    message = await request.receive()
+    if message["type"] == "http.disconnect":
+        raise ClientDisconnect
+    return message.get("body", b""), message.get("more_body", False)
 
 
 def too_large(most: int) -> ApiError:

@@ -162,10 +162,8 @@ class RequestMiddleware:
         reservation = reserve(scope, self._body_memory)
         sender = _Sender(scope, receive, send, request_id, headers)
         self._concurrent += 1
-        with (
-            tracing.request(scope["method"], scope["path"], headers) as span,
-            structlog.contextvars.bound_contextvars(request=request_id, **tracing.log_ids()),
-        ):
+        with tracing.request(scope["method"], scope["path"], headers) as span:
+            bound = structlog.contextvars.bind_contextvars(request=request_id, **tracing.log_ids())
             try:
                 refused = self._refused(scope, headers)
                 if refused is not None:
@@ -182,6 +180,7 @@ class RequestMiddleware:
                 route = getattr(scope.get("route"), "path", "none")
                 tracing.end_request(span, scope["method"], route, sender.status)
                 self._record(scope, route, sender)
+                structlog.contextvars.reset_contextvars(**bound)
 
     def _refused(self, scope: Scope, headers: Headers) -> ApiError | None:
         if self._concurrent > self._max_concurrent and scope["path"] not in HEALTH_PATHS:
@@ -213,7 +212,6 @@ class RequestMiddleware:
     def _record(self, scope: Scope, route: str, sender: _Sender) -> None:
         status = sender.status or 499
         seconds = sender.seconds
-        self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
-        self._metrics.latency.labels(route).observe(seconds)
+        self._metrics.answered(scope["method"][:10], route, status, seconds)
         write_record(scope, status)
         log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))

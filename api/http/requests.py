@@ -123,7 +123,7 @@ async def read_problem_body(
     if rewrites and name != plan_forms.MODEL:
         message = "a TensorFlow Lite model is written from the body that is one, and this is something else"
         raise InputError.single("not_a_model", "query.output_format", message)
-    options = {option: _query_value(query[option]) for option in OPTION_NAMES if option in query}
+    options = {name: _query_value(query[name]) for name in query if name in OPTION_NAMES}
     form = BodyForm(
         format=name,
         options=options,
@@ -164,7 +164,7 @@ def _listed(request: Request, name: str) -> list[str] | None:
 def _shapes_in(request: Request) -> dict[str, QueryValue]:
     """What the query says of the plan of a problem with symbols."""
     query = request.query_params
-    return {name: _query_value(query[name]) for name in SHAPES_MEMBERS if name in query}
+    return {name: _query_value(query[name]) for name in query if name in SHAPES_MEMBERS}
 
 
 def dims_in(request: Request, name: str | None) -> dict[str, int]:
@@ -188,8 +188,11 @@ def dims_in(request: Request, name: str | None) -> dict[str, int]:
 def changes_in(request: Request) -> dict[str, QueryValue]:
     """What the query changes about the document."""
     query = request.query_params
-    found: dict[str, QueryValue] = {name: query[name] for name in CHANGES if name in query}
-    return found | {name: _query_value(query[name]) for name in ("in_place",) if name in query}
+    return {
+        name: _query_value(query[name]) if name == "in_place" else query[name]
+        for name in query
+        if name in CHANGES
+    }
 
 
 # Queries and headers
@@ -229,7 +232,7 @@ def output_format(request: Request, chosen: str | None) -> str:
         raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(plan_forms.names())}")
     by_accept = "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
     query = request.query_params
-    given = {name: query.getlist(name) for name in plan_forms.PARAMETERS if name in query}
+    given = {name: query.getlist(name) for name in query if name in plan_forms.PARAMETERS}
     return plan_forms.form_of(chosen or by_accept, given)
 
 

@@ -1,7 +1,7 @@
 """Slots for work, shared fairly between callers: in turns, whoever asks how often."""
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class FairSlots:
         self._free = slots
         self._most_waiting = most_waiting
         self._most_each = most_each or slots
-        self._used: Counter[str] = Counter()
+        self._used: dict[str, int] = {}
         self._waiting = 0
         # By share, those in front whose turn is next.
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
@@ -83,12 +83,13 @@ class FairSlots:
     async def enter(self, share: str) -> float:
         """Take a slot; when that was, for `leave`. ApiError when too many wait."""
         clock = asyncio.get_running_loop().time
-        self._note(share, clock())
-        if self._waiting or not self._free or not self._may_take(share):
+        now = clock()
+        self._note(share, now)
+        if self._waiting or not self._free or not self._may_take(share, now):
             await self._wait(share)
-        else:
-            self._take(share)
-        return clock()
+            return clock()
+        self._take(share)
+        return now
 
     def leave(self, share: str, begin: float) -> None:
         """Give the slot back."""
@@ -101,9 +102,14 @@ class FairSlots:
 
     def _note(self, share: str, now: float) -> None:
         """Note that a share is present, and forget those that are not any more."""
-        work = self._present.pop(share, None) or _Work()
-        self._present[share] = work
+        work = self._present.get(share)
+        if work is None:
+            work = self._present[share] = _Work()
         work.asked = now
+        if len(self._present) == 1:
+            return
+        del self._present[share]
+        self._present[share] = work
         while (first := next(iter(self._present.items())))[1].asked < now - _PRESENT_SECONDS:
             del self._present[first[0]]
 
@@ -113,27 +119,26 @@ class FairSlots:
         if work is None:
             return
         work.add(end - begin, end)
-        if self._rests and self._works_much(share):
+        if self._rests and self._works_much(share, end):
             rested = max(work.rests_until, end) + _REST * (end - begin)
             work.rests_until = min(rested, end + _PRESENT_SECONDS)
             asyncio.get_running_loop().call_at(work.rests_until, self._serve_next)
 
-    def _works_much(self, share: str) -> bool:
+    def _works_much(self, share: str, now: float) -> bool:
         """Whether a share has lately worked more than the average of those present."""
         work = self._present.get(share)
         if work is None or len(self._present) == 1:
             return False
-        now = asyncio.get_running_loop().time()
         average = sum(it.lately(now) for it in self._present.values()) / len(self._present)
         return work.lately(now) > max(average, _LITTLE_SECONDS)
 
-    def _may_take(self, share: str) -> bool:
+    def _may_take(self, share: str, now: float) -> bool:
         work = self._present.get(share)
         # A timer may fire a moment early.
-        if work is not None and work.rests_until > asyncio.get_running_loop().time() + _MOMENT:
+        if work is not None and work.rests_until > now + _MOMENT:
             return False
-        one_less = self._slots > 1 and self._works_much(share)
-        return self._used[share] < min(self._most_each, self._slots - one_less)
+        one_less = self._slots > 1 and self._works_much(share, now)
+        return self._used.get(share, 0) < min(self._most_each, self._slots - one_less)
 
     async def _wait(self, share: str) -> None:
         if self._waiting >= self._most_waiting:
@@ -170,7 +175,7 @@ class FairSlots:
 
     def _take(self, share: str) -> None:
         self._free -= 1
-        self._used[share] += 1
+        self._used[share] = self._used.get(share, 0) + 1
 
     def _give_back(self, share: str) -> None:
         self._free += 1
@@ -180,11 +185,12 @@ class FairSlots:
         self._serve_next()
 
     def _serve_next(self) -> None:
-        while self._free:
-            allowed = [share for share in self._queues if self._may_take(share)]
+        while self._free and self._queues:
+            now = asyncio.get_running_loop().time()
+            allowed = [share for share in self._queues if self._may_take(share, now)]
             if not allowed:
                 return
-            share = min(allowed, key=lambda name: self._used[name])
+            share = min(allowed, key=lambda name: self._used.get(name, 0))
             # Out and in again: behind all others.
             queue = self._queues.pop(share)
             turn = queue.popleft()

@@ -247,6 +247,7 @@ def test_the_last_use_of_a_key_is_shown(
     assert listed["used"] is not None
 
 
+@pytest.mark.usefixtures("client")
 @pytest.mark.parametrize(
     ("stored", "role"), [("plan", "solve"), ("admin", "admin"), ("admin plan", "admin"), ("read", "read")]
 )
@@ -260,6 +261,7 @@ def test_keys_of_earlier_versions_have_roles(app: FastAPI, stored: str, role: st
     assert found.role.value == role
 
 
+@pytest.mark.usefixtures("client")
 def test_a_key_with_a_role_that_is_none_opens_nothing(app: FastAPI) -> None:
     service: Service = app.state.service
     made, text = service.keys.create("odd")
