@@ -3,6 +3,9 @@
 Starting one for each of thousands of tiny problems takes fifty times as long as solving them.
 """
 
+from contextlib import suppress
+from importlib import import_module
+
 import pytest
 
 from memstow.planner.backends import warm_children
@@ -25,8 +28,12 @@ class _Wire(ReportSender):
         self._responses.read(_travelled(message))
 
 
-def run_back_ends_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until the test ends."""
+def run_back_ends_in_process(monkeypatch: pytest.MonkeyPatch, *, with_highs: bool = False) -> None:
+    """Until the test ends; `with_highs` in a process where no other back end is to run."""
+    if not with_highs:
+        # PuLP, for CBC, imports highspy: after its copy of HiGHS that of OR-tools cannot be loaded.
+        with suppress(ModuleNotFoundError):
+            import_module("ortools.sat.python.cp_model")
     monkeypatch.setattr(IsolatedSolver, "solve", _solve)
     monkeypatch.setattr(warm_children, "prepare", lambda _name: None)
 

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from importlib import import_module
 
 import pytest
 
@@ -16,12 +15,9 @@ def main(arguments: list[str]) -> int:
     """Print what was wrong and how much was tried."""
     first, _, last = arguments[0].partition("-")
     chosen = tuple(arguments[1:])
-    if ALONE not in chosen:
-        # Before CBC's door brings HiGHS, after which OR-tools cannot be had any more.
-        import_module("ortools.sat.python.cp_model")
     tally = Tally()
     with pytest.MonkeyPatch.context() as patch:
-        run_back_ends_in_process(patch)
+        run_back_ends_in_process(patch, with_highs=ALONE in chosen)
         seeds = range(int(first), int(last or first) + 1)
         try_seeds(seeds, tally, (lambda _seed: chosen) if chosen else solvers_of)
     if not last:

@@ -40,7 +40,7 @@ def main(solver: str, first: int, number: int) -> dict[str, object]:
     tally: Counter[str] = Counter()
     wrong: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
-        run_back_ends_in_process(patch)
+        run_back_ends_in_process(patch, with_highs=solver == "highs")
         if solver in BACK_ENDS:
             patch.setattr(engine, "stages_for", _badly_started)
         for seed in range(first, first + number):
