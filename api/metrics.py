@@ -8,8 +8,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 _FAST = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _LONG = (0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600)
-_CHILDREN_KEPT: Final = 256
 _GAPS = (0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_CHILDREN_KEPT: Final = 256
 
 
 class Metrics:
@@ -91,27 +91,21 @@ class Metrics:
             registry=self.registry,
         )
         self.streams = Gauge("memstow_event_streams", "Event streams that are open.", registry=self.registry)
-        # To find a child by its labels takes longer than to count.
-        self._of_requests = lru_cache(_CHILDREN_KEPT)(self._children_of_requests)
-        self._of_solves = lru_cache(_CHILDREN_KEPT)(self._child_of_solves)
+        # For each request: to find a child by its labels takes longer than to count.
+        self._requests_of = lru_cache(_CHILDREN_KEPT)(self.requests.labels)
+        self._latency_of = lru_cache(_CHILDREN_KEPT)(self.latency.labels)
+        self._solved_by = lru_cache(_CHILDREN_KEPT)(self.solved.labels)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
-        counter, histogram = self._of_requests(method, route, status)
-        counter.inc()
-        histogram.observe(seconds)
+        self._requests_of(method, route, str(status)).inc()
+        self._latency_of(route).observe(seconds)
 
     def solve_ended(self, solver: str | None, status: str, seconds: float, gap: float | None) -> None:
         """A solve came to its answer."""
-        self._of_solves(solver, status).observe(seconds)
+        self._solved_by((solver or "none").split(" ")[0], status).observe(seconds)
         if status == "feasible" and gap is not None:
             self.gap.observe(gap)
-
-    def _children_of_requests(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
-        return self.requests.labels(method, route, str(status)), self.latency.labels(route)
-
-    def _child_of_solves(self, solver: str | None, status: str) -> Histogram:
-        return self.solved.labels((solver or "none").split(" ")[0], status)
 
     def count_cluster_workers(self, counts: Mapping[str, int]) -> None:
         """The workers of the cluster, by what they are good for."""

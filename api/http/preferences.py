@@ -36,15 +36,13 @@ class Preferences:
         return None if self.respond_async or time_limit > most else most
 
 
-_NONE: Final = Preferences()
-
-
 def preferences_of(request: Request) -> Preferences:
     """The preferences of a request."""
-    lines = request.headers.getlist("prefer")
-    if not lines:
-        return _NONE
-    given = [token.partition(";")[0].strip().lower() for line in lines for token in line.split(",")]
+    given = [
+        token.partition(";")[0].strip().lower()
+        for line in request.headers.getlist("prefer")
+        for token in line.split(",")
+    ]
     waits = [int(found.group(1)) for token in given if (found := _WAIT.fullmatch(token))]
     # Of a preference given twice the first counts.
     return Preferences(_ASYNC in given, waits[0] if waits else None)

@@ -1,7 +1,7 @@
 """Slots for work, shared fairly between callers: in turns, whoever asks how often."""
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class FairSlots:
         self._free = slots
         self._most_waiting = most_waiting
         self._most_each = most_each or slots
-        self._used: dict[str, int] = {}
+        self._used: Counter[str] = Counter()
         self._waiting = 0
         # By share, those in front whose turn is next.
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
@@ -102,14 +102,9 @@ class FairSlots:
 
     def _note(self, share: str, now: float) -> None:
         """Note that a share is present, and forget those that are not any more."""
-        work = self._present.get(share)
-        if work is None:
-            work = self._present[share] = _Work()
-        work.asked = now
-        if len(self._present) == 1:
-            return
-        del self._present[share]
+        work = self._present.pop(share, None) or _Work()
         self._present[share] = work
+        work.asked = now
         while (first := next(iter(self._present.items())))[1].asked < now - _PRESENT_SECONDS:
             del self._present[first[0]]
 
@@ -138,7 +133,7 @@ class FairSlots:
         if work is not None and work.rests_until > now + _MOMENT:
             return False
         one_less = self._slots > 1 and self._works_much(share, now)
-        return self._used.get(share, 0) < min(self._most_each, self._slots - one_less)
+        return self._used[share] < min(self._most_each, self._slots - one_less)
 
     async def _wait(self, share: str) -> None:
         if self._waiting >= self._most_waiting:
@@ -175,7 +170,7 @@ class FairSlots:
 
     def _take(self, share: str) -> None:
         self._free -= 1
-        self._used[share] = self._used.get(share, 0) + 1
+        self._used[share] += 1
 
     def _give_back(self, share: str) -> None:
         self._free += 1
@@ -190,7 +185,7 @@ class FairSlots:
             allowed = [share for share in self._queues if self._may_take(share, now)]
             if not allowed:
                 return
-            share = min(allowed, key=lambda name: self._used.get(name, 0))
+            share = min(allowed, key=lambda name: self._used[name])
             # Out and in again: behind all others.
             queue = self._queues.pop(share)
             turn = queue.popleft()
