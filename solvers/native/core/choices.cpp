@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <functional>
+#include <cstdint>
 
 #include "core/instance.hpp"
 

@@ -55,6 +55,8 @@ struct Choice {
     std::int64_t cost;  // placement cost of the whole item in this pool; the sum over items is below kLimit
     std::int64_t rank = 0;  // bytes times their place in the order of preference, where that is asked for
     bool operator==(const Choice&) const = default;
+    // Whether more than the end of the pool limits where an item may be.
+    bool is_bounded() const { return low > 0 || high < kLimit; }
 };
 
 struct Part {

@@ -18,7 +18,7 @@ class Random {
         return z ^ (z >> 31);
     }
     // In [0, 1).
-    double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+    double unit() { return (next() >> 11) * 0x1.0p-53; }
     // From 0 to n - 1; n is far below 2^64, so the bias is nothing.
     std::size_t below(std::size_t n) { return (next() % n); }
 

@@ -120,8 +120,7 @@ Layout xla_heap(const Instance& instance, Budget& budget) {
 }
 
 bool has_window(const Instance& instance) {
-    return std::ranges::any_of(instance.choices.all(),
-                               [](const Choice& choice) { return choice.low > 0 || choice.high < kLimit; });
+    return std::ranges::any_of(instance.choices.all(), &Choice::is_bounded);
 }
 
 }  // namespace

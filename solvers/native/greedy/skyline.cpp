@@ -111,9 +111,7 @@ bool can_skyline(const Instance& instance) {
     }
     const bool shifted = std::any_of(instance.parts.begin(), instance.parts.end(),
                                      [](const Part& part) { return part.delta != 0; });
-    const bool bounded = std::ranges::any_of(
-        instance.choices.all(), [](const Choice& choice) { return choice.low > 0 || choice.high < kLimit; });
-    return !shifted && !bounded;
+    return !shifted && std::ranges::none_of(instance.choices.all(), &Choice::is_bounded);
 }
 
 Layout skyline(const Instance& instance, const std::vector<double>& priority, Bytes give_up_above) {

@@ -126,7 +126,7 @@ std::optional<std::string> storage_tokens_decline(const Instance& instance) {
     for (Index item = 0; item < instance.item_count(); ++item) {
         const std::span<const Choice> choices = instance.choices[item];
         if (choices.size() > 1) return "a choice of pools";
-        if (choices[0].low > 0 || choices[0].high < kLimit || choices[0].residue != 0) {
+        if (choices[0].is_bounded() || choices[0].residue != 0) {
             return "pinned or bounded offsets";
         }
         // A storage starts at a multiple of all its buffers' alignments.

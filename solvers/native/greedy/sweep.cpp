@@ -106,9 +106,7 @@ bool can_sweep(const Instance& instance) {
         count_of(instance.parts) != instance.item_count()) {
         return false;
     }
-    for (const Choice& choice : instance.choices.all()) {
-        if (choice.low > 0 || choice.high < kLimit) return false;
-    }
+    if (std::ranges::any_of(instance.choices.all(), &Choice::is_bounded)) return false;
     for (Index part = 0; part < count_of(instance.parts); ++part) {
         if (instance.rows[part].size() > 1 || instance.parts[part].delta != 0) return false;
     }

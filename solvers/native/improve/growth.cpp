@@ -145,8 +145,8 @@ void Growth::choose_top() {
         top = k;
     }
     if (greatest == 0) return;
-    const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(top);
-    std::rotate(begin, begin + 1, order_.begin() + static_cast<std::ptrdiff_t>(stacked_));
+    const auto begin = order_.begin() + top;
+    std::rotate(begin, begin + 1, order_.begin() + stacked_);
 }
 
 // A new attempt, with more patience than the last. Whether its opening is done; false when told to stop.

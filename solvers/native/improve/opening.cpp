@@ -46,7 +46,7 @@ Opening::Opening(const Instance& instance, Index pool, Bytes target, const std::
 // The next window; false when all are laid out, or when dives know too little of the items.
 bool Opening::open() {
     if (count_ == order_.size()) return false;
-    const std::vector<Index> items(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(next_));
+    const std::vector<Index> items(order_.begin(), order_.begin() + next_);
     window_ = std::make_unique<Window>(Window{search::restrict_to(instance_, items), nullptr, steps_ / 2});
     drop_idle_rows(window_->instance);
     if (!Skyline(window_->instance).exact()) return false;

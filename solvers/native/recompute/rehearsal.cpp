@@ -235,7 +235,7 @@ class Run {
 
     void leave(Index item) {
         if (needed(item) && can_copy(item) &&
-            (!can_drop(item) || 2.0 * static_cast<double>(program_.items[item].size) < again_cost(item))) {
+            (!can_drop(item) || 2.0 * program_.items[item].size < again_cost(item))) {
             out_[item] = count_of(found_.runs) - 1;
             remove(item, Where::kAway);
             return;
@@ -261,7 +261,7 @@ class Run {
             }
             if (mark_[maker] == stamp_) continue;
             mark_[maker] = stamp_;
-            cost += static_cast<double>(program_.operators[maker].cost);
+            cost += program_.operators[maker].cost;
             if (++looked > kMostLooked) break;
             for (const Index input : program_.operators[maker].inputs) {
                 if (where_[input] == Where::kNowhere) todo_.push_back(input);
@@ -276,9 +276,9 @@ class Run {
         if (serves_until_[item] < now_) return -1;
         const bool direct = needed(item);
         double cost = can_drop(item) ? again_cost(item) : std::numeric_limits<double>::infinity();
-        if (direct && it.spillable) cost = std::min(cost, 2.0 * static_cast<double>(it.size));
-        if (std::isinf(cost) && !direct) cost = static_cast<double>(it.size);
-        double value = weights_[item] * cost / static_cast<double>(it.size);
+        if (direct && it.spillable) cost = std::min(cost, 2.0 * it.size);
+        if (std::isinf(cost) && !direct) cost = it.size;
+        double value = weights_[item] * cost / it.size;
         if (!direct) value *= taste_.indirect;
         if (taste_.far > 0) {
             const Index next = next_reader(item);

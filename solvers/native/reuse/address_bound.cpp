@@ -88,18 +88,17 @@ void AddressBound::set_tolls(const Costs& costs) {
         const Wide toll = Wide{pair.cost} * scale_ / shared;
         graph_.tolls[static_cast<std::size_t>(a) * static_cast<std::size_t>(graph_.count) +
                      static_cast<std::size_t>(b)] = static_cast<Bytes>(std::min<Wide>(toll, kMostToll));
-        const double cost = static_cast<double>(pair.cost);
+        const double cost = pair.cost;
         worth[a] += cost;
         worth[b] += cost;
         dearest = std::max(dearest, cost);
     }
     std::vector<double> needs, caps;
     for (Index link = 0; link < graph_.count; ++link) {
-        const double most =
-            2 * (worth[link] + dearest) * static_cast<double>(scale_) / static_cast<double>(units_[link]);
+        const double most = 2 * (worth[link] + dearest) * scale_ / units_[link];
         caps_.push_back(static_cast<Bytes>(std::min(most, static_cast<double>(kMostToll))) + 1);
-        needs.push_back(static_cast<double>(units_[link]));
-        caps.push_back(static_cast<double>(caps_.back()));
+        needs.push_back(units_[link]);
+        caps.push_back(caps_.back());
     }
     program_.emplace(std::move(needs), std::move(caps),
                      static_cast<double>(rows_) / static_cast<double>(unit_));
@@ -129,7 +128,7 @@ void AddressBound::offer(const Instance& instance, const std::vector<Bytes>& off
             const Bytes end = begins[link] + units_[link] * unit_;
             if (begins[link] <= address && address < end) links.push_back(link);
         }
-        program_->add(links, static_cast<double>(tolls_of(links)));
+        program_->add(links, tolls_of(links));
     }
 }
 
@@ -138,7 +137,7 @@ void AddressBound::add(const std::vector<Chain>& chains) {
     for (std::size_t k = 0; k < std::min(chains.size(), kMostAdded); ++k) {
         Bytes sum = 0;
         for (const Index link : chains[k].links) sum += prices[link];
-        program_->add(chains[k].links, static_cast<double>(sum - chains[k].worth));
+        program_->add(chains[k].links, sum - chains[k].worth);
     }
 }
 
@@ -208,7 +207,7 @@ void AddressBound::find_chains(Budget& budget) {
 }
 
 void AddressBound::prove(Budget& budget) {
-    const double value = program_->value() / static_cast<double>(scale_);
+    const double value = program_->value() / scale_;
     const Bytes best = static_cast<Bytes>(std::ceil(value - 1e-6));
     if (best <= bound_) {
         done_ = true;

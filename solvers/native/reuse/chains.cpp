@@ -184,10 +184,9 @@ std::vector<Chain> Chains::some(const std::vector<Bytes>& prices, Bytes floor, I
     for (Index link = 0; link < graph_.count && !budget.spent(); ++link) {
         std::vector<Offer> all = offers(prices, link);
         const auto kept = std::min(all.size(), static_cast<std::size_t>(width));
-        std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
-                          [](const Offer& a, const Offer& b) {
-                              return a.worth != b.worth ? a.worth > b.worth : a.before < b.before;
-                          });
+        std::partial_sort(all.begin(), all.begin() + kept, all.end(), [](const Offer& a, const Offer& b) {
+            return a.worth != b.worth ? a.worth > b.worth : a.before < b.before;
+        });
         for (std::size_t k = 0; k < kept; ++k) keep(all[k], link);
         budget.count(count_of(all) + count_of(labels_of_[link]) * (graph_.count - link) / 8);
     }

@@ -24,7 +24,7 @@ CoverProgram::CoverProgram(std::vector<double> needs, std::vector<double> caps, 
     std::uint32_t noise = 12345;
     for (double& need : needs_) {
         noise = noise * 1664525U + 1013904223U;
-        need *= 1 + kPerturbation * static_cast<double>(noise >> 8) / (1U << 24);
+        need *= 1 + kPerturbation * (noise >> 8) / (1U << 24);
     }
     needs_.push_back(rows);
     caps_.push_back(0);
@@ -89,7 +89,7 @@ void CoverProgram::list_candidates() {
         if (cost < -tolerance_) all.emplace_back(cost, id);
     }
     const std::size_t kept = std::min(all.size(), kCandidates);
-    std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end());
+    std::partial_sort(all.begin(), all.begin() + kept, all.end());
     candidates_.clear();
     for (std::size_t k = 0; k < kept; ++k) candidates_.push_back(all[k].second);
 }

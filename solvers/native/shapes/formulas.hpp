@@ -30,7 +30,7 @@ class Formulas {
     // Whether the text is a formula that can be read here; then it is the next one, counted from 0.
     bool read(std::string_view text);
 
-    Index count() const { return static_cast<Index>(ends_.size()); }
+    Index count() const { return count_of(ends_); }
     std::size_t symbols() const { return names_.size(); }
     // The value where the symbols have these values; nothing where the formula has none.
     std::optional<Bytes> value(Index formula, std::span<const Bytes> at) const;

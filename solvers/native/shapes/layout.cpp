@@ -187,8 +187,8 @@ double SequenceLayout::value() const {
         const double now = ratio(point);
         if (aim_ != Aim::kFirst || point > 0) worst = std::max(worst, now);
         mean += now;
-        weighted += shaped_.weight[point] * static_cast<double>(peaks_[point]);
-        weights += shaped_.weight[point] * static_cast<double>(shaped_.least[point]);
+        weighted += shaped_.weight[point] * peaks_[point];
+        weights += shaped_.weight[point] * shaped_.least[point];
     }
     mean /= std::max<double>(1, shaped_.points);
     if (aim_ == Aim::kSum) return weights > 0 ? weighted / weights : 1;

@@ -97,7 +97,7 @@ struct Program {
     Load base;        // live always
     Bytes start = 0;  // live before the first operator
 
-    Index count() const { return static_cast<Index>(operators.size()); }
+    Index count() const { return count_of(operators); }
 };
 
 }  // namespace memstow::stripes
