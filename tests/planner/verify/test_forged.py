@@ -416,7 +416,7 @@ def test_solving_again_does_not_count_moves_from_another_plan_than_was_meant() -
     buffers = tuple(Buffer(id=it, size=size, lifetime=(0, 2)) for it, size in sizes.items())
     problem = Problem(version=1, buffers=buffers, objective=("peak", "moves"))
     hint = hinted({"a": 3, "b": 3, "c": 1})
-    plan = engine.plan(problem, Options(hint=hint, solver="cpsat"))
+    plan = engine.plan(problem, Options(hint=hint, solver="cpsat", time_limit=120.0))
     assert plan.objective[1].bound > 0
     verdict = judge(problem, plan)
     again = recheck(problem, plan, verdict, 60.0)
