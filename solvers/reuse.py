@@ -79,7 +79,8 @@ class _Pool:
         self.searches = 0  # complete ones
         self.by_addresses = False  # the bound on its costs is of no search
         self.dead: list[int] | None = None  # items that have no layout within the height
-        self._search = _native.Cheapest(task.instance.native, items, task.seed)
+        two_threads = task.workers > 1 and not task.deterministic
+        self._search = _native.Cheapest(task.instance.native, items, task.seed, two_threads)
 
     def offer(self, layout: Layout) -> None:
         """Start from a layout; it may be too high."""

@@ -4,6 +4,7 @@
 #include "costly.hpp"
 #include "reuse/address_bound.hpp"
 #include "reuse/chains.hpp"
+#include "reuse/overfull.hpp"
 
 using namespace memstow;
 using namespace memstow::reuse;
@@ -125,4 +126,83 @@ TEST(the_addresses_of_six_in_four_places_cost_two) {
         addresses.run(1'000'000'000, budget);
         CHECK(addresses.done() && addresses.bound() == (reserved > 0 ? 21 : 14));
     }
+}
+
+TEST(what_is_too_much_of_parts_that_cannot_be_apart_is_paid_in_pairs) {
+    // Two of ten in nineteen share at least one address: a tenth of the cost, for what addresses hold.
+    Instance in;
+    in.pools.push_back({19, {}});
+    for (Index i = 0; i < 2; ++i) {
+        in.choices.add({0, 1, 0, 0, 9, 0});
+        in.parts.push_back({i, 0, 10});
+        in.item_parts.push_back(i + 1);
+        in.rows.values.push_back({i, i + 1});
+        in.rows.close();
+    }
+    in.reuse.push_back({0, 1, 70});
+    in.row_count = in.time_rows = 2;
+    AddressBound addresses(in, costs_of(in), 19);
+    Budget budget;
+    addresses.run(1'000'000'000, budget);
+    CHECK(addresses.done() && addresses.bound() == 70);
+}
+
+TEST(the_pairs_of_a_set_that_is_too_much_relieve_every_layout_of_it) {
+    int sets = 0, needed = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        Random random(seed);
+        const Index count = 4 + static_cast<Index>(random.below(5));
+        std::vector<Bytes> units;
+        for (Index k = 0; k < count; ++k) units.push_back(1 + static_cast<Bytes>(random.below(9)));
+        const Bytes room = 10 + static_cast<Bytes>(random.below(8));
+        std::vector<LinkPair> pairs;
+        std::vector<char> apart(static_cast<std::size_t>(count * count), 0);
+        std::vector<double> paid;
+        for (Index a = 0; a < count; ++a) {
+            for (Index b = a + 1; b < count; ++b) {
+                const auto size = static_cast<std::size_t>(a);
+                const std::size_t kind = random.below(5);
+                if (kind == 0) {
+                    for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)})
+                        apart[static_cast<std::size_t>(x * count + y)] = 1;
+                } else if (kind < 4) {
+                    pairs.push_back({a, b, std::min(units[size], units[static_cast<std::size_t>(b)]), 1});
+                    paid.push_back(random.below(2) == 0 ? 0 : random.unit());
+                }
+            }
+        }
+        OverfullSearch search(units, room, pairs, apart);
+        Budget budget;
+        std::vector<OverfullSet> found = search.find(paid, 20'000, budget);
+        CHECK(search.find(paid, 20'000, budget).size() + found.size() < 600);
+        sets += static_cast<int>(found.size());
+        for (int tries = 0; tries < 60; ++tries) {
+            std::vector<Bytes> at;
+            for (const Bytes size : units) {
+                at.push_back(static_cast<Bytes>(random.below(static_cast<std::size_t>(room - size + 1))));
+            }
+            const auto overlap = [&](Index a, Index b) {
+                const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
+                return at[x] < at[y] + units[y] && at[y] < at[x] + units[x];
+            };
+            bool valid = true;
+            for (Index a = 0; a < count; ++a) {
+                for (Index b = a + 1; b < count; ++b) {
+                    valid = valid && (apart[static_cast<std::size_t>(a * count + b)] == 0 || !overlap(a, b));
+                }
+            }
+            if (!valid) continue;
+            for (const OverfullSet& set : found) {
+                Bytes relieved = 0;
+                for (const Index pair : set.pairs) {
+                    const LinkPair& it = pairs[static_cast<std::size_t>(pair)];
+                    if (overlap(it.earlier, it.later)) relieved += relief(set, it);
+                }
+                CHECK(relieved >= set.excess);
+                needed += relieved == set.excess;
+            }
+        }
+    }
+    CHECK(sets > 100);
+    CHECK(needed > 100);
 }

@@ -6,6 +6,7 @@
 #include "referee.hpp"
 #include "reuse/cheapest.hpp"
 #include "reuse/hitting_set.hpp"
+#include "sample.hpp"
 #include "tiny.hpp"
 
 using namespace memstow;
@@ -60,6 +61,34 @@ TEST(a_bound_holds_however_early_the_search_for_it_ends) {
             CHECK(found.offsets.empty() || valid(in, found.offsets));
         }
     }
+}
+
+// With two threads the bound of the addresses is searched for beside the rest: many pairs, so that it begins.
+TEST(two_workers_find_no_bound_above_what_a_layout_costs) {
+    int raised = 0;
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+        Random random(seed);
+        std::vector<sample::Buffer> buffers;
+        for (std::size_t k = 0; k < 40; ++k) {
+            const auto begin = static_cast<std::int64_t>(random.below(40));
+            buffers.push_back({8 * (1 + static_cast<Bytes>(random.below(30))), {{begin, begin + 6}}, {}});
+        }
+        Instance in = sample::build(buffers);
+        const auto parts = static_cast<Index>(in.parts.size());
+        Bytes height = 0;
+        for (Index p = 0; p < parts; ++p) {
+            height += in.parts[static_cast<std::size_t>(p)].size;
+            for (Index q = 0; q < p; ++q) in.reuse.push_back({q, p, 1 + static_cast<Bytes>(random.below(3))});
+        }
+        height /= 3;
+        Cheapest search(in, seed, true);
+        Budget budget(-1, 60'000'000);
+        const Cheapest::Result found =
+            search.cheapest({.height = height, .enough = std::nullopt}, budget, {});
+        CHECK(found.none || found.offsets.empty() || found.bound <= found.cost);
+        raised += found.by_addresses;
+    }
+    CHECK(raised > 0);
 }
 
 TEST(a_goal_ends_the_search_for_a_cheaper_layout) {

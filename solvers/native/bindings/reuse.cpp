@@ -26,9 +26,10 @@ struct PoolSearch {
     Cheapest search;
 };
 
-void make_search(PoolSearch* self, const NativeInstance& from, const Items& items, std::uint64_t seed) {
+void make_search(PoolSearch* self, const NativeInstance& from, const Items& items, std::uint64_t seed,
+                 bool two_threads) {
     nb::gil_scoped_release release;
-    new (self) PoolSearch{items, Cheapest(search::restrict_to(from.instance, items), seed)};
+    new (self) PoolSearch{items, Cheapest(search::restrict_to(from.instance, items), seed, two_threads)};
 }
 
 Cheapest::Events telling(const OnOffsets& on_value, const OnBound& on_bound) {
@@ -102,7 +103,8 @@ void bind_values(nb::module_& m) {
 void bind_reuse(nb::module_& m) {
     bind_values(m);
     nb::class_<PoolSearch>(m, "Cheapest", "The search for layouts of least reuse cost of one pool.")
-        .def("__init__", &make_search, nb::arg("instance"), nb::arg("items"), nb::arg("seed"))
+        .def("__init__", &make_search, nb::arg("instance"), nb::arg("items"), nb::arg("seed"),
+             nb::arg("two_threads"))
         .def(
             "offer", [](PoolSearch& self, const Cheapest::Offsets& offsets) { self.search.offer(offsets); },
             nb::arg("offsets"))

@@ -4,15 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace memstow::reuse {
 namespace {
 
-__extension__ typedef __int128 Wide;
-
 // The program holds the square of this in floating point.
 constexpr Index kMostParts = 800;
-constexpr Bytes kMostToll = Bytes{1} << 40;
 constexpr Bytes kFinest = 1 << 16;  // of the smallest toll of an average cost
 // A chain is added only where it is worth more than what is known by this share.
 constexpr double kLeastGain = 1e-5;
@@ -38,8 +36,10 @@ AddressBound::AddressBound(const Instance& instance, const Costs& costs, Bytes h
     done_ = costs.pairs.empty() || height >= kLimit || count_of(instance.parts) > kMostParts;
     if (done_) return;
     order_parts(instance, costs);
-    set_tolls(costs);
+    list_pairs(costs);
+    start_program();
     chains_.emplace(graph_);
+    overfull_.emplace(units_, rows_ / unit_, pairs_, apart_);
 }
 
 void AddressBound::order_parts(const Instance& instance, const Costs& costs) {
@@ -53,14 +53,14 @@ void AddressBound::order_parts(const Instance& instance, const Costs& costs) {
                      [&](Index a, Index b) { return first_row(a) < first_row(b); });
     link_of_.resize(order_.size());
     for (Index link = 0; link < count_of(order_); ++link) link_of_[order_[link]] = link;
-    unit_ = 0;
+    unit_ = rows_;
     for (const Part& part : instance.parts) unit_ = std::gcd(unit_, part.size);
     graph_.count = count_of(order_);
-    std::vector<char> apart(order_.size());
+    apart_.assign(order_.size() * order_.size(), 0);
     for (Index link = 0; link < graph_.count; ++link) {
         const Index part = order_[link];
         units_.push_back(instance.parts[part].size / unit_);
-        std::fill(apart.begin(), apart.end(), 0);
+        char* const apart = apart_.data() + graph_.at(link, 0);
         for (const Index other : costs.conflicts.near(part)) {
             apart[link_of_[other]] = costs.conflicts.tieable(part, other) ? 0 : 1;
         }
@@ -71,26 +71,37 @@ void AddressBound::order_parts(const Instance& instance, const Costs& costs) {
     }
 }
 
-void AddressBound::set_tolls(const Costs& costs) {
+void AddressBound::list_pairs(const Costs& costs) {
     Wide sum = 0;
     for (const ReuseCost& pair : costs.pairs) sum += pair.cost;
     const Bytes average = static_cast<Bytes>(sum / count_of(costs.pairs));
     const Bytes largest = *std::max_element(units_.begin(), units_.end());
     const Wide wanted = Wide{kFinest} * largest / std::max<Bytes>(average, 1);
     scale_ = static_cast<Bytes>(std::clamp<Wide>(wanted, 1, Wide{1} << 60));
-    const auto square = static_cast<std::size_t>(graph_.count) * static_cast<std::size_t>(graph_.count);
-    graph_.tolls.assign(square, 0);
-    std::vector<double> worth(order_.size(), 0);
-    double dearest = 0;
+    pair_at_.assign(apart_.size(), -1);
+    graph_.tolls.assign(apart_.size(), 0);
     for (const ReuseCost& pair : costs.pairs) {
         const auto [a, b] = std::minmax(link_of_[pair.first], link_of_[pair.second]);
-        const Bytes shared = std::min(units_[a], units_[b]);
-        const Wide toll = Wide{pair.cost} * scale_ / shared;
-        graph_.tolls[static_cast<std::size_t>(a) * static_cast<std::size_t>(graph_.count) +
-                     static_cast<std::size_t>(b)] = static_cast<Bytes>(std::min<Wide>(toll, kMostToll));
+        pair_at_[graph_.at(a, b)] = count_of(pairs_);
+        pairs_.push_back({a, b, std::min(units_[a], units_[b]), pair.cost});
+        graph_.tolls[graph_.at(a, b)] = full_toll(count_of(pairs_) - 1);
+    }
+    sets_of_.resize(pairs_.size());
+}
+
+// Where nothing of the cost goes to sets.
+Bytes AddressBound::full_toll(Index pair) const {
+    return static_cast<Bytes>(
+        std::min<Wide>(Wide{pairs_[pair].cost} * scale_ / pairs_[pair].shared, kMostToll));
+}
+
+void AddressBound::start_program() {
+    std::vector<double> worth(order_.size(), 0);
+    double dearest = 0;
+    for (const LinkPair& pair : pairs_) {
         const double cost = pair.cost;
-        worth[a] += cost;
-        worth[b] += cost;
+        worth[pair.earlier] += cost;
+        worth[pair.later] += cost;
         dearest = std::max(dearest, cost);
     }
     std::vector<double> needs, caps;
@@ -100,16 +111,18 @@ void AddressBound::set_tolls(const Costs& costs) {
         needs.push_back(units_[link]);
         caps.push_back(caps_.back());
     }
-    program_.emplace(std::move(needs), std::move(caps),
-                     static_cast<double>(rows_) / static_cast<double>(unit_));
+    program_.emplace(std::move(needs), std::move(caps), static_cast<double>(rows_ / unit_));
 }
 
-Bytes AddressBound::tolls_of(const std::vector<Index>& links) const {
-    Bytes sum = 0;
+std::vector<Index> AddressBound::pairs_of(const std::vector<Index>& links) const {
+    std::vector<Index> pairs;
     for (std::size_t a = 0; a < links.size(); ++a) {
-        for (std::size_t b = a + 1; b < links.size(); ++b) sum += graph_.toll(links[a], links[b]);
+        for (std::size_t b = a + 1; b < links.size(); ++b) {
+            const Index pair = pair_at_[graph_.at(links[a], links[b])];
+            if (pair >= 0) pairs.push_back(pair);
+        }
     }
-    return sum;
+    return pairs;
 }
 
 void AddressBound::offer(const Instance& instance, const std::vector<Bytes>& offsets) {
@@ -128,37 +141,49 @@ void AddressBound::offer(const Instance& instance, const std::vector<Bytes>& off
             const Bytes end = begins[link] + units_[link] * unit_;
             if (begins[link] <= address && address < end) links.push_back(link);
         }
-        program_->add(links, tolls_of(links));
+        add(links);
     }
+}
+
+void AddressBound::add(const std::vector<Index>& links) {
+    std::vector<CoverProgram::Entry> entries;
+    for (const Index link : links) entries.push_back({link, 1});
+    entries.push_back({graph_.count, 1});
+    const std::vector<Index> pairs = pairs_of(links);
+    for (const CoverProgram::Entry& entry : entries_of(pairs, 0)) entries.push_back(entry);
+    Bytes cost = 0;
+    for (const Index pair : pairs) cost += full_toll(pair);
+    program_->add(entries, cost);
 }
 
 void AddressBound::add(const std::vector<Chain>& chains) {
-    const std::vector<Bytes> prices = whole_prices();
-    for (std::size_t k = 0; k < std::min(chains.size(), kMostAdded); ++k) {
-        Bytes sum = 0;
-        for (const Index link : chains[k].links) sum += prices[link];
-        program_->add(chains[k].links, sum - chains[k].worth);
-    }
+    for (std::size_t k = 0; k < std::min(chains.size(), kMostAdded); ++k) add(chains[k].links);
 }
 
-std::vector<Bytes> AddressBound::whole_prices() const {
-    std::vector<Bytes> prices;
+AddressBound::Prices AddressBound::whole_prices() {
+    Prices prices;
     for (Index link = 0; link < graph_.count; ++link) {
-        prices.push_back(std::clamp<Bytes>(std::llround(program_->prices()[link]), 0, caps_[link]));
+        prices.links.push_back(std::clamp<Bytes>(std::llround(program_->prices()[link]), 0, caps_[link]));
     }
+    for (std::size_t set = 0; set < sets_.size(); ++set) {
+        const double price = program_->prices()[static_cast<std::size_t>(graph_.count) + 1 + set];
+        prices.sets.push_back(std::clamp<Bytes>(std::llround(price), 0, kMostToll));
+    }
+    set_tolls(prices);
     return prices;
 }
 
 // The bound that follows when no chain is worth more than `most`.
-Bytes AddressBound::proven_by(const std::vector<Bytes>& prices, Bytes most) const {
+Bytes AddressBound::proven_by(const Prices& prices, Bytes most) const {
     Wide sum = 0;
-    for (Index link = 0; link < graph_.count; ++link) sum += Wide{prices[link]} * units_[link];
-    const Wide least = sum - up(Wide{rows_} * most, unit_);
+    for (Index link = 0; link < graph_.count; ++link) sum += Wide{prices.links[link]} * units_[link];
+    for (std::size_t set = 0; set < sets_.size(); ++set) sum += Wide{prices.sets[set]} * sets_[set].excess;
+    const Wide least = sum - Wide{rows_ / unit_} * most;
     return least <= 0 ? 0 : static_cast<Bytes>(up(least, scale_));
 }
 
 // The greatest worth of a chain with which the bound still follows; below 0 when none is small enough.
-Bytes AddressBound::enough_for(const std::vector<Bytes>& prices, Bytes bound) const {
+Bytes AddressBound::enough_for(const Prices& prices, Bytes bound) const {
     Bytes low = -1, high = kMostToll * 1024;
     while (low < high) {
         const Bytes middle = low + (high - low + 1) / 2;
@@ -172,8 +197,8 @@ Bytes AddressBound::enough_for(const std::vector<Bytes>& prices, Bytes bound) co
 }
 
 void AddressBound::find_chains(Budget& budget) {
-    const std::vector<Bytes> prices = whole_prices();
-    const double row = -program_->prices().back();
+    const std::vector<Bytes> prices = whole_prices().links;
+    const double row = -program_->prices()[graph_.count];
     const auto floor = static_cast<Bytes>(row + 2 + row * kLeastGain + 2 * program_->tolerance());
     std::vector<Chain> found;
     if (!smooth_.empty()) {
@@ -184,8 +209,11 @@ void AddressBound::find_chains(Budget& budget) {
         }
         found = chains_->some(smooth_, 0, width_, budget);
         for (Chain& chain : found) {
-            chain.worth = -tolls_of(chain.links);
+            chain.worth = 0;
             for (const Index link : chain.links) chain.worth += prices[link];
+            for (const Index pair : pairs_of(chain.links)) {
+                chain.worth -= graph_.toll(pairs_[pair].earlier, pairs_[pair].later);
+            }
         }
         std::erase_if(found, [&](const Chain& chain) { return chain.worth <= floor; });
     }
@@ -210,20 +238,20 @@ void AddressBound::prove(Budget& budget) {
     const double value = program_->value() / scale_;
     const Bytes best = static_cast<Bytes>(std::ceil(value - 1e-6));
     if (best <= bound_) {
-        done_ = true;
+        strengthen(budget);
         return;
     }
     if (aim_ <= bound_ || aim_ > best) {
         aim_ = std::clamp(static_cast<Bytes>(value * kFirstAim), bound_ + 1, best);
         if (aim_ == bound_ + 1 && bound_ > 0) aim_ = bound_ + (best - bound_ + 1) / 2;
     }
-    const std::vector<Bytes> prices = whole_prices();
+    const Prices prices = whole_prices();
     const Bytes enough = enough_for(prices, aim_);
     if (enough < 0 || chains_->widest() < 1) {
         done_ = true;
         return;
     }
-    const std::vector<Chain> found = chains_->most(prices, enough, chains_->widest(), budget);
+    const std::vector<Chain> found = chains_->most(prices.links, enough, chains_->widest(), budget);
     const Chain chain = found.empty() ? Chain{{}, enough} : found[0];
     if (chain.worth >= kLimit) return;
     bound_ = std::max(bound_, proven_by(prices, chain.worth));
@@ -232,10 +260,10 @@ void AddressBound::prove(Budget& budget) {
     const bool idle = chain.worth > enough && proved_at_ == program_->steps();
     proved_at_ = program_->steps();
     if (idle) {
-        done_ = true;
-    } else {
-        add(found);
+        strengthen(budget);
+        return;
     }
+    add(found);
 }
 
 void AddressBound::run(std::int64_t work, Budget& budget) {

@@ -3,7 +3,8 @@
 // An address holds a chain of parts, one after the other. Two parts share at most as many bytes as the
 // smaller has, so a pair that is paid pays a share of its cost for each address that holds both: its toll.
 // Chains that cover every part as often as it has bytes, as many as there are addresses, cost no more than a
-// layout.
+// layout. Parts that cannot all be apart add to this: part of what their pairs cost then goes to what is too
+// much of them together, and only the rest to tolls.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,11 @@
 #include "reuse/chains.hpp"
 #include "reuse/costs.hpp"
 #include "reuse/cover_program.hpp"
+#include "reuse/overfull.hpp"
 
 namespace memstow::reuse {
+
+__extension__ typedef __int128 Wide;
 
 class AddressBound {
   public:
@@ -32,25 +36,46 @@ class AddressBound {
     bool done() const { return done_; }
 
   private:
+    static constexpr Bytes kMostToll = Bytes{1} << 40;
+    // What the program proposes, in whole numbers from which a bound follows.
+    struct Prices {
+        std::vector<Bytes> links;
+        std::vector<Bytes> sets;
+    };
     void order_parts(const Instance& instance, const Costs& costs);
-    void set_tolls(const Costs& costs);
+    void list_pairs(const Costs& costs);
+    void start_program();
     void find_chains(Budget& budget);
     void prove(Budget& budget);
-    Bytes tolls_of(const std::vector<Index>& links) const;
+    void strengthen(Budget& budget);
+    std::vector<Index> pairs_in(Index column) const;
+    std::vector<double> paid_shares() const;
+    void add_sets(const std::vector<OverfullSet>& sets);
+    std::vector<CoverProgram::Entry> entries_of(const std::vector<Index>& pairs, Index first_set) const;
+    std::vector<Index> pairs_of(const std::vector<Index>& links) const;
+    Bytes full_toll(Index pair) const;
+    void add(const std::vector<Index>& links);
     void add(const std::vector<Chain>& chains);
-    std::vector<Bytes> whole_prices() const;
-    Bytes proven_by(const std::vector<Bytes>& prices, Bytes most) const;
-    Bytes enough_for(const std::vector<Bytes>& prices, Bytes bound) const;
+    Prices whole_prices();
+    void set_tolls(Prices& prices);
+    Bytes proven_by(const Prices& prices, Bytes most) const;
+    Bytes enough_for(const Prices& prices, Bytes bound) const;
 
-    Bytes unit_ = 1;              // divides all sizes
+    Bytes unit_ = 1;              // divides all sizes and the addresses
     Bytes rows_ = 0;              // addresses
     Bytes scale_ = 1;             // tolls of a cost of 1 that is paid in full, added up over units
     std::vector<Index> order_;    // by link: the part
     std::vector<Index> link_of_;  // by part
     std::vector<Bytes> units_;    // by link: its size
     std::vector<Bytes> caps_;     // by link: no price is above
+    std::vector<LinkPair> pairs_;
+    std::vector<char> apart_;     // by link and link
+    std::vector<Index> pair_at_;  // by earlier and later link; -1: none
+    std::vector<OverfullSet> sets_;
+    std::vector<std::vector<Index>> sets_of_;  // by pair
     ChainGraph graph_;
     std::optional<Chains> chains_;
+    std::optional<OverfullSearch> overfull_;
     std::optional<CoverProgram> program_;
     std::vector<Bytes> smooth_;  // prices, averaged over the last programs
     Index width_;

@@ -17,10 +17,11 @@ struct ChainGraph {
     Lists<Index> after;        // by link: the links that may be next; ascending
     std::vector<Bytes> tolls;  // by earlier link and later link
 
-    Bytes toll(Index earlier, Index later) const {
-        return tolls[static_cast<std::size_t>(earlier) * static_cast<std::size_t>(count) +
-                     static_cast<std::size_t>(later)];
+    std::size_t at(Index earlier, Index later) const {
+        return static_cast<std::size_t>(earlier) * static_cast<std::size_t>(count) +
+               static_cast<std::size_t>(later);
     }
+    Bytes toll(Index earlier, Index later) const { return tolls[at(earlier, later)]; }
 };
 
 struct Chain {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "reuse/beside.hpp"
 #include "search/exact.hpp"
 
 namespace memstow::reuse {
 namespace {
 
 constexpr std::int64_t kNearbyFirst = 20'000;
+// Before it hears again of a bound that is searched for beside it.
+constexpr std::int64_t kLongestNearby = 20'000'000;
 constexpr std::size_t kMostLayouts = 64;
 // Work on cores after which addresses have their turns as well: a small problem is proven before.
 constexpr std::int64_t kBeforeAddresses = 2'000'000;
@@ -22,12 +25,13 @@ std::vector<Bytes> weights_of(const Costs& costs) {
 
 }  // namespace
 
-Cheapest::Cheapest(Instance instance, std::uint64_t seed)
+Cheapest::Cheapest(Instance instance, std::uint64_t seed, bool two_threads)
     : instance_(std::move(instance)),
       costs_(costs_of(instance_)),
       weights_(weights_of(costs_)),
       nearby_(instance_, costs_, seed),
-      seed_(seed) {}
+      seed_(seed),
+      two_threads_(two_threads) {}
 
 ElementSet Cheapest::all_but(const ElementSet& pairs) const {
     ElementSet rest;
@@ -137,13 +141,16 @@ void Cheapest::search_nearby(std::int64_t steps, Bytes enough, Budget& budget) {
     if (nearby_.cost() < before) learn(nearby_.offsets());
 }
 
-// The bound from what each address holds; it starts from the best layout known.
-void Cheapest::search_addresses(std::int64_t work, Budget& budget) {
+// The bound from what each address holds starts from the best layout known.
+void Cheapest::begin_with_addresses() {
+    if (addresses_) return;
+    addresses_.emplace(instance_, costs_, height_);
     const Known* known = best({height_}, false);
-    if (!addresses_) {
-        addresses_.emplace(instance_, costs_, height_);
-        if (known != nullptr) addresses_->offer(instance_, known->offsets);
-    }
+    if (known != nullptr) addresses_->offer(instance_, known->offsets);
+}
+
+void Cheapest::search_addresses(std::int64_t work, Budget& budget) {
+    begin_with_addresses();
     addresses_->run(work, budget);
     raise_bound(addresses_->bound() + costs_.fixed);
 }
@@ -196,20 +203,33 @@ void Cheapest::decide(Bytes height, std::optional<Bytes> enough, Budget& budget)
     }
     find_any(budget);
     std::int64_t turn = kNearbyFirst;
+    std::optional<Beside> beside;
     while (!settled(enough) && !budget.spent()) {
         const std::int64_t before = budget.work();
         search_nearby(turn, std::max(enough.value_or(0), bound_), budget);
-        if (core_work_ > kBeforeAddresses && !settled(enough))
-            search_addresses(2 * turn, budget);  // these steps are shorter
+        if (beside) {
+            raise_bound(beside->bound() + costs_.fixed);
+        } else if (core_work_ > kBeforeAddresses && !settled(enough)) {
+            if (two_threads_) {
+                begin_with_addresses();
+                beside.emplace(*addresses_, budget);
+            } else {
+                search_addresses(2 * turn, budget);  // these steps are shorter
+            }
+        }
         if (settled(enough) || budget.spent()) break;
         if (core_bound_ >= bound_ || core_work_ <= work_ / kShareBehind) {
             const std::int64_t from = budget.work();
             search_cores(enough, budget);
             core_work_ += budget.work() - from;
             turn = std::max(kNearbyFirst, budget.work() - from);
+            if (two_threads_) turn = std::min(turn, kLongestNearby);
         }
         work_ += budget.work() - before;
     }
+    if (!beside) return;
+    beside.reset();
+    raise_bound(addresses_->bound() + costs_.fixed);
 }
 
 // Raises the bound by the cheapest way to hit all cores, and asks whether it is enough to pay for that.

@@ -21,8 +21,9 @@ class Cheapest {
   public:
     using Offsets = std::vector<Bytes>;  // by item
 
-    // Every item has one choice, all of them the same pool; at most `kMostItems` items.
-    Cheapest(Instance instance, std::uint64_t seed);
+    // Every item has one choice, all of them the same pool; at most `kMostItems` items. With two threads the
+    // same run may end otherwise each time.
+    Cheapest(Instance instance, std::uint64_t seed, bool two_threads = false);
 
     // A valid layout to start from.
     void offer(const Offsets& offsets) { learn(offsets); }
@@ -87,6 +88,7 @@ class Cheapest {
     ElementSet pairs_among(const ElementSet& apart, std::vector<Index> items) const;
     ElementSet within_clique(const ElementSet& apart) const;
     void search_cores(std::optional<Bytes> enough, Budget& budget);
+    void begin_with_addresses();
     void search_addresses(std::int64_t work, Budget& budget);
     void search_nearby(std::int64_t steps, Bytes enough, Budget& budget);
     void press(const Limits& limits, Bytes bound, std::int64_t most_work, Budget& budget);
@@ -105,6 +107,7 @@ class Cheapest {
     LocalSearch nearby_;
     Bytes nearby_height_ = -1;
     std::uint64_t seed_;
+    bool two_threads_;
 
     std::vector<Core> cores_;
     std::vector<Known> layouts_;

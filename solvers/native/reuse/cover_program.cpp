@@ -16,9 +16,10 @@ constexpr double kPerturbation = 1e-5;
 
 }  // namespace
 
-CoverProgram::CoverProgram(std::vector<double> needs, std::vector<double> caps, double rows)
+CoverProgram::CoverProgram(std::vector<double> needs, std::vector<double> caps, double most)
     : tolerance_(kTolerance * *std::max_element(caps.begin(), caps.end())),
-      rows_(count_of(needs) + 1),
+      chains_(count_of(needs)),
+      rows_(chains_ + 1),
       needs_(std::move(needs)),
       caps_(std::move(caps)) {
     std::uint32_t noise = 12345;
@@ -26,7 +27,7 @@ CoverProgram::CoverProgram(std::vector<double> needs, std::vector<double> caps, 
         noise = noise * 1664525U + 1013904223U;
         need *= 1 + kPerturbation * (noise >> 8) / (1U << 24);
     }
-    needs_.push_back(rows);
+    needs_.push_back(most);
     caps_.push_back(0);
     const auto m = static_cast<std::size_t>(rows_);
     in_basis_.assign(m * 2, 0);
@@ -41,12 +42,48 @@ CoverProgram::CoverProgram(std::vector<double> needs, std::vector<double> caps, 
     direction_.assign(m, 0);
 }
 
-void CoverProgram::add(const std::vector<Index>& links, double cost) {
-    for (const Index link : links) columns_.values.push_back(link);
-    columns_.values.push_back(rows_ - 1);
+void CoverProgram::add(const std::vector<Entry>& entries, double cost, Index mark) {
+    columns_.values.insert(columns_.values.end(), entries.begin(), entries.end());
     columns_.close();
     costs_.push_back(cost);
+    marks_.push_back(mark);
     in_basis_.push_back(0);
+}
+
+// What is missing of the new rows joins the basis.
+void CoverProgram::add_rows(const std::vector<double>& needs, const std::vector<double>& caps,
+                            const Lists<Entry>& more) {
+    const Index before = rows_, added = count_of(needs);
+    rows_ += added;
+    needs_.insert(needs_.end(), needs.begin(), needs.end());
+    caps_.insert(caps_.end(), caps.begin(), caps.end());
+    Lists<Entry> columns;
+    for (Index column = 0; column < columns_.size(); ++column) {
+        for (const auto& entries : {columns_[column], more[column]}) {
+            columns.values.insert(columns.values.end(), entries.begin(), entries.end());
+        }
+        columns.close();
+    }
+    columns_ = std::move(columns);
+    for (Index& id : basis_) id += id < before ? 0 : id < 2 * before ? added : 2 * added;
+    for (Index row = before; row < rows_; ++row) basis_.push_back(row);
+    in_basis_.assign(static_cast<std::size_t>(2 * rows_ + columns_.size()), 0);
+    for (const Index id : basis_) in_basis_[id] = 1;
+    const auto m = static_cast<std::size_t>(rows_);
+    inverse_.assign(m * m, 0);
+    at_.assign(m, 0);
+    prices_.assign(m, 0);
+    direction_.assign(m, 0);
+    candidates_.clear();
+    if (!rebuild()) stuck_ = true;
+}
+
+std::vector<std::pair<Index, double>> CoverProgram::used() const {
+    std::vector<std::pair<Index, double>> all;
+    for (std::size_t row = 0; row < basis_.size(); ++row) {
+        if (basis_[row] >= 2 * rows_ && at_[row] > 0) all.emplace_back(basis_[row] - 2 * rows_, at_[row]);
+    }
+    return all;
 }
 
 double CoverProgram::value() const {
@@ -57,9 +94,9 @@ double CoverProgram::value() const {
 
 double CoverProgram::reduced_cost(Index id) const {
     if (id < rows_) return caps_[id] - prices_[id];
-    if (id < 2 * rows_) return id == 2 * rows_ - 1 ? 1 : prices_[id - rows_];
+    if (id < 2 * rows_) return id == rows_ + chains_ ? 1 : prices_[id - rows_];
     double cost = costs_[id - 2 * rows_];
-    for (const Index row : columns_[id - 2 * rows_]) cost -= prices_[row];
+    for (const Entry& entry : columns_[id - 2 * rows_]) cost -= entry.amount * prices_[entry.row];
     return cost;
 }
 
@@ -104,7 +141,7 @@ void CoverProgram::find_direction(Index id) {
         } else if (id < 2 * rows_) {
             sum = -mine[id - rows_];
         } else {
-            for (const Index entry : columns_[id - 2 * rows_]) sum += mine[entry];
+            for (const Entry& entry : columns_[id - 2 * rows_]) sum += entry.amount * mine[entry.row];
         }
         direction_[row] = sum;
     }
@@ -122,8 +159,9 @@ bool CoverProgram::rebuild() {
         } else if (id < 2 * rows_) {
             matrix[static_cast<std::size_t>(id - rows_) * m + k] = -1;
         } else {
-            for (const Index row : columns_[id - 2 * rows_])
-                matrix[static_cast<std::size_t>(row) * m + k] = 1;
+            for (const Entry& entry : columns_[id - 2 * rows_]) {
+                matrix[static_cast<std::size_t>(entry.row) * m + k] = entry.amount;
+            }
         }
     }
     std::fill(inverse_.begin(), inverse_.end(), 0);
@@ -215,26 +253,32 @@ void CoverProgram::forget() {
     std::vector<std::pair<double, Index>> order;
     for (Index column = 0; column < columns_.size(); ++column) {
         const Index id = column_id(column);
-        order.emplace_back(in_basis_[id] != 0 ? -1e300 : reduced_cost(id), column);
+        const bool stays = in_basis_[id] != 0 || marks_[column] >= 0;
+        order.emplace_back(stays ? -1e300 : reduced_cost(id), column);
     }
     std::sort(order.begin(), order.end());
-    order.resize(std::max<std::size_t>(order.size() / 2, static_cast<std::size_t>(rows_)));
+    const auto stay =
+        std::count_if(order.begin(), order.end(), [](const auto& it) { return it.first == -1e300; });
+    order.resize(std::max(order.size() / 2, static_cast<std::size_t>(stay)));
     std::vector<Index> kept;
     for (const auto& [cost, column] : order) kept.push_back(column);
     std::sort(kept.begin(), kept.end());
     std::vector<Index> number(columns_.size(), -1);
-    Lists<Index> columns;
+    Lists<Entry> columns;
     std::vector<double> costs;
+    std::vector<Index> marks;
     in_basis_.resize(static_cast<std::size_t>(rows_) * 2);
     for (const Index column : kept) {
         number[column] = count_of(costs);
-        for (const Index row : columns_[column]) columns.values.push_back(row);
+        columns.values.insert(columns.values.end(), columns_[column].begin(), columns_[column].end());
         columns.close();
         costs.push_back(costs_[column]);
+        marks.push_back(marks_[column]);
         in_basis_.push_back(0);
     }
     columns_ = std::move(columns);
     costs_ = std::move(costs);
+    marks_ = std::move(marks);
     for (Index& id : basis_) {
         if (id >= 2 * rows_) id = column_id(number[id - 2 * rows_]);
         in_basis_[id] = 1;
