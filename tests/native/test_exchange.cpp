@@ -88,3 +88,64 @@ TEST(an_improver_ends_where_another_run_has_proven_that_nothing_is_lower) {
     others.raise_bound(start.height);
     CHECK(steps(&others) < steps(nullptr) / 4);
 }
+
+TEST(an_improver_hears_of_others_above_what_lives_throughout) {
+    constexpr std::size_t kCount = 2048;
+    Random random(5);
+    std::vector<sample::Buffer> buffers;
+    const auto add = [&](std::int64_t begin, std::int64_t end) {
+        buffers.push_back({400 + static_cast<Bytes>(random.below(1600)), {{begin, end}}, {}});
+    };
+    for (std::size_t k = 0; k < 60; ++k) add(0, 300);
+    for (std::size_t k = 0; k < kCount; ++k) {
+        const auto begin = static_cast<std::int64_t>(random.below(240));
+        add(begin, begin + 1 + static_cast<std::int64_t>(random.below(60)));
+    }
+    const Instance in = sample::build(buffers);
+    // Each at its lowest place beside those before it: there are better orders.
+    Layout start;
+    for (std::size_t k = 0; k < buffers.size(); ++k) {
+        std::vector<std::pair<Bytes, Bytes>> taken;
+        for (std::size_t other = 0; other < k; ++other) {
+            const auto &mine = buffers[k].lives[0], &its = buffers[other].lives[0];
+            if (mine.begin >= its.end || its.begin >= mine.end) continue;
+            taken.emplace_back(start[other].offset, start[other].offset + buffers[other].size);
+        }
+        std::sort(taken.begin(), taken.end());
+        Bytes offset = 0;
+        for (const auto& [low, high] : taken) {
+            if (offset + buffers[k].size <= low) break;
+            offset = std::max(offset, high);
+        }
+        start.push_back({0, offset});
+    }
+    const auto run = [&](std::int64_t work, const Exchange* others) {
+        improve::ImproveOptions options;
+        options.others = others;
+        Budget budget(-1, work);
+        const improve::ImproveResult result = improve::improve_layout(in, start, options, budget, {});
+        CHECK(tiny::Referee(in).valid(tiny::offsets_of(result.layout)));
+        return std::pair(result, budget.work());
+    };
+    const auto [alone, work] = run(80'000'000, nullptr);
+    CHECK(alone.height < run(0, nullptr).first.height);
+    // What they have proven is a bound on the whole, and no reason to end above it.
+    Exchange bounded(1);
+    bounded.raise_bound(alone.height - 1);
+    CHECK(run(80'000'000, &bounded).first.height <= alone.height);
+    bounded.raise_bound(alone.height);
+    CHECK(run(400'000'000, &bounded).second < 200'000'000);
+    // A layout of all: with what lives throughout on top, so that nothing stays where it is.
+    Bytes most = 0;
+    Layout turned = alone.layout;
+    for (Place& place : turned) {
+        const auto item = static_cast<std::size_t>(&place - turned.data());
+        place.offset = alone.height - place.offset - buffers[item].size;
+        most = std::max(most, place.offset + buffers[item].size);
+    }
+    CHECK(tiny::Referee(in).valid(tiny::offsets_of(turned)));
+    Exchange offered(1);
+    offered.offer(turned, most);
+    CHECK(run(1'000'000, nullptr).first.height > alone.height);
+    CHECK(run(1'000'000, &offered).first.height <= alone.height + 16);
+}

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "improve/heard.hpp"
 #include "improve/throughout.hpp"
 #include "improve/worker.hpp"
 
@@ -51,9 +52,13 @@ Bytes least_height(const Instance& instance, const ImproveOptions& options, cons
 
 class Run {
   public:
-    Run(const Instance& instance, const Layout& start, const ImproveOptions& options, Budget& budget,
-        const OnImproved& on_improved)
-        : instance_(instance), options_(options), budget_(budget), on_improved_(on_improved) {
+    Run(const Instance& instance, const Layout& start, const ImproveOptions& options, const Heard& others,
+        Budget& budget, const OnImproved& on_improved)
+        : instance_(instance),
+          options_(options),
+          others_(others),
+          budget_(budget),
+          on_improved_(on_improved) {
         result_.layout = start;
         result_.height = height_of(instance, options.pool, start);
         bound_ = least_height(instance, options, start);
@@ -78,7 +83,7 @@ class Run {
 
   private:
     bool done() const {
-        const Bytes bound = options_.others == nullptr ? bound_ : std::max(bound_, options_.others->bound());
+        const Bytes bound = std::max(bound_, others_.bound());
         return result_.height <= bound || (options_.fit_only && result_.height <= options_.limit);
     }
 
@@ -103,17 +108,14 @@ class Run {
 
     // A layout of another run, if it is lower; nobody here has to be told of it.
     void hear_others() {
-        const Exchange* const others = options_.others;
-        if (others == nullptr || others->height() >= result_.height) return;
-        result_.layout = others->layout();
+        if (others_.height() >= result_.height) return;
+        result_.layout = others_.layout();
         result_.height = height_of(instance_, options_.pool, result_.layout);
         shared_height_.store(result_.height, std::memory_order_relaxed);
     }
 
     // Whether another run has a lower layout, or has proven that this one cannot be lowered.
-    bool others_settle(Bytes height) const {
-        return options_.others != nullptr && options_.others->settles(height - 1);
-    }
+    bool others_settle(Bytes height) const { return others_.settles(height - 1); }
 
     void search(Worker& worker) {
         const Worker::Stop stop = [&](std::int64_t steps) {
@@ -160,6 +162,7 @@ class Run {
 
     const Instance& instance_;
     const ImproveOptions& options_;
+    const Heard others_;
     Budget& budget_;
     const OnImproved& on_improved_;
     Bytes bound_ = 0;
@@ -175,19 +178,22 @@ class Run {
 ImproveResult improve_layout(const Instance& instance, const Layout& start, const ImproveOptions& options,
                              Budget& budget, const OnImproved& on_improved) {
     const std::optional<AboveThroughout> above = AboveThroughout::of(instance, options.pool, start);
-    if (!above) return Run(instance, start, options, budget, on_improved).run();
+    if (!above) {
+        return Run(instance, start, options, Heard(options.others, nullptr), budget, on_improved).run();
+    }
     // Moved to whole steps of the grid, the start may be higher than it was, by less than a step.
     Bytes height = height_of(instance, options.pool, start);
     const Bytes base = above->base();
-    ImproveOptions others = options;
-    others.bound = std::max<Bytes>(0, options.bound - base);
-    others.limit = std::max<Bytes>(0, options.limit - base);
-    const OnImproved on_others = [&](const Layout& layout, Bytes lower) {
+    ImproveOptions rest = options;
+    rest.bound = std::max<Bytes>(0, options.bound - base);
+    rest.limit = std::max<Bytes>(0, options.limit - base);
+    const Heard heard(options.others, &*above);
+    const OnImproved on_rest = [&](const Layout& layout, Bytes lower) {
         if (lower + base >= height) return;
         height = lower + base;
         if (on_improved) on_improved(above->whole(layout), height);
     };
-    ImproveResult result = Run(above->instance(), above->start(), others, budget, on_others).run();
+    ImproveResult result = Run(above->instance(), above->start(), rest, heard, budget, on_rest).run();
     result.height += base;
     if (result.height > height) {
         result.height = height;

@@ -20,6 +20,11 @@ class AboveThroughout {
     const Layout& start() const { return start_; }
     // Where the others begin.
     Bytes base() const { return base_; }
+    // All offsets are multiples of it.
+    Bytes step() const { return step_; }
+    // What the others have in a valid layout of all, without what lies below them of those that live
+    // throughout. It is no higher than that layout less the base, but for less than a step.
+    Layout lowered(const Layout& all) const;
     // The layout of all items, from one of the others.
     Layout whole(const Layout& others) const;
 
@@ -28,9 +33,11 @@ class AboveThroughout {
 
     Instance instance_;
     Layout start_;
-    Bytes base_ = 0;
+    Bytes base_ = 0, step_ = 1;
     Layout bottom_;              // by item of the whole; the others have no place
     std::vector<Index> others_;  // items of the whole
+    std::vector<Index> throughout_;
+    std::vector<Bytes> extents_;  // of these, in whole steps
 };
 
 }  // namespace memstow::improve
