@@ -168,6 +168,18 @@ def test_numbers_beyond_its_range_are_declined_by_name(name: str) -> None:
         plan(problem, Options(solver=name))
 
 
+@pytest.mark.parametrize("name", ["cbc", "highs"])
+def test_work_that_nothing_would_limit_is_declined(name: str) -> None:
+    if (reason := BACK_ENDS[name].how_to_get()) is not None:
+        pytest.skip(f"{name} needs {reason}")
+    buffers = tuple(Buffer(id=f"b{i}", size=16 * (7 + 3 * i % 50), lifetime=(i, i + 60)) for i in range(200))
+    pools = (Pool(id="fast", capacity=8192), Pool(id="slow", cost=1))
+    problem = Problem(version=1, buffers=buffers, pools=pools)
+    with pytest.raises(DeclinedError, match="leave `deterministic` out"):
+        plan(problem, Options(solver=name, deterministic=True, work_limit=10_000))
+    assert plan(problem, Options(solver=name, time_limit=0.5)).status in (Status.FEASIBLE, Status.OPTIMAL)
+
+
 def test_what_or_tools_trips_over_is_solved_all_the_same() -> None:
     """Its search for symmetries raises IndexError on this one, which nothing fits."""
     if BACK_ENDS["cpsat"].how_to_get() is not None:
