@@ -43,9 +43,9 @@ def percent(fraction: float) -> str:
 
 def seconds(value: float) -> str:
     """A duration to about three digits."""
-    if value < 1:
+    if value < 0.9995:
         return f"{value * 1000:.3g} ms" if value >= 0.001 else "<1 ms"
-    return f"{value:.2f} s" if value < 100 else f"{value:.0f} s"
+    return f"{value:.2f} s" if value < 99.995 else f"{value:.0f} s"
 
 
 def plain(text: str, most: int | None = None) -> str:

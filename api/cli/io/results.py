@@ -162,14 +162,15 @@ def write_results(
         )
         for output in wanted
     ]
-    shows = not alone and not args.quiet
-    if shows:
-        _show(problem, plan)
     for output, content in made:
         if content is not None:
             write_out(content, output.path)
     if args.picture is not None:
         _draw(args.picture, problem, plan, has_plan)
+    # Last: who reads it may end before, as in `... | head`, and the files are what was asked for.
+    shows = not alone and not args.quiet
+    if shows:
+        _show(problem, plan)
     return shows
 
 
@@ -188,12 +189,12 @@ def write_plain_results(args: argparse.Namespace, columns: "Columns", plan: "Pla
     wanted = [output for output in outputs if not output.is_printed]
     wanted += [Output(STDOUT, form) for form in sorted(alone)]
     made = [(output.path, write_plan(columns, plan, output.form)) for output in wanted]
+    for path, content in made:
+        write_out(content, path)
     if not alone and not args.quiet:
         from memstow.planner.show.plain_report import plain_report
 
         print(plain_report(columns, plan, screen_width(sys.stdout), _glyphs()))
-    for path, content in made:
-        write_out(content, path)
 
 
 def _outputs(args: argparse.Namespace) -> list[Output]:

@@ -212,6 +212,19 @@ def test_a_reader_that_leaves_ends_the_run_quietly(unbuffered: str) -> None:
         assert process.stderr.read() == b""
 
 
+def test_a_plan_is_written_before_a_reader_can_leave(three: Path, tmp_path: Path) -> None:
+    """Both with a plan in columns and with one in objects, which a picture needs."""
+    picture = tmp_path / "plan.svg"
+    for more in ([], ["--picture", str(picture)]):
+        plan = tmp_path / f"plan{len(more)}.json"
+        with door("0", "solve", str(three), "--output", str(plan), *more) as process:
+            assert process.stdout is not None
+            process.stdout.close()
+            assert process.wait(60) == Exit.BROKEN_PIPE
+        assert plan.stat().st_size > 0
+    assert picture.stat().st_size > 0
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", ["version", "generate random --n 3", "solve --help"])

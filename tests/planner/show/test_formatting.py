@@ -34,6 +34,7 @@ def test_only_nothing_is_shown_as_nothing() -> None:
 
 def test_durations_have_a_unit_that_suits_them() -> None:
     assert [seconds(s) for s in (0.0, 0.0123, 1.5, 250.0)] == ["<1 ms", "12.3 ms", "1.50 s", "250 s"]
+    assert [seconds(s) for s in (0.9994, 0.9996, 99.99, 99.996)] == ["999 ms", "1.00 s", "99.99 s", "100 s"]
 
 
 def test_numbers_are_grouped_and_exact() -> None:
