@@ -165,6 +165,11 @@ def test_the_command_solves_on_a_cluster_and_says_if_there_is_none(
         assert gone.code == 0
         assert said in gone.err
         assert verify(problem, read_plan(gone.out.encode(), problem)) == []
+    # Each member reads the problem: the time that is needed grows with it.
+    large = tmp_path / "large.csv"
+    assert cli("generate", "random", "--n", "12000", "--output", large).code == 0
+    alone = cli("solve", large, "--time-limit", "4", "--workers", "1", "--scheduler", "tcp://127.0.0.1:1")
+    assert (alone.code, "is too short for it" in alone.err) == (0, True)
 
 
 def test_what_no_team_can_do_is_refused(cli: Cli, tmp_path: Path) -> None:

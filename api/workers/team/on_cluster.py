@@ -27,8 +27,10 @@ _MOST_BY_DEFAULT: Final = 8
 # Most problems are solved in this time, for which no worker has to be asked.
 _BRIEF_SECONDS: Final = 0.5
 _BRIEF_SHARE: Final = 0.1
-# With less than this left workers would hardly begin: loading Dask and finding them takes some of it.
+# With less than this left workers would hardly begin: loading Dask and finding them takes some of it, and so
+# do so many buffers, which are written and read for each of them.
 _WORTH_SECONDS: Final = 3.0
+_BUFFERS_A_SECOND: Final = 2500
 # How long a cluster may take to be found, and then its workers to begin: the rest is for a solve here.
 _FIND_SECONDS: Final = 30.0
 _FIND_SHARE: Final = 0.2
@@ -119,7 +121,7 @@ class _Call:
         self._known = start
         if self._cancel.is_set():
             return self._here()
-        if self._left() < _WORTH_SECONDS:
+        if self._left() < self._worth_seconds():
             reason = f"a time limit of {options.time_limit:g} s is too short for it"
             self._on_notice(f"the cluster at {self._scheduler} is not used: {reason}")
             return self._here()
@@ -241,6 +243,12 @@ class _Call:
 
     def _left(self) -> float:
         return self._options.time_limit - (time.monotonic() - self._begin)
+
+    def _worth_seconds(self) -> float:
+        """With less than this left no cluster is asked."""
+        it = self._problem
+        count = len(it.buffers) if isinstance(it, Problem) else len(it.tensors)
+        return _WORTH_SECONDS + count / _BUFFERS_A_SECOND
 
     def _seconds(self) -> float:
         return round(time.monotonic() - self._begin, 6)
