@@ -8,6 +8,8 @@ namespace memstow::reuse {
 namespace {
 
 constexpr std::size_t kMostSets = 400;  // no more are looked for then
+// To invert the basis of more rows takes longer than a limit may be overrun.
+constexpr std::size_t kMostRows = 800;
 constexpr std::int64_t kSearchForSets = 30'000'000;
 
 }  // namespace
@@ -53,7 +55,8 @@ std::vector<double> AddressBound::paid_shares() const {
 // more.
 void AddressBound::strengthen(Budget& budget) {
     std::vector<OverfullSet> sets;
-    if (sets_.size() < kMostSets && !program_->stuck()) {
+    const bool has_room = sets_.size() < kMostSets && units_.size() + sets_.size() < kMostRows;
+    if (has_room && !program_->stuck()) {
         sets = overfull_->find(paid_shares(), kSearchForSets, budget);
     }
     if (sets.empty()) {
