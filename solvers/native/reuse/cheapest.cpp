@@ -206,10 +206,13 @@ void Cheapest::decide(Bytes height, std::optional<Bytes> enough, Budget& budget)
     std::optional<Beside> beside;
     while (!settled(enough) && !budget.spent()) {
         const std::int64_t before = budget.work();
-        search_nearby(turn, std::max(enough.value_or(0), bound_), budget);
-        if (beside) {
-            raise_bound(beside->bound() + costs_.fixed);
-        } else if (core_work_ > kBeforeAddresses && !settled(enough)) {
+        for (std::int64_t left = turn; left > 0 && !settled(enough) && !budget.spent();) {
+            const std::int64_t steps = beside ? std::min(left, kLongestNearby) : left;
+            search_nearby(steps, std::max(enough.value_or(0), bound_), budget);
+            if (beside) raise_bound(beside->bound() + costs_.fixed);
+            left -= steps;
+        }
+        if (!beside && core_work_ > kBeforeAddresses && !settled(enough)) {
             if (two_threads_) {
                 begin_with_addresses();
                 beside.emplace(*addresses_, budget);
@@ -223,7 +226,6 @@ void Cheapest::decide(Bytes height, std::optional<Bytes> enough, Budget& budget)
             search_cores(enough, budget);
             core_work_ += budget.work() - from;
             turn = std::max(kNearbyFirst, budget.work() - from);
-            if (two_threads_) turn = std::min(turn, kLongestNearby);
         }
         work_ += budget.work() - before;
     }
