@@ -9,7 +9,7 @@ namespace {
 
 // Pairs that take away a larger part of what is too much are left alone.
 constexpr double kMet = 0.97;
-constexpr std::size_t kMostSets = 60;
+constexpr std::size_t kMostFound = 60;
 constexpr double kNone = 1e30;
 // Tries after which it gives up when none of them finds anything; one more for each link.
 constexpr Index kIdle = 100;
@@ -160,7 +160,7 @@ std::vector<OverfullSet> OverfullSearch::find(const std::vector<double>& paid, s
     std::sort(all.begin(), all.end());
     std::vector<OverfullSet> sets;
     for (std::size_t k = 0; k < all.size(); ++k) {
-        if (k >= kMostSets) {
+        if (k >= kMostFound) {
             found_.erase(all[k].second);
             continue;
         }
