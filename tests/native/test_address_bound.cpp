@@ -5,6 +5,7 @@
 #include "reuse/address_bound.hpp"
 #include "reuse/chains.hpp"
 #include "reuse/overfull.hpp"
+#include "sample.hpp"
 
 using namespace memstow;
 using namespace memstow::reuse;
@@ -130,17 +131,8 @@ TEST(the_addresses_of_six_in_four_places_cost_two) {
 
 TEST(what_is_too_much_of_parts_that_cannot_be_apart_is_paid_in_pairs) {
     // Two of ten in nineteen share at least one address: a tenth of the cost, for what addresses hold.
-    Instance in;
-    in.pools.push_back({19, {}});
-    for (Index i = 0; i < 2; ++i) {
-        in.choices.add({0, 1, 0, 0, 9, 0});
-        in.parts.push_back({i, 0, 10});
-        in.item_parts.push_back(i + 1);
-        in.rows.values.push_back({i, i + 1});
-        in.rows.close();
-    }
+    Instance in = sample::build({{10, {{0, 1}}, {}}, {10, {{1, 2}}, {}}}, {{19, {}}});
     in.reuse.push_back({0, 1, 70});
-    in.row_count = in.time_rows = 2;
     AddressBound addresses(in, costs_of(in), 19);
     Budget budget;
     addresses.run(1'000'000'000, budget);
@@ -155,23 +147,21 @@ TEST(the_pairs_of_a_set_that_is_too_much_relieve_every_layout_of_it) {
         std::vector<Bytes> units;
         for (Index k = 0; k < count; ++k) units.push_back(1 + static_cast<Bytes>(random.below(9)));
         const Bytes room = 10 + static_cast<Bytes>(random.below(8));
-        std::vector<LinkPair> pairs;
-        std::vector<char> apart(static_cast<std::size_t>(count * count), 0);
+        LinkPairs pairs(count);
         std::vector<double> paid;
         for (Index a = 0; a < count; ++a) {
             for (Index b = a + 1; b < count; ++b) {
                 const auto size = static_cast<std::size_t>(a);
                 const std::size_t kind = random.below(5);
                 if (kind == 0) {
-                    for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)})
-                        apart[static_cast<std::size_t>(x * count + y)] = 1;
+                    pairs.set_apart(a, b);
                 } else if (kind < 4) {
-                    pairs.push_back({a, b, std::min(units[size], units[static_cast<std::size_t>(b)]), 1});
+                    pairs.add({a, b, std::min(units[size], units[static_cast<std::size_t>(b)]), 1});
                     paid.push_back(random.below(2) == 0 ? 0 : random.unit());
                 }
             }
         }
-        OverfullSearch search(units, room, pairs, apart);
+        OverfullSearch search(units, room, pairs);
         Budget budget;
         std::vector<OverfullSet> found = search.find(paid, 20'000, budget);
         CHECK(search.find(paid, 20'000, budget).size() + found.size() < 600);
@@ -188,14 +178,14 @@ TEST(the_pairs_of_a_set_that_is_too_much_relieve_every_layout_of_it) {
             bool valid = true;
             for (Index a = 0; a < count; ++a) {
                 for (Index b = a + 1; b < count; ++b) {
-                    valid = valid && (apart[static_cast<std::size_t>(a * count + b)] == 0 || !overlap(a, b));
+                    valid = valid && (pairs(a, b) != LinkPairs::kApart || !overlap(a, b));
                 }
             }
             if (!valid) continue;
             for (const OverfullSet& set : found) {
                 Bytes relieved = 0;
                 for (const Index pair : set.pairs) {
-                    const LinkPair& it = pairs[static_cast<std::size_t>(pair)];
+                    const LinkPair& it = pairs.all()[static_cast<std::size_t>(pair)];
                     if (overlap(it.earlier, it.later)) relieved += relief(set, it);
                 }
                 CHECK(relieved >= set.excess);

@@ -39,7 +39,7 @@ AddressBound::AddressBound(const Instance& instance, const Costs& costs, Bytes h
     list_pairs(costs);
     start_program();
     chains_.emplace(graph_);
-    overfull_.emplace(units_, rows_ / unit_, pairs_, apart_);
+    overfull_.emplace(units_, rows_ / unit_, *pairs_);
 }
 
 void AddressBound::order_parts(const Instance& instance, const Costs& costs) {
@@ -56,16 +56,15 @@ void AddressBound::order_parts(const Instance& instance, const Costs& costs) {
     unit_ = rows_;
     for (const Part& part : instance.parts) unit_ = std::gcd(unit_, part.size);
     graph_.count = count_of(order_);
-    apart_.assign(order_.size() * order_.size(), 0);
+    pairs_.emplace(graph_.count);
     for (Index link = 0; link < graph_.count; ++link) {
         const Index part = order_[link];
         units_.push_back(instance.parts[part].size / unit_);
-        char* const apart = apart_.data() + graph_.at(link, 0);
         for (const Index other : costs.conflicts.near(part)) {
-            apart[link_of_[other]] = costs.conflicts.tieable(part, other) ? 0 : 1;
+            if (!costs.conflicts.tieable(part, other)) pairs_->set_apart(link, link_of_[other]);
         }
         for (Index later = link + 1; later < graph_.count; ++later) {
-            if (apart[later] == 0) graph_.after.values.push_back(later);
+            if ((*pairs_)(link, later) != LinkPairs::kApart) graph_.after.values.push_back(later);
         }
         graph_.after.close();
     }
@@ -78,27 +77,30 @@ void AddressBound::list_pairs(const Costs& costs) {
     const Bytes largest = *std::max_element(units_.begin(), units_.end());
     const Wide wanted = Wide{kFinest} * largest / std::max<Bytes>(average, 1);
     scale_ = static_cast<Bytes>(std::clamp<Wide>(wanted, 1, Wide{1} << 60));
-    pair_at_.assign(apart_.size(), -1);
-    graph_.tolls.assign(apart_.size(), 0);
+    graph_.tolls.assign(graph_.at(graph_.count, 0), 0);
     for (const ReuseCost& pair : costs.pairs) {
         const auto [a, b] = std::minmax(link_of_[pair.first], link_of_[pair.second]);
-        pair_at_[graph_.at(a, b)] = count_of(pairs_);
-        pairs_.push_back({a, b, std::min(units_[a], units_[b]), pair.cost});
-        graph_.tolls[graph_.at(a, b)] = full_toll(count_of(pairs_) - 1);
+        pairs_->add({a, b, std::min(units_[a], units_[b]), pair.cost});
+        graph_.tolls[graph_.at(a, b)] = full_toll((*pairs_)(a, b));
     }
-    sets_of_.resize(pairs_.size());
+    sets_of_.resize(pairs_->all().size());
+}
+
+// What each address pays, if so much of the cost is left for all that share it.
+Bytes AddressBound::toll_for(Wide cost, const LinkPair& pair) {
+    return static_cast<Bytes>(std::min<Wide>(cost / pair.shared, kMostToll));
 }
 
 // Where nothing of the cost goes to sets.
 Bytes AddressBound::full_toll(Index pair) const {
-    return static_cast<Bytes>(
-        std::min<Wide>(Wide{pairs_[pair].cost} * scale_ / pairs_[pair].shared, kMostToll));
+    const LinkPair& it = pairs_->all()[pair];
+    return toll_for(Wide{it.cost} * scale_, it);
 }
 
 void AddressBound::start_program() {
     std::vector<double> worth(order_.size(), 0);
     double dearest = 0;
-    for (const LinkPair& pair : pairs_) {
+    for (const LinkPair& pair : pairs_->all()) {
         const double cost = pair.cost;
         worth[pair.earlier] += cost;
         worth[pair.later] += cost;
@@ -111,18 +113,7 @@ void AddressBound::start_program() {
         needs.push_back(units_[link]);
         caps.push_back(caps_.back());
     }
-    program_.emplace(std::move(needs), std::move(caps), static_cast<double>(rows_ / unit_));
-}
-
-std::vector<Index> AddressBound::pairs_of(const std::vector<Index>& links) const {
-    std::vector<Index> pairs;
-    for (std::size_t a = 0; a < links.size(); ++a) {
-        for (std::size_t b = a + 1; b < links.size(); ++b) {
-            const Index pair = pair_at_[graph_.at(links[a], links[b])];
-            if (pair >= 0) pairs.push_back(pair);
-        }
-    }
-    return pairs;
+    program_.emplace(std::move(needs), std::move(caps), rows_ / unit_);
 }
 
 void AddressBound::offer(const Instance& instance, const std::vector<Bytes>& offsets) {
@@ -149,7 +140,7 @@ void AddressBound::add(const std::vector<Index>& links) {
     std::vector<CoverProgram::Entry> entries;
     for (const Index link : links) entries.push_back({link, 1});
     entries.push_back({graph_.count, 1});
-    const std::vector<Index> pairs = pairs_of(links);
+    const std::vector<Index> pairs = pairs_->among(links);
     for (const CoverProgram::Entry& entry : entries_of(pairs, 0)) entries.push_back(entry);
     Bytes cost = 0;
     for (const Index pair : pairs) cost += full_toll(pair);
@@ -160,13 +151,14 @@ void AddressBound::add(const std::vector<Chain>& chains) {
     for (std::size_t k = 0; k < std::min(chains.size(), kMostAdded); ++k) add(chains[k].links);
 }
 
-AddressBound::Prices AddressBound::whole_prices() {
+// With the tolls that go with them.
+AddressBound::Prices AddressBound::take_prices() {
     Prices prices;
     for (Index link = 0; link < graph_.count; ++link) {
         prices.links.push_back(std::clamp<Bytes>(std::llround(program_->prices()[link]), 0, caps_[link]));
     }
     for (std::size_t set = 0; set < sets_.size(); ++set) {
-        const double price = program_->prices()[static_cast<std::size_t>(graph_.count) + 1 + set];
+        const double price = program_->prices()[graph_.count + 1 + set];
         prices.sets.push_back(std::clamp<Bytes>(std::llround(price), 0, kMostToll));
     }
     set_tolls(prices);
@@ -197,7 +189,7 @@ Bytes AddressBound::enough_for(const Prices& prices, Bytes bound) const {
 }
 
 void AddressBound::find_chains(Budget& budget) {
-    const std::vector<Bytes> prices = whole_prices().links;
+    const std::vector<Bytes> prices = take_prices().links;
     const double row = -program_->prices()[graph_.count];
     const auto floor = static_cast<Bytes>(row + 2 + row * kLeastGain + 2 * program_->tolerance());
     std::vector<Chain> found;
@@ -211,8 +203,9 @@ void AddressBound::find_chains(Budget& budget) {
         for (Chain& chain : found) {
             chain.worth = 0;
             for (const Index link : chain.links) chain.worth += prices[link];
-            for (const Index pair : pairs_of(chain.links)) {
-                chain.worth -= graph_.toll(pairs_[pair].earlier, pairs_[pair].later);
+            for (const Index pair : pairs_->among(chain.links)) {
+                const LinkPair& it = pairs_->all()[pair];
+                chain.worth -= graph_.toll(it.earlier, it.later);
             }
         }
         std::erase_if(found, [&](const Chain& chain) { return chain.worth <= floor; });
@@ -245,7 +238,7 @@ void AddressBound::prove(Budget& budget) {
         aim_ = std::clamp(static_cast<Bytes>(value * kFirstAim), bound_ + 1, best);
         if (aim_ == bound_ + 1 && bound_ > 0) aim_ = bound_ + (best - bound_ + 1) / 2;
     }
-    const Prices prices = whole_prices();
+    const Prices prices = take_prices();
     const Bytes enough = enough_for(prices, aim_);
     if (enough < 0 || chains_->widest() < 1) {
         done_ = true;

@@ -16,6 +16,7 @@
 #include "reuse/chains.hpp"
 #include "reuse/costs.hpp"
 #include "reuse/cover_program.hpp"
+#include "reuse/link_pairs.hpp"
 #include "reuse/overfull.hpp"
 
 namespace memstow::reuse {
@@ -52,11 +53,11 @@ class AddressBound {
     std::vector<double> paid_shares() const;
     void add_sets(const std::vector<OverfullSet>& sets);
     std::vector<CoverProgram::Entry> entries_of(const std::vector<Index>& pairs, Index first_set) const;
-    std::vector<Index> pairs_of(const std::vector<Index>& links) const;
+    static Bytes toll_for(Wide cost, const LinkPair& pair);
     Bytes full_toll(Index pair) const;
     void add(const std::vector<Index>& links);
     void add(const std::vector<Chain>& chains);
-    Prices whole_prices();
+    Prices take_prices();
     void set_tolls(Prices& prices);
     Bytes proven_by(const Prices& prices, Bytes most) const;
     Bytes enough_for(const Prices& prices, Bytes bound) const;
@@ -68,9 +69,7 @@ class AddressBound {
     std::vector<Index> link_of_;  // by part
     std::vector<Bytes> units_;    // by link: its size
     std::vector<Bytes> caps_;     // by link: no price is above
-    std::vector<LinkPair> pairs_;
-    std::vector<char> apart_;     // by link and link
-    std::vector<Index> pair_at_;  // by earlier and later link; -1: none
+    std::optional<LinkPairs> pairs_;
     std::vector<OverfullSet> sets_;
     std::vector<std::vector<Index>> sets_of_;  // by pair
     ChainGraph graph_;

@@ -251,15 +251,15 @@ void CoverProgram::forget() {
     if (columns_.size() <= most) return;
     candidates_.clear();
     std::vector<std::pair<double, Index>> order;
+    std::size_t stay = 0;
     for (Index column = 0; column < columns_.size(); ++column) {
         const Index id = column_id(column);
         const bool stays = in_basis_[id] != 0 || marks_[column] >= 0;
+        stay += stays ? 1 : 0;
         order.emplace_back(stays ? -1e300 : reduced_cost(id), column);
     }
     std::sort(order.begin(), order.end());
-    const auto stay =
-        std::count_if(order.begin(), order.end(), [](const auto& it) { return it.first == -1e300; });
-    order.resize(std::max(order.size() / 2, static_cast<std::size_t>(stay)));
+    order.resize(std::max(order.size() / 2, stay));
     std::vector<Index> kept;
     for (const auto& [cost, column] : order) kept.push_back(column);
     std::sort(kept.begin(), kept.end());

@@ -18,19 +18,6 @@ constexpr double kPaidWeight = 5;
 
 }  // namespace
 
-OverfullSearch::OverfullSearch(const std::vector<Bytes>& units, Bytes room,
-                               const std::vector<LinkPair>& pairs, const std::vector<char>& apart)
-    : units_(units), pairs_(pairs), room_(room), count_(count_of(units)), pair_at_(apart.size(), kFree) {
-    for (std::size_t k = 0; k < apart.size(); ++k) {
-        if (apart[k] != 0) pair_at_[k] = kApart;
-    }
-    for (Index k = 0; k < count_of(pairs); ++k) {
-        pair_at_[at(pairs[k].earlier, pairs[k].later)] = k;
-        pair_at_[at(pairs[k].later, pairs[k].earlier)] = k;
-    }
-    paid_.assign(apart.size(), 0);
-}
-
 Bytes OverfullSearch::excess_of(const Links& links) const {
     Bytes sum = -room_;
     for (const Index link : links) sum += units_[link];
@@ -38,38 +25,36 @@ Bytes OverfullSearch::excess_of(const Links& links) const {
 }
 
 // The part of what is too much that pairs take away.
-double OverfullSearch::met(const Links& links) {
+double OverfullSearch::met(const Links& links, const Shares& paid) {
     const Bytes excess = excess_of(links);
     if (excess <= 0) return kNone;
     double sum = 0;
     for (std::size_t a = 0; a < links.size(); ++a) {
         for (std::size_t b = a + 1; b < links.size(); ++b) {
-            const double paid = paid_[at(links[a], links[b])];
-            if (paid > 0) {
-                sum += paid * static_cast<double>(std::min({units_[links[a]], units_[links[b]], excess}));
-            }
+            const Index pair = pairs_(links[a], links[b]);
+            if (pair >= 0 && paid[pair] > 0) sum += paid[pair] * std::min(pairs_.all()[pair].shared, excess);
         }
     }
     steps_ += count_of(links) * count_of(links) / 2;
-    return sum / static_cast<double>(excess);
+    return sum / excess;
 }
 
 // Adds links to the first, large ones that have paid little first, until none is left that may be added.
-OverfullSearch::Links OverfullSearch::grown(Index first) {
+OverfullSearch::Links OverfullSearch::grown(Index first, const Shares& paid) {
     Links links{first};
-    std::vector<std::pair<Index, double>> rest;  // what they have paid with the links so far
+    std::vector<std::pair<Index, double>> rest;  // with what they have paid with the links so far
     for (Index link = 0; link < count_; ++link) {
-        if (link != first && pair_at_[at(first, link)] != kFree) rest.emplace_back(link, 0);
+        if (link != first && pairs_(first, link) != LinkPairs::kFree) rest.emplace_back(link, 0);
     }
     while (!rest.empty()) {
         const Index last = links.back();
         std::size_t pick = 0;
         double best = -1;
         for (std::size_t k = 0; k < rest.size(); ++k) {
-            auto& [link, paid] = rest[k];
-            paid += paid_[at(last, link)];
-            const double score =
-                static_cast<double>(units_[link]) * std::sqrt(random_.unit()) / (1 + kPaidWeight * paid);
+            auto& [link, before] = rest[k];
+            const Index pair = pairs_(last, link);
+            if (pair >= 0) before += paid[pair];
+            const double score = units_[link] * std::sqrt(random_.unit()) / (1 + kPaidWeight * before);
             if (score > best) {
                 best = score;
                 pick = k;
@@ -78,41 +63,35 @@ OverfullSearch::Links OverfullSearch::grown(Index first) {
         steps_ += count_of(rest);
         const Index next = rest[pick].first;
         links.push_back(next);
-        std::erase_if(
-            rest, [&](const auto& it) { return it.first == next || pair_at_[at(next, it.first)] == kFree; });
+        std::erase_if(rest, [&](const auto& it) {
+            return it.first == next || pairs_(next, it.first) == LinkPairs::kFree;
+        });
     }
     return links;
 }
 
 // The best step: one link less, one more, or one for another.
-bool OverfullSearch::better(Links& links, double& share) {
+bool OverfullSearch::better(Links& links, double& share, const Shares& paid) {
     Links best;
     double least = share - 1e-9;
     const auto look = [&](Links&& other) {
-        const double value = met(other);
+        const double value = met(other, paid);
         if (value >= least) return;
         least = value;
         best = std::move(other);
     };
     for (std::size_t k = 0; k < links.size(); ++k) {
         Links less = links;
-        less.erase(less.begin() + static_cast<std::ptrdiff_t>(k));
+        less.erase(less.begin() + k);
         look(std::move(less));
     }
     for (Index link = 0; link < count_; ++link) {
-        int against = 0;
-        Index one = -1;
+        if (std::find(links.begin(), links.end(), link) != links.end()) continue;
+        Links more;
         for (const Index other : links) {
-            if (other != link && pair_at_[at(link, other)] != kFree) continue;
-            one = other;
-            if (other == link || ++against > 1) {
-                against = 2;
-                break;
-            }
+            if (pairs_(link, other) != LinkPairs::kFree) more.push_back(other);
         }
-        if (against > 1) continue;
-        Links more = links;
-        if (against == 1) std::erase(more, one);
+        if (more.size() + 1 < links.size()) continue;
         more.push_back(link);
         look(std::move(more));
     }
@@ -122,32 +101,16 @@ bool OverfullSearch::better(Links& links, double& share) {
     return true;
 }
 
-OverfullSet OverfullSearch::set_of(const Links& links) const {
-    OverfullSet set{excess_of(links), {}};
-    for (std::size_t a = 0; a < links.size(); ++a) {
-        for (std::size_t b = a + 1; b < links.size(); ++b) {
-            const Index pair = pair_at_[at(links[a], links[b])];
-            if (pair >= 0) set.pairs.push_back(pair);
-        }
-    }
-    return set;
-}
-
-std::vector<OverfullSet> OverfullSearch::find(const std::vector<double>& paid, std::int64_t most_work,
-                                              Budget& budget) {
-    for (std::size_t k = 0; k < pairs_.size(); ++k) {
-        paid_[at(pairs_[k].earlier, pairs_[k].later)] = paid[k];
-        paid_[at(pairs_[k].later, pairs_[k].earlier)] = paid[k];
-    }
+std::vector<OverfullSet> OverfullSearch::find(const Shares& paid, std::int64_t most_work, Budget& budget) {
     std::vector<std::pair<double, Links>> all;
     steps_ = 0;
     for (Index idle = 0; idle < kIdle + count_ && steps_ < most_work && !budget.spent(); ++idle) {
         const std::int64_t before = steps_;
         steps_ += count_;
-        Links links = grown(static_cast<Index>(random_.below(static_cast<std::size_t>(count_))));
-        double share = met(links);
+        Links links = grown(static_cast<Index>(random_.below(static_cast<std::size_t>(count_))), paid);
+        double share = met(links, paid);
         if (share < kNone) {
-            while (better(links, share)) {
+            while (better(links, share, paid)) {
             }
             std::sort(links.begin(), links.end());
             if (share < kMet && found_.insert(links).second) {
@@ -164,7 +127,7 @@ std::vector<OverfullSet> OverfullSearch::find(const std::vector<double>& paid, s
             found_.erase(all[k].second);
             continue;
         }
-        OverfullSet set = set_of(all[k].second);
+        OverfullSet set{excess_of(all[k].second), pairs_.among(all[k].second)};
         if (!set.pairs.empty()) sets.push_back(std::move(set));
     }
     return sets;

@@ -10,16 +10,9 @@
 #include "core/budget.hpp"
 #include "core/instance.hpp"
 #include "core/random.hpp"
+#include "reuse/link_pairs.hpp"
 
 namespace memstow::reuse {
-
-// Two links that may share memory, at most so many units, at a cost.
-struct LinkPair {
-    Index earlier;
-    Index later;
-    Bytes shared;
-    Bytes cost;
-};
 
 struct OverfullSet {
     Bytes excess;              // units
@@ -33,9 +26,9 @@ inline Bytes relief(const OverfullSet& set, const LinkPair& pair) {
 
 class OverfullSearch {
   public:
-    // `apart`: by link and link, whether they never share memory. Of all there are `room` units.
-    OverfullSearch(const std::vector<Bytes>& units, Bytes room, const std::vector<LinkPair>& pairs,
-                   const std::vector<char>& apart);
+    // Of all there are `room` units.
+    OverfullSearch(const std::vector<Bytes>& units, Bytes room, const LinkPairs& pairs)
+        : units_(units), pairs_(pairs), room_(room), count_(count_of(units)) {}
 
     // Sets that were not found before and whose pairs take away clearly too little, worst first. `paid`: by
     // pair, the share that is paid.
@@ -43,22 +36,16 @@ class OverfullSearch {
 
   private:
     using Links = std::vector<Index>;
-    std::size_t at(Index a, Index b) const {
-        return static_cast<std::size_t>(a) * static_cast<std::size_t>(count_) + static_cast<std::size_t>(b);
-    }
+    using Shares = std::vector<double>;  // by pair
     Bytes excess_of(const Links& links) const;
-    double met(const Links& links);
-    Links grown(Index first);
-    bool better(Links& links, double& share);
-    OverfullSet set_of(const Links& links) const;
+    double met(const Links& links, const Shares& paid);
+    Links grown(Index first, const Shares& paid);
+    bool better(Links& links, double& share, const Shares& paid);
 
     const std::vector<Bytes>& units_;
-    const std::vector<LinkPair>& pairs_;
+    const LinkPairs& pairs_;
     Bytes room_;
     Index count_;
-    std::vector<Index> pair_at_;  // by link and link: the pair, or one of these
-    static constexpr Index kApart = -1, kFree = -2;
-    std::vector<double> paid_;  // by link and link
     std::set<Links> found_;
     std::int64_t steps_ = 0;
     Random random_{1};

@@ -21,8 +21,8 @@ std::vector<CoverProgram::Entry> AddressBound::entries_of(const std::vector<Inde
     for (const Index pair : pairs) {
         for (const Index set : sets_of_[pair]) {
             if (set < first_set) continue;
-            amounts[set] += static_cast<double>(relief(sets_[set], pairs_[pair])) /
-                            static_cast<double>(pairs_[pair].shared);
+            const LinkPair& it = pairs_->all()[pair];
+            amounts[set] += static_cast<double>(relief(sets_[set], it)) / it.shared;
         }
     }
     std::vector<CoverProgram::Entry> entries;
@@ -37,16 +37,14 @@ std::vector<Index> AddressBound::pairs_in(Index column) const {
     for (const CoverProgram::Entry& entry : program_->column(column)) {
         if (entry.row < graph_.count) links.push_back(entry.row);
     }
-    return pairs_of(links);
+    return pairs_->among(links);
 }
 
 // By pair, what the solution at hand pays of it.
 std::vector<double> AddressBound::paid_shares() const {
-    std::vector<double> paid(pairs_.size(), 0);
+    std::vector<double> paid(pairs_->all().size(), 0);
     for (const auto& [column, amount] : program_->used()) {
-        for (const Index pair : pairs_in(column)) {
-            paid[pair] += amount / static_cast<double>(pairs_[pair].shared);
-        }
+        for (const Index pair : pairs_in(column)) paid[pair] += amount / pairs_->all()[pair].shared;
     }
     return paid;
 }
@@ -75,7 +73,8 @@ void AddressBound::add_sets(const std::vector<OverfullSet>& sets) {
         for (const Index pair : set.pairs) {
             if (sets_of_[pair].empty()) joining.push_back(pair);
             sets_of_[pair].push_back(count_of(sets_));
-            cap = std::max(cap, Wide{pairs_[pair].cost} * scale_ / relief(set, pairs_[pair]) + 1);
+            cap =
+                std::max(cap, Wide{pairs_->all()[pair].cost} * scale_ / relief(set, pairs_->all()[pair]) + 1);
         }
         sets_.push_back(set);
         needs.push_back(set.excess);
@@ -97,19 +96,19 @@ void AddressBound::add_sets(const std::vector<OverfullSet>& sets) {
 // its toll.
 void AddressBound::set_tolls(Prices& prices) {
     if (sets_.empty()) return;
+    const std::vector<LinkPair>& pairs = pairs_->all();
     std::vector<Wide> rest;
-    for (const LinkPair& pair : pairs_) rest.push_back(Wide{pair.cost} * scale_);
+    for (const LinkPair& pair : pairs) rest.push_back(Wide{pair.cost} * scale_);
     for (std::size_t set = 0; set < sets_.size(); ++set) {
         Wide price = prices.sets[set];
         for (const Index pair : sets_[set].pairs) {
-            price = std::min(price, rest[pair] / relief(sets_[set], pairs_[pair]));
+            price = std::min(price, rest[pair] / relief(sets_[set], pairs[pair]));
         }
         prices.sets[set] = static_cast<Bytes>(price);
-        for (const Index pair : sets_[set].pairs) rest[pair] -= price * relief(sets_[set], pairs_[pair]);
+        for (const Index pair : sets_[set].pairs) rest[pair] -= price * relief(sets_[set], pairs[pair]);
     }
-    for (Index pair = 0; pair < count_of(pairs_); ++pair) {
-        graph_.tolls[graph_.at(pairs_[pair].earlier, pairs_[pair].later)] =
-            static_cast<Bytes>(std::min<Wide>(rest[pair] / pairs_[pair].shared, kMostToll));
+    for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
+        graph_.tolls[graph_.at(pairs[pair].earlier, pairs[pair].later)] = toll_for(rest[pair], pairs[pair]);
     }
 }
 
