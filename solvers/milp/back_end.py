@@ -28,8 +28,8 @@ def _unlimited(task: Task) -> str | None:
     if pairs <= most:
         return None
     return (
-        f"more than {most:,} pairs of buffers in conflict: of so many over {pools:,} pools only time limits "
-        "the work; leave `deterministic` out"
+        f"more than {most:,} pairs of buffers in conflict, the most for so many pools: only a time limit "
+        "bounds the work on them; leave `deterministic` out"
     )
 
 

@@ -167,7 +167,7 @@ def write_results(
             write_out(content, output.path)
     if args.picture is not None:
         _draw(args.picture, problem, plan, has_plan)
-    # Last: who reads it may end before, as in `... | head`, and the files are what was asked for.
+    # Last: a reader that closes the pipe early, as in `... | head`, ends the run.
     shows = not alone and not args.quiet
     if shows:
         _show(problem, plan)
