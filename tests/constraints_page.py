@@ -23,6 +23,7 @@ from memstow.planner.solve.run_state import task_of
 from memstow.solvers.models.register import BACK_ENDS, model
 from memstow.solvers.registry import find, names
 from memstow.solvers.solver import Task
+from tests.waiting import PATIENCE
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 PAGE: Final = DOCS / "constraints.md"
@@ -54,7 +55,7 @@ class Example:
     def plan(self, solver: str) -> Plan:
         """The plan of this solver."""
         deterministic = solver not in BACK_ENDS and solver != "auto"
-        limits = replace(self.options, solver=solver, deterministic=deterministic, time_limit=30.0)
+        limits = replace(self.options, solver=solver, deterministic=deterministic, time_limit=PATIENCE)
         return plan(self.problem, limits)
 
     def honoured_by(self) -> list[str]:

@@ -13,6 +13,7 @@ from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
 from memstow.solvers.models.register import BACK_ENDS
 from tests.referee import best
+from tests.waiting import PATIENCE
 
 Values = tuple[int, ...]
 
@@ -30,7 +31,7 @@ def problem(buffers: dict[str, Any], pool: dict[str, Any] | None = None, **field
 
 def proven(asked: Problem, hint: Plan | None = None) -> Values | None:
     """What the engine proves and brute force confirms; None where nothing fits."""
-    found = plan(asked, Options(hint=hint, time_limit=30.0))
+    found = plan(asked, Options(hint=hint, time_limit=PATIENCE))
     assert verify(asked, found, hint) == []
     values = tuple(term.value for term in found.objective) if found.placements else None
     assert (found.status, values) == best(asked, hint)

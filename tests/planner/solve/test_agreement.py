@@ -18,6 +18,7 @@ from tests.in_process import run_back_ends_in_process
 from tests.problems import TERMS, random_problem
 from tests.referee import best
 from tests.stale import stale_plan
+from tests.waiting import PATIENCE
 from tests.wild import wild_problem
 
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
@@ -44,7 +45,7 @@ def test_status_and_every_level_of_the_objective_are_those_of_brute_force(
     run_back_ends_in_process(monkeypatch)
     for seed in range(TRIED):
         problem, hint = mixed(seed)
-        found = plan(problem, Options(time_limit=30.0, hint=hint))
+        found = plan(problem, Options(time_limit=PATIENCE, hint=hint))
         status, vector = best(problem, hint)
         assert found.status is status, seed
         assert verify(problem, found, hint) == [], seed
@@ -58,7 +59,7 @@ def test_problems_drawn_with_no_regard_for_what_is_easy_agree_as_well(chunk: int
     """Odd alignments, distances that fit them only now and then, pins within rigid groups, several groups."""
     for seed in range(chunk, TRIED, 5):
         problem = wild_problem(Random(seed), most_buffers=3)
-        found = plan(problem, Options(time_limit=30.0))
+        found = plan(problem, Options(time_limit=PATIENCE))
         status, vector = best(problem)
         assert found.status is status, seed
         assert verify(problem, found) == [], seed

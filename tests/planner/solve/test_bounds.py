@@ -20,6 +20,7 @@ from memstow.solvers.instance import Instance
 from memstow.solvers.models import places
 from memstow.solvers.models.register import BACK_ENDS
 from tests.referee import best
+from tests.waiting import PATIENCE
 
 
 def problem(sizes: dict[str, int], fields: dict[str, Any] | None = None, **more: Any) -> Problem:
@@ -171,7 +172,7 @@ def test_members_of_two_groups_share_in_place_where_they_are_not_where_their_gro
         in_place=[{"input": "m", "output": "n"}],
     )
     assert best(asked) == (Status.OPTIMAL, (12,))
-    found = plan(asked, Options(solver=solver, time_limit=120.0))
+    found = plan(asked, Options(solver=solver, time_limit=PATIENCE))
     assert (found.status, found.objective[0].value) == (Status.OPTIMAL, 12)
 
 

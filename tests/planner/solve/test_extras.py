@@ -12,6 +12,7 @@ from memstow.planner.model.plan import Status
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
 from memstow.solvers.models.register import BACK_ENDS, BackEnd
+from tests.waiting import PATIENCE
 
 POOLS = three_pools(Random(0), 60)
 WORK = Options(deterministic=True, work_limit=2_000_000)
@@ -39,7 +40,7 @@ def test_a_model_that_is_named_is_named_with_its_version_where_a_run_can_be_repe
     assert found.status is Status.OPTIMAL
     assert found.prover is not None
     assert found.prover.startswith("cpsat (OR-tools 9")
-    assert plan(problem, Options(solver="cpsat", time_limit=120.0)).prover == "cpsat"
+    assert plan(problem, Options(solver="cpsat", time_limit=PATIENCE)).prover == "cpsat"
 
 
 def said(problem: Problem, options: Options) -> list[str]:

@@ -38,6 +38,7 @@ from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import best
 from tests.referee import judge as referee
+from tests.waiting import PATIENCE
 
 PER_SEED = 50
 
@@ -416,7 +417,7 @@ def test_solving_again_does_not_count_moves_from_another_plan_than_was_meant() -
     buffers = tuple(Buffer(id=it, size=size, lifetime=(0, 2)) for it, size in sizes.items())
     problem = Problem(version=1, buffers=buffers, objective=("peak", "moves"))
     hint = hinted({"a": 3, "b": 3, "c": 1})
-    plan = engine.plan(problem, Options(hint=hint, solver="cpsat", time_limit=120.0))
+    plan = engine.plan(problem, Options(hint=hint, solver="cpsat", time_limit=PATIENCE))
     assert plan.objective[1].bound > 0
     verdict = judge(problem, plan)
     again = recheck(problem, plan, verdict, 60.0)

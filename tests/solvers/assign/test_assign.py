@@ -18,11 +18,12 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.solvers.models.register import BACK_ENDS
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(
     BACK_ENDS["assign"].how_to_get() is not None, reason="the [cpsat] extra is not installed"
 )
-ASSIGN = Options(solver="assign", time_limit=30.0)
+ASSIGN = Options(solver="assign", time_limit=PATIENCE)
 
 
 def values(found: Plan) -> list[int]:

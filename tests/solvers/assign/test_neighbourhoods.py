@@ -26,6 +26,7 @@ from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
 from tests.in_process import run_back_ends_in_process
 from tests.solvers.assign.make import endless
+from tests.waiting import PATIENCE
 
 FEATURES = (
     "pools",
@@ -133,7 +134,7 @@ def test_with_all_items_free_the_layout_is_the_best_there_is(monkeypatch: pytest
         task, scale, best = found
         before = best.values
         LayoutSearch(task, Relations(task.instance), level_of(best), best).run(endless())
-        reference = plan(problem, Options(solver="cpsat", time_limit=30.0))
+        reference = plan(problem, Options(solver="cpsat", time_limit=PATIENCE))
         assert reference.status is Status.OPTIMAL, seed
         assert best.values is not None
         assert best.values[0] * scale == reference.objective[0].value, seed
