@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import memstow
-from memstow.planner.backends.registry import name_with_version
+from memstow.planner.backends.registry import is_model, name_with_version
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.memory import collector_at_rest
@@ -25,7 +25,7 @@ from memstow.planner.reduce import Reduction
 from memstow.planner.solve.bounds import Bounds, PoolBound
 from memstow.planner.solve.run_state import RunState
 from memstow.planner.solve.term_bounds import Stamp, TermBound, term_value
-from memstow.planner.verify import Violation
+from memstow.planner.verify import Violation, verify
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
 
@@ -131,6 +131,10 @@ Judge = Callable[[Problem, Plan, Plan | None], list[Violation]]
 """Finds the violations of a plan: `planner.verify.recount`, or a function that calls and caches it."""
 
 
+_MOST_TRIED = 200
+"""The judge tries to lay out so many named buffers in some hundredths of a second."""
+
+
 Accept = Callable[[Layout, str, dict[Term, TermBound]], Plan]
 """Makes the accepted plan of a layout, by this solver, with these bounds."""
 
@@ -145,9 +149,15 @@ class Answers:
     stamp: Callable[[], Stamp]
 
     def infeasible(self, explanation: Explanation, prover: str) -> Plan:
-        """The answer where nothing fits."""
+        """The answer where nothing fits.
+
+        RefusedPlanError if a back end names buffers that the judge finds places for.
+        """
         blank = self._blank(Status.INFEASIBLE)
-        return self._with_digest(replace(blank, explanation=explanation, prover=self._with_version(prover)))
+        plan = replace(blank, explanation=explanation, prover=self._with_version(prover))
+        if is_model(prover) and len(explanation.buffers) <= _MOST_TRIED:
+            self._refuse_for(verify(self.problem, plan, self.options.hint), plan.prover)
+        return self._with_digest(plan)
 
     def unknown(self, reduction: Reduction, attempt: Layout | None) -> Plan:
         """The answer where no plan was found, and no proof that there is none."""
@@ -174,13 +184,16 @@ class Answers:
         """The plan of a layout that fits; RefusedPlanError if the judge finds a violation."""
         with collector_at_rest():
             plan = self._plan(reduction, bounds, state, layout, self._with_version(solver), terms)
-            violations = self.judge(self.problem, plan, self.options.hint)
-            if violations:
-                raise RefusedPlanError(
-                    f"the plan of {plan.solver} was refused; please report it: "
-                    + "; ".join(f"{v.code}: {v.message}" for v in violations[:5])
-                )
+            self._refuse_for(self.judge(self.problem, plan, self.options.hint), plan.solver)
             return self._with_digest(plan)
+
+    @staticmethod
+    def _refuse_for(violations: list[Violation], solver: str | None) -> None:
+        if violations:
+            raise RefusedPlanError(
+                f"the plan of {solver} was refused; please report it: "
+                + "; ".join(f"{v.code}: {v.message}" for v in violations[:5])
+            )
 
     def _plan(
         self,

@@ -9,6 +9,7 @@ from ortools.sat.python import cp_model
 from memstow.solvers.cpsat.build import Model
 from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd
 from memstow.solvers.models.relations import Relations
+from memstow.solvers.models.sound_cp_sat import sound_solver
 from memstow.solvers.solver import Task
 
 # Deterministic time is counted in seconds of about this many steps of work. One of them took 2 s of a
@@ -54,7 +55,7 @@ class Search:
 
 def make_solver(task: Task, seconds: float | None, work: int | None, begin: float) -> cp_model.CpSolver:
     """A solver with the limits of a level; a deterministic one where work is limited."""
-    solver = cp_model.CpSolver()
+    solver = sound_solver()
     parameters = solver.parameters
     parameters.random_seed = task.seed % (1 << 31)
     if work is not None:

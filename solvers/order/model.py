@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ortools.sat.python import cp_model
 
+from memstow.solvers.models.sound_cp_sat import sound_solver
 from memstow.solvers.order.instance import OrderInstance
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class CpSatOrder:
         if total * (instance.operator_count + 1) >= _MOST or not instance.operator_count:
             return best
         model = _Model(instance)
-        solver = cp_model.CpSolver()
+        solver = sound_solver()
         if (seconds := budget.seconds_left) is not None:
             solver.parameters.max_time_in_seconds = seconds
         if (work := budget.work_left) is not None:

@@ -11,7 +11,7 @@ import pytest
 from memstow.planner.backends import warm_children
 from memstow.planner.backends.isolated_solver import IsolatedSolver
 from memstow.planner.backends.warm_children import command_for
-from memstow.planner.model.errors import DeclinedError, MissingBackEndError
+from memstow.planner.model.errors import DeclinedError, MissingBackEndError, RefusedPlanError
 from memstow.planner.model.events import Event, Incumbent, Phase
 from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
@@ -25,7 +25,7 @@ from memstow.planner.verify import verify
 from memstow.solvers import _native
 from memstow.solvers.models import register
 from memstow.solvers.models.register import BACK_ENDS
-from memstow.solvers.solver import Listeners
+from memstow.solvers.solver import Listeners, Outcome
 from tests.processes import children_of, state_of
 from tests.solvers.models.agreement import problems
 from tests.waiting import PATIENCE, wait_for
@@ -221,3 +221,20 @@ def test_a_back_end_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest
     monkeypatch.setattr(register, "find_spec", lambda _name: None)
     with pytest.raises(MissingBackEndError, match=r"memstow\[cpsat\]"):
         plan(crossing(Random(1), 3), Options(solver="cpsat"))
+
+
+def test_a_false_proof_that_nothing_fits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five buffers in a ring need three times the size of one; two of them need less."""
+
+    def claims_too_much(*_: object) -> Outcome:
+        return Outcome(None, False, (), "cpsat", misfit=(0, 1))
+
+    monkeypatch.setattr(IsolatedSolver, "solve", claims_too_much)
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="m", capacity=11),),
+        buffers=tuple(Buffer(id=name, size=4) for name in "abcde"),
+        conflicts=(("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "a")),
+    )
+    with pytest.raises(RefusedPlanError, match="the judge has found places for these buffers"):
+        plan(problem, Options(solver="cpsat"))
