@@ -122,7 +122,8 @@ def server_config(app: FastAPI, settings: Settings, connections: Connections) ->
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
         timeout_keep_alive=ceil(settings.idle_seconds),
-        timeout_graceful_shutdown=max(1, int(settings.grace_seconds)),
+        # Requests that still wait when the time of grace is over are told so; then this cuts them off.
+        timeout_graceful_shutdown=ceil(settings.grace_seconds) + 1,
     )
 
 

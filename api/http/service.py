@@ -198,12 +198,12 @@ class Service:
         self.draining = True
         log.info("draining")
         self.hub.close()
-        threading.Thread(
-            target=self.runner.drain,
-            args=(self.settings.grace_seconds,),
-            name="memstow drain",
-            daemon=True,
-        ).start()
+        threading.Thread(target=self._drain, name="memstow drain", daemon=True).start()
+
+    def _drain(self) -> None:
+        self.runner.drain(self.settings.grace_seconds)
+        # Where jobs run on a cluster, these read bodies only; who waits for one is told that the server ends.
+        self.children.close()
 
     async def stop(self) -> None:
         """End; running jobs are put back."""

@@ -127,6 +127,8 @@ class Process(Group):
         if self._closed:
             return
         self._closed = True
+        # A child that is killed leaves its folder, and this process may end before it has seen the child end.
+        shutil.rmtree(self.folder, ignore_errors=True)
         try:
             self._kill()
         finally:

@@ -1,6 +1,7 @@
 """Which workers of a cluster get jobs: those that are alive, of this version, with what a job needs."""
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any
 
@@ -117,3 +118,18 @@ def test_inboxes_of_servers_that_are_gone_are_removed(server: Server, farm: Farm
     server.signal(signal.SIGTERM)
     assert server.wait() == 0
     wait_for(lambda: not farm.queues(), "the server to take its inbox with it")
+
+
+def test_who_waits_for_a_child_of_the_server_itself_is_told_that_it_ends(server: Server, farm: Farm) -> None:
+    """Bodies are read beside the cluster, in children that have the time of the request."""
+    farm.add_worker()
+    tight = {**hard(600, 96), "pools": [{"id": "m", "capacity": 1 << 16}]}
+    with start(server, farm, grace_seconds=4) as client, ThreadPoolExecutor() as threads:
+        begun(client, farm, hard(600, 95), time_limit=LONG)
+        asked = threads.submit(client.post, "/v1/inspect?needs=true&time_limit=300", json=tight)
+        wait_for(lambda: len(processes.solving(server.pid)) > 0, "the search for what it needs")
+        server.signal(signal.SIGTERM)
+        answer = asked.result()
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    assert (answer.status_code, answer.json()["code"]) == (503, "child_lost")
+    assert server.wait() == 0

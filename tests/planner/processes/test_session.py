@@ -178,6 +178,28 @@ def test_the_folder_of_a_child_is_gone_at_once_though_its_end_takes_a_while(
         late._reap()
 
 
+def test_a_parent_that_ends_while_it_kills_a_child_leaves_no_folder(
+    child: Children, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a worker of a cluster does on SIGTERM, whose threads still wait for what they have killed."""
+    process = child("""
+    open("here", "w").write("x")
+    tell(pack({"kind": "a"}))
+    time.sleep(600)
+    """)
+    wait_told(process)
+    seen: list[bool] = []
+    kill = process._kill
+
+    def look_and_kill() -> None:
+        seen.append(process.folder.exists())
+        kill()
+
+    monkeypatch.setattr(process, "_kill", look_and_kill)
+    process.close()
+    assert seen == [False]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to look for what is left")
 def test_when_the_parent_is_killed_its_children_end_by_themselves(tmp_path: Path) -> None:
     parent = subprocess.Popen(
