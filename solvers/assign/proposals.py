@@ -9,9 +9,10 @@ from memstow.solvers import _native
 from memstow.solvers.assign.clock import Clock
 from memstow.solvers.assign.master import Master, Proposal
 from memstow.solvers.assign.neighbourhoods import Neighbourhoods, make_small_solver
-from memstow.solvers.cpsat.search import exact_bound, make_solver, proven_bound, run_solver, steps_of
+from memstow.solvers.cpsat.search import make_solver, run_solver, steps_of
 from memstow.solvers.models.levels import Best
 from memstow.solvers.models.relations import Relations
+from memstow.solvers.models.sound_cp_sat import exact_bound, proven_bound
 from memstow.solvers.solver import Task
 
 # The share of the time left for a solve of the master in all. The time after its first solution, which takes

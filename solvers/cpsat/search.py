@@ -9,14 +9,12 @@ from ortools.sat.python import cp_model
 from memstow.solvers.cpsat.build import Model
 from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.models.sound_cp_sat import sound_solver
+from memstow.solvers.models.sound_cp_sat import exact_bound, proven_bound, sound_solver
 from memstow.solvers.solver import Task
 
 # Deterministic time is counted in seconds of about this many steps of work. One of them took 2 s of a
 # processor with three pools, and 11 with reuse costs; native solvers take some 130 million steps in a second.
 STEPS_PER_SECOND = 300_000_000
-# A bound is read from a float, which holds integers exactly up to here.
-MOST_EXACT = 1 << 53
 
 
 class Search:
@@ -92,19 +90,6 @@ def run_solver(
 def steps_of(solver: cp_model.CpSolver) -> int:
     """The steps of its last solve."""
     return int(solver.deterministic_time * STEPS_PER_SECOND)
-
-
-def proven_bound(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> int | None:
-    """The proven bound in integers, as CP-SAT has it internally; valid however the solve ended."""
-    offset = cp.proto.objective.offset
-    if abs(offset) > MOST_EXACT:
-        return None
-    return int(solver.response_proto.inner_objective_lower_bound) + round(offset)
-
-
-def exact_bound(bound: float) -> int | None:
-    """The integer value of a bound that CP-SAT reports as a float; None if it is not exact."""
-    return round(bound) if abs(bound) < MOST_EXACT else None
 
 
 def _report_bound(best: Best, term: int, bound: float) -> None:

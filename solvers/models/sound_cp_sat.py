@@ -1,6 +1,11 @@
-"""CP-SAT without the steps that are known to prove what is not so."""
+"""CP-SAT without steps that are known to prove what is not so, and its bounds as far as they are exact."""
+
+from typing import Final
 
 from ortools.sat.python import cp_model
+
+MOST_EXACT: Final = 1 << 53
+"""A bound is read from a float, which holds integers exactly up to here."""
 
 
 def sound_solver() -> cp_model.CpSolver:
@@ -16,3 +21,16 @@ def sound_solver() -> cp_model.CpSolver:
     solver.parameters.auto_detect_greater_than_at_least_one_of = False
     solver.parameters.presolve_inclusion_work_limit = 0
     return solver
+
+
+def proven_bound(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> int | None:
+    """The proven bound in integers, as CP-SAT has it internally; valid however the solve ended."""
+    offset = cp.proto.objective.offset
+    if abs(offset) > MOST_EXACT:
+        return None
+    return int(solver.response_proto.inner_objective_lower_bound) + round(offset)
+
+
+def exact_bound(bound: float) -> int | None:
+    """The integer value of a bound that CP-SAT reports as a float; None if it is not exact."""
+    return round(bound) if abs(bound) < MOST_EXACT else None

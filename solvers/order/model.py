@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ortools.sat.python import cp_model
 
-from memstow.solvers.models.sound_cp_sat import sound_solver
+from memstow.solvers.models.sound_cp_sat import exact_bound, proven_bound, sound_solver
 from memstow.solvers.order.instance import OrderInstance
 
 if TYPE_CHECKING:
@@ -51,12 +51,19 @@ class CpSatOrder:
         if (work := budget.work_left) is not None:
             solver.parameters.max_deterministic_time = work / _WORK_PER_SECOND
         solver.parameters.num_workers = task.workers
-        solver.best_bound_callback = lambda bound: listeners.bound(self.name, int(bound) + instance.base)
+
+        def tell(bound: float) -> None:
+            exact = exact_bound(bound)
+            if exact is not None:
+                listeners.bound(self.name, exact + instance.base)
+
+        solver.best_bound_callback = tell
         status = solver.solve(model.model, _Heard(model, listeners, self.name))
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return best
         order = model.order(solver.value)
-        bound = max(task.bound, int(solver.best_objective_bound) + instance.base)
+        proven = proven_bound(solver, model.model)
+        bound = task.bound if proven is None else max(task.bound, proven + instance.base)
         return OrderOutcome(order, peak_of(instance, order), bound, self.name)
 
 
@@ -71,7 +78,7 @@ class _Heard(cp_model.CpSolverSolutionCallback):
 
     def on_solution_callback(self) -> None:
         """One was found."""
-        value = int(self.objective_value) + self._model.instance.base
+        value = int(self.value(self._model.highest)) + self._model.instance.base
         self._listeners.order(self._name, value, self._model.order(self.value))
 
 
@@ -103,9 +110,9 @@ class _Model:
         savings = self._savings(lives)
         for storage, life in enumerate(lives):
             self._add_storage(instance.size[storage], life, savings.get(storage, []))
-        highest = model.new_int_var(0, sum(self._demands), "")
-        model.add_cumulative(self._spans, self._demands, highest)
-        model.minimize(highest)
+        self.highest = model.new_int_var(0, sum(self._demands), "")
+        model.add_cumulative(self._spans, self._demands, self.highest)
+        model.minimize(self.highest)
 
     def _life(self, storage: int) -> _Life:
         """From the first writer to the last user."""

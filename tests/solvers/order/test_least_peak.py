@@ -57,6 +57,10 @@ def _add_peak(heard: list[int], _name: str, peak: int, _order: object) -> None:
     heard.append(peak)
 
 
+def _add_bound(told: list[int], _name: str, bound: int) -> None:
+    told.append(bound)
+
+
 def test_the_model_of_cpsat_has_the_same_least_peaks() -> None:
     pytest.importorskip("ortools")
     compared = saved = 0
@@ -73,6 +77,30 @@ def test_the_model_of_cpsat_has_the_same_least_peaks() -> None:
             saved += model.peak < solved(OrderTask(replace(instance, in_place=array("q")))).peak
     assert compared >= 10
     assert saved > 0
+
+
+def test_the_model_bounds_sums_exactly_that_a_float_cannot_hold() -> None:
+    pytest.importorskip("ortools")
+    odd = 0
+    for seed in range(40):
+        rng = Random(seed)
+        small = random_instance(rng, 10)
+        unit = (1 << 51) - 1
+
+        def enlarged(bytes_: "array[int]", rng: Random = rng, unit: int = unit) -> "array[int]":
+            return array("q", [it * unit - (it > 0 and rng.random() < 0.5) for it in bytes_])
+
+        instance = replace(
+            small, size=enlarged(small.size), extra=enlarged(small.extra), base=small.base * unit
+        )
+        told: list[int] = []
+        listeners = OrderListeners(lambda *_: None, partial(_add_bound, told))
+        model = order_solver("cpsat").solve(OrderTask(instance), _native.Budget(600.0, -1), listeners)
+        outcome = solved(OrderTask(instance))
+        assert model.peak == peak(instance, model.order) >= outcome.bound, seed
+        assert max(model.bound, *told, 0) <= outcome.peak, seed
+        odd += outcome.peak > 1 << 53 and float(outcome.peak) != outcome.peak
+    assert odd > 5
 
 
 def test_the_model_ends_when_its_time_is_over_with_an_order() -> None:
