@@ -146,6 +146,8 @@ Answer LevelSearch::solve_parts(Stretch items, const std::vector<std::size_t>& c
 }
 
 Answer LevelSearch::branch(Stretch items, RowRange rows) {
+    const Level level(depth_);
+    if (level.below(kDeepestLevel)) return stop();
     StateHash state;
     for (std::size_t k = items.first; k < items.last; ++k) {
         const Index item = arena_[k];

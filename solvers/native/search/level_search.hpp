@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "search/decision.hpp"
+#include "search/depth.hpp"
 #include "search/floors.hpp"
 #include "search/packing.hpp"
 #include "search/preferences.hpp"
@@ -65,6 +66,7 @@ class LevelSearch : public Decision {
     std::int64_t remembered_ = 0;  // nodes of earlier runs that the preferences were learnt in
     const Stop* stop_ = nullptr;
     bool stopped_ = false;
+    int depth_ = 0;
     std::vector<Index> arena_;            // lists of unplaced items and of candidates, one stretch a node
     std::vector<IndexSet::Word> blamed_;  // what the children of each node on the path blamed so far
     std::vector<Bytes> offsets_;

@@ -204,7 +204,8 @@ void PairSearch::undo(std::size_t mark) {
 }
 
 Answer PairSearch::solve() {
-    if (nodes_ >= node_limit_) stopped_ = true;
+    const Level level(depth_);
+    if (nodes_ >= node_limit_ || level.below(kDeepestPair)) stopped_ = true;
     if (steps_ >= kStepsBetweenStops) {
         const std::int64_t steps = steps_;
         steps_ = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "search/decision.hpp"
+#include "search/depth.hpp"
 #include "search/lookout.hpp"
 #include "search/packing.hpp"
 
@@ -61,6 +62,7 @@ class PairSearch : public Decision {
     const Stop* stop_ = nullptr;
     Lookout lookout_;
     bool stopped_ = false;
+    int depth_ = 0;
 };
 
 }  // namespace memstow::search

@@ -8,7 +8,7 @@ import pytest
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Status
-from memstow.planner.model.problem import LIMIT, Problem
+from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, Reserved
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
@@ -104,3 +104,28 @@ def test_what_has_no_place_in_an_unbounded_pool_is_told_why() -> None:
     assert why is not None
     assert "no address is above 2^62" in why.message
     assert why.buffers == ("a",)
+
+
+@pytest.mark.parametrize("conflicts", [(), (("d", "e"),)], ids=["rows", "pairs"])
+def test_a_row_that_could_rise_a_million_times_is_no_end_of_the_stack(
+    conflicts: tuple[tuple[str, str], ...],
+) -> None:
+    """A search that goes too deep ends that run, and proves nothing by it."""
+    size = 1 << 20
+    problem = Problem(
+        version=1,
+        pools=(Pool(id="m", reserved=(Reserved(offset=0, size=1),)),),
+        buffers=(
+            Buffer(id="a", size=size, lifetime=(1, 2)),
+            Buffer(id="b", size=1, lifetime=(1, 3)),
+            Buffer(id="c", size=1, lifetime=(1, 2)),
+            Buffer(id="d", size=size + 1, lifetime=(0, 2), alignment=1 << 16),
+            Buffer(id="e", size=1, lifetime=(5, 6)),
+        ),
+        conflicts=conflicts,
+    )
+    found = plan(problem, Options(solver="exact", deterministic=True, work_limit=20_000_000))
+    assert verify(problem, found) == []
+    # Stacked above the one that is aligned, but for what fits below it.
+    best = (1 << 16) + (size + 1) + size
+    assert found.objective[0].bound <= best == found.objective[0].value
