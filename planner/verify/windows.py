@@ -101,10 +101,12 @@ def _against_height(
         return None
     if sum(count for count, _ in inner) >= LIMIT:
         raise TooMuch
+    # Times may be larger than any machine word; only their order counts.
+    rank = {time: k for k, time in enumerate(sorted({time for _, life in inner for time in life}))}
     room = room_for(
         array("q", [count for count, _ in inner]),
-        array("q", [begin for _, (begin, _) in inner]),
-        array("q", [end for _, (_, end) in inner]),
+        array("q", [rank[begin] for _, (begin, _) in inner]),
+        array("q", [rank[end] for _, (_, end) in inner]),
         min(height, LIMIT),
         steps,
     )

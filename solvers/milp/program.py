@@ -11,7 +11,7 @@ import pulp
 from memstow.solvers.instance import Layout
 from memstow.solvers.milp.formulation import Formulation
 from memstow.solvers.milp.linear import Expression, Values
-from memstow.solvers.milp.numbers import integer_bound
+from memstow.solvers.milp.numbers import can_prove, integer_bound
 from memstow.solvers.milp.rounding import Rounding
 from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd
 from memstow.solvers.models.places import choices
@@ -62,6 +62,7 @@ class Program(ABC):
         self._relations = relations
         self._first_value = start_values[0] if start_values else None
         self._formulation: Formulation | None = None
+        self._can_prove = can_prove(task)
 
     @abstractmethod
     def run(self, run: Run, report: RunReport) -> RunResult:
@@ -79,7 +80,8 @@ class Program(ABC):
             return Answer(LevelEnd.INFEASIBLE)
         term = None if level.term is None else formulation.terms[level.term]
         self._ask(term, level)
-        report = _LayoutReport(self._rounding, formulation, best, level.term, term)
+        bounded = level.term if self._can_prove else None
+        report = _LayoutReport(self._rounding, formulation, best, bounded, term)
         seconds = None if level.seconds is None else level.seconds - (time.monotonic() - begin)
         start = None
         if level.start is not None and level.start_values is not None:
@@ -97,6 +99,10 @@ class Program(ABC):
             ),
             report,
         )
+        if result.infeasible and not self._can_prove:
+            return Answer(
+                LevelEnd.DONE, None, result.work, "its numbers are too large to prove that nothing fits"
+            )
         if result.infeasible:
             return Answer(LevelEnd.INFEASIBLE, work=result.work)
         return Answer(LevelEnd.DONE, None, result.work, result.failure)

@@ -124,7 +124,7 @@ def test_a_row_that_could_rise_a_million_times_is_no_end_of_the_stack(
         ),
         conflicts=conflicts,
     )
-    found = plan(problem, Options(solver="exact", deterministic=True, work_limit=20_000_000))
+    found = plan(problem, Options(solver="exact", deterministic=True, work_limit=100_000_000))
     assert verify(problem, found) == []
     # Stacked above the one that is aligned, but for what fits below it.
     best = (1 << 16) + (size + 1) + size

@@ -205,6 +205,14 @@ def test_a_window_proves_more_than_live_bytes() -> None:
     assert against(aligned, 16 * 64 + 1, whole(aligned)) is not None
 
 
+@pytest.mark.parametrize("later", [1 << 63, 10**30, -(1 << 70)])
+def test_times_of_any_size_are_compared_alone(later: int) -> None:
+    problem = problem_of([(size, begin + later, end + later) for size, begin, end in ABOVE_LIVE])
+    window = whole(problem, later, later + 10)
+    assert against(problem, 16, window) is None
+    assert against(problem, 17, window) == "in the window these buffers have a lower layout"
+
+
 def test_what_spans_the_window_adds_its_size() -> None:
     problem = problem_of(((100, -5, 20), *ABOVE_LIVE, (7, 30, 40)))
     window = replace(whole(problem), buffers=tuple(f"b{i}" for i in range(len(ABOVE_LIVE) + 1)))
