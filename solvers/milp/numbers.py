@@ -8,8 +8,8 @@ from memstow.solvers.solver import SUM_TERMS, Task, choice_weights, largest_sum
 # With feasibility to about 1e-9 of a big-M, errors stay well below one unit up to here.
 _MOST_HEIGHT = 1 << 26
 _MOST_COST = 1 << 26
-# Both solvers have cut off optima of later terms with peaks of 2^21 in stacks of 2^23, though errors should be
-# far below a unit there. Up to here, none of thousands of comparisons has shown a false proof.
+# Both solvers have cut off optima of later terms with peaks of 2^21 in stacks of 2^23, though errors should
+# be far below a unit there. Up to here, none of thousands of comparisons has shown a false proof.
 _MOST_PROVEN = 1 << 19
 _ABSOLUTE = 1e-3
 _RELATIVE = 1e-8
