@@ -1,5 +1,5 @@
-// How deep the recursion of a search may go. A row with much room can rise byte by byte, a level each, so that
-// four buffers of a megabyte were enough for the end of the stack.
+// How deep the recursion of a search may go. A row with much room can rise byte by byte, a level each, so
+// that four buffers of a megabyte were enough for the end of the stack.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,8 @@
 
 namespace memstow::search {
 
-// The same on every machine, so that deterministic runs are: some five megabytes of the eight that a stack has.
+// The same on every machine, so that deterministic runs are: some five megabytes of the eight that a stack
+// has.
 inline constexpr int kDeepestLevel = 8192;  // twice what a packing of the most items needs
 inline constexpr int kDeepestPair = 24576;
 // Bytes of the stack that are left for all else, where a thread has so little that levels do not fit.
