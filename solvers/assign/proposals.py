@@ -12,7 +12,7 @@ from memstow.solvers.assign.neighbourhoods import Neighbourhoods, make_small_sol
 from memstow.solvers.cpsat.search import make_solver, run_solver, steps_of
 from memstow.solvers.models.levels import Best
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.models.sound_cp_sat import exact_bound, proven_bound
+from memstow.solvers.models.sound_cp_sat import proven_bound, tell_bounds
 from memstow.solvers.solver import Task
 
 # The share of the time left for a solve of the master in all. The time after its first solution, which takes
@@ -63,7 +63,7 @@ class Proposals:
             self._master.hint(self._best.layout.pool)
         term = self._term
         if proves and term is not None:
-            solver.best_bound_callback = self._on_bound
+            tell_bounds(solver, self.raise_bound)
         clock = None if seconds is None else Clock(solver, seconds * share)
         status = run_solver(solver, self._master.cp, clock)
         if clock is not None:
@@ -110,9 +110,6 @@ class Proposals:
         if self._term is not None and bound is not None and (self.bound is None or bound > self.bound):
             self.bound = bound
             self._best.bound(self._term, bound)
-
-    def _on_bound(self, bound: float) -> None:
-        self.raise_bound(exact_bound(bound))
 
 
 def _reader(solver: cp_model.CpSolver) -> Any:

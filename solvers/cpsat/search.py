@@ -9,7 +9,7 @@ from ortools.sat.python import cp_model
 from memstow.solvers.cpsat.build import Model
 from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd
 from memstow.solvers.models.relations import Relations
-from memstow.solvers.models.sound_cp_sat import exact_bound, proven_bound, sound_solver
+from memstow.solvers.models.sound_cp_sat import proven_bound, sound_solver, tell_bounds
 from memstow.solvers.solver import Task
 
 # Deterministic time is counted in seconds of about this many steps of work. One of them took 2 s of a
@@ -37,8 +37,7 @@ class Search:
         solver = make_solver(self._task, level.seconds, level.work, begin)
         solver.parameters.relative_gap_limit = level.gap
         if level.term is not None:
-            term = level.term
-            solver.best_bound_callback = partial(_report_bound, best, term)
+            tell_bounds(solver, partial(best.bound, level.term))
         status = run_solver(solver, model.cp, _SolutionCallback(model, best))
         work = steps_of(solver)
         if status == cp_model.INFEASIBLE:
@@ -90,12 +89,6 @@ def run_solver(
 def steps_of(solver: cp_model.CpSolver) -> int:
     """The steps of its last solve."""
     return int(solver.deterministic_time * STEPS_PER_SECOND)
-
-
-def _report_bound(best: Best, term: int, bound: float) -> None:
-    value = exact_bound(bound)
-    if value is not None:
-        best.bound(term, value)
 
 
 class _SolutionCallback(cp_model.CpSolverSolutionCallback):

@@ -1,5 +1,6 @@
 """CP-SAT without steps that are known to prove what is not so, and its bounds as far as they are exact."""
 
+from collections.abc import Callable
 from typing import Final
 
 from ortools.sat.python import cp_model
@@ -31,6 +32,11 @@ def proven_bound(solver: cp_model.CpSolver, cp: cp_model.CpModel) -> int | None:
     return int(solver.response_proto.inner_objective_lower_bound) + round(offset)
 
 
-def exact_bound(bound: float) -> int | None:
-    """The integer value of a bound that CP-SAT reports as a float; None if it is not exact."""
-    return round(bound) if abs(bound) < MOST_EXACT else None
+def tell_bounds(solver: cp_model.CpSolver, tell: Callable[[int], None]) -> None:
+    """Have it tell its bounds while it runs, as far as the floats that it reports are exact."""
+
+    def on_bound(bound: float) -> None:
+        if abs(bound) < MOST_EXACT:
+            tell(round(bound))
+
+    solver.best_bound_callback = on_bound

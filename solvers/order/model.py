@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ortools.sat.python import cp_model
 
-from memstow.solvers.models.sound_cp_sat import exact_bound, proven_bound, sound_solver
+from memstow.solvers.models.sound_cp_sat import proven_bound, sound_solver, tell_bounds
 from memstow.solvers.order.instance import OrderInstance
 
 if TYPE_CHECKING:
@@ -51,13 +51,7 @@ class CpSatOrder:
         if (work := budget.work_left) is not None:
             solver.parameters.max_deterministic_time = work / _WORK_PER_SECOND
         solver.parameters.num_workers = task.workers
-
-        def tell(bound: float) -> None:
-            exact = exact_bound(bound)
-            if exact is not None:
-                listeners.bound(self.name, exact + instance.base)
-
-        solver.best_bound_callback = tell
+        tell_bounds(solver, lambda bound: listeners.bound(self.name, bound + instance.base))
         status = solver.solve(model.model, _Heard(model, listeners, self.name))
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return best
