@@ -1,5 +1,6 @@
 """ExecuTorch compiles with memstow: never larger than its greedy, and what runs answers as it should."""
 
+import warnings
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from memstow.executorch import Memstow, NoPlanError
 from memstow.planner.model.plan import Plan, Status
 from memstow.planner.model.problem import Pool, Problem
+from memstow.planner.verify import verify
+from tests.executorch import NEEDED
 
 # ExecuTorch and PyTorch warn of each other.
 pytestmark = pytest.mark.filterwarnings("default")
@@ -164,6 +167,74 @@ def test_what_cannot_be_planned_is_left_to_greedy_with_a_warning(
     with pytest.warns(RuntimeWarning, match="leaves this graph to greedy: .*how cond runs its branches"):
         ours = et.compiled(model, calls[0], [Memstow()])
     assert sum(ours.sizes) <= sum(stock.sizes)
+
+
+def test_anything_unexpected_is_left_to_greedy_with_a_warning(
+    et: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memstow.api.plugins.executorch import algorithm
+    from tests.executorch.models import PLAIN
+
+    def failing(*_: Any) -> Any:
+        raise IndexError("list index out of range")
+
+    model, calls = PLAIN["mobile"]()
+    monkeypatch.setattr(algorithm, "groups_of", failing)
+    stock = et.compiled(model, calls[0], [greedy])
+    with pytest.warns(RuntimeWarning, match="leaves this graph to greedy: IndexError: list index"):
+        ours = et.compiled(model, calls[0], [Memstow()])
+    assert ours.program == stock.program
+    with pytest.raises(IndexError):
+        et.compiled(model, calls[0], [Memstow(memories=[Pool(id="sram")])])
+
+
+def test_where_greedy_needs_no_more_its_places_are_taken(et: Any) -> None:
+    from tests.executorch.models import PLAIN
+
+    model, calls = PLAIN["mlp"]()
+    found: list[tuple[Problem, Plan]] = []
+    stock = et.compiled(model, calls[0], [greedy])
+    ours = et.compiled(model, calls[0], [Memstow(on_plan=lambda *it: found.append(it))])
+    assert ours.sizes == stock.sizes
+    assert _offsets(ours) == _offsets(stock)
+    # What is drawn or saved is what the program has.
+    (problem, plan) = found[0]
+    assert verify(problem, plan) == []
+    assert sorted({it.offset for it in plan.placements}) == sorted(set(_offsets(ours).values()))
+
+
+def _offsets(compiled: Any) -> dict[str, int]:
+    nodes = [node for node in compiled.graph.graph.nodes if node.op in ("placeholder", "call_function")]
+    specs = {node.name: node.meta.get("spec") for node in nodes}
+    return {name: it.mem_offset for name, it in specs.items() if getattr(it, "mem_id", None)}
+
+
+def test_tensors_may_live_beyond_the_nodes_of_their_graph() -> None:
+    """As ExecuTorch's own tests have them, and passes that plan lists of tensors by themselves."""
+    pytest.importorskip("executorch.exir", reason=NEEDED)
+    import torch
+    from executorch.exir.tensor import TensorSpec
+
+    specs = [TensorSpec(torch.float32, torch.Size([it])) for it in (64, 32, 64)]
+    for spec, life in zip(specs, ([0, 40], [3, 90], [41, 99]), strict=True):
+        spec.lifetime = list(life)
+    empty = torch.fx.GraphModule({}, torch.fx.Graph())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        answer = Memstow()(16, specs, empty, None, 0)
+    assert answer.bufsizes == [0, 384]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda kind: kind(memories=["tcm"]), r"memories\[0\] is 'tcm'; a memory is a memstow\.Pool"),
+        (lambda kind: kind(16, [], None, None, 0), r"a suite of algorithms lists Memstow\(\), not Memstow"),
+    ],
+)
+def test_what_is_no_memory_or_no_instance_is_a_clear_error(make: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make(Memstow)
 
 
 def test_what_a_delegate_reads_beyond_the_last_tensor_is_there(et: Any) -> None:

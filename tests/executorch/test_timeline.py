@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from memstow.api.plugins.executorch.frames import Call, Frame
+from memstow.api.plugins.executorch.frames import Call, Frame, frame_alone
 from memstow.api.plugins.executorch.interface import Spec
 from memstow.api.plugins.executorch.solving import Solver
 from memstow.api.plugins.executorch.tensors import Place, groups_of, objects_of, places_of
@@ -145,3 +147,11 @@ def test_objects_are_equal_where_bytes_are_shared() -> None:
             end = min(here.offset + one.allocated_memory, there.offset + other.allocated_memory)
             if here.memory == there.memory and max(here.offset, there.offset) < end:
                 assert objects[one] == objects[other]
+
+
+def test_a_tensor_may_live_beyond_the_nodes_of_its_graph() -> None:
+    specs: list[Spec] = [Tensor(4, [0, 40]), Tensor(2, [3, 90]), Tensor(4, [41, 99])]
+    empty: Any = SimpleNamespace(graph=SimpleNamespace(nodes=[]))
+    timeline = Timeline(lambda _: 1)
+    timeline.add(frame_alone(empty, specs), 0)
+    assert [timeline.lives[spec] for spec in specs] == [[(0, 41)], [(3, 91)], [(41, 100)]]

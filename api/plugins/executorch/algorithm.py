@@ -1,16 +1,16 @@
 """`Memstow`: an algorithm for ExecuTorch's suite of memory planning algorithms."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Never
 from weakref import WeakSet
 
 from memstow.api.plugins.executorch.frames import Frame, SpecsOf, frame_alone, frame_of
 from memstow.api.plugins.executorch.interface import Answer, GraphModule, Spec
-from memstow.api.plugins.executorch.solving import OnPlan, Solver
-from memstow.api.plugins.executorch.tensors import groups_of, objects_of, places_of
+from memstow.api.plugins.executorch.solving import OnPlan, Solver, warn_of_greedy
+from memstow.api.plugins.executorch.tensors import Place, groups_of, objects_of, places_of
 from memstow.api.plugins.executorch.timeline import Timeline
-from memstow.planner.model.errors import InputError, MemstowError
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool
 
@@ -22,11 +22,14 @@ class Memstow:
     chooses among them: by `cost` where they have some, and then as much as possible in the first ones.
     `submodules`: branches of control flow are placed together with the graph around them, and are in memory
     while they run and their results are read. Otherwise, graphs with branches are left to greedy.
+
+    Where ExecuTorch's greedy needs no more bytes of a memory, its places are taken, so that programs only
+    change where that saves something.
     """
 
     def __init__(
         self,
-        *,
+        *misplaced: Never,
         memories: Sequence[Pool] = (),
         time_limit: float = 10.0,
         work_limit: int | None = None,
@@ -34,7 +37,18 @@ class Memstow:
         submodules: bool = True,
         on_plan: OnPlan | None = None,
     ) -> None:
+        if misplaced:
+            # What happens where a suite calls the class with the tensors of a graph.
+            raise TypeError(
+                "Memstow takes named arguments only; a suite of algorithms lists Memstow(), not Memstow"
+            )
         self._memories = tuple(memories)
+        for number, memory in enumerate(self._memories):
+            if not isinstance(memory, Pool):
+                raise TypeError(
+                    f"memories[{number}] is {memory!r}; a memory is a memstow.Pool, such as "
+                    "memstow.Pool(id='tcm', capacity=65536)"
+                )
         self._options = Options(time_limit=time_limit, work_limit=work_limit, deterministic=deterministic)
         self._submodules = submodules
         self._on_plan = on_plan
@@ -69,15 +83,22 @@ class Memstow:
                 )
             else:
                 return _greedy(alignment, specs, graph_module, graph_signature, extra_padding)
-            return self._planned(frame, alignment, extra_padding)
-        except MemstowError as error:
+            usual: dict[Spec, Place] = {}
+            # Of branches greedy may give places that are wrong.
+            if not self._memories and not has_branches:
+                usual = _greedy_places(alignment, specs, graph_module, graph_signature, extra_padding)
+            return self._planned(frame, alignment, extra_padding, usual)
+        except Exception as error:
+            # A graph of a kind that was never seen must not end a compilation that works without memstow.
             if self._memories:
                 raise
-            warnings.warn(f"memstow leaves this graph to greedy: {error}", RuntimeWarning, stacklevel=2)
+            warn_of_greedy(error, stacklevel=2)
             return _greedy(alignment, specs, graph_module, graph_signature, extra_padding)
 
-    def _planned(self, frame: Frame, alignment: int, extra_padding: int) -> Answer:
-        """The places of all tensors of the frame and its branches."""
+    def _planned(
+        self, frame: Frame, alignment: int, extra_padding: int, usual: Mapping[Spec, Place]
+    ) -> Answer:
+        """The places of all tensors of the frame and its branches; `usual` ones where none are better."""
         from executorch.exir.memory_planning import MemoryAlgoResult, SpecAllocResult
 
         timeline = Timeline(self._memory_of)
@@ -87,7 +108,8 @@ class Memstow:
         groups = groups_of(timeline)
         last = max((self._memory_of(it) or 1 for it in timeline.lives), default=1)
         pools = self._pools(last, extra_padding)
-        solver = Solver(self._options, self._on_plan)
+        heads = {group.name: usual[head] for head, group in groups.items() if head in usual}
+        solver = Solver(self._options, self._on_plan, usual=heads)
         solver.solve(list(groups.values()), pools, _objective(pools))
         places = places_of(timeline, groups, solver.places)
         objects = objects_of(places)
@@ -155,3 +177,18 @@ def _greedy(
 
     answer: Answer = greedy(alignment, specs, graph_module, graph_signature, extra_padding)
     return answer
+
+
+def _greedy_places(
+    alignment: int,
+    specs: Iterable[Spec],
+    graph_module: GraphModule,
+    graph_signature: object,
+    extra_padding: int,
+) -> dict[Spec, Place]:
+    """Where ExecuTorch's own algorithm puts the tensors; none where it fails."""
+    try:
+        answer = _greedy(alignment, specs, graph_module, graph_signature, extra_padding)
+    except Exception:
+        return {}
+    return {spec: Place(place.mem_id, place.mem_offset) for spec, place in answer.spec_dict.items()}

@@ -3,14 +3,12 @@
 Its memories are tried in their order there, so as much as possible goes to the first ones here.
 """
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.plugins.executorch.interface import GraphModule, Spec
-from memstow.api.plugins.executorch.solving import NoPlanError, Solver
+from memstow.api.plugins.executorch.solving import NoPlanError, Solver, warn_of_greedy
 from memstow.api.plugins.executorch.tensors import Group
-from memstow.planner.model.errors import MemstowError
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool, Reserved
 
@@ -59,7 +57,8 @@ class CadenceAlgorithm(MemoryPlanningAlgo):
             if error.is_proven:
                 raise MemoryPlanningAlgoFailure(str(error)) from error
             self._plan_otherwise(error, specs, *arguments)
-        except MemstowError as error:
+        except Exception as error:
+            # A graph of a kind that was never seen must not end a compilation that works without memstow.
             self._plan_otherwise(error, specs, *arguments)
         else:
             for spec in specs:
@@ -91,7 +90,7 @@ class CadenceAlgorithm(MemoryPlanningAlgo):
 
     def _plan_otherwise(
         self,
-        error: MemstowError,
+        error: Exception,
         specs: Iterable[Spec],
         graph_module: GraphModule,
         graph_signature: object,
@@ -99,7 +98,7 @@ class CadenceAlgorithm(MemoryPlanningAlgo):
         placement_constraints: "MemConstraints",
         extra_padding: int,
     ) -> None:
-        warnings.warn(f"memstow leaves this graph to greedy: {error}", RuntimeWarning, stacklevel=4)
+        warn_of_greedy(error, stacklevel=4)
         other = PositionBasedGreedyWithHierarchy(
             self.memory_config,
             self.mode,

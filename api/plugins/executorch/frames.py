@@ -34,7 +34,7 @@ class Frame:
     calls: tuple[Call, ...] = ()
     outputs: tuple[Spec, ...] = ()
     length: int = 1
-    """The number of nodes, by which lifetimes count."""
+    """The moments by which lifetimes count: the nodes, and more where a tensor lives beyond the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,13 @@ def _nodes_of(graph_module: GraphModule) -> list[Node]:
 
 
 def _frame(nodes: Sequence[Node], specs: Iterable[Spec], calls: Iterable[Call]) -> Frame:
+    specs = tuple(specs)
     return Frame(
-        specs=tuple(specs),
+        specs=specs,
         names=_names(nodes),
         calls=tuple(calls),
         outputs=_specs_at(nodes[-1]) if nodes else (),
-        length=max(len(nodes), 1),
+        length=max([len(nodes), 1, *(spec.lifetime[1] + 1 for spec in specs)]),
     )
 
 

@@ -47,8 +47,15 @@ class GraphModule(Protocol):
     graph: Nodes
 
 
+class Allocation(Protocol):
+    """Where a tensor is (`executorch.exir.memory_planning.SpecAllocResult`)."""
+
+    mem_id: int
+    mem_offset: int
+
+
 class Answer(Protocol):
     """What an algorithm returns (`executorch.exir.memory_planning.MemoryAlgoResult`)."""
 
-    spec_dict: Mapping[Spec, object]
+    spec_dict: Mapping[Spec, Allocation]
     bufsizes: list[int]
