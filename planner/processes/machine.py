@@ -23,6 +23,15 @@ def memory(root: _Folder = _ROOT) -> int:
     return min([_physical(), *_memory_limits(os.fspath(root))])
 
 
+def processor_model(root: _Folder = _ROOT) -> str:
+    """What the processor calls itself; empty where the system does not say."""
+    for line in _lines(os.path.join(os.fspath(root), "proc/cpuinfo")):
+        key, _, value = line.partition(":")
+        if key.strip() in ("model name", "Model", "cpu model"):
+            return " ".join(value.split())
+    return ""
+
+
 def _physical() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

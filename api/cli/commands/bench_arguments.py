@@ -228,3 +228,11 @@ def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, 
     parser: argparse.ArgumentParser = Parser(prog="memstow", allow_abbrev=False)
     generate.add(parser.add_subparsers())
     return generate.arguments_of(parser.parse_args(["generate", *words]))
+
+
+def two_solvers(text: str) -> tuple[str, str]:
+    """The names of two solvers, from `A,B`."""
+    first, comma, second = text.partition(",")
+    if not (comma and first and second) or first == second:
+        raise argparse.ArgumentTypeError(f"{text!r} is not two solver names separated by a comma")
+    return first, second

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.commands.bench_arguments import instances_of, sides_of
-from memstow.api.cli.commands.bench_run import Progress, print_endings, print_notes
+from memstow.api.cli.commands.bench_run import Progress, note_invocation, print_endings, print_notes
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.interruptible import Interruptible
-from memstow.api.cli.io.output import replace_file
 from memstow.api.cli.io.terminal import is_terminal, print_error
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ OLD, NEW = "old", "new"
 def run_pairs(args: argparse.Namespace) -> int:
     """Run both programs, record the results and compare them; exit code as for `bench compare`."""
     from memstow.planner.bench.analysis.paired_tests import check_scipy
-    from memstow.planner.bench.instances.problem import paths_file
-    from memstow.planner.bench.records.folder import PATHS
     from memstow.planner.bench.records.journal import Journal
     from memstow.planner.bench.runs.executor import Local
     from memstow.planner.bench.runs.interleave import Side
@@ -43,7 +40,7 @@ def run_pairs(args: argparse.Namespace) -> int:
         sides = []
         for folder, (solvers, python) in zip(folders, asked, strict=True):
             journals.append(Journal(folder, args.resume))
-            replace_file(folder / PATHS, paths_file(folder, args.paths))
+            note_invocation(folder, args)
             sides.append(Side(solvers, partial(Local, 1, python), journals[-1]))
         tally, interrupted = _run(instances, sides, args.seeds)
     finally:

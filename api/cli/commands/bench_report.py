@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.commands.bench_arguments import instances_of
+from memstow.api.cli.commands.bench_arguments import instances_of, two_solvers
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, whole
 from memstow.api.cli.io.output import replace_file
@@ -28,7 +28,8 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         "report",
         "write a report of the results as HTML, Markdown and CSV",
         details="""
-Writes report.html, a single self-contained file; report.md with its figures; and runs.csv and summary.csv.
+Writes report.html, a single self-contained file; report.md with its figures; report.tex, tables for LaTeX;
+and runs.csv and summary.csv.
 The same results give the same files. Needs matplotlib (extra: bench).""",
         examples="""
 memstow bench report results
@@ -61,7 +62,7 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--scatter",
-        type=_two,
+        type=two_solvers,
         metavar="A,B",
         help="two solvers to compare in the scatter plot (default: the best two)",
     )
@@ -165,10 +166,3 @@ def _sources(paths: list[str], folder: Path) -> "list[Instances]":
         except InputError:
             continue
     return found
-
-
-def _two(text: str) -> tuple[str, str]:
-    first, comma, second = text.partition(",")
-    if not (comma and first and second) or first == second:
-        raise argparse.ArgumentTypeError(f"{text!r} is not two solver names separated by a comma")
-    return first, second

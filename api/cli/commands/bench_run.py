@@ -17,6 +17,7 @@ from memstow.planner.model.limits import LONGEST_RUN
 
 if TYPE_CHECKING:
     import threading
+    from pathlib import Path
 
     from memstow.planner.bench.records.journal import Journal
     from memstow.planner.bench.runs.executor import Executor
@@ -196,8 +197,6 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from memstow.api.cli.io.interruptible import Interruptible
-    from memstow.planner.bench.instances.problem import paths_file
-    from memstow.planner.bench.records.folder import PATHS
     from memstow.planner.bench.records.journal import Journal
     from memstow.planner.bench.runs.run import run as run_all
 
@@ -212,7 +211,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.output)
     journal = Journal(folder, args.resume)
     try:
-        replace_file(folder / PATHS, paths_file(folder, args.paths))
+        note_invocation(folder, args)
         progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
         executor = _executor(args, progress)
 
@@ -233,6 +232,20 @@ def run(args: argparse.Namespace) -> int:
         print_error("interrupted: the results so far are saved; --resume continues")
         return Exit.INTERRUPTED
     return Exit.DONE if sum(journal.endings.values()) and not tally.lost else Exit.USAGE
+
+
+def note_invocation(folder: "Path", args: argparse.Namespace) -> None:
+    """Write beside the results where their problems are, and the command and its date."""
+    import shlex
+    from datetime import UTC, datetime
+
+    from memstow.planner.bench.instances.problem import paths_file
+    from memstow.planner.bench.records.folder import COMMANDS, PATHS, Command, commands_file
+
+    replace_file(folder / PATHS, paths_file(folder, args.paths))
+    began = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    command = Command(began, shlex.join(["memstow", *args.words]))
+    replace_file(folder / COMMANDS, commands_file(folder, command))
 
 
 def _executor(args: argparse.Namespace, progress: Progress | None) -> "Executor":

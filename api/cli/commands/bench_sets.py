@@ -22,7 +22,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         commands,
         "sets",
         "list public instance sets, and which of them are installed here",
-        details="A set is installed if --folder has a folder of its name.",
+        details="A set is installed if --folder has a folder of its name; the list says how to get others.",
         examples="""
 memstow bench sets
 memstow bench sets --folder instances
@@ -63,6 +63,7 @@ def _print_json(sets: "Sequence[LocalSet]") -> None:
             "source": one.public.source,
             "licence": one.public.licence,
             "instances": one.public.count,
+            "steps": list(one.public.steps),
             "folder": None if one.folder is None else str(one.folder),
             "files": one.files,
         }
@@ -80,7 +81,8 @@ def _print(sets: "Sequence[LocalSet]") -> None:
         print(f"    {public.description}")
         print(f"    from {public.source}; licence {public.licence}")
         if one.folder is None:
-            print("    not installed")
+            print("    not installed; to get it, in the folder of the sets:")
+            print("".join(f"        {step}\n" for step in public.steps), end="")
         else:
             of = "" if public.count is None else f" of {public.count}"
             print(f"    installed: {one.files}{of} files in {plain(str(one.folder))}")

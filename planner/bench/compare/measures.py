@@ -94,3 +94,5 @@ NAMES: Final = tuple(one.name for one in (*OUTCOMES, *MEASURES))
 NOISY: Final = frozenset(one.name for one in MEASURES if one.noisy)
 DECIDING: Final = ("solved", "proven", "value", "bound", "nodes", "steps")
 """The measures that decide the exit code by default: none that depends on a clock."""
+OF_TWO_SOLVERS: Final = tuple(name for name in NAMES if name not in ("nodes", "steps"))
+"""The measures of a comparison of two solvers by default: each counts its work in its own way."""

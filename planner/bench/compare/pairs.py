@@ -1,13 +1,13 @@
-"""Pairs the runs of old and new results by instance, solver and seed."""
+"""Pairs the runs of old and new results by instance, solver and seed; or those of two solvers."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memstow.planner.bench.records.record import Machine, hash_of
 from memstow.planner.bench.records.results import Results, Run
 from memstow.planner.model.errors import InputError
-from memstow.planner.show.formatting import count
+from memstow.planner.show.formatting import count, plain
 
 Key = tuple[str, str, int]
 """Digest of the instance, solver, seed."""
@@ -23,7 +23,12 @@ class Pair:
 
     @property
     def deterministic(self) -> bool:
-        """Whether both runs are deterministic: differences, except in times, are not chance."""
+        """Whether both runs are deterministic: differences, except in times, are not chance.
+
+        Of two solvers each may be better somewhere, so which instances there are is chance.
+        """
+        if self.old.record.solver.name != self.new.record.solver.name:
+            return False
         return all(run.record.solver.options.get("deterministic") is True for run in (self.old, self.new))
 
     @property
@@ -52,22 +57,59 @@ class Pairs:
         return tuple(sorted({pair.solver for pair in self.pairs}))
 
 
-def pairs(old: Results, new: Results) -> Pairs:
-    """Pair them up; an InputError where they have nothing in common."""
+def pairs(old: Results, new: Results, solvers: tuple[str, str] | None = None) -> Pairs:
+    """Pair them up; an InputError where they have nothing in common.
+
+    With `solvers` the runs of the first in the old results are paired with those of the second in the new
+    ones, which may be the same results.
+    """
+    if solvers is not None:
+        return _pairs_of_solvers(old, new, *solvers)
     # Where one name stands for several sets of options, only equal options belong together.
     several = _with_several_options(old.runs) | _with_several_options(new.runs)
     before, after = ({_key(run, several): run for run in results.runs} for results in (old, new))
     both = tuple(Pair(key[1], run, after[key]) for key, run in sorted(before.items()) if key in after)
     if not both:
-        raise InputError.single(
-            "nothing_in_common", str(new.path), f"no instance, solver and seed of it is in {old.path} as well"
-        )
+        message = f"no instance, solver and seed of it is in {old.path} as well"
+        if {run.instance.digest for run in old.runs} & {run.instance.digest for run in new.runs}:
+            message += f"; --solvers A,B compares solver A of these ({_named(old.solvers)}) "
+            message += f"with B of these ({_named(new.solvers)})"
+        raise InputError.single("nothing_in_common", str(new.path), message)
     return Pairs(
         both,
         tuple(run for key, run in sorted(before.items()) if key not in after),
         tuple(run for key, run in sorted(after.items()) if key not in before),
         (*_unreadable(old, new), *_notes(both)),
     )
+
+
+def _pairs_of_solvers(old: Results, new: Results, first: str, second: str) -> Pairs:
+    before, after = _runs_of(old, first), _runs_of(new, second)
+    label = f"{first} -> {second}"
+    both = tuple(Pair(label, run, after[key]) for key, run in sorted(before.items()) if key in after)
+    if not both:
+        message = f"{second} has no run of an instance and seed that {first} has in {old.path}"
+        raise InputError.single("nothing_in_common", str(new.path), message)
+    results = (old,) if old.path == new.path else (old, new)
+    notes = [*_unreadable(*results), *_notes(both)]
+    for solver, runs in ((first, before), (second, after)):
+        if alone := len(runs) - len(both):
+            notes.append(f"runs of {plain(solver)} without a partner, which do not count: {count(alone)}")
+    return Pairs(both, (), (), tuple(notes))
+
+
+def _runs_of(results: Results, solver: str) -> dict[tuple[str, int], Run]:
+    """The runs of a solver by digest and seed; it is named as a report names it, or in short."""
+    labels = {run.solver for run in results.runs if solver in (run.solver, run.record.solver.name)}
+    if len(labels) != 1:
+        wrong = "no results of" if not labels else "several sets of options for"
+        message = f"there are {wrong} {solver!r}; name one of: {_named(sorted(labels) or results.solvers)}"
+        raise InputError.single("unknown_solver", str(results.path), message)
+    return {(run.instance.digest, run.record.seed): run for run in results.runs if run.solver in labels}
+
+
+def _named(solvers: Sequence[str]) -> str:
+    return ", ".join(plain(solver, most=80) for solver in solvers)
 
 
 def _with_several_options(runs: Iterable[Run]) -> frozenset[str]:
@@ -105,4 +147,5 @@ def _notes(both: Iterable[Pair]) -> Iterator[str]:
 
 
 def _machine(machine: Machine) -> str:
-    return f"{machine.cpus} processors, {machine.system}" if machine.cpus else ""
+    model = f" ({machine.model})" if machine.model else ""
+    return f"{machine.cpus} processors{model}, {machine.system}" if machine.cpus else ""

@@ -72,10 +72,16 @@ class Strictness:
     """p-values above this are no difference."""
 
 
-def compare(old: Results, new: Results, strictness: Strictness, names: Sequence[str]) -> Comparison:
-    """Compare the measures and outcomes named."""
+def compare(
+    old: Results,
+    new: Results,
+    strictness: Strictness,
+    names: Sequence[str],
+    solvers: tuple[str, str] | None = None,
+) -> Comparison:
+    """Compare the measures and outcomes named: of each solver, or of two of them."""
     check_scipy()
-    paired = pairs(old, new)
+    paired = pairs(old, new, solvers)
     drafts = list(_drafts(paired, frozenset(names), strictness))
     chances = holm([line.chance for line in drafts if line.chance is not None])
     adjusted = iter(chances)

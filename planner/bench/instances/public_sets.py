@@ -19,6 +19,8 @@ class PublicSet:
     licence: str
     pattern: str
     """The files of instances below the folder of that name."""
+    steps: tuple[str, ...]
+    """How to get it: commands to run in the folder of the sets, and what else there is to do as comments."""
     count: int | None = None
     """How many instances there are, where the set is closed."""
 
@@ -39,6 +41,10 @@ SETS: Final = (
         "github.com/google/minimalloc, benchmarks/",
         "Apache-2.0",
         "*.csv",
+        (
+            "git clone --depth 1 https://github.com/google/minimalloc minimalloc.git",
+            'mkdir -p minimalloc && find minimalloc.git/benchmarks -name "*.csv" -exec cp {} minimalloc ";"',
+        ),
         count=12,
     ),
     PublicSet(
@@ -47,6 +53,11 @@ SETS: Final = (
         "github.com/cappadokes/idealloc, benchmarks/",
         "MIT",
         "*.csv",
+        (
+            "git clone --depth 1 https://github.com/cappadokes/idealloc idealloc.git",
+            "mkdir -p idealloc",
+            "cp idealloc.git/benchmarks/iopddl/[GS]_1.csv idealloc.git/benchmarks/*/resnet50.csv idealloc",
+        ),
         count=3,
     ),
     PublicSet(
@@ -55,6 +66,10 @@ SETS: Final = (
         "github.com/pytorch/executorch, exir/memory_planning.py",
         "BSD-3-Clause",
         "*.json",
+        (
+            "mkdir -p executorch",
+            "# write the tensors of each network that you export as a list: docs/formats.md, ExecuTorch",
+        ),
     ),
     PublicSet(
         "usmp",
@@ -62,6 +77,10 @@ SETS: Final = (
         "github.com/apache/tvm, tests/python/tir-usmp",
         "Apache-2.0",
         "*.json",
+        (
+            "mkdir -p usmp",
+            "# write the BufferInfo and PoolInfo objects of its tests as JSON: docs/formats.md, USMP",
+        ),
     ),
     PublicSet(
         "pypto",
@@ -69,15 +88,22 @@ SETS: Final = (
         "github.com/tonibohnlein/dsa-solver, benchmarks/pypto",
         "Apache-2.0",
         "*-tests/**/*.json",
+        (
+            "git clone --depth 1 https://github.com/tonibohnlein/dsa-solver dsa-solver.git",
+            "cp -r dsa-solver.git/benchmarks/pypto pypto",
+        ),
         count=273,
     ),
     PublicSet(
         "minimalloc-dsa-rp",
-        "A and F of minimalloc with reuse costs",
+        "A to K of minimalloc with reuse costs",
         "github.com/tonibohnlein/dsa-solver, benchmarks",
         "Apache-2.0",
         "*.json",
-        count=2,
+        (
+            "git clone --depth 1 https://github.com/tonibohnlein/dsa-solver dsa-solver.git",
+            "cp -r dsa-solver.git/benchmarks/minimalloc-dsa-rp minimalloc-dsa-rp",
+        ),
     ),
     PublicSet(
         "tflite",
@@ -86,6 +112,10 @@ SETS: Final = (
         "github.com/esphome/micro-wake-word-models",
         "Apache-2.0",
         "problems/*.csv",
+        (
+            "mkdir -p tflite/problems",
+            "memstow convert MODEL.tflite tflite/problems/MODEL.csv  # for each model of these repositories",
+        ),
     ),
 )
 

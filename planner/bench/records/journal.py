@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Final
 
-from memstow.planner.bench.records.folder import PATHS
+from memstow.planner.bench.records.folder import COMMANDS, PATHS
 from memstow.planner.bench.records.record import RESULTS, Record, RecordError, from_line, hash_of, key_of
 from memstow.planner.bench.runs.task import Task
 from memstow.planner.model.errors import InputError, MemstowError
@@ -39,7 +39,9 @@ class Journal:
     def __init__(self, folder: Path, resume: bool) -> None:
         self._path = folder / RESULTS
         self._new_folders = [place for place in (folder, *folder.parents) if not place.exists()]
-        self._new_files = [path for path in (self._path, folder / PATHS) if not path.exists()]
+        self._new_files = [
+            path for path in (self._path, folder / PATHS, folder / COMMANDS) if not path.exists()
+        ]
         folder.mkdir(parents=True, exist_ok=True)
         self._file: IO[bytes] = self._path.open("a+b", buffering=0)
         self._keys: set[bytes] = set()

@@ -91,4 +91,5 @@ def _machine() -> Machine:
         system=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
         load=0.0,
+        model=machine.processor_model(),
     )

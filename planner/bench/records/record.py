@@ -105,6 +105,7 @@ class Machine:
     system: str
     python: str
     load: float
+    model: str = ""  # of the processor; empty where the system does not say, and in older records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""From the results of a run to its report: a page, Markdown with pictures, and tables for spreadsheets."""
+"""From the results of a run to its report: a page, Markdown with pictures, tables for LaTeX and as CSV."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -9,6 +9,7 @@ from memstow.planner.bench.records.folder import RUNS, SUMMARY
 from memstow.planner.bench.records.record import Instance
 from memstow.planner.bench.report.canvas import as_pdf, picture, styles
 from memstow.planner.bench.report.instance_table import InstanceRow, instance_rows, most_telling
+from memstow.planner.bench.report.latex import latex
 from memstow.planner.bench.report.markdown import markdown
 from memstow.planner.bench.report.page import page
 from memstow.planner.bench.report.pictures import sketches
@@ -63,6 +64,7 @@ def report(
     return {
         PAGE: page(title, bench, rows, drawn, instances, memory_of, links_of),
         "report.md": markdown(title, bench, rows, files, instances),
+        "report.tex": latex(title, bench, rows, instances),
         RUNS: runs_csv(bench),
         SUMMARY: summary_csv(rows),
         **{file: picture.in_file for picture, file in files},

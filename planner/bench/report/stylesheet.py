@@ -28,11 +28,11 @@ thead th { color: var(--quiet); font-weight: 600; }
 figure { margin: 1.2rem 0; break-inside: avoid; }
 figure svg { max-width: 100%; height: auto; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(34rem, 100%), 1fr)); gap: 0 2rem; }
-.rows { min-width: calc(22rem + 5rem * var(--solvers)); font-variant-numeric: tabular-nums; }
+.rows { min-width: calc(23rem + 5rem * var(--solvers)); font-variant-numeric: tabular-nums; }
 .rows > * { border-bottom: 1px solid var(--rule); content-visibility: auto;
   contain-intrinsic-block-size: auto 2.8rem; }
 .rows > div, .rows summary { display: grid;
-  grid-template-columns: minmax(8rem, 2fr) 4.5rem 8rem repeat(var(--solvers), minmax(4.5rem, 1fr)); }
+  grid-template-columns: minmax(8rem, 2fr) 5.5rem 8rem repeat(var(--solvers), minmax(4.5rem, 1fr)); }
 .rows > .head { color: var(--quiet); font-weight: 600; }
 .rows summary { cursor: pointer; list-style: none; }
 .rows summary:hover { background: var(--wash); }
@@ -44,7 +44,11 @@ figure svg { max-width: 100%; height: auto; }
 .rows b { color: var(--good); }
 .rows .memory { padding: .5rem 0 1rem; }
 .memory svg { max-width: 100%; height: auto; background: #ffffff; color: #1a1a1a; }
-h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
+h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; overflow-wrap: anywhere; }
+@media (max-width: 40rem) {
+  dl { display: block; }
+  dd { margin: 0 0 .4rem; }
+}
 @page { margin: 14mm; }
 @media print {
   :root { --paper: #ffffff; --ink: #000000; --quiet: #444444; --rule: #c8c8c4; --wash: #ffffff;
@@ -52,7 +56,7 @@ h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
   body { max-width: none; padding: 0; font-size: 9pt; }
   table, .rows { font-size: 6.5pt; }
   .rows { min-width: 0; }
-  .rows > div, .rows summary { grid-template-columns: 2fr 5em 8em repeat(var(--solvers), minmax(0, 1fr)); }
+  .rows > div, .rows summary { grid-template-columns: 2fr 6em 8em repeat(var(--solvers), minmax(0, 1fr)); }
   .rows span, .rows i { padding: .2em .5em; }
   th, td { padding: .15rem .3rem; }
   .plots { display: block; }

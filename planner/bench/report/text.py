@@ -6,6 +6,7 @@ from memstow.planner.bench.analysis.best_known import Best
 from memstow.planner.bench.analysis.means import SHIFT
 from memstow.planner.bench.analysis.ratios import Bench
 from memstow.planner.bench.analysis.summary import Row
+from memstow.planner.bench.records.folder import commands
 from memstow.planner.bench.records.record import Instance, Machine
 from memstow.planner.show.formatting import count, human, plain, seconds
 
@@ -89,6 +90,8 @@ def facts(bench: Bench) -> list[tuple[str, str]]:
         ("machine", "; ".join(sorted(map(plain, machines)))),
         ("load at the start", f"at most {max(r.machine.load for r in records):.2f}"),
     ]
+    for one in commands(bench.results.path.parent):
+        pairs.append(("command", plain(f"{one.command} ({one.began})")))
     if bench.results.unreadable:
         pairs.append(("lines that cannot be read", count(bench.results.unreadable)))
     return pairs
@@ -96,7 +99,8 @@ def facts(bench: Bench) -> list[tuple[str, str]]:
 
 def _machine(machine: Machine) -> str:
     memory = human(machine.memory)
-    return f"{machine.cpus} processors, {memory}, {machine.system}, Python {machine.python}"
+    model = f" ({machine.model})" if machine.model else ""
+    return f"{machine.cpus} processors{model}, {memory}, {machine.system}, Python {machine.python}"
 
 
 def summary_cells(row: Row) -> tuple[str, ...]:

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from memstow.api.cli.exit_codes import Exit
+from memstow.planner.bench.instances.public_sets import SETS
 from memstow.planner.bench.records.record import Ending
 from tests.api.cli.conftest import Cli
 from tests.planner.bench.make import made, write
 
-FILES = {"report.html", "report.md", "runs.csv", "summary.csv"}
+FILES = {"report.html", "report.md", "report.tex", "runs.csv", "summary.csv"}
 EXACT = {"time_limit": 10.0, "deterministic": True}
 
 
@@ -126,11 +127,33 @@ def test_the_exit_code_of_compare_tells_whether_something_is_worse(cli: Cli, tmp
     assert (told.code, data["worse"], data["pairs"]) == (Exit.WORSE, True, 3)
 
 
+def test_two_solvers_of_one_run_are_compared(cli: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("scipy")
+    write(
+        tmp_path / "run", *(made(f"i{k}", solver, 10 + (solver == "y")) for k in range(8) for solver in "xy")
+    )
+    ran = cli("bench", "compare", tmp_path / "run", "--solvers", "x,y")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert "worse in value of x -> y" in ran.out
+    assert (
+        cli("bench", "compare", tmp_path / "run", "--solvers", "x,y", "--fail-on", "value").code == Exit.WORSE
+    )
+    other = cli("bench", "compare", tmp_path / "run", tmp_path / "run", "--solvers", "y,x", "--json")
+    assert [one["measure"] for one in json.loads(other.out)["lines"] if one["verdict"] == "better"] == [
+        "value"
+    ]
+    alone = cli("bench", "compare", tmp_path / "run")
+    assert (alone.code, "two solvers: --solvers A,B" in alone.err) == (Exit.USAGE, True)
+
+
 def test_sets_are_listed_with_what_is_here(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "idealloc").mkdir()
     (tmp_path / "idealloc" / "G_1.csv").touch()
     monkeypatch.delenv("MEMSTOW_SETS", raising=False)
-    assert "installed: " not in cli("bench", "sets").out
+    nothing = cli("bench", "sets").out
+    assert "installed: " not in nothing
+    for step in (step for public in SETS for step in public.steps):
+        assert step in nothing
     monkeypatch.setenv("MEMSTOW_SETS", str(tmp_path))
     assert "installed: 1 of 3 files" in cli("bench", "sets").out
     listed = {entry["name"]: entry for entry in json.loads(cli("bench", "sets", "--json").out)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.compare.measures import DECIDING, NAMES
+from memstow.planner.bench.compare.measures import DECIDING, NAMES, OF_TWO_SOLVERS
 from memstow.planner.bench.compare.text import comparison_json, comparison_text
 from memstow.planner.bench.compare.verdicts import Comparison, Line, Strictness, Verdict, compare
 from memstow.planner.bench.records.record import RESULTS, Ending, Record, Term
@@ -281,6 +281,58 @@ def test_of_several_options_in_the_new_results_the_equal_ones_are_paired(tmp_pat
     new.append(made("a", "x", 10, options=slow))
     (pair,) = _compared(tmp_path, [made("a", "x", 10, options=slow)], new).pairs.pairs
     assert pair.new.record.solver.options == slow
+
+
+def _of_two(folder: Path, records: list[Record], solvers: tuple[str, str]) -> Comparison:
+    one = results(folder, *records)
+    return compare(one, one, Strictness(), OF_TWO_SOLVERS, solvers)
+
+
+def _two(many: int, seeds: int = 1) -> list[Record]:
+    """Of x and y; y needs 10 % less and takes twice as long."""
+    return [
+        made(f"i{k}", solver, 100 - 10 * (solver == "y"), seed=s, seconds=1 + (solver == "y"), options=EXACT)
+        for k in range(many)
+        for solver in ("x", "y", "z")
+        for s in range(seeds)
+    ]
+
+
+def test_two_solvers_of_one_run_are_compared_with_significance(tmp_path: Path) -> None:
+    comparison = _of_two(tmp_path / "many", _two(8, seeds=2), ("x", "y"))
+    assert comparison.pairs.solvers == ("x -> y",)
+    assert len(comparison.pairs.pairs) == 16
+    value, seconds = (_line(comparison, measure, "x -> y") for measure in ("value", "seconds"))
+    assert value.verdict is Verdict.BETTER
+    assert value.mean == pytest.approx(0.9)
+    assert value.chance is not None
+    assert seconds.verdict is Verdict.WORSE
+    # Deterministic, but three instances say little about others.
+    few = _line(_of_two(tmp_path / "few", _two(3), ("x", "y")), "value", "x -> y")
+    assert (few.verdict, few.better) == (Verdict.SAME, 3)
+
+
+def test_two_solvers_of_two_runs_are_compared(tmp_path: Path) -> None:
+    ours = results(tmp_path / "ours", *(one for one in _two(12) if one.solver.name == "x"))
+    theirs = results(tmp_path / "theirs", *(one for one in _two(13) if one.solver.name == "y"))
+    comparison = compare(ours, theirs, Strictness(), NAMES, ("x", "y"))
+    assert _line(comparison, "value", "x -> y").verdict is Verdict.BETTER
+    assert "runs of y without a partner, which do not count: 1" in comparison.pairs.notes
+    assert not comparison.worse(())
+    with pytest.raises(
+        InputError, match=r"--solvers A,B compares solver A of these \(x\) with B of these \(y\)"
+    ):
+        compare(ours, theirs, Strictness(), NAMES)
+
+
+def test_a_solver_of_a_comparison_must_be_there_and_be_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no results of 'w'; name one of: x, y, z"):
+        _of_two(tmp_path / "none", _two(1), ("x", "w"))
+    several = [made("a", "x", 10, options={"time_limit": limit}) for limit in (1.0, 2.0)]
+    with pytest.raises(InputError, match="several sets of options for 'x'; name one of: x "):
+        _of_two(tmp_path / "several", [*several, made("a", "y", 9)], ("x", "y"))
+    comparison = _of_two(tmp_path / "named", [*several, made("a", "y", 9)], ("x (time_limit 2.0)", "y"))
+    assert len(comparison.pairs.pairs) == 1
 
 
 def test_without_scipy_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,15 @@ def test_a_file_that_goes_away_meanwhile_says_so_and_the_rest_go_on(folder: Path
 def test_what_a_bench_has_written_is_no_problem(folder: Path) -> None:
     bench = folder / "deep" / "bench"
     bench.mkdir()
-    for name in ("results.jsonl", "paths.json", "best_known.json", "runs.csv", "summary.csv", "mine.csv"):
+    for name in (
+        "results.jsonl",
+        "paths.json",
+        "commands.json",
+        "best_known.json",
+        "runs.csv",
+        "summary.csv",
+        "mine.csv",
+    ):
         (bench / name).write_text("")
     (folder / "runs.csv").write_text("a problem of that name")
     expected = [("public", "a.12"), ("public", "b"), ("deep", "deep/bench/mine"), ("deep", "deep/er/c")]

@@ -10,6 +10,7 @@ def test_each_set_says_where_it_comes_from_and_under_which_licence() -> None:
     for public in SETS:
         assert public.description
         assert public.source.startswith("github.com/")
+        assert any(public.name in step for step in public.steps)
         assert public.licence in {"Apache-2.0", "MIT", "BSD-3-Clause"}
 
 

@@ -4,8 +4,11 @@ import csv
 import io
 import random
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,15 +16,17 @@ from xml.etree import ElementTree
 import pytest
 
 from memstow.planner.bench.analysis.ratios import rate
+from memstow.planner.bench.records.folder import COMMANDS, Command, commands_file
 from memstow.planner.bench.records.record import Ending, Instance, Layout, ProgressEvent, Record
-from memstow.planner.bench.records.results import Run
+from memstow.planner.bench.records.results import Run, read
 from memstow.planner.bench.report import figures, report
 from memstow.planner.bench.report.axes import whole
 from memstow.planner.bench.report.page import MOST_ROWS
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from tests.planner.bench.make import made, results
+from tests.api.page.browser import browser
+from tests.planner.bench.make import made, results, write
 
 EVIL = "<script>alert('&\"')</script> | $x_1$ *b* \x1b[31m"
 PICTURES = ("profiles", "cactus", "gap", "size")
@@ -206,6 +211,74 @@ def test_no_name_is_taken_for_markup(tmp_path: Path) -> None:
             assert len(re.findall(r"(?<!\\)\|", line)) in (7, 12)
     rows = list(csv.DictReader(io.StringIO(files["runs.csv"])))
     assert {row["instance"] for row in rows} == {EVIL}
+
+
+def test_tables_for_latex_are_balanced_and_no_name_is_a_command(tmp_path: Path) -> None:
+    evil = r"100%_of\input{x}~^$&#|<>" + '"\n'
+    records = [made(name, solver, 10, family=evil) for name in ("a", evil) for solver in (evil, "y")]
+    text = _report(tmp_path, *records)["report.tex"]
+    lines = [line for line in text.splitlines() if not line.startswith("%")]
+    assert not [line for line in lines if re.search(r"(?<!\\)[%$#~^<>|]|\\input", line)]
+    bare = re.sub(r"\\[{}]", "", "\n".join(lines))
+    assert bare.count("{") == bare.count("}")
+    assert re.findall(r"\\(?:begin|end)\{\w+\}", text) == [
+        *[r"\begin{table}", r"\begin{tabular}", r"\end{tabular}", r"\end{table}"],
+        *[r"\begin{longtable}", r"\end{longtable}"],
+    ]
+    cells = {len(re.findall(r"(?<!\\)&", line)) for line in lines if line.endswith(r"\\") and "&" in line}
+    # Eight columns of solvers; three and two solvers of instances.
+    assert cells == {7, 4}
+
+
+def test_the_tables_are_what_latex_reads(files: dict[str, str], tmp_path: Path) -> None:
+    program = shutil.which("pdflatex")
+    if program is None:
+        pytest.skip("LaTeX is not installed (Debian: apt-get install texlive-latex-recommended)")
+    (tmp_path / "report.tex").write_text(files["report.tex"])
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs,longtable}"
+        r"\begin{document}\input{report}\end{document}"
+    )
+    command = [program, "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stdout.decode(errors="replace")[-2000:]
+
+
+def test_no_head_of_a_column_breaks_within_a_word(files: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(files["report.html"])
+    with browser() as running:
+        for wide in (1440, 390):
+            page = running.new_page(viewport={"width": wide, "height": 900})
+            page.goto((tmp_path / "report.html").as_uri())
+            # A word of several lines has several rectangles.
+            broken = page.evaluate("""() => {
+              const words = [];
+              for (const cell of document.querySelectorAll('.rows .head > *, thead th, h3')) {
+                const text = cell.firstChild, range = document.createRange();
+                for (const word of text.textContent.matchAll(/[a-z]+/g)) {
+                  range.setStart(text, word.index); range.setEnd(text, word.index + word[0].length);
+                  if (range.getClientRects().length > 1) words.push(word[0]);
+                }
+              }
+              return words; }""")
+            assert broken == []
+
+
+def test_the_facts_have_the_processor_the_command_and_its_date(tmp_path: Path) -> None:
+    record = made("a", "x", 10)
+    write(tmp_path, replace(record, machine=replace(record.machine, model="Some CPU 3000")))
+    for began, command in (
+        ("2026-11-01 10:00 UTC", "memstow bench run a.csv"),
+        ("2026-11-02 09:30 UTC", "b <c>"),
+    ):
+        (tmp_path / COMMANDS).write_bytes(commands_file(tmp_path, Command(began, command)))
+    files = report(rate(read(tmp_path), {}), "title", _none)
+    for name in ("report.md", "report.html"):
+        assert "Some CPU 3000" in files[name]
+        assert "memstow bench run a.csv (2026-11-01 10:00 UTC)" in files[name]
+        assert "b &lt;c&gt; (2026-11-02 09:30 UTC)" in files[name]
+    (tmp_path / COMMANDS).write_text('[{"command": 3}')
+    assert "bench run" not in report(rate(read(tmp_path), {}), "title", _none)["report.md"]
 
 
 @pytest.mark.parametrize(
