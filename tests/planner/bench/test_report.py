@@ -225,7 +225,7 @@ def test_tables_for_latex_are_balanced_and_no_name_is_a_command(tmp_path: Path) 
         *[r"\begin{table}", r"\begin{tabular}", r"\end{tabular}", r"\end{table}"],
         *[r"\begin{longtable}", r"\end{longtable}"],
     ]
-    cells = {len(re.findall(r"(?<!\\)&", line)) for line in lines if line.endswith(r"\\") and "&" in line}
+    cells = {len(re.findall(r"(?<!\\)&", line)) for line in lines if line.endswith(r"\\")} - {0}
     # Eight columns of solvers; three and two solvers of instances.
     assert cells == {7, 4}
 
