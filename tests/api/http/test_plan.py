@@ -13,7 +13,8 @@ from memstow.api.http.examples import EXAMPLES
 from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.samples import CSV, PROBLEM
 from memstow.api.http.schemas import EXAMPLES_ALONE
-from memstow.planner import formats
+from memstow.api.operations import plan_forms
+from memstow.planner import formats, loops
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.digest import digest
 from memstow.planner.model.options import Options
@@ -184,9 +185,27 @@ def test_the_plan_comes_in_the_format_asked_for(client: TestClient, name: str) -
     assert by_accept.headers["content-type"].startswith("text/csv")
 
 
-def test_what_has_no_plan_comes_as_json_in_any_format(client: TestClient) -> None:
-    response = client.post("/v1/plan?output_format=csv", json=TOO_SMALL)
-    assert response.json()["status"] == "infeasible"
+@pytest.mark.parametrize("name", sorted({*plan_forms.names()} - {"json", *loops.names(), plan_forms.MODEL}))
+def test_what_has_no_plan_is_an_error_in_any_format_but_json(client: TestClient, name: str) -> None:
+    response = client.post(f"/v1/plan?output_format={name}", json=TOO_SMALL)
+    document = problem_document(response, 422, "infeasible")
+    why = client.post("/v1/plan?output_format=json", json=TOO_SMALL).json()["explanation"]["message"]
+    assert why in document["detail"]
+    by_accept = client.post("/v1/plan", json=TOO_SMALL, headers={"accept": "text/csv"})
+    problem_document(by_accept, 422, "infeasible")
+
+
+@pytest.mark.parametrize("name", ["csv", "c-header", "svg"])
+def test_where_the_limits_end_a_search_without_a_plan_other_formats_are_an_error(
+    client: TestClient, name: str
+) -> None:
+    question = {"problem": tight(), "options": {"solver": "first-fit", "deterministic": True}}
+    problem_document(client.post(f"/v1/plan?output_format={name}", json=question), 422, "no_plan_found")
+    job = client.post("/v1/jobs", json=question).json()["id"]
+    over(client, job)
+    response = client.get(f"/v1/jobs/{job}/plan?output_format={name}")
+    problem_document(response, 422, "no_plan_found")
+    assert client.get(f"/v1/jobs/{job}/plan").json()["status"] == "unknown"
 
 
 def test_an_equal_question_has_the_same_answer_from_the_cache(client: TestClient) -> None:
@@ -508,9 +527,3 @@ def test_a_large_drawing_is_made_in_a_process_of_its_own(client: TestClient) -> 
     response = client.post("/v1/plan?output_format=svg", json=question)
     assert "location" in response.headers
     assert response.text.startswith("<svg")
-
-
-def test_what_cannot_be_drawn_comes_as_json(client: TestClient) -> None:
-    tight = {**PROBLEM, "pools": [{"id": "memory", "capacity": 1}]}
-    response = client.post("/v1/plan?output_format=svg", json={"problem": tight})
-    assert response.json()["status"] == "infeasible"
