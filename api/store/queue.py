@@ -16,7 +16,7 @@ from memstow.api.store.endings import stop_job
 from memstow.api.store.idempotency import IdempotencyKey, find_target, save_target
 from memstow.api.store.job import JOB_COLUMNS, Batch, Draft, Job, State, Stop, job_from_row
 from memstow.api.store.notices import announce
-from memstow.api.store.tables import batches, documents, jobs
+from memstow.api.store.tables import LONGEST_NAME, batches, documents, jobs
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
@@ -30,6 +30,7 @@ class Filter:
     state: State | None = None
     batch_id: str | None = None
     digest: str | None = None
+    search: str | None = None  # a part of their names, whatever the case
     before: tuple[float, str] | None = None  # created and id of the last job of the page before
 
 
@@ -218,7 +219,8 @@ def _columns(draft: Draft) -> dict[str, str | int | None]:
         "state": State.QUEUED,
         "priority": draft.priority,
         "key_id": draft.key_id,
-        "name": draft.name,
+        # What cannot be printed is longer in the store than it was given.
+        "name": None if draft.name is None else draft.name[:LONGEST_NAME],
         "setting": draft.setting,
         "digest": draft.digest,
         "cache_key": draft.cache_key,
@@ -242,6 +244,8 @@ def _filtered(query: "Select[Any]", wanted: Filter) -> "Select[Any]":
         query = query.where(jobs.c.batch_id == wanted.batch_id)
     if wanted.digest is not None:
         query = query.where(jobs.c.digest == wanted.digest)
+    if wanted.search is not None:
+        query = query.where(jobs.c.name.icontains(wanted.search, autoescape=True))
     if wanted.before is not None:
         created, name = wanted.before
         query = query.where(or_(jobs.c.created < created, and_(jobs.c.created == created, jobs.c.id < name)))

@@ -10,7 +10,12 @@ from starlette.responses import Response
 from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.errors import ApiError
-from memstow.api.http.parameters import CHANGE_PARAMETERS, OPTION_PARAMETERS, SHAPES_PARAMETERS
+from memstow.api.http.parameters import (
+    CHANGE_PARAMETERS,
+    NAME_PARAMETER,
+    OPTION_PARAMETERS,
+    SHAPES_PARAMETERS,
+)
 from memstow.api.http.requests import (
     CurrentService,
     FormatOfBody,
@@ -29,11 +34,13 @@ from memstow.api.http.submission import (
     idempotency_key_of,
     removed_error,
 )
+from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.store.job import Job, State, Stop
 from memstow.api.store.keys import Role
 from memstow.api.store.queue import Filter
+from memstow.planner.reading.printable import printable
 
 router = APIRouter(tags=["jobs"])
 
@@ -55,6 +62,7 @@ _JOB = schemas.ref("Job")
             *OPTION_PARAMETERS,
             *CHANGE_PARAMETERS,
             *SHAPES_PARAMETERS,
+            NAME_PARAMETER,
             IDEMPOTENCY_PARAMETER,
         ],
         **schemas.enveloped(
@@ -128,17 +136,26 @@ async def list_jobs(
     state: Annotated[State | None, Query(description="Only jobs in this state.")] = None,
     batch: Annotated[str | None, Query(max_length=40, description="Only jobs of this batch.")] = None,
     digest: Annotated[str | None, Query(max_length=64, description="Only jobs of this problem.")] = None,
+    search: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=LONGEST_NAME,
+            description="Only jobs with this text in their name, in upper or lower case.",
+        ),
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=500, description="Jobs in a page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=200, description="`next` of the page before.")] = None,
 ) -> Response:
     """List."""
-    require_known(request, "state", "batch", "digest", "limit", "cursor")
+    require_known(request, "state", "batch", "digest", "search", "limit", "cursor")
     caller = await service.caller(request, Role.READ)
     wanted = Filter(
         key_id=None if caller.admin else caller.key_id,
         state=state,
         batch_id=_storable(batch),
         digest=_storable(digest),
+        search=None if search is None else printable(search, LONGEST_NAME),
         before=None if cursor is None else _place_of(cursor),
     )
     found = await service.in_thread(service.queue.page, wanted, limit)

@@ -9,6 +9,7 @@ from memstow.api.http.job_plans import JobPlan
 from memstow.api.http.parameters import (
     CHANGE_PARAMETERS,
     FORMAT_PARAMETERS,
+    NAME_PARAMETER,
     OPTION_PARAMETERS,
     SHAPES_PARAMETERS,
     SOURCE_PARAMETERS,
@@ -79,6 +80,7 @@ _PREFER = {
             *CHANGE_PARAMETERS,
             *SOURCE_PARAMETERS,
             *SHAPES_PARAMETERS,
+            NAME_PARAMETER,
             IDEMPOTENCY_PARAMETER,
             _PREFER,
         ],

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.samples import PROBLEM
+from memstow.api.http.samples import CSV, PROBLEM, SYMBOLIC, TWO_POOLS
 from memstow.api.http.settings import Settings
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
@@ -54,6 +54,48 @@ def test_a_job_goes_its_way(client: TestClient) -> None:
     assert (unchanged.status_code, unchanged.content) == (304, b"")
     as_csv = client.get(f"/v1/jobs/{job['id']}/plan?output_format=csv")
     assert as_csv.text.startswith("id,lower,upper,size,offset\n")
+
+
+def _names(client: TestClient, **query: str) -> list[str | None]:
+    return [job["name"] for job in client.get("/v1/jobs", params=query).json()["jobs"]]
+
+
+def test_a_job_has_the_name_that_the_query_gives_it(client: TestClient) -> None:
+    named = {"name": "Größe 100%_a.csv"}
+    as_csv = {"content-type": "text/csv"}
+    job = client.post("/v1/jobs", params=named, content=CSV, headers=as_csv).json()
+    assert (job["name"], client.get(f"/v1/jobs/{job['id']}").json()["name"]) == (named["name"], named["name"])
+    assert client.post("/v1/jobs", content=CSV, headers=as_csv).json()["name"] is None
+    # The name of the problem gives way.
+    assert (
+        client.post("/v1/jobs", params={"name": "mine"}, json={"problem": PROBLEM}).json()["name"] == "mine"
+    )
+    assert submit(client)["name"] == PROBLEM["name"]
+    plan = client.post("/v1/plan?name=now", json={"problem": PROBLEM}, headers={"prefer": "respond-async"})
+    assert plan.json()["name"] == "now"
+    front = client.post("/v1/fronts?name=front&terms=peak:fast,placement_cost", json=TWO_POOLS)
+    assert front.json()["name"] == "front", front.text
+    symbolic = client.post("/v1/jobs?name=formulas", json=SYMBOLIC)
+    assert symbolic.json()["name"] == "formulas", symbolic.text
+
+
+def test_jobs_are_found_by_a_part_of_their_name(client: TestClient) -> None:
+    for name in ("net 50%.csv", "net 500.csv", "Net_a.csv", "netxa.csv", 'a "b" \\ c'):
+        client.post("/v1/jobs", params={"name": name}, json={"problem": PROBLEM}).raise_for_status()
+    assert sorted(_names(client, search="NET 5")) == ["net 50%.csv", "net 500.csv"]  # type: ignore[type-var]
+    assert _names(client, search="0%.") == ["net 50%.csv"]
+    assert _names(client, search="t_a") == ["Net_a.csv"]
+    assert len(_names(client, search='"b" \\')) == 1
+    assert _names(client, search="there is none", state="done") == []
+    assert client.get("/v1/jobs?search=%00%ED%A0%80").json()["jobs"] == []
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/plan", "/v1/fronts"])
+def test_a_name_has_one_to_two_hundred_characters(client: TestClient, path: str) -> None:
+    for name in ("", "x" * 201):
+        response = client.post(path, params={"name": name}, json={"problem": PROBLEM})
+        problem_document(response, 422, "not_a_string")
+    problem_document(client.get("/v1/jobs", params={"search": ""}), 422, "invalid_request")
 
 
 def test_the_events_of_a_job_come_in_order_and_resume(client: TestClient) -> None:
