@@ -161,6 +161,17 @@ class Client:
         """Stop a job and keep its best plan, or remove all of it."""
         self._run(self._exchange.stop(job, discard))
 
+    def stop_jobs(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        search: str | None = None,
+        state: str | None = None,
+        discard: bool = False,
+    ) -> list[str]:
+        """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
+        return self._run(self._exchange.stop_jobs(ids, search, state, discard))
+
     def administer(self, method: str, path: str) -> JsonObject:
         """The answer to a request for administrators, such as GET /v1/admin/queue."""
         return self._run(self._exchange.administer(method, path))
@@ -330,6 +341,17 @@ class AsyncClient:
     async def stop(self, job: str, *, discard: bool = False) -> None:
         """Stop a job and keep its best plan, or remove all of it."""
         await self._run(self._exchange.stop(job, discard))
+
+    async def stop_jobs(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        search: str | None = None,
+        state: str | None = None,
+        discard: bool = False,
+    ) -> list[str]:
+        """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
+        return await self._run(self._exchange.stop_jobs(ids, search, state, discard))
 
     async def administer(self, method: str, path: str) -> JsonObject:
         """The answer to a request for administrators, such as GET /v1/admin/queue."""

@@ -255,6 +255,25 @@ class Exchange:
         """Stop a job and keep its best plan, or remove all of it."""
         yield from self._send(Request("DELETE", f"/v1/jobs/{job}" + ("?discard=true" if discard else "")))
 
+    def stop_jobs(
+        self, ids: Sequence[str] | None, search: str | None, state: str | None, discard: bool
+    ) -> Flow[list[str]]:
+        """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
+        path = _with_query(
+            "/v1/jobs",
+            ids=None if ids is None else ",".join(ids),
+            search=search,
+            state=state,
+            discard="true" if discard else None,
+        )
+        stopped: list[str] = []
+        while True:
+            answer = yield from self._send(Request("DELETE", path))
+            document: JsonObject = answer.json()
+            stopped += document["jobs"]
+            if not document["more"]:
+                return stopped
+
     def administer(self, method: str, path: str) -> Flow[JsonObject]:
         """The answer to a request for administrators."""
         answer = yield from self._send(Request(method, path))

@@ -150,6 +150,15 @@ def test_jobs_have_the_names_that_they_are_given(running: Server) -> None:
     assert [job["name"] for job in found] == ["named: formulas", "named: a front", "named: a & b?"]
     wait_for(lambda: asyncio.run(ask()), "a job of that name to be done")
 
+    async def remove(client: AsyncClient, job: str) -> list[str]:
+        async with client:
+            return await client.stop_jobs([job], discard=True)
+
+    with Client(running.url) as client:
+        assert sorted(client.stop_jobs(jobs[:2], search="named", discard=True)) == sorted(jobs[:2])
+        assert asyncio.run(remove(AsyncClient(running.url), jobs[2])) == jobs[2:]
+        assert client.jobs(search="named: ") == []
+
 
 @pytest.mark.parametrize(
     ("file", "content", "name"),

@@ -170,6 +170,50 @@ def test_a_waiting_job_can_be_stopped_or_removed(client: TestClient) -> None:
     problem_document(client.get(f"/v1/jobs/{running}/events"), 404, "no_such_job")
 
 
+def test_several_jobs_are_stopped_or_removed_at_once(client: TestClient) -> None:
+    running = submit(client, problem=hard(600, 6), options={"time_limit": 300.0})["id"]
+    wait_for(lambda: client.get(f"/v1/jobs/{running}").json()["state"] == "running", "it to run")
+    waiting = [
+        client.post(f"/v1/jobs?name=several {i}", json={"problem": hard(50, 80 + i), "priority": -5}).json()[
+            "id"
+        ]
+        for i in range(4)
+    ]
+    answer = client.delete("/v1/jobs?search=SEVERAL&state=queued")
+    assert (answer.status_code, answer.json()) == (200, {"jobs": sorted(waiting), "more": False}), answer.text
+    assert {client.get(f"/v1/jobs/{job}").json()["state"] for job in waiting} == {"cancelled"}
+    assert events(client, waiting[0])[-1][1] == "done"
+    again = client.delete("/v1/jobs?search=several")
+    assert again.json() == {"jobs": [], "more": False}, "they are over"
+    named = ",".join([running, waiting[0], "0" * 32, "no id"])
+    assert sorted(client.delete(f"/v1/jobs?ids={named}&discard=true").json()["jobs"]) == sorted(
+        [running, waiting[0]]
+    )
+    problem_document(client.get(f"/v1/jobs/{waiting[0]}"), 404, "no_such_job")
+    wait_for(lambda: client.get(f"/v1/jobs/{running}").status_code == 404, "it to be gone")
+    assert client.get(f"/v1/jobs/{waiting[1]}").json()["state"] == "cancelled"
+    assert client.delete("/v1/jobs?ids=").json()["jobs"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("", "missing_parameter"),
+        ("?discard=true", "missing_parameter"),
+        ("?state=none", "invalid_request"),
+        ("?ids=a&limit=5", "unknown_parameter"),
+        ("?ids=" + ",".join(["a"] * 501), "too_many"),
+    ],
+)
+def test_it_must_be_said_which_jobs_end(client: TestClient, query: str, code: str) -> None:
+    job = submit(client)["id"]
+    response = client.delete(f"/v1/jobs{query}")
+    assert response.status_code == 422
+    document = response.json()
+    assert code in {document["code"], *(it["code"] for it in document["errors"])}
+    assert client.get(f"/v1/jobs/{job}").json()["state"] != "cancelled"
+
+
 def test_a_job_can_start_from_the_plan_of_another(client: TestClient) -> None:
     first = submit(client)["id"]
     over(client, first)

@@ -350,6 +350,25 @@ def test_jobs_are_found_by_a_part_of_their_name(jobs: Queue) -> None:
         assert [job.name for job in jobs.page(Filter(search=search), 9)] == names
 
 
+def test_jobs_that_are_stopped_in_parts_are_all_stopped_in_the_end(jobs: Queue, claims: Claims) -> None:
+    names = [jobs.submit(draft(name="part", key_id="ab"[i % 2]))[0] for i in range(5)]
+    claims.claim("server", 9)
+    other, _ = jobs.submit(draft(name="other"))
+    for discard, left in ((False, 5), (True, 1)):
+        stopped = []
+        while part := jobs.stop_all(Filter(search="part"), discard, 60.0, 2):
+            assert len(part) <= 2
+            stopped += part
+        assert sorted(stopped) == sorted(names)
+        assert len(jobs.page(Filter(search="part"), 9)) == left
+    (running,) = jobs.page(Filter(search="part"), 9)
+    assert (running.state, running.stop) == (State.RUNNING, Stop.DISCARD)
+    assert jobs.totals().queued == 1
+    found = jobs.get(other)
+    assert found is not None
+    assert found.state is State.QUEUED
+
+
 def test_a_heartbeat_is_of_the_current_run(jobs: Queue, claims: Claims) -> None:
     job, _ = jobs.submit(draft())
     claims.claim("a", 9)
