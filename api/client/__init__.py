@@ -72,9 +72,10 @@ class Client:
         priority: int | None = None,
         hint_job: str | None = None,
         idempotency_key: str | None = None,
+        name: str | None = None,
     ) -> str:
         """The id of a new job."""
-        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
+        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, name)
         return self._run(flow)
 
     def front(
@@ -97,9 +98,10 @@ class Client:
         targets: "Sequence[Target | str]" = (),
         priority: int | None = None,
         idempotency_key: str | None = None,
+        name: str | None = None,
     ) -> str:
         """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key)
+        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key, name)
         return self._run(flow)
 
     def front_result(self, job: str) -> "Front":
@@ -109,6 +111,12 @@ class Client:
     def job(self, job: str) -> JsonObject:
         """A job as the server describes it."""
         return self._run(self._exchange.job(job))
+
+    def jobs(
+        self, *, search: str | None = None, state: str | None = None, limit: int = 50
+    ) -> list[JsonObject]:
+        """The newest jobs; those with this text in their name, or in this state."""
+        return self._run(self._exchange.jobs(search, state, limit))
 
     def result(self, job: str, problem: "Problem | Graph") -> Plan:
         """The plan of a job: the best so far, or the last."""
@@ -134,10 +142,11 @@ class Client:
         pieces: int = 2,
         priority: int | None = None,
         idempotency_key: str | None = None,
+        name: str | None = None,
     ) -> str:
         """The id of a new job for a problem with symbols."""
         asked = _asked(shapes, pieces)
-        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key)
+        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key, name)
         return self._run(flow)
 
     def symbolic_result(self, job: str) -> "SymbolicPlan":
@@ -151,6 +160,17 @@ class Client:
     def stop(self, job: str, *, discard: bool = False) -> None:
         """Stop a job and keep its best plan, or remove all of it."""
         self._run(self._exchange.stop(job, discard))
+
+    def stop_jobs(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        search: str | None = None,
+        state: str | None = None,
+        discard: bool = False,
+    ) -> list[str]:
+        """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
+        return self._run(self._exchange.stop_jobs(ids, search, state, discard))
 
     def administer(self, method: str, path: str) -> JsonObject:
         """The answer to a request for administrators, such as GET /v1/admin/queue."""
@@ -233,9 +253,10 @@ class AsyncClient:
         priority: int | None = None,
         hint_job: str | None = None,
         idempotency_key: str | None = None,
+        name: str | None = None,
     ) -> str:
         """The id of a new job."""
-        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
+        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, name)
         return await self._run(flow)
 
     async def front(
@@ -258,9 +279,10 @@ class AsyncClient:
         targets: "Sequence[Target | str]" = (),
         priority: int | None = None,
         idempotency_key: str | None = None,
+        name: str | None = None,
     ) -> str:
         """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key)
+        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key, name)
         return await self._run(flow)
 
     async def front_result(self, job: str) -> "Front":
@@ -270,6 +292,12 @@ class AsyncClient:
     async def job(self, job: str) -> JsonObject:
         """A job as the server describes it."""
         return await self._run(self._exchange.job(job))
+
+    async def jobs(
+        self, *, search: str | None = None, state: str | None = None, limit: int = 50
+    ) -> list[JsonObject]:
+        """The newest jobs; those with this text in their name, or in this state."""
+        return await self._run(self._exchange.jobs(search, state, limit))
 
     async def result(self, job: str, problem: "Problem | Graph") -> Plan:
         """The plan of a job: the best so far, or the last."""
@@ -295,10 +323,11 @@ class AsyncClient:
         pieces: int = 2,
         priority: int | None = None,
         idempotency_key: str | None = None,
+        name: str | None = None,
     ) -> str:
         """The id of a new job for a problem with symbols."""
         asked = _asked(shapes, pieces)
-        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key)
+        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key, name)
         return await self._run(flow)
 
     async def symbolic_result(self, job: str) -> "SymbolicPlan":
@@ -312,6 +341,17 @@ class AsyncClient:
     async def stop(self, job: str, *, discard: bool = False) -> None:
         """Stop a job and keep its best plan, or remove all of it."""
         await self._run(self._exchange.stop(job, discard))
+
+    async def stop_jobs(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        search: str | None = None,
+        state: str | None = None,
+        discard: bool = False,
+    ) -> list[str]:
+        """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
+        return await self._run(self._exchange.stop_jobs(ids, search, state, discard))
 
     async def administer(self, method: str, path: str) -> JsonObject:
         """The answer to a request for administrators, such as GET /v1/admin/queue."""

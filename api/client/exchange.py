@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlencode
 
 import httpx2
 
@@ -125,11 +126,13 @@ class Exchange:
         priority: int | None,
         hint_job: str | None,
         idempotency_key: str | None,
+        name: str | None,
     ) -> Flow[str]:
         """The id of a new job."""
         members = {"priority": priority, "hint_job": hint_job}
         header = _idempotency_header(idempotency_key)
-        answer = yield from self._send(_problem_request("/v1/jobs", problem, options, members, header))
+        path = _with_query("/v1/jobs", name=name)
+        answer = yield from self._send(_problem_request(path, problem, options, members, header))
         return str(answer.json()["id"])
 
     def submit_front(
@@ -140,6 +143,7 @@ class Exchange:
         targets: "Sequence[Target | str]",
         priority: int | None,
         idempotency_key: str | None,
+        name: str | None,
     ) -> Flow[str]:
         """The id of a new job for a front."""
         # The programs of most clients do not wait for this import.
@@ -151,7 +155,8 @@ class Exchange:
             "priority": priority,
         }
         header = _idempotency_header(idempotency_key)
-        answer = yield from self._send(_problem_request("/v1/fronts", problem, options, members, header))
+        path = _with_query("/v1/fronts", name=name)
+        answer = yield from self._send(_problem_request(path, problem, options, members, header))
         return str(answer.json()["id"])
 
     def front(self, job: str) -> "Flow[Front]":
@@ -169,7 +174,7 @@ class Exchange:
         targets: "Sequence[Target | str]",
     ) -> "Flow[Front]":
         """The front, when its job is done."""
-        job = yield from self.submit_front(problem, asked, options, targets, None, None)
+        job = yield from self.submit_front(problem, asked, options, targets, None, None, None)
         yield Follow(job)
         return (yield from self.front(job))
 
@@ -178,6 +183,13 @@ class Exchange:
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}"))
         document: JsonObject = answer.json()
         return document
+
+    def jobs(self, search: str | None, state: str | None, limit: int) -> Flow[list[JsonObject]]:
+        """The newest jobs that these words describe."""
+        path = _with_query("/v1/jobs", search=search, state=state, limit=str(limit))
+        answer = yield from self._send(Request("GET", path))
+        listed: list[JsonObject] = answer.json()["jobs"]
+        return listed
 
     def result(self, job: str, problem: "Problem | Graph") -> Flow[Plan]:
         """The plan of a job: the best so far, or the last."""
@@ -208,9 +220,11 @@ class Exchange:
         asked: "ShapesAsked",
         priority: int | None,
         idempotency_key: str | None,
+        name: str | None,
     ) -> Flow[str]:
         """The id of a new job for a problem with symbols."""
-        request = _symbolic_request("/v1/jobs", problem, options, asked, priority, idempotency_key)
+        path = _with_query("/v1/jobs", name=name)
+        request = _symbolic_request(path, problem, options, asked, priority, idempotency_key)
         answer = yield from self._send(request)
         return str(answer.json()["id"])
 
@@ -240,6 +254,25 @@ class Exchange:
     def stop(self, job: str, discard: bool) -> Flow[None]:
         """Stop a job and keep its best plan, or remove all of it."""
         yield from self._send(Request("DELETE", f"/v1/jobs/{job}" + ("?discard=true" if discard else "")))
+
+    def stop_jobs(
+        self, ids: Sequence[str] | None, search: str | None, state: str | None, discard: bool
+    ) -> Flow[list[str]]:
+        """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
+        path = _with_query(
+            "/v1/jobs",
+            ids=None if ids is None else ",".join(ids),
+            search=search,
+            state=state,
+            discard="true" if discard else None,
+        )
+        stopped: list[str] = []
+        while True:
+            answer = yield from self._send(Request("DELETE", path))
+            document: JsonObject = answer.json()
+            stopped += document["jobs"]
+            if not document["more"]:
+                return stopped
 
     def administer(self, method: str, path: str) -> Flow[JsonObject]:
         """The answer to a request for administrators."""
@@ -337,6 +370,12 @@ def _pause(attempt: int, reply: Reply) -> float:
     if isinstance(reply, httpx2.Response) and (said := reply.headers.get("retry-after", "")).isdecimal():
         return float(min(int(said), _LONGEST_PAUSE))
     return float(min(_LONGEST_PAUSE, 0.1 * 2**attempt)) * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def _with_query(path: str, **parameters: str | None) -> str:
+    """The path with these parameters, without those that are None."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return f"{path}?{urlencode(given, errors='replace')}" if given else path
 
 
 def _idempotency_header(key: str | None) -> dict[str, str]:

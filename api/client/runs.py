@@ -25,9 +25,10 @@ def solve(
     options: Options,
     on_event: Callable[[Event], None] | None,
     stopped: Callable[[], bool],
+    name: str | None = None,
 ) -> Plan:
     """As `planner.solve.engine.plan`, by a server: events are reported, and a stop keeps the best plan."""
-    job = client.submit(problem, options)
+    job = client.submit(problem, options, name=name)
 
     def hear(job_event: JobEvent) -> None:
         event = job_event.event()
@@ -51,9 +52,10 @@ def find_front(
     on_point: Callable[[JsonObject], None],
     stopped: Callable[[], bool],
     targets: "Sequence[Target]" = (),
+    name: str | None = None,
 ) -> "Front | None":
     """As `planner.front.front.find_front`, by a server; None where it was stopped before the first point."""
-    job = client.submit_front(problem, asked, options, targets=targets)
+    job = client.submit_front(problem, asked, options, targets=targets, name=name)
 
     def hear(job_event: JobEvent) -> None:
         if job_event.kind == "point":
@@ -75,9 +77,10 @@ def solve_symbolic(
     shapes: "Shapes",
     pieces: int,
     stopped: Callable[[], bool],
+    name: str | None = None,
 ) -> "SymbolicPlan":
     """As `planner.shapes.solve.plan.plan_symbolic`, by a server: a stop keeps the best plan."""
-    job = client.submit_symbolic(problem, options, shapes=shapes, pieces=pieces)
+    job = client.submit_symbolic(problem, options, shapes=shapes, pieces=pieces, name=name)
     state = _followed(client, job, stopped, lambda _event: None)
     try:
         return client.symbolic_result(job)

@@ -15,7 +15,7 @@ _INFO: Final = 20
 # Operations that change something, whether or not they say what.
 _CHANGES: Final = frozenset(
     {
-        *("submit_job", "end_job", "submit_batch", "end_batch"),
+        *("submit_job", "end_job", "end_jobs", "submit_batch", "end_batch"),
         *("create_key", "set_key", "rotate_key", "revoke_key"),
         *("pause_claims", "resume_claims", "drain_server", "kick_job"),
     }
@@ -47,7 +47,7 @@ def record_of(scope: Scope) -> AuditRecord:
 
 
 def note_affected(scope: Scope, **affected: str) -> None:
-    """Note the job, the batch or the key that a request changes."""
+    """Note the job or jobs, the batch or the key that a request changes."""
     record_of(scope).affected.update(affected)
 
 

@@ -20,6 +20,7 @@ from memstow.api.store.database import DiskFullError, StoreError
 from memstow.api.store.idempotency import KeyReusedError
 from memstow.api.workers.executor import ChildError
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
+from memstow.planner.model.status import Status
 from memstow.planner.reading.messages import of_one_value
 from memstow.planner.reading.printable import printable
 
@@ -33,6 +34,8 @@ IS_HEAD: Final = "memstow.is_head"
 
 # Of more issues than this only the number is told.
 _LISTED: Final = 100
+
+_AS_JSON: Final = "; without `output_format` the answer is JSON, and has all that is known"
 
 log = structlog.get_logger("memstow.http")
 
@@ -90,6 +93,20 @@ def error_response(error: ApiError, request_id: str | None) -> Response:
     if len(error.issues) > _LISTED:
         document["error_count"] = len(error.issues)
     return Response(json.dumps(document), error.status, error.headers, MEDIA_TYPE)
+
+
+def without_plan(answer: bytes) -> ApiError:
+    """The error in place of an answer that has no plan, where one in a form of its own is asked for.
+
+    Who asks for source code sees statuses: a document in its place would be compiled.
+    """
+    document = json.loads(answer)
+    if document["status"] == Status.INFEASIBLE:
+        why = (document.get("explanation") or {}).get("message")
+        detail = "there is no plan" + ("" if why is None else f": {printable(why, 1000)}")
+        return ApiError(422, "infeasible", f"{detail}{_AS_JSON}")
+    detail = "no plan was found within the limits of the request, nor a proof that there is none"
+    return ApiError(422, "no_plan_found", f"{detail}: raise `time_limit` or `work_limit`{_AS_JSON}")
 
 
 def api_error_of(error: Exception) -> ApiError:  # noqa: C901  (one case a line)

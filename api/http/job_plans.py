@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from memstow.api.http.audit import note_affected
 from memstow.api.http.auth import Caller
-from memstow.api.http.errors import ApiError
+from memstow.api.http.errors import ApiError, without_plan
 from memstow.api.http.preferences import Preferences
 from memstow.api.http.responses import PlanBody, job_path, job_response, plan_body
 from memstow.api.http.service import Service
@@ -19,7 +19,7 @@ from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.operations import REWRITE_PLAN, WRITE_SYMBOLIC_PLAN
 from memstow.api.operations.requests import RewritePlanRequest, WriteSymbolicPlanRequest
-from memstow.api.operations.results import ValidatedRequest
+from memstow.api.operations.results import Document, ValidatedRequest
 from memstow.api.store.job import Job, State
 from memstow.planner.model.plan import PLANNED
 
@@ -57,9 +57,12 @@ class JobPlan:
         if not is_new and await service.in_thread(service.queue.get, job) is None:
             raise removed_error()
         options = json.loads(draft.options)
-        seconds = self._preferences.seconds_to_wait(options["time_limit"], service.settings.sync_seconds)
+        most = service.settings.sync_seconds
+        seconds = self._preferences.seconds_to_wait(options["time_limit"], most)
         if seconds is None:
-            return self._accepted(await self._found(job))
+            if self._may_be_job:
+                return self._accepted(await self._found(job))
+            seconds = most
         if not await self._wait(job, seconds) and await request.is_disconnected():
             if is_new and key is None:
                 # Nobody else knows of the job.
@@ -104,10 +107,27 @@ class JobPlan:
 
         A deterministic run promises the same plan each time, and plans on the way depend on the time.
         """
-        if self._preferences.respond_async or options["deterministic"]:
+        plan = None
+        if self._takes_best_so_far and not options["deterministic"]:
+            plan = await plan_of_job(self._service, self._request, self._caller, job, self._to, planned=True)
+        if plan is not None:
+            return self._with_plan(job, plan, "false")
+        if self._may_be_job:
             return self._accepted(job)
-        plan = await plan_of_job(self._service, self._request, self._caller, job, self._to, planned=True)
-        return self._accepted(job) if plan is None else self._with_plan(job, plan, "false")
+        message = "the plan is not ready; its job goes on: send the same request again, or wait for the job"
+        raise ApiError(503, "plan_not_ready", message, headers=self._headers(job, {"Retry-After": "1"}))
+
+    @property
+    def _may_be_job(self) -> bool:
+        """Whether the response may be a job: who wants source code would compile it."""
+        return self._to == "json" or self._preferences.respond_async
+
+    @property
+    def _takes_best_so_far(self) -> bool:
+        """Whether the response may be a plan that is not final: a build would keep it for good."""
+        if self._preferences.respond_async:
+            return False
+        return self._to == "json" or self._preferences.wait is not None
 
     def _with_plan(self, job: Job, plan: PlanBody, final: str) -> Response:
         return plan.response("miss", self._headers(job, {FINAL: final}))
@@ -125,7 +145,10 @@ class JobPlan:
 async def plan_of_job(
     service: Service, request: Request, caller: Caller, found: Job, to: str, *, planned: bool = False
 ) -> PlanBody | None:
-    """The plan of a job in a format; a result without placements stays JSON, and is none where `planned`."""
+    """The plan of a job in a format; a result without placements is none where `planned`.
+
+    Else it is JSON where that is the format, and an ApiError in all others.
+    """
     if found.is_symbolic:
         plan_forms.require_symbolic(to)
     job = found.id
@@ -139,13 +162,20 @@ async def plan_of_job(
         write = WriteSymbolicPlanRequest(problem=problem, plan=plan, to=to)
         size = len(plan) + len(problem)
         document = await service.perform(WRITE_SYMBOLIC_PLAN, write, size, share_of(caller, request))
-        return await service.in_thread(plan_body, document.body, document.format)
+        return await service.in_thread(_body_in_form, document)
     model = await _model_of_job(service, request, job) if to.partition("?")[0] == plan_forms.MODEL else None
     rewrite = RewritePlanRequest(problem=problem, plan=plan, to=to, model=model)
     written = await service.perform(
         REWRITE_PLAN, rewrite, len(plan) + len(problem), share_of(caller, request)
     )
-    return await service.in_thread(plan_body, written.body, written.format)
+    return await service.in_thread(_body_in_form, written)
+
+
+def _body_in_form(written: Document) -> PlanBody:
+    """The body of a plan in another form than JSON; ApiError where there is no plan."""
+    if written.format == "json":
+        raise without_plan(written.body)
+    return plan_body(written.body, written.format)
 
 
 async def _model_of_job(service: Service, request: Request, job: str) -> bytes:

@@ -4,6 +4,7 @@ from typing import Final
 
 from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.operations import plan_forms
+from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.encoding import OPTION_NAMES, TARGETS
 from memstow.planner.model.graph import ORDERS
 from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES
@@ -68,6 +69,13 @@ SHAPES_PARAMETERS: Final = [
         ),
     )
 ]
+NAME_PARAMETER: Final = {
+    "name": "name",
+    "in": "query",
+    "description": "What its job is called, such as the name of the file; default: the name of the problem.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+    "required": False,
+}
 FRONT_NAMES: Final = ("terms", "generators", "cost", "within", "points")
 FRONT_PARAMETERS: Final = [
     {"name": name, "in": "query", "description": description, "schema": schema, "required": False}

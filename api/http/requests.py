@@ -13,6 +13,8 @@ from memstow.api.http.parameters import FRONT_NAMES
 from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
+from memstow.api.operations.batch import checked_name
+from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.encoding import OPTION_NAMES, TARGETS
 from memstow.api.operations.graph_members import CHANGES
 from memstow.api.operations.requests import BodyForm, FrontValue, QueryValue
@@ -116,8 +118,17 @@ async def read_problem_body(
     name = format_of(request, chosen)
     others = (*FRONT_NAMES, TARGETS) if front else SHAPES_MEMBERS
     require_known(
-        request, *others, *OPTION_NAMES, *CHANGES, "dim", "format", "output_format", *plan_forms.PARAMETERS
+        request,
+        *others,
+        *OPTION_NAMES,
+        *CHANGES,
+        "dim",
+        "name",
+        "format",
+        "output_format",
+        *plan_forms.PARAMETERS,
     )
+    name_in(request)
     query = request.query_params
     rewrites = query.get("output_format") == plan_forms.MODEL
     if rewrites and name != plan_forms.MODEL:
@@ -138,6 +149,12 @@ async def read_problem_body(
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
     )
     return await read_body(request, service.settings), form
+
+
+def name_in(request: Request) -> str | None:
+    """What the query calls the job of the request."""
+    given = request.query_params.get("name")
+    return None if given is None else printable(checked_name(given, "query.name"), LONGEST_NAME)
 
 
 def form_of_document(request: Request, chosen: str | None) -> BodyForm:

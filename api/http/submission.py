@@ -10,7 +10,7 @@ from starlette.requests import Request
 from memstow.api import tracing
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
-from memstow.api.http.requests import wants_fresh
+from memstow.api.http.requests import name_in, wants_fresh
 from memstow.api.http.responses import JsonObject
 from memstow.api.http.service import Service
 from memstow.api.operations.encoding import cache_key_of_owner, cache_key_with_hint
@@ -96,7 +96,8 @@ async def draft_of(
     model: bytes | None = None,
 ) -> Draft:
     """The job for a request, with the plan of its `hint_job` as its hint; it keeps the model."""
-    draft = draft_for(caller, validated, fresh=wants_fresh(request), model=model)
+    named = replace(validated, name=name_in(request) or validated.name)
+    draft = draft_for(caller, named, fresh=wants_fresh(request), model=model)
     if validated.hint_job is None:
         return draft
     if validated.hint is not None:

@@ -116,6 +116,14 @@ def is_final(plan: Plan, options: Options) -> bool:
     return plan.status is Status.FEASIBLE and all(term.gap <= options.gap for term in plan.objective)
 
 
+def stands_alone(options: Options) -> bool:
+    """Whether no plan of another request may take part in the answer.
+
+    A deterministic run has one answer for one input, and who names a solver asks what that one finds.
+    """
+    return options.deterministic or options.solver != AUTO
+
+
 def solve_briefly(
     problem: "Problem | Graph", options: Options, seconds: float, on_event: OnEvent | None = None
 ) -> tuple[Plan | None, bool]:

@@ -63,10 +63,10 @@ class PlanCache:
         self._latest_best: LruCache[str, bytes] = LruCache(_MEMORY_BYTES, lambda _digest, plan: len(plan))
         self._comparing = threading.Lock()
 
-    def answer(self, cache_key: str, digest: str, deterministic: bool) -> SolveResult | None:
-        """As `find`; None where a better plan for the problem was found by another request since."""
+    def answer(self, cache_key: str, digest: str, stands_alone: bool) -> SolveResult | None:
+        """As `find`; None where a better plan was found by another request since, which may take part."""
         cached = self.find(cache_key)
-        if cached is None or deterministic or cached.status != Status.FEASIBLE.value:
+        if cached is None or stands_alone or cached.status != Status.FEASIBLE.value:
             return cached
         known = self.best_of(digest)
         outdone = known is not None and known != cached.plan and _is_better(known, cached.plan)

@@ -12,11 +12,11 @@ from memstow.api.store.accounts import ANONYMOUS, Quotas, Totals, count_submitte
 from memstow.api.store.bodies import read_body, store_bodies
 from memstow.api.store.database import Database, StoreError, now
 from memstow.api.store.documents import PLAN, compress, read_plan
-from memstow.api.store.endings import stop_job
+from memstow.api.store.endings import remove_jobs, stop_job
 from memstow.api.store.idempotency import IdempotencyKey, find_target, save_target
 from memstow.api.store.job import JOB_COLUMNS, Batch, Draft, Job, State, Stop, job_from_row
 from memstow.api.store.notices import announce
-from memstow.api.store.tables import batches, documents, jobs
+from memstow.api.store.tables import LONGEST_NAME, batches, documents, jobs
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
@@ -30,6 +30,8 @@ class Filter:
     state: State | None = None
     batch_id: str | None = None
     digest: str | None = None
+    search: str | None = None  # a part of their names, whatever the case
+    ids: tuple[str, ...] | None = None
     before: tuple[float, str] | None = None  # created and id of the last job of the page before
 
 
@@ -197,6 +199,34 @@ class Queue:
             stop_job(connection, job, State(row.state), discard, keep_seconds)
             return True
 
+    def stop_all(self, wanted: Filter, discard: bool, keep_seconds: float, most: int) -> list[str]:
+        """Stop the newest of these jobs, so many at the most; those that have ended are only to discard.
+
+        Those that were stopped before are none of them, though they may still run: calls that are repeated
+        until there are no more come to an end.
+        """
+        stop = Stop.DISCARD if discard else Stop.KEEP
+        query = _filtered(select(jobs.c.id), wanted).where(jobs.c.stop < stop)
+        if not discard:
+            query = query.where(jobs.c.state.in_((State.QUEUED, State.RUNNING)))
+        newest = query.order_by(jobs.c.created.desc(), jobs.c.id.desc()).limit(most)
+        with self._database.write() as connection:
+            names = connection.execute(newest).scalars().all()
+            # In the same order everywhere, so that two who stop jobs never wait for each other.
+            rows = connection.execute(
+                select(jobs.c.id, jobs.c.state)
+                .where(jobs.c.id.in_(names))
+                .order_by(jobs.c.account, jobs.c.id)
+                .with_for_update()
+            ).all()
+            ended = [row.id for row in rows if row.state != State.RUNNING]
+            if discard:
+                remove_jobs(connection, ended)
+            for row in rows:
+                if not discard or row.state == State.RUNNING:
+                    stop_job(connection, row.id, State(row.state), discard, keep_seconds)
+            return [row.id for row in rows]
+
     def stop_batch(self, batch: str, discard: bool, keep_seconds: float) -> None:
         """Stop every job of a batch."""
         with self._database.write() as connection:
@@ -218,7 +248,8 @@ def _columns(draft: Draft) -> dict[str, str | int | None]:
         "state": State.QUEUED,
         "priority": draft.priority,
         "key_id": draft.key_id,
-        "name": draft.name,
+        # What cannot be printed is longer in the store than it was given.
+        "name": None if draft.name is None else draft.name[:LONGEST_NAME],
         "setting": draft.setting,
         "digest": draft.digest,
         "cache_key": draft.cache_key,
@@ -242,6 +273,10 @@ def _filtered(query: "Select[Any]", wanted: Filter) -> "Select[Any]":
         query = query.where(jobs.c.batch_id == wanted.batch_id)
     if wanted.digest is not None:
         query = query.where(jobs.c.digest == wanted.digest)
+    if wanted.ids is not None:
+        query = query.where(jobs.c.id.in_(wanted.ids))
+    if wanted.search is not None:
+        query = query.where(jobs.c.name.icontains(wanted.search, autoescape=True))
     if wanted.before is not None:
         created, name = wanted.before
         query = query.where(or_(jobs.c.created < created, and_(jobs.c.created == created, jobs.c.id < name)))

@@ -5,7 +5,7 @@ of the server that wrote them, for people only. What is removed when is decided 
 owns a job by heartbeats.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -31,6 +31,10 @@ metadata = MetaData(
         "uq": "uq_%(table_name)s_%(column_0_name)s",
     }
 )
+
+
+LONGEST_NAME: Final = 1024
+"""Characters of the name of a job."""
 
 
 class Whole(TypeDecorator[int]):
@@ -106,7 +110,7 @@ jobs = Table(
     Column("account", String(32), nullable=False, server_default=""),
     Column("short", Integer, nullable=False, server_default="0"),
     Column("batch_id", String(32), ForeignKey("batches.id", ondelete="CASCADE")),
-    Column("name", String(1024)),
+    Column("name", String(LONGEST_NAME)),
     Column("setting", String(200)),
     Column("digest", String(64), nullable=False),
     Column("cache_key", String(64), nullable=False),

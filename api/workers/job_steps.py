@@ -10,11 +10,17 @@ import structlog
 from memstow.api import tracing
 from memstow.api.metrics import Metrics
 from memstow.api.operations.documents import buffer_ids, document_from
-from memstow.api.operations.encoding import bytes_in_order, is_of_this_version, members_in, plan_from_bytes
+from memstow.api.operations.encoding import (
+    bytes_in_order,
+    is_of_this_version,
+    members_in,
+    options_from_text,
+    plan_from_bytes,
+)
 from memstow.api.operations.operations import SOLVE, SOLVE_FRONT, SOLVE_SYMBOLIC
 from memstow.api.operations.requests import SolveFrontRequest, SolveRequest, SolveSymbolicRequest
 from memstow.api.operations.results import SolveResult
-from memstow.api.operations.solve import try_briefly
+from memstow.api.operations.solve import stands_alone, try_briefly
 from memstow.api.store.database import StoreError
 from memstow.api.store.job import State, Stop
 from memstow.api.store.plan_cache import LARGEST_COMPARED, CachedPlan, PlanCache, owned
@@ -100,10 +106,8 @@ class JobSteps:
             if found is not None:
                 self._metrics.cache.labels("hit").inc()
             return found
-        deterministic = bool(json.loads(job.options)["deterministic"])
-        cached = run.with_retries(
-            lambda: self._cache.answer(job.cache_key, self._problem(run), deterministic)
-        )
+        alone = _stands_alone(run)
+        cached = run.with_retries(lambda: self._cache.answer(job.cache_key, self._problem(run), alone))
         if cached is None:
             return None
         self._metrics.cache.labels("hit").inc()
@@ -114,7 +118,7 @@ class JobSteps:
         """The plan to start from: of an earlier attempt, or the best one known for the problem."""
         if run.claimed.plan is not None:
             return run.claimed.plan
-        if run.job.batch_id is not None:
+        if run.job.batch_id is not None or _stands_alone(run):
             # Jobs of a batch are compared with each other: none may start from another's plan.
             return None
         return run.with_retries(lambda: self._cache.best_of(self._problem(run)))
@@ -253,9 +257,13 @@ class JobSteps:
         if result.status == Status.INFEASIBLE.value:
             return True
         is_large = len(result.plan) >= LARGEST_COMPARED
-        if is_large and not json.loads(run.job.options)["deterministic"]:
+        if is_large and not _stands_alone(run):
             return True  # It started from the best one.
         stored = run.with_retries(lambda: self._cache.best_of(self._problem(run)))
         if is_large:
             return stored is None
         return stored is None or not better(plan_from_bytes(stored), plan_from_bytes(result.plan))
+
+
+def _stands_alone(run: JobRun) -> bool:
+    return stands_alone(options_from_text(run.job.options, None))

@@ -21,6 +21,7 @@ from memstow.api.operations.solve import (
     solve_briefly,
     solve_plain_at_once,
     solve_plain_briefly,
+    stands_alone,
 )
 from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.plan_cache import CachedPlan, PlanCache
@@ -173,7 +174,7 @@ class FastPath:
             if attempt is not None:
                 return attempt
             self._slow.put(asked.cache_key, True)
-        cached = self._cache.answer(asked.cache_key, asked.digest, asked.options.deterministic)
+        cached = self._cache.answer(asked.cache_key, asked.digest, stands_alone(asked.options))
         if cached is None:
             return self._solve(asked)
         plan = asked.ordered(cached.plan)
@@ -211,8 +212,7 @@ class FastPath:
         best = True
         if plan is not None and plan.status not in _PROVEN:
             better_one, best = self._not_worse(asked, plan)
-            # What a deterministic run answers depends on nobody else.
-            plan = plan if options.deterministic else better_one
+            plan = plan if stands_alone(options) else better_one
         if plan is None or plan.status is Status.UNKNOWN:
             return _Attempt(None if plan is None else plan_to_bytes(plan), final)
         result = result_of(problem, plan)

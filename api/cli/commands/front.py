@@ -23,7 +23,14 @@ from memstow.api.cli.io.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.io.progress import Line
-from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
+from memstow.api.cli.io.search_arguments import (
+    add_limits,
+    add_search,
+    add_server,
+    client_of,
+    job_name,
+    options_of,
+)
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
@@ -188,7 +195,16 @@ def _remote(
     # The server calls them as the user does.
     called = [replace(it, name=name) for it, name in zip(targets.targets, targets.names, strict=True)]
     with client:
-        found = find_front(client, document, asked, options, hearing.values, hearing.cancel.is_set, called)
+        found = find_front(
+            client,
+            document,
+            asked,
+            options,
+            hearing.values,
+            hearing.cancel.is_set,
+            called,
+            job_name(document, args.file),
+        )
     if found is not None:
         return found
     if called:

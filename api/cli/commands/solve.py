@@ -37,6 +37,7 @@ from memstow.api.cli.io.search_arguments import (
     add_search,
     add_server,
     client_of,
+    job_name,
     options_of,
     options_without_hint,
     refuse_odd_clusters,
@@ -208,8 +209,7 @@ def _plan(
 
     def work(hear: "Listener", cancel: threading.Event) -> "Plan":
         if server:
-            key = args.key or os.environ.get("MEMSTOW_KEY")
-            return _remote(server, key, document, options, hear, cancel)
+            return _remote(args, server, document, options, hear, cancel)
         if args.scheduler is not None:
             return _on_cluster(args, document, options, hear, cancel)
         return engine.plan(document, options, on_event=hear, cancel=cancel)
@@ -243,18 +243,18 @@ def _searched(
 
 
 def _remote(
+    args: argparse.Namespace,
     server: str,
-    key: str | None,
     document: "Problem | Graph",
     options: "Options",
     hear: "Listener",
     cancel: threading.Event,
 ) -> "Plan":
-    client = client_of(server, key)
+    client = client_of(server, args.key or os.environ.get("MEMSTOW_KEY"))
     from memstow.api.client.runs import solve
 
     with client:
-        return solve(client, document, options, hear, cancel.is_set)
+        return solve(client, document, options, hear, cancel.is_set, job_name(document, args.file))
 
 
 def _on_cluster(

@@ -1,16 +1,22 @@
 """The arguments for a search, which several commands share, and the options that they are."""
 
 import argparse
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.io.arguments import amount_from, duration, real, whole
-from memstow.api.cli.io.problem_input import read_plan
+from memstow.api.cli.io.problem_input import STDIN, read_plan
 from memstow.planner.model.limits import LONGEST_RUN
 
 if TYPE_CHECKING:
     from memstow.api.client import Client
+    from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.symbolic import SymbolicProblem
+
+# As a service takes it.
+_LONGEST_JOB_NAME: Final = 200
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -143,6 +149,14 @@ def options_without_hint(args: argparse.Namespace) -> "Options":
         memory_limit=args.memory_limit,
         workers=args.workers,
     )
+
+
+def job_name(document: "Problem | Graph | SymbolicProblem", path: str) -> str | None:
+    """What the job of a file is called at a service; None: as the problem is, or standard input."""
+    if document.name is not None or path == STDIN:
+        return None
+    name = os.path.basename(path)[:_LONGEST_JOB_NAME]
+    return "".join(it if it.isprintable() else "?" for it in name)
 
 
 def client_of(server: str, key: str | None) -> "Client":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.output import STDOUT, suffix_of, to_stdout, write_out
-from memstow.api.cli.io.search_arguments import client_of
+from memstow.api.cli.io.search_arguments import client_of, job_name
 from memstow.api.cli.io.terminal import print_error
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
             from memstow.api.client.runs import solve_symbolic
 
             with client_of(server, args.key or os.environ.get("MEMSTOW_KEY")) as client:
-                return solve_symbolic(client, problem, options, kind, pieces, cancel.is_set)
+                name = job_name(problem, args.file)
+                return solve_symbolic(client, problem, options, kind, pieces, cancel.is_set, name)
         from memstow.planner.shapes.solve.plan import plan_symbolic
 
         return plan_symbolic(problem, options, shapes=kind, pieces=pieces, cancel=cancel)

@@ -10,7 +10,12 @@ from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
 from memstow.api.http.errors import ApiError
 from memstow.api.http.job_plans import FINAL
-from memstow.api.http.parameters import CHANGE_PARAMETERS, FRONT_PARAMETERS, OPTION_PARAMETERS
+from memstow.api.http.parameters import (
+    CHANGE_PARAMETERS,
+    FRONT_PARAMETERS,
+    NAME_PARAMETER,
+    OPTION_PARAMETERS,
+)
 from memstow.api.http.requests import (
     CurrentService,
     FormatOfBody,
@@ -62,7 +67,13 @@ _FOR_PAGE: Final = {
     response_class=Response,
     responses=schemas.answers(202, "The job.", samples.JOB, _JOB, "application/json", 400, 410, 415, 507),
     openapi_extra={
-        "parameters": [*FRONT_PARAMETERS, *OPTION_PARAMETERS, *CHANGE_PARAMETERS, IDEMPOTENCY_PARAMETER],
+        "parameters": [
+            *FRONT_PARAMETERS,
+            *OPTION_PARAMETERS,
+            *CHANGE_PARAMETERS,
+            NAME_PARAMETER,
+            IDEMPOTENCY_PARAMETER,
+        ],
         **schemas.enveloped(
             {
                 "problem": schemas.problem(),

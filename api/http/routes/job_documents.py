@@ -51,7 +51,8 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
     operation_id="get_job_plan",
     summary="The plan of a job: the best so far, or the last",
     description="`Memstow-Final` says whether it can still become better. With `If-None-Match` an unchanged "
-    "plan is answered with 304.",
+    "plan is answered with 304. Where a job has ended without a plan, an `output_format` other than `json` "
+    "is an error (422 `infeasible` or `no_plan_found`).",
     response_class=Response,
     responses=schemas.answers(
         200,
@@ -82,7 +83,9 @@ async def get_plan(
     to = output_format(request, output_format_name)
     if found.is_front:
         raise ApiError(409, "is_front", f"the job is for a front, which is at {job_path(found.id)}/front")
-    plan = await plan_of_job(service, request, caller, found, to)
+    # A result without placements is an error in other forms: it is told as the last word only when it is.
+    planned = to != "json" and not found.over
+    plan = await plan_of_job(service, request, caller, found, to, planned=planned)
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)

@@ -2,15 +2,22 @@
 
 import base64
 import json
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
 from memstow.api.http.audit import note_affected
+from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
-from memstow.api.http.parameters import CHANGE_PARAMETERS, OPTION_PARAMETERS, SHAPES_PARAMETERS
+from memstow.api.http.parameters import (
+    CHANGE_PARAMETERS,
+    NAME_PARAMETER,
+    OPTION_PARAMETERS,
+    SHAPES_PARAMETERS,
+)
 from memstow.api.http.requests import (
     CurrentService,
     FormatOfBody,
@@ -29,15 +36,33 @@ from memstow.api.http.submission import (
     idempotency_key_of,
     removed_error,
 )
+from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
 from memstow.api.store.job import Job, State, Stop
 from memstow.api.store.keys import Role
 from memstow.api.store.queue import Filter
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.printable import printable
 
 router = APIRouter(tags=["jobs"])
 
 _JOB = schemas.ref("Job")
+# Ending so many takes a second.
+_MOST_ENDED: Final = 500
+# What describes jobs, in the list and where several are ended.
+_FILTERS: Final = ("state", "batch", "digest", "search")
+OfState = Annotated[State | None, Query(description="Only jobs in this state.")]
+OfBatch = Annotated[str | None, Query(max_length=40, description="Only jobs of this batch.")]
+OfDigest = Annotated[str | None, Query(max_length=64, description="Only jobs of this problem.")]
+BySearch = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description="Only jobs with this text in their name, in upper or lower case.",
+    ),
+]
 
 
 @router.post(
@@ -55,6 +80,7 @@ _JOB = schemas.ref("Job")
             *OPTION_PARAMETERS,
             *CHANGE_PARAMETERS,
             *SHAPES_PARAMETERS,
+            NAME_PARAMETER,
             IDEMPOTENCY_PARAMETER,
         ],
         **schemas.enveloped(
@@ -125,22 +151,18 @@ async def submit(
 async def list_jobs(
     request: Request,
     service: CurrentService,
-    state: Annotated[State | None, Query(description="Only jobs in this state.")] = None,
-    batch: Annotated[str | None, Query(max_length=40, description="Only jobs of this batch.")] = None,
-    digest: Annotated[str | None, Query(max_length=64, description="Only jobs of this problem.")] = None,
+    state: OfState = None,
+    batch: OfBatch = None,
+    digest: OfDigest = None,
+    search: BySearch = None,
     limit: Annotated[int, Query(ge=1, le=500, description="Jobs in a page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=200, description="`next` of the page before.")] = None,
 ) -> Response:
     """List."""
-    require_known(request, "state", "batch", "digest", "limit", "cursor")
+    require_known(request, *_FILTERS, "limit", "cursor")
     caller = await service.caller(request, Role.READ)
-    wanted = Filter(
-        key_id=None if caller.admin else caller.key_id,
-        state=state,
-        batch_id=_storable(batch),
-        digest=_storable(digest),
-        before=None if cursor is None else _place_of(cursor),
-    )
+    before = None if cursor is None else _place_of(cursor)
+    wanted = replace(_wanted(caller, state, batch, digest, search), before=before)
     found = await service.in_thread(service.queue.page, wanted, limit)
     following = _cursor_at(found[-1]) if len(found) == limit else None
 
@@ -149,6 +171,61 @@ async def list_jobs(
 
     # Five hundred jobs take longer to write than other requests should wait.
     return await service.compute(page, share_of(caller, request))
+
+
+@router.delete(
+    "/v1/jobs",
+    operation_id="end_jobs",
+    summary="Stop several jobs and keep their best plans, or remove all of them",
+    description="Those that all of the parameters describe, of which there must be one, as for the list of "
+    f"jobs; the newest first, and at most {_MOST_ENDED} in a request: where there may be `more`, send it "
+    "again.",
+    response_class=Response,
+    responses=schemas.answers(
+        200,
+        "The jobs that were stopped, or with `discard` removed; those that run end in a moment.",
+        {"jobs": [samples.JOB_ID], "more": False},
+        {
+            "type": "object",
+            "required": ["jobs", "more"],
+            "properties": {
+                "jobs": {"type": "array", "items": {"type": "string"}, "description": "Their ids."},
+                "more": {"type": "boolean"},
+            },
+        },
+    ),
+)
+async def end_jobs(
+    request: Request,
+    service: CurrentService,
+    ids: Annotated[str | None, Query(description="Ids of jobs, with commas between.")] = None,
+    state: OfState = None,
+    batch: OfBatch = None,
+    digest: OfDigest = None,
+    search: BySearch = None,
+    discard: Annotated[bool, Query(description="Remove the jobs and their plans.")] = False,
+) -> Response:
+    """End several."""
+    require_known(request, "ids", *_FILTERS, "discard")
+    caller = await service.caller(request)
+    named = None if ids is None else ids.split(",")
+    if all(it is None for it in (named, state, batch, digest, search)):
+        message = f"it would end all jobs: say which by one of {', '.join(('ids', *_FILTERS))}"
+        raise InputError.single("missing_parameter", "query", message)
+    if named is not None and len(named) > _MOST_ENDED:
+        message = f"{len(named):,} ids are more than the {_MOST_ENDED} that one request may have"
+        raise InputError.single("too_many", "query.ids", message)
+    wanted = _wanted(caller, state, batch, digest, search)
+    if named is not None:
+        wanted = replace(wanted, ids=tuple(_storable(name) for name in named))
+    queue, keep = service.queue, service.settings.keep_seconds
+    found = await service.in_thread(queue.stop_all, wanted, discard, keep, _MOST_ENDED)
+    for job in found:
+        service.runner.request_stop(job, Stop.DISCARD if discard else Stop.KEEP)
+        service.hub.notify(job)
+    if found:
+        note_affected(request.scope, jobs=",".join(found))
+    return json_response({"jobs": found, "more": len(found) == _MOST_ENDED})
 
 
 @router.get(
@@ -200,9 +277,22 @@ async def end_job(
     return job_response(now or found)
 
 
-def _storable(text: str | None) -> str | None:
+def _wanted(
+    caller: Caller, state: State | None, batch: str | None, digest: str | None, search: str | None
+) -> Filter:
+    """The jobs that a query describes, among those of the caller."""
+    return Filter(
+        key_id=None if caller.admin else caller.key_id,
+        state=state,
+        batch_id=None if batch is None else _storable(batch),
+        digest=None if digest is None else _storable(digest),
+        search=None if search is None else printable(search, LONGEST_NAME),
+    )
+
+
+def _storable(text: str) -> str:
     """A text that every store accepts; other characters match nothing."""
-    return text if text is None or (text.isalnum() and text.isascii()) else "-"
+    return text if text.isalnum() and text.isascii() else "-"
 
 
 def _cursor_at(job: Job) -> str:

@@ -4,10 +4,12 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
+from memstow.api.http.errors import without_plan
 from memstow.api.http.job_plans import JobPlan
 from memstow.api.http.parameters import (
     CHANGE_PARAMETERS,
     FORMAT_PARAMETERS,
+    NAME_PARAMETER,
     OPTION_PARAMETERS,
     SHAPES_PARAMETERS,
     SOURCE_PARAMETERS,
@@ -50,7 +52,10 @@ _PREFER = {
     description="That nothing fits is an answer (200, status `infeasible`), not an error. A problem that "
     "is not solved at once becomes a job, for which the request waits. If it is not done by then, the "
     "response is the best plan so far, with `Memstow-Final: false` and the `Location` of the job that goes "
-    "on. Without a plan, for a deterministic run, and with `Prefer: respond-async` it is the job (202).",
+    "on. Without a plan, for a deterministic run, and with `Prefer: respond-async` it is the job (202). "
+    "With another `output_format` than `json`, 200 is always the final plan in that format: where there is "
+    "none, the response is an error (422 `infeasible` or `no_plan_found`), and 503 `plan_not_ready` with "
+    "`Retry-After` while the job goes on.",
     response_class=Response,
     responses=schemas.answers(
         200,
@@ -75,6 +80,7 @@ _PREFER = {
             *CHANGE_PARAMETERS,
             *SOURCE_PARAMETERS,
             *SHAPES_PARAMETERS,
+            NAME_PARAMETER,
             IDEMPOTENCY_PARAMETER,
             _PREFER,
         ],
@@ -123,6 +129,8 @@ async def plan(request: Request) -> Response:
         answer = service.fast.attempt(body, form, limits, to, fresh, owner)
         if isinstance(answer, ValidatedRequest):
             return answer
+        if answer.format != to:
+            raise without_plan(answer.plan)
         return plan_body(answer.plan, answer.format), answer
 
     attempted = await service.compute(attempt, share, at_once)

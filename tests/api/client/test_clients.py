@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,60 @@ def test_the_fronts_of_targets_come_back_whole(running: Server, tmp_path: Path) 
     document = json.loads(ran.stdout)
     assert document["smallest"] == paths[1]
     assert [it["target"] for it in document["targets"]] == [paths[1], paths[0]]
+
+
+def test_jobs_have_the_names_that_they_are_given(running: Server) -> None:
+    asked = FrontOptions(terms=("peak", "reuse_cost"))
+    two = (Buffer(id="a", size=64, lifetime=(0, 2)), Buffer(id="b", size=32, lifetime=(2, 3)))
+    costly = Problem(version=1, buffers=two, reuse_costs=(ReuseCost(buffers=("a", "b"), cost=1),))
+    formulas = SymbolicProblem(
+        symbols=(Symbol(id="s", min=1, max=64),),
+        buffers=(SymbolicBuffer(id="x", size="4*s", lifetime=(0, 1)),),
+    )
+    with Client(running.url) as client:
+        jobs = [
+            client.submit(SMALL, name="named: a & b?"),
+            client.submit_front(costly, asked, name="named: a front"),
+            client.submit_symbolic(formulas, name="named: formulas"),
+        ]
+        found = client.jobs(search="NAMED: ", limit=9)
+
+    async def ask() -> list[Any]:
+        async with AsyncClient(running.url) as client:
+            await client.submit(SMALL, name="named by another")
+            return [it["name"] for it in await client.jobs(search="by another", state="done")]
+
+    assert [job["id"] for job in found] == jobs[::-1]
+    assert [job["name"] for job in found] == ["named: formulas", "named: a front", "named: a & b?"]
+    wait_for(lambda: asyncio.run(ask()), "a job of that name to be done")
+
+    async def remove(client: AsyncClient, job: str) -> list[str]:
+        async with client:
+            return await client.stop_jobs([job], discard=True)
+
+    with Client(running.url) as client:
+        assert sorted(client.stop_jobs(jobs[:2], search="named", discard=True)) == sorted(jobs[:2])
+        assert asyncio.run(remove(AsyncClient(running.url), jobs[2])) == jobs[2:]
+        assert client.jobs(search="named: ") == []
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "name"),
+    [
+        ("a net.csv", "id,lower,upper,size\na,0,2,64\n", "a net.csv"),
+        ("b.json", formats.write_problem(replace(SMALL, name="of its own")).decode(), "of its own"),
+        ("x" * 150 + "\x01" * 50 + ".csv", "id,lower,upper,size\na,0,2,64\n", "x" * 100),
+    ],
+    ids=["its file", "its own", "a long file"],
+)
+def test_a_job_of_the_command_line_is_called_as_its_file(
+    running: Server, tmp_path: Path, file: str, content: str, name: str
+) -> None:
+    (tmp_path / file).write_text(content)
+    command = [sys.executable, "-m", "memstow.api.cli.main", "solve", str(tmp_path / file)]
+    subprocess.run([*command, "--server", running.url, "--quiet"], cwd=ROOT, check=True, capture_output=True)
+    with Client(running.url) as client:
+        assert client.jobs(search=name)[0]["name"].startswith(name)
 
 
 def test_a_front_comes_back_whole(running: Server) -> None:

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.samples import PROBLEM
+from memstow.api.http.samples import CSV, PROBLEM, SYMBOLIC, TWO_POOLS
 from memstow.api.http.settings import Settings
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
@@ -54,6 +54,48 @@ def test_a_job_goes_its_way(client: TestClient) -> None:
     assert (unchanged.status_code, unchanged.content) == (304, b"")
     as_csv = client.get(f"/v1/jobs/{job['id']}/plan?output_format=csv")
     assert as_csv.text.startswith("id,lower,upper,size,offset\n")
+
+
+def _names(client: TestClient, **query: str) -> list[str | None]:
+    return [job["name"] for job in client.get("/v1/jobs", params=query).json()["jobs"]]
+
+
+def test_a_job_has_the_name_that_the_query_gives_it(client: TestClient) -> None:
+    named = {"name": "Größe 100%_a.csv"}
+    as_csv = {"content-type": "text/csv"}
+    job = client.post("/v1/jobs", params=named, content=CSV, headers=as_csv).json()
+    assert (job["name"], client.get(f"/v1/jobs/{job['id']}").json()["name"]) == (named["name"], named["name"])
+    assert client.post("/v1/jobs", content=CSV, headers=as_csv).json()["name"] is None
+    # The name of the problem gives way.
+    assert (
+        client.post("/v1/jobs", params={"name": "mine"}, json={"problem": PROBLEM}).json()["name"] == "mine"
+    )
+    assert submit(client)["name"] == PROBLEM["name"]
+    plan = client.post("/v1/plan?name=now", json={"problem": PROBLEM}, headers={"prefer": "respond-async"})
+    assert plan.json()["name"] == "now"
+    front = client.post("/v1/fronts?name=front&terms=peak:fast,placement_cost", json=TWO_POOLS)
+    assert front.json()["name"] == "front", front.text
+    symbolic = client.post("/v1/jobs?name=formulas", json=SYMBOLIC)
+    assert symbolic.json()["name"] == "formulas", symbolic.text
+
+
+def test_jobs_are_found_by_a_part_of_their_name(client: TestClient) -> None:
+    for name in ("net 50%.csv", "net 500.csv", "Net_a.csv", "netxa.csv", 'a "b" \\ c'):
+        client.post("/v1/jobs", params={"name": name}, json={"problem": PROBLEM}).raise_for_status()
+    assert sorted(_names(client, search="NET 5")) == ["net 50%.csv", "net 500.csv"]  # type: ignore[type-var]
+    assert _names(client, search="0%.") == ["net 50%.csv"]
+    assert _names(client, search="t_a") == ["Net_a.csv"]
+    assert len(_names(client, search='"b" \\')) == 1
+    assert _names(client, search="there is none", state="done") == []
+    assert client.get("/v1/jobs?search=%00%ED%A0%80").json()["jobs"] == []
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/plan", "/v1/fronts"])
+def test_a_name_has_one_to_two_hundred_characters(client: TestClient, path: str) -> None:
+    for name in ("", "x" * 201):
+        response = client.post(path, params={"name": name}, json={"problem": PROBLEM})
+        problem_document(response, 422, "not_a_string")
+    problem_document(client.get("/v1/jobs", params={"search": ""}), 422, "invalid_request")
 
 
 def test_the_events_of_a_job_come_in_order_and_resume(client: TestClient) -> None:
@@ -128,6 +170,50 @@ def test_a_waiting_job_can_be_stopped_or_removed(client: TestClient) -> None:
     problem_document(client.get(f"/v1/jobs/{running}/events"), 404, "no_such_job")
 
 
+def test_several_jobs_are_stopped_or_removed_at_once(client: TestClient) -> None:
+    running = submit(client, problem=hard(600, 6), options={"time_limit": 300.0})["id"]
+    wait_for(lambda: client.get(f"/v1/jobs/{running}").json()["state"] == "running", "it to run")
+    waiting = [
+        client.post(f"/v1/jobs?name=several {i}", json={"problem": hard(50, 80 + i), "priority": -5}).json()[
+            "id"
+        ]
+        for i in range(4)
+    ]
+    answer = client.delete("/v1/jobs?search=SEVERAL&state=queued")
+    assert (answer.status_code, answer.json()) == (200, {"jobs": sorted(waiting), "more": False}), answer.text
+    assert {client.get(f"/v1/jobs/{job}").json()["state"] for job in waiting} == {"cancelled"}
+    assert events(client, waiting[0])[-1][1] == "done"
+    again = client.delete("/v1/jobs?search=several")
+    assert again.json() == {"jobs": [], "more": False}, "they are over"
+    named = ",".join([running, waiting[0], "0" * 32, "no id"])
+    assert sorted(client.delete(f"/v1/jobs?ids={named}&discard=true").json()["jobs"]) == sorted(
+        [running, waiting[0]]
+    )
+    problem_document(client.get(f"/v1/jobs/{waiting[0]}"), 404, "no_such_job")
+    wait_for(lambda: client.get(f"/v1/jobs/{running}").status_code == 404, "it to be gone")
+    assert client.get(f"/v1/jobs/{waiting[1]}").json()["state"] == "cancelled"
+    assert client.delete("/v1/jobs?ids=").json()["jobs"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("", "missing_parameter"),
+        ("?discard=true", "missing_parameter"),
+        ("?state=none", "invalid_request"),
+        ("?ids=a&limit=5", "unknown_parameter"),
+        ("?ids=" + ",".join(["a"] * 501), "too_many"),
+    ],
+)
+def test_it_must_be_said_which_jobs_end(client: TestClient, query: str, code: str) -> None:
+    job = submit(client)["id"]
+    response = client.delete(f"/v1/jobs{query}")
+    assert response.status_code == 422
+    document = response.json()
+    assert code in {document["code"], *(it["code"] for it in document["errors"])}
+    assert client.get(f"/v1/jobs/{job}").json()["state"] != "cancelled"
+
+
 def test_a_job_can_start_from_the_plan_of_another(client: TestClient) -> None:
     first = submit(client)["id"]
     over(client, first)
@@ -190,7 +276,7 @@ def test_a_request_that_comes_again_is_the_same_job_though_its_hint_is_gone(clie
 def test_a_job_is_never_worse_than_what_was_found_at_a_glance(client: TestClient) -> None:
     tiles = json.loads(formats.write_problem(planted(12, 5)))
     assert client.post("/v1/plan", json={"problem": tiles}).json()["status"] == "optimal"
-    weaker = submit(client, problem=tiles, options={"solver": "usmp-size"})["id"]
+    weaker = submit(client, problem=tiles, options={"time_limit": 0.0})["id"]
     assert over(client, weaker)["status"] == "optimal"
 
 

@@ -72,6 +72,22 @@ def test_an_admin_needs_no_other_role(callers: Callers) -> None:
     assert admin.get("/metrics").status_code == 200
 
 
+def test_nobody_ends_several_jobs_of_others(callers: Callers) -> None:
+    one, two, admin = callers("one"), callers("two"), callers("admin", ADMIN)
+    mine, theirs = (
+        client.post("/v1/jobs?name=of several", json={"problem": PROBLEM}).json()["id"]
+        for client in (one, two)
+    )
+    for client, job in ((one, mine), (two, theirs)):
+        over(client, job)
+    assert one.delete(f"/v1/jobs?ids={mine},{theirs}&discard=true").json()["jobs"] == [mine]
+    assert one.delete("/v1/jobs?search=of several&discard=true").json()["jobs"] == []
+    assert two.get(f"/v1/jobs/{theirs}").status_code == 200
+    assert admin.delete("/v1/jobs?search=of several&discard=true").json()["jobs"] == [theirs]
+    reader = callers("reader", Role.READ)
+    problem_document(reader.delete("/v1/jobs?state=done"), 403, "missing_role")
+
+
 def test_an_admin_sees_and_ends_what_is_everyones(callers: Callers) -> None:
     one, two, admin = callers("one"), callers("two"), callers("admin", ADMIN)
     job = put_in(one).json()["id"]

@@ -100,12 +100,6 @@ def test_a_self_check_that_would_be_too_long_is_refused(client: TestClient) -> N
     problem_document(response, 422, "too_large")
 
 
-def test_what_has_no_plan_comes_as_json(client: TestClient) -> None:
-    tight = {**PROBLEM, "pools": [{"id": "memory", "capacity": 8192}]}
-    response = client.post("/v1/plan?output_format=c-header", json={"problem": tight})
-    assert response.json()["status"] == "infeasible"
-
-
 def test_what_code_cannot_express_is_told(client: TestClient) -> None:
     odd = {"version": 1, "buffers": [{"id": "a", "size": 6, "alignment": 3}]}
     response = client.post("/v1/plan?output_format=c-header", json={"problem": odd})

@@ -152,11 +152,13 @@ def test_a_plan_comes_as_c(client: TestClient) -> None:
 
 def test_that_nothing_fits_is_an_answer(client: TestClient) -> None:
     problem = {**ATTENTION, "pools": [{"id": "memory", "capacity": 1000}]}
-    response = client.post("/v1/plan?time_limit=240&output_format=c-header", json=problem)
-    assert response.headers["content-type"] == "application/json"
+    response = client.post("/v1/plan?time_limit=240", json=problem)
     plan = plan_of(response)
     assert plan.status.value in ("infeasible", "unknown")
     assert plan.explanation is not None
+    as_c = client.post("/v1/plan?time_limit=240&output_format=c-header", json=problem)
+    code = "infeasible" if plan.status.value == "infeasible" else "no_plan_found"
+    problem_document(as_c, 422, code)
 
 
 def test_deterministic_requests_have_the_same_bytes(client: TestClient) -> None:

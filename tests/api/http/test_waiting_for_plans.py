@@ -14,7 +14,8 @@ from memstow.api.operations.solve import solve_briefly
 from memstow.api.workers import quick_solve
 from memstow.planner import formats
 from memstow.planner.verify import verify
-from tests.api.http.conftest import hard
+from tests.api.http.conftest import hard, problem_document
+from tests.api.http.test_plan import tight
 
 WORK = hard(400, 5)
 
@@ -65,12 +66,57 @@ def test_a_plan_on_the_way_is_not_an_answer_for_later_requests(idle: TestClient)
 
 
 @pytest.mark.usefixtures("unsolved")
-def test_the_best_plan_comes_in_the_format_asked_for(idle: TestClient) -> None:
+def test_who_waits_for_so_long_gets_the_best_plan_in_the_format_asked_for(idle: TestClient) -> None:
     body = {"problem": WORK, "options": {"time_limit": 0.05}}
-    response = idle.post("/v1/plan?output_format=csv", json=body)
+    response = idle.post("/v1/plan?output_format=csv", json=body, headers={"prefer": "wait=0"})
     assert response.headers["memstow-final"] == "false"
     assert response.headers["content-type"].startswith("text/csv")
     assert response.text.startswith("id,")
+
+
+@pytest.mark.usefixtures("unsolved")
+@pytest.mark.parametrize(
+    ("prefer", "options"),
+    [
+        ({}, {}),
+        ({}, {"deterministic": True}),
+        ({}, {"time_limit": 60.0}),
+        ({"prefer": "wait=0"}, {"deterministic": True}),
+        ({"prefer": "wait=0"}, {"solver": "cpsat"}),
+    ],
+    ids=[
+        "a plan on the way",
+        "deterministic",
+        "more time than the server waits",
+        "deterministic, with a wait",
+        "no plan yet",
+    ],
+)
+@pytest.mark.parametrize("name", ["c-header", "csv", "svg"])
+def test_what_goes_on_is_an_error_in_other_formats_than_json(
+    idle: TestClient, name: str, prefer: dict[str, str], options: dict[str, Any]
+) -> None:
+    body = {"problem": WORK, "options": {"time_limit": 0.05, **options}}
+    response = idle.post(f"/v1/plan?output_format={name}", json=body, headers=prefer)
+    problem_document(response, 503, "plan_not_ready")
+    assert int(response.headers["retry-after"]) > 0
+    job = idle.get(response.headers["location"]).json()
+    assert job["state"] == "queued", "it goes on"
+
+
+def test_who_asks_for_a_job_gets_one_whatever_the_format(idle: TestClient) -> None:
+    body = {"problem": WORK, "options": {"deterministic": True}}
+    response = idle.post("/v1/plan?output_format=csv", json=body, headers={"prefer": "respond-async"})
+    assert response.status_code == 202, response.text
+
+
+@pytest.mark.usefixtures("unsolved")
+def test_a_job_that_goes_on_has_not_said_its_last_word(idle: TestClient) -> None:
+    """Its attempt has found nothing that fits, which may still change."""
+    response = ask(idle, "wait=0", problem=tight(), solver="first-fit")
+    path = f"{response.headers['location']}/plan"
+    assert idle.get(path).json()["status"] == "unknown"
+    problem_document(idle.get(f"{path}?output_format=csv"), 409, "no_plan_yet")
 
 
 @pytest.mark.usefixtures("unsolved")

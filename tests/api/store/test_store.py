@@ -31,6 +31,7 @@ from memstow.api.store.keys import Keys, RefusedKey, WhyRefused
 from memstow.api.store.plan_cache import CachedPlan, PlanCache
 from memstow.api.store.queue import Filter, Queue
 from memstow.api.store.tables import metadata
+from memstow.planner.reading.printable import printable
 from tests.api.store.drafts import draft
 from tests.api.store.passing import let_pass
 from tests.waiting import PATIENCE
@@ -331,6 +332,41 @@ def test_jobs_of_one_moment_are_in_one_page_or_the_other(
     first = jobs.page(Filter(), 2)
     second = jobs.page(Filter(before=(first[-1].created, first[-1].id)), 2)
     assert [job.id for job in (*first, *second)] == names
+
+
+def test_a_name_of_characters_that_cannot_be_printed_has_room(jobs: Queue) -> None:
+    name = printable("\U000e0001" * 200, 200)
+    job, _ = jobs.submit(draft(name=name))
+    (found,) = jobs.page(Filter(search="\\U"), 9)
+    assert found.id == job
+    assert found.name is not None
+    assert name.startswith(found.name)
+
+
+def test_jobs_are_found_by_a_part_of_their_name(jobs: Queue) -> None:
+    for name in ("A%b", "axb", "a_B", None):
+        jobs.submit(draft(name=name))
+    for search, names in {"a%": ["A%b"], "A_": ["a_B"], "b": ["a_B", "axb", "A%b"], "ab": []}.items():
+        assert [job.name for job in jobs.page(Filter(search=search), 9)] == names
+
+
+def test_jobs_that_are_stopped_in_parts_are_all_stopped_in_the_end(jobs: Queue, claims: Claims) -> None:
+    names = [jobs.submit(draft(name="part", key_id="ab"[i % 2]))[0] for i in range(5)]
+    claims.claim("server", 9)
+    other, _ = jobs.submit(draft(name="other"))
+    for discard, left in ((False, 5), (True, 1)):
+        stopped = []
+        while part := jobs.stop_all(Filter(search="part"), discard, 60.0, 2):
+            assert len(part) <= 2
+            stopped += part
+        assert sorted(stopped) == sorted(names)
+        assert len(jobs.page(Filter(search="part"), 9)) == left
+    (running,) = jobs.page(Filter(search="part"), 9)
+    assert (running.state, running.stop) == (State.RUNNING, Stop.DISCARD)
+    assert jobs.totals().queued == 1
+    found = jobs.get(other)
+    assert found is not None
+    assert found.state is State.QUEUED
 
 
 def test_a_heartbeat_is_of_the_current_run(jobs: Queue, claims: Claims) -> None:
