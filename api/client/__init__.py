@@ -152,6 +152,10 @@ class Client:
         """Stop a job and keep its best plan, or remove all of it."""
         self._run(self._exchange.stop(job, discard))
 
+    def get(self, path: str) -> JsonObject:
+        """What the server has at a path, such as /v1/capabilities."""
+        return self._run(self._exchange.administer("GET", path))
+
     def administer(self, method: str, path: str) -> JsonObject:
         """The answer to a request for administrators, such as GET /v1/admin/queue."""
         return self._run(self._exchange.administer(method, path))
@@ -312,6 +316,10 @@ class AsyncClient:
     async def stop(self, job: str, *, discard: bool = False) -> None:
         """Stop a job and keep its best plan, or remove all of it."""
         await self._run(self._exchange.stop(job, discard))
+
+    async def get(self, path: str) -> JsonObject:
+        """What the server has at a path, such as /v1/capabilities."""
+        return await self._run(self._exchange.administer("GET", path))
 
     async def administer(self, method: str, path: str) -> JsonObject:
         """The answer to a request for administrators, such as GET /v1/admin/queue."""
