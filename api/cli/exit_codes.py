@@ -18,6 +18,8 @@ class Exit(IntEnum):
     """Neither a plan nor a proof was found."""
     WORSE = 5
     """`bench compare`, `bench run --interleave`: something got worse."""
+    NOT_WORKING = 6
+    """`doctor`: something does not work that has to, or that was asked for."""
     DEFECT = 70
     """A defect of memstow itself (EX_SOFTWARE of sysexits)."""
     INTERRUPTED = 130

@@ -172,6 +172,10 @@ class Client:
         """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
         return self._run(self._exchange.stop_jobs(ids, search, state, discard))
 
+    def get(self, path: str) -> JsonObject:
+        """What the server has at a path, such as /v1/capabilities."""
+        return self._run(self._exchange.administer("GET", path))
+
     def administer(self, method: str, path: str) -> JsonObject:
         """The answer to a request for administrators, such as GET /v1/admin/queue."""
         return self._run(self._exchange.administer(method, path))
@@ -352,6 +356,10 @@ class AsyncClient:
     ) -> list[str]:
         """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
         return await self._run(self._exchange.stop_jobs(ids, search, state, discard))
+
+    async def get(self, path: str) -> JsonObject:
+        """What the server has at a path, such as /v1/capabilities."""
+        return await self._run(self._exchange.administer("GET", path))
 
     async def administer(self, method: str, path: str) -> JsonObject:
         """The answer to a request for administrators, such as GET /v1/admin/queue."""

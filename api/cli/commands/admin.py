@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memstow.api.cli.commands.serve import add_store
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
+from memstow.api.cli.io.search_arguments import client_of
 from memstow.api.cli.io.store_access import open_store
 
 if TYPE_CHECKING:
@@ -188,14 +189,7 @@ def _local(args: argparse.Namespace, call: "Callable[[Administration, float], Do
 
 
 def _remote(args: argparse.Namespace, method: str, path: str) -> Document:
-    from memstow.planner.model.errors import InputError
-
-    try:
-        from memstow.api.client import Client
-    except ModuleNotFoundError as error:
-        message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
-        raise InputError.single("missing_extra", error.name or "memstow", message) from None
-    with Client(args.server, args.key or os.environ.get("MEMSTOW_KEY")) as client:
+    with client_of(args.server, args.key or os.environ.get("MEMSTOW_KEY")) as client:
         return client.administer(method, path)
 
 

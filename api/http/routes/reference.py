@@ -1,8 +1,8 @@
-"""Reference: solvers, schemas, targets, examples, the version."""
+"""Reference: solvers, capabilities, schemas, targets, examples, the version."""
 
 import json
 import platform
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -15,11 +15,17 @@ from memstow.api.http.requests import (
     CurrentService,
     require_known,
 )
-from memstow.api.http.responses import JsonObject, json_response
+from memstow.api.http.responses import MEDIA_TYPES, JsonObject, json_response
+from memstow.api.operations import plan_forms
 from memstow.api.store.keys import Role
+from memstow.planner.model.front import FORMATS as FRONT_FORMATS
 from memstow.planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
+
+# The settings that say what a request may ask for; not those that say how the server does its work.
+_TOLD: Final = ("max_body", "sync_seconds", "keep_seconds")
+_NAMES: Final = {"type": "array", "items": {"type": "string"}}
 
 
 @router.get(
@@ -45,6 +51,62 @@ def _solvers() -> list[JsonObject]:
     from memstow.solvers.registry import describe
 
     return [solver._asdict() for solver in describe()]
+
+
+@router.get(
+    "/v1/capabilities",
+    operation_id="get_capabilities",
+    summary="What this server takes: formats, and the limits of your requests",
+    description="The limits have the names of the settings. `max_time_limit` is that of your key.",
+    response_class=Response,
+    responses=schemas.answers(
+        200,
+        "Formats of problems, plans and fronts by name, and limits.",
+        {
+            "version": memstow.__version__,
+            "formats": {"problem": ["json"], "plan": ["json", "csv"], "front": ["json"]},
+            "limits": {"max_body": 33554432, "max_buffers": 200000, "max_time_limit": 3600.0},
+        },
+        {
+            "type": "object",
+            "required": ["version", "formats", "limits"],
+            "properties": {
+                "version": {"type": "string"},
+                "formats": {
+                    "type": "object",
+                    "required": ["problem", "plan", "front"],
+                    "additionalProperties": _NAMES,
+                },
+                "limits": {"type": "object", "additionalProperties": {"type": "number"}},
+            },
+        },
+    ),
+)
+async def get_capabilities(request: Request, service: CurrentService) -> Response:
+    """Capabilities."""
+    require_known(request)
+    limits = service.limits_of(await service.caller(request, Role.READ))
+    settings = service.settings
+    return json_response(
+        {
+            "version": memstow.__version__,
+            "formats": {
+                "problem": list(MEDIA_TYPES),
+                "plan": list(plan_forms.names()),
+                "front": list(FRONT_FORMATS),
+            },
+            "limits": {
+                **{name: getattr(settings, name) for name in _TOLD},
+                "max_buffers": limits.max_buffers,
+                "max_values": limits.max_values,
+                "max_batch": limits.max_batch,
+                "max_time_limit": limits.max_time_limit,
+                "max_workers": limits.max_workers,
+                "max_members": limits.max_members,
+                "solve_memory": limits.solve_memory,
+            },
+        }
+    )
 
 
 @router.get(

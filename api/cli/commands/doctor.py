@@ -1,0 +1,176 @@
+"""`memstow doctor`: what is installed, what is missing and what would bring it, and what a server answers."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.io.arguments import Commands, add_command
+from memstow.api.cli.io.terminal import columns, print_error
+
+if TYPE_CHECKING:
+    from memstow.api.client.checkup import Checkup
+    from memstow.api.installation import Extra, Installation, Package
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "doctor",
+        "show what is installed, what is missing, and what a server answers",
+        details="""
+Says which commands bring what is missing. The exit code is 6 if memstow itself cannot work, an extra named
+by --extra is not complete, or the server cannot be used: what does not work is on standard error.""",
+        examples="""
+memstow doctor
+memstow doctor --extra service --extra cpsat
+memstow doctor --server http://planner:8080
+""",
+    )
+    parser.add_argument(
+        "--extra",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="an extra that has to be complete; repeatable",
+    )
+    parser.add_argument(
+        "--server", metavar="URL", help="URL of a service to ask as well (default: MEMSTOW_SERVER)"
+    )
+    parser.add_argument("--key", metavar="KEY", help="API key for the server (default: MEMSTOW_KEY)")
+    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look, ask the server, and say what does not work."""
+    from memstow.api.installation import EXTRAS, look
+
+    _require_extras(args.extra, tuple(EXTRAS))
+    found = look()
+    server = args.server or os.environ.get("MEMSTOW_SERVER")
+    checkup = None if server is None else _checkup(server, args.key or os.environ.get("MEMSTOW_KEY"))
+    faults = list(_faults(found, args.extra))
+    if isinstance(checkup, str):
+        faults.append(checkup)
+        checkup = None
+    elif checkup is not None:
+        faults += checkup.faults
+    if args.json:
+        import json
+
+        print(json.dumps(_document(found, checkup, faults), indent=2))
+    else:
+        _print_installation(found)
+        if checkup is not None:
+            _print_checkup(checkup)
+    from memstow.planner.show.formatting import plain
+
+    for fault in faults:
+        print_error(plain(fault))
+    return Exit.NOT_WORKING if faults else Exit.DONE
+
+
+def _require_extras(given: list[str], known: tuple[str, ...]) -> None:
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.suggestion import closest_match
+    from memstow.planner.reading.printable import shown
+
+    for name in given:
+        if name not in known:
+            close = closest_match(name, known)
+            meant = f"; did you mean {close}?" if close is not None else f"; there are {', '.join(known)}"
+            raise InputError.single("unknown_extra", "--extra", f"there is no extra {shown(name)}{meant}")
+
+
+def _checkup(server: str, key: str | None) -> "Checkup | str":
+    """What the server answers, or why it cannot be asked."""
+    try:
+        from memstow.api.client.checkup import check
+    except ModuleNotFoundError as error:
+        return f"--server needs the extra client, which lacks {error.name}: pip install 'memstow[client]'"
+    return check(server, key)
+
+
+def _faults(found: "Installation", wanted: list[str]) -> Iterator[str]:
+    if found.native_error is not None:
+        yield f"the native core cannot be loaded: {found.native_error}"
+    for package in found.packages:
+        if not package.fits:
+            yield f"memstow needs {_state(package)}"
+    for extra in found.extras:
+        if extra.name in wanted and extra.missing:
+            yield f"the extra {extra.name} lacks {_states(extra)}; install it with: {extra.command}"
+
+
+def _document(found: "Installation", checkup: "Checkup | None", faults: list[str]) -> dict[str, Any]:
+    return {
+        "version": found.version,
+        "python": found.python,
+        "platform": found.platform,
+        "works": not faults,
+        "faults": faults,
+        "native_error": found.native_error,
+        "packages": [_package_json(package) for package in found.packages],
+        "extras": [
+            {
+                "name": extra.name,
+                "purpose": extra.purpose,
+                "complete": not extra.missing,
+                "packages": [_package_json(package) for package in extra.packages],
+                "command": extra.command if extra.missing else None,
+            }
+            for extra in found.extras
+        ],
+        "programs": found.programs,
+        "server": None if checkup is None else asdict(checkup),
+    }
+
+
+def _package_json(package: "Package") -> dict[str, Any]:
+    return {**package._asdict(), "fits": package.fits}
+
+
+def _print_installation(found: "Installation") -> None:
+    print(f"memstow {found.version}, Python {found.python}, {found.platform}")
+    print(f"native core: {'works' if found.native_error is None else 'cannot be loaded'}")
+    _print_words("needs", [_state(package) for package in found.packages])
+    for extra in found.extras:
+        print(f"extra {extra.name}: {extra.purpose}")
+        _print_words("has", [_state(package) for package in extra.packages if package.fits])
+        if extra.missing:
+            _print_words("lacks", [_state(package) for package in extra.missing])
+            print(f"    install it with: {extra.command}")
+    for name, place in found.programs.items():
+        print(f"{name}: {place or 'none; only needed to build memstow, or what it writes'}")
+
+
+def _print_checkup(checkup: "Checkup") -> None:
+    from memstow.planner.show.formatting import plain
+
+    for line in checkup.lines():
+        print(plain(line))
+
+
+def _print_words(name: str, words: list[str]) -> None:
+    from textwrap import wrap
+
+    if words:
+        for line in wrap(f"{name} {', '.join(words)}", columns(sys.stdout) - 4, subsequent_indent="  "):
+            print(f"    {line}")
+
+
+def _states(extra: "Extra") -> str:
+    return ", ".join(map(_state, extra.missing))
+
+
+def _state(package: "Package") -> str:
+    """The package with its version; where it does not fit, with what is wanted."""
+    if package.fits:
+        return f"{package.name} {package.version}"
+    here = "" if package.version is None else f" (here is {package.version})"
+    return f"{package.name}{package.limits}{here}"
