@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from memstow.planner.formats.tflite.reordering import reorder_model as reorder_model
     from memstow.planner.graph.channels import with_channels as with_channels
+    from memstow.planner.graph.labels import buffer_labels as buffer_labels
     from memstow.planner.graph.program import lower_graph as lower_graph
     from memstow.planner.loops import loops as loops, write_loops as write_loops
     from memstow.planner.model.digest import digest as digest
@@ -157,6 +158,7 @@ _HOMES: Final = {
     "memstow.planner.front.documents": ("read_front", "write_front"),
     "memstow.planner.front.front": ("front",),
     "memstow.planner.graph.channels": ("with_channels",),
+    "memstow.planner.graph.labels": ("buffer_labels",),
     "memstow.planner.graph.program": ("lower_graph",),
     "memstow.planner.loops": ("loops", "write_loops"),
     "memstow.planner.model.graph": (
