@@ -21,6 +21,7 @@ CONV_2D, RELU, ADD, CALL_ONCE, IF, WHILE, VAR_HANDLE, READ_VARIABLE, ASSIGN_VARI
     31,
 )
 CUSTOM: Final = 32
+GELU: Final = 150
 PAD: Final = 34
 FLOAT32, INT32, INT8, STRING, RESOURCE = 0, 2, 9, 5, 13
 _FIXED: Final = {"b": "<b", "B": "<B", "i": "<i", "I": "<I"}

@@ -22,7 +22,7 @@ from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.problem import LIMIT
 
 _ALIGNMENT: Final = 16
-_TYPES: Final[dict[int, ElementType]] = {
+TYPES: Final[dict[int, ElementType]] = {
     0: "float32",
     1: "float16",
     2: "int32",
@@ -104,9 +104,9 @@ def _unmade(subgraph: Subgraph) -> list[int]:
 
 def _tensor(name: str, tensor: ModelTensor, path: str) -> Tensor:
     kind = _kind(tensor)
-    if tensor.type == RESOURCE or (kind == "constant" and tensor.type not in _TYPES):
+    if tensor.type == RESOURCE or (kind == "constant" and tensor.type not in TYPES):
         return Tensor(id=name, size=0, kind="external" if kind == "data" else kind)
-    element = _TYPES.get(tensor.type)
+    element = TYPES.get(tensor.type)
     if element is None:
         what = _REFUSED.get(tensor.type, f"tensors of type {tensor.type}")
         raise InputError.single("not_supported", path, f"{what} are not supported: their size is not known")
