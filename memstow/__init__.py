@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from memstow.planner.formats.tflite.reordering import reorder_model as reorder_model
     from memstow.planner.graph.channels import with_channels as with_channels
+    from memstow.planner.graph.labels import buffer_labels as buffer_labels
     from memstow.planner.graph.program import lower_graph as lower_graph
     from memstow.planner.loops import loops as loops, write_loops as write_loops
     from memstow.planner.model.digest import digest as digest
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
     from memstow.planner.model.loops import Loops as Loops
     from memstow.planner.model.options import Options as Options
     from memstow.planner.model.plan import (
+        Arena as Arena,
+        Arenas as Arenas,
         Certificate as Certificate,
         Explanation as Explanation,
         Live as Live,
@@ -121,7 +124,9 @@ if TYPE_CHECKING:
     from memstow.planner.solve.recheck import recheck as recheck
     from memstow.planner.targets.by_name import shipped_target as shipped_target
     from memstow.planner.targets.target import retarget as retarget
+    from memstow.planner.tflm.arena import arena_of as arena_of
     from memstow.planner.tflm.carried_plan import carried_plan as carried_plan
+    from memstow.planner.tflm.measure import measure_arena as measure_arena
     from memstow.planner.tflm.planned_model import planned_model as planned_model
     from memstow.planner.tiling.tile import tile as tile, tile_all as tile_all
     from memstow.planner.verify import (
@@ -157,6 +162,7 @@ _HOMES: Final = {
     "memstow.planner.front.documents": ("read_front", "write_front"),
     "memstow.planner.front.front": ("front",),
     "memstow.planner.graph.channels": ("with_channels",),
+    "memstow.planner.graph.labels": ("buffer_labels",),
     "memstow.planner.graph.program": ("lower_graph",),
     "memstow.planner.loops": ("loops", "write_loops"),
     "memstow.planner.model.graph": (
@@ -184,6 +190,8 @@ _HOMES: Final = {
     "memstow.planner.model.loops": ("Loops",),
     "memstow.planner.model.options": ("Options",),
     "memstow.planner.model.plan": (
+        "Arena",
+        "Arenas",
         "Certificate",
         "Explanation",
         "Live",
@@ -241,6 +249,8 @@ _HOMES: Final = {
     "memstow.planner.targets.by_name": ("shipped_target",),
     "memstow.planner.model.target": ("Target",),
     "memstow.planner.targets.target": ("retarget",),
+    "memstow.planner.tflm.arena": ("arena_of",),
+    "memstow.planner.tflm.measure": ("measure_arena",),
     "memstow.planner.tflm.carried_plan": ("carried_plan",),
     "memstow.planner.tflm.planned_model": ("planned_model",),
     "memstow.planner.tiling.tile": ("tile", "tile_all"),

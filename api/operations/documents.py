@@ -9,6 +9,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import parse_json
 
 if TYPE_CHECKING:
+    from memstow.planner.graph.labels import Label
     from memstow.planner.model.graph import Graph
 
 
@@ -40,6 +41,15 @@ def problem_of(document: "Problem | Graph", plan: Plan | None = None) -> Problem
     from memstow.planner.graph.lowering import scheduled_problem
 
     return scheduled_problem(document, None if plan is None else plan.schedule)
+
+
+def labels_in(document: "Problem | Graph") -> "dict[str, Label]":
+    """What the buffers of a graph are, by id; a problem says no more than their ids."""
+    if isinstance(document, Problem):
+        return {}
+    from memstow.planner.graph.labels import buffer_labels
+
+    return buffer_labels(document)
 
 
 def buffer_ids(document: "Problem | Graph") -> list[str]:

@@ -11,7 +11,7 @@ from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import ParsedRequest, envelope, parse_document_body, parse_request
 from memstow.api.operations.body_documents import document_on_target, json_value
 from memstow.api.operations.body_issues import collect
-from memstow.api.operations.documents import document_from, problem_of
+from memstow.api.operations.documents import document_from, labels_in, problem_of
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
 from memstow.api.operations.messages import decode, encode
@@ -239,7 +239,7 @@ def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
     document = parse_document_body(request.body, request.form, request.limits)
     problem = problem_of(document)
     _require_few(problem, most_choices)
-    report = facts(problem, request.rows)
+    report = facts(problem, request.rows, labels_in(document))
     if not isinstance(document, Problem):
         from memstow.planner.show.graph_survey import graph_facts
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlencode
 
-from memstow.api.operations.documents import problem_of
+from memstow.api.operations.documents import labels_in, problem_of
 from memstow.api.operations.models import FLAGS
 from memstow.planner import exports, formats, loops
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, sections_of
@@ -150,6 +150,7 @@ def write(document: Problem | Graph, plan: Plan, form: str) -> bytes:
         prefix=prefix,
         sections=dict(map(_section, given.get("section", ()))),
         header=given.get("header", [None])[0],
+        labels=labels_in(document),
     )
 
 

@@ -5,13 +5,16 @@ In: a problem, a plan of it and how names begin; out: a text. Only plans that th
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_naming
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import PLANNED, Plan, Status
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
+
+if TYPE_CHECKING:
+    from memstow.planner.graph.labels import Label
 
 # Imported when used; the suffixes of files from which a format is known, the longest first.
 _MODULES: Final = {
@@ -47,11 +50,13 @@ def export(
     prefix: str = DEFAULT_PREFIX,
     sections: Mapping[str, str] | None = None,
     header: str | None = None,
+    labels: "Mapping[str, Label] | None" = None,
 ) -> bytes:
     """The plan as source code; `form` is c-header, c-source, c-check, ld or rust.
 
     Names begin with the prefix. `sections` has, by pool, the section for its arena; `header` is the name by
-    which C sources include the header. An InputError if the plan is not valid, or a name cannot be used.
+    which C sources include the header, and `labels` has, by id, what comments say of buffers. An InputError
+    if the plan is not valid, or a name cannot be used.
     """
     naming = Naming(prefix, dict(sections or {}), header)
     module = _MODULES.get(form)
@@ -62,7 +67,9 @@ def export(
     _refuse_wrong_plan(problem, plan)
     from memstow.planner.exports.memory_map import MemoryMap
 
-    text: str = import_module(f"memstow.planner.exports.{module}").write(MemoryMap(problem, plan, naming))
+    text: str = import_module(f"memstow.planner.exports.{module}").write(
+        MemoryMap(problem, plan, naming, labels)
+    )
     return text.encode("ascii")
 
 

@@ -108,7 +108,7 @@ def _declarations(memory: MemoryMap) -> str:
 def _buffer(memory: MemoryMap, place: Place) -> str:
     macro, name = memory.naming.macro, place.name
     lines = [
-        f"/* Buffer {in_comment(place.buffer.id)} in {in_comment(place.pool.id)}. */",
+        f"/* {memory.comment(place)} */",
         f"#define {macro}_OFFSET_{name} {number(place.offset)}",
         f"#define {macro}_SIZE_{name} {number(place.buffer.size)}",
     ]

@@ -6,20 +6,23 @@ that holds buffers is an array, from its first byte that is used to its last.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from math import lcm
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from memstow.planner.exports.identifiers import identifiers
+from memstow.planner.exports.identifiers import identifiers, in_comment
 from memstow.planner.exports.naming import Naming
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement, Plan, peaks
 from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem
 from memstow.planner.model.ranges import merged
 from memstow.planner.reading.printable import printable
+
+if TYPE_CHECKING:
+    from memstow.planner.graph.labels import Label
 
 # The largest alignment that every compiler for ELF accepts.
 _LARGEST_ALIGNMENT: Final = 1 << 28
@@ -73,8 +76,11 @@ class Place:
 class MemoryMap:
     """Arenas and places of a plan, with the names they have in code."""
 
-    def __init__(self, problem: Problem, plan: Plan, naming: Naming) -> None:
+    def __init__(
+        self, problem: Problem, plan: Plan, naming: Naming, labels: "Mapping[str, Label] | None" = None
+    ) -> None:
         self.problem = problem
+        self._labels = labels or {}
         self.naming = naming
         self._names = identifiers(buffer.id for buffer in problem.buffers)
         self._placed = {place.buffer: place for place in plan.placements}
@@ -89,6 +95,12 @@ class MemoryMap:
     def pool_name(self, pool: Pool) -> str:
         """The name of the pool, as the end of an identifier."""
         return self._pool_names[pool.id]
+
+    def comment(self, place: "Place") -> str:
+        """Which buffer it is, as comments may say that."""
+        label = self._labels.get(place.buffer.id)
+        what = "" if label is None else f": {in_comment(str(label))}"
+        return f"Buffer {in_comment(place.buffer.id)} in {in_comment(place.pool.id)}{what}."
 
     @cached_property
     def arenas(self) -> tuple[Arena, ...]:

@@ -17,7 +17,7 @@ def write(memory: MemoryMap) -> str:
         "    #![allow(dead_code)]",
         *(line for pool in memory.problem.pools for line in _pool(memory, pool)),
         *(line for i, arena in enumerate(memory.arenas, 1) for line in _arena(memory, arena, f"Arena{i}")),
-        *(line for place in memory.places for line in _buffer(place)),
+        *(line for place in memory.places for line in _buffer(memory, place)),
         *_assertions(memory),
         "}",
         "",
@@ -63,9 +63,9 @@ def _arena(memory: MemoryMap, arena: Arena, kind: str) -> Iterator[str]:
     yield f"        {kind}(core::cell::UnsafeCell::new([0; {arena.size}]));"
 
 
-def _buffer(place: Place) -> Iterator[str]:
+def _buffer(memory: MemoryMap, place: Place) -> Iterator[str]:
     name = place.name.upper()
-    yield f"    /// Buffer {in_comment(place.buffer.id)} in {in_comment(place.pool.id)}."
+    yield f"    /// {memory.comment(place)}"
     yield _constant(f"OFFSET_{name}", place.offset)
     yield _constant(f"SIZE_{name}", place.buffer.size)
     if place.address is not None:

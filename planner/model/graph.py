@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Annotated, Final, Literal, SupportsIndex, get_args
 
-from memstow.planner.model.fields import Field
+from memstow.planner.model.fields import WITHOUT_NUL, Field
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.problem import Alignment, Bytes, Count, Id, Pair, Pool
 
@@ -88,6 +88,9 @@ class Tensor:
     pools: tuple[Id, ...] | None = Field(
         default=None, description="Allowed pools, preferred first; default: all, in order."
     )
+    name: Annotated[str, Field(max_length=1024, pattern=WITHOUT_NUL)] | None = Field(
+        default=None, description="What the program calls it: shown beside the id, and of no other meaning."
+    )
 
     def __init__(
         self,
@@ -99,6 +102,7 @@ class Tensor:
         kind: "TensorKind" = "data",
         alignment: "SupportsIndex" = 1,
         pools: "list[str] | tuple[str, ...] | None" = None,
+        name: "str | None" = None,
     ) -> None: ...
 
 

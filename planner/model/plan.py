@@ -217,6 +217,41 @@ class Schedule:
 
 
 @model_class
+class Arena:
+    """What TensorFlow Lite Micro needs of its arena for a model, in bytes."""
+
+    head: Bytes | None = Field(
+        default=None,
+        description="For tensors and the scratch memory of kernels, as far as that is known; null: there are "
+        "too many tensors to follow the rule of the runtime.",
+    )
+    planning: Bytes | None = Field(
+        default=None,
+        description="In the place of the head while the model is loaded, for the tables with which the "
+        "runtime plans; null: no more than the head.",
+    )
+    tail: Bytes | None = Field(
+        default=None, description="What stays, and depends on the kernels; null: it was not measured."
+    )
+    least: Bytes | None = Field(
+        default=None, description="The arena that is enough: the tail, and the greater of the other two."
+    )
+
+
+@model_class
+class Arenas:
+    """What a plan changes of the arena of TensorFlow Lite Micro: predicted, and not looked at by `verify`."""
+
+    before: Arena | None = Field(
+        default=None, description="The model as it is; null: the runtime cannot run it."
+    )
+    after: Arena | None = Field(
+        default=None, description="With the plan; null: the model cannot carry it, or there is none."
+    )
+    notes: tuple[str, ...] = Field(default=(), description="Why the arena shrinks, or does not, in words.")
+
+
+@model_class
 class Plan:
     """The answer to one problem."""
 
@@ -237,6 +272,10 @@ class Plan:
         default=None, description="Of a graph: the order of its operators that the plan is for."
     )
     version: str | None = Field(default=None, description="Version of memstow.")
+    arena: Arenas | None = Field(
+        default=None,
+        description="Of a TensorFlow Lite model: what its runtime needs, without and with the plan.",
+    )
 
     def __init__(
         self,
@@ -254,6 +293,7 @@ class Plan:
         digest: "str | None" = None,
         schedule: "Schedule | None" = None,
         version: "str | None" = None,
+        arena: "Arenas | None" = None,
     ) -> None: ...
 
 

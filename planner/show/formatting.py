@@ -1,12 +1,17 @@
 """Figures, times, names and tables in words: what reports, pictures and progress are made of."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from memstow.planner.graph.labels import Label
 
 MOST_NAMES: Final = 12
 _LONGEST_NAME: Final = 40
 _SHORTEST_NAME: Final = 6
 """Letters of a name cut short that still say something."""
+_SHORTEST_END: Final = 12
+"""The end of a long name that still says something."""
 _LONGEST_TIME: Final = 20
 """Digits of a time that is written in full."""
 _DIGITS_SHOWN: Final = 4
@@ -92,23 +97,15 @@ def fit_text(name: str, room: int) -> str:
     return text if breadth(text) <= room else ""
 
 
-def name_and_size(name: str, size: int, room: int) -> str:
-    """As much of the name as there is room for, and the size."""
-    return f"{fit_text(name, room)} {human(size)}"
-
-
-def fill_lines(entries: Iterable[str], room: int, most: int, more: str) -> list[str]:
-    """Entries side by side in at most this many lines; `more` ends the last if some are left out."""
-    lines: list[str] = []
-    line = ""
-    for entry in entries:
-        if line and breadth(line) + breadth(entry) + 3 > room - len(more) - 1:
-            if len(lines) + 1 == most:
-                return [*lines, f"{line} {more}"]
-            lines.append(line)
-            line = ""
-        line += ("   " if line else "") + entry
-    return [*lines, line]
+def shown_label(label: "Label", room: int) -> str:
+    """What a buffer is; of a long name the end, which tells it from others of the same layers."""
+    what, name = plain(label.what), plain(label.name or "")
+    left = room - breadth(what) - bool(what)
+    if left < _SHORTEST_END:
+        return fit_text(what, room)
+    ends = (name[start:] for start in range(len(name) + 1))
+    end = name if breadth(name) <= left else "..." + next(it for it in ends if breadth(it) <= left - 3)
+    return f"{what} {end}".strip()
 
 
 def round_times(begin: int, end: int, most: int) -> Sequence[int]:

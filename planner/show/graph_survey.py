@@ -4,6 +4,7 @@ from collections import Counter
 from heapq import nlargest
 from typing import Any
 
+from memstow.planner.graph.labels import operator_label
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.steps import Step, steps
 from memstow.planner.model.graph import Graph, is_planned, size_of
@@ -28,7 +29,12 @@ def graph_facts(graph: Graph, rows: int) -> dict[str, Any]:
         "live": [step.bytes for step in taken],
         "peak_live": max((step.bytes for step in taken), default=0),
         "largest": [
-            {"operator": graph.operators[step.operator].id, "bytes": step.bytes, "saved": step.saved}
+            {
+                "operator": graph.operators[step.operator].id,
+                "type": graph.operators[step.operator].type,
+                "bytes": step.bytes,
+                "saved": step.saved,
+            }
             for step in _largest(taken, rows)
         ],
         "any_order": None
@@ -77,12 +83,16 @@ def _outlook_lines(graph: Graph, rows: int) -> list[str]:
     found = outlook(graph)
     if found is None:
         return []
-    by = "" if found.cut is None else f", for {plain(graph.operators[found.cut].id, most=40)} alone"
+    by = (
+        ""
+        if found.cut is None
+        else f", for {plain(operator_label(graph.operators[found.cut]), most=40)} alone"
+    )
     lines = [f"any order  at least {count(found.bound)} bytes ({human(found.bound)}){by}"]
     if found.needed > found.bound:
         lines.append(f"best found {count(found.needed)} bytes ({human(found.needed)})")
     if rows:
-        critical = names([graph.operators[i].id for i in found.critical], rows)
+        critical = names([operator_label(graph.operators[i]) for i in found.critical], rows)
         lines.append(f"critical   {critical}: the most bytes in the best order")
     return lines
 

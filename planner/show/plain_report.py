@@ -15,7 +15,8 @@ _FEW: Final = 200
 
 def plain_report(columns: Columns, plan: PlainPlan, width: int, glyphs: Glyphs) -> str:
     """The answer for a person: figures, who found it, and a picture."""
-    if len(columns) <= _FEW or columns.sizes.tolist().count(0) > len(columns) - _FEW:
+    drawable = len(columns) if len(columns) <= _FEW else len(columns) - columns.sizes.tolist().count(0)
+    if drawable <= _FEW:
         problem = problem_of(columns)
         return plan_report(problem, plan_of(columns, plan, problem), width, glyphs)
     room = columns_in(width)
@@ -23,5 +24,5 @@ def plain_report(columns: Columns, plan: PlainPlan, width: int, glyphs: Glyphs) 
     times = array("q")
     times.frombytes(raw)
     rows = [levels[begin : begin + room] for begin in range(0, len(levels), room)]
-    drawn = shaded_map(plan.frame.pools[0], times, rows, width, glyphs)
+    drawn = shaded_map(plan.frame.pools[0], drawable, times, rows, width, glyphs)
     return "\n".join(plan_lines(plan.frame, len(columns), {}, drawn))

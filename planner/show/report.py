@@ -1,6 +1,7 @@
 """The report of a plan for people: figures, who found it, why not, and a picture."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.objective import PEAK, parse_term
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     # It brings all of the engine, which a report of a plan does not need.
     from memstow.planner.explain.needs import Need, Needs
     from memstow.planner.explain.removals import Kind
+    from memstow.planner.graph.labels import Label
 
 PICTURE_ROWS: Final = 12
 MOST_RELEASES: Final = 20
@@ -29,8 +31,10 @@ _KINDS: Final[dict["Kind", tuple[str, str]]] = {
 }
 
 
-def plan_report(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> str:
-    """The answer for a person: figures, who found it, and a picture."""
+def plan_report(
+    problem: Problem, plan: Plan, width: int, glyphs: Glyphs, labels: "Mapping[str, Label] | None" = None
+) -> str:
+    """The answer for a person: figures, who found it, and a picture. `labels` say by id what buffers are."""
     match plan.status:
         case Status.INFEASIBLE:
             lines = _infeasible(plan)
@@ -38,7 +42,7 @@ def plan_report(problem: Problem, plan: Plan, width: int, glyphs: Glyphs) -> str
             lines = _unknown(plan)
         case _:
             bases = {pool.id: pool.base for pool in problem.pools if pool.base is not None}
-            drawn = maps(problem, plan, width, PICTURE_ROWS, glyphs)
+            drawn = maps(problem, plan, width, PICTURE_ROWS, glyphs, labels)
             lines = plan_lines(plan, len(plan.placements), bases, drawn)
     return "\n".join(lines)
 

@@ -4,20 +4,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median_low
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.check import require_valid
 from memstow.planner.model.live_profile import Moment, Profile, hardest, profile, spans
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import ALWAYS, Problem, allowed_pools, reserved_bytes
 from memstow.planner.reduce import reduce
-from memstow.planner.show.formatting import count, human, names, plain, table, time_text
+from memstow.planner.show.formatting import count, human, names, plain, shown_label, table, time_text
 from memstow.planner.show.text_picture import Glyphs, chart
 from memstow.planner.solve.bounds import Bounds
+
+if TYPE_CHECKING:
+    from memstow.planner.graph.labels import Label
 
 CHART_ROWS: Final = 10
 MOST_POOLS: Final = 50
 MOST_ALIGNMENTS: Final = 8
+MOST_LABELS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,9 @@ class _Proven:
     misfit: Explanation | None
 
 
-def facts(problem: Problem, rows: int) -> dict[str, Any]:
-    """The survey as a JSON object."""
+def facts(problem: Problem, rows: int, labels: "Mapping[str, Label] | None" = None) -> dict[str, Any]:
+    """The survey as a JSON object. `labels` say by id what buffers are."""
+    told = labels or {}
     proven = _proven(problem)
     steps = profile(problem.buffers)
     return {
@@ -77,15 +82,20 @@ def facts(problem: Problem, rows: int) -> dict[str, Any]:
                 "end": moment.end,
                 "live": moment.live,
                 "count": len(moment.buffers),
-                "largest": [{"buffer": b.id, "size": b.size} for b in moment.buffers[:5]],
+                "largest": [
+                    {"buffer": b.id, "size": b.size, **({"label": str(told[b.id])} if b.id in told else {})}
+                    for b in moment.buffers[:5]
+                ],
             }
             for moment in hardest(problem.buffers, steps, rows)
         ],
     }
 
 
-def survey(problem: Problem, rows: int, width: int, glyphs: Glyphs) -> str:
-    """The survey in words, with a chart."""
+def survey(
+    problem: Problem, rows: int, width: int, glyphs: Glyphs, labels: "Mapping[str, Label] | None" = None
+) -> str:
+    """The survey in words, with a chart. `labels` say by id what buffers are."""
     steps = profile(problem.buffers)
     proven = _proven(problem)
     lines = _heading(problem, steps)
@@ -100,6 +110,8 @@ def survey(problem: Problem, rows: int, width: int, glyphs: Glyphs) -> str:
     moments = hardest(problem.buffers, steps, rows)
     if moments:
         lines += ["", *_moment_table(moments)]
+        if labels:
+            lines += ["", *_label_table(moments[0], labels, width)]
     return "\n".join(lines)
 
 
@@ -247,3 +259,13 @@ def _moment_table(moments: Sequence[Moment]) -> list[str]:
         for m in moments
     ]
     return table(("hardest moments", "largest first", "live bytes", "buffers"), rows, left=2)
+
+
+def _label_table(moment: Moment, labels: "Mapping[str, Label]", width: int) -> list[str]:
+    """What the largest buffers of a moment are."""
+    largest = moment.buffers[:MOST_LABELS]
+    header = ("largest then", "bytes")
+    lines = table(header, [(plain(b.id, most=40), count(b.size)) for b in largest])
+    room = width - max(map(len, lines)) - 2
+    shown = [shown_label(labels[b.id], room) if b.id in labels else "" for b in largest]
+    return [f"{line}  {what}".rstrip() for line, what in zip(lines, ["made by", *shown], strict=True)]

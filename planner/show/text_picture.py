@@ -6,9 +6,10 @@ long life does not hide the rest.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from itertools import accumulate
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.live_profile import Profile
 from memstow.planner.model.plan import Plan, PoolUse
@@ -19,13 +20,18 @@ from memstow.planner.show.drawing.palette import LEVELS
 from memstow.planner.show.drawing.shade import Columns, shade_runs
 from memstow.planner.show.formatting import (
     address_ticks,
-    fill_lines,
+    breadth,
+    count,
+    fit_text,
     human,
-    name_and_size,
     plain,
+    shown_label,
     time_text,
     time_ticks,
 )
+
+if TYPE_CHECKING:
+    from memstow.planner.graph.labels import Label
 
 MOST_POOLS: Final = 4
 """Maps at most; a plan of more pools is not read in a terminal."""
@@ -43,17 +49,19 @@ class Glyphs:
     across: str
     bound: str
     capacity: str
-    more: str
 
 
-UNICODE: Final = Glyphs(" ░▒▓█", " ▁▂▃▄▅▆▇█", reserved="╱", across="─", bound="╌", capacity="━", more="…")
-ASCII: Final = Glyphs(" .:+#", " ._:#", reserved="/", across="-", bound="~", capacity="=", more="...")
+UNICODE: Final = Glyphs(" ░▒▓█", " ▁▂▃▄▅▆▇█", reserved="╱", across="─", bound="╌", capacity="━")
+ASCII: Final = Glyphs(" .:+#", " ._:#", reserved="/", across="-", bound="~", capacity="=")
 
 _MARGIN: Final = 11
 # Of buffers; `string` takes longer to import than a small solve.
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LEGEND_LINES: Final = 4
 _LONGEST_NAME: Final = 24
+_LONGEST_LABEL: Final = 72
+_LARGEST: Final = 12
+"""Of buffers with labels and without letters, so many are told."""
+_BETWEEN: Final = 3
 _MOST_TIMES: Final = 8
 _NEAR: Final = 3
 """A capacity at most this many rows above the peak is drawn."""
@@ -88,8 +96,18 @@ class _Sheet:
     glyphs: Glyphs
 
 
-def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) -> list[str]:
-    """A memory map of each pool on one axis; few buffers are named by letters."""
+def maps(
+    problem: Problem,
+    plan: Plan,
+    width: int,
+    rows: int,
+    glyphs: Glyphs,
+    labels: "Mapping[str, Label] | None" = None,
+) -> list[str]:
+    """A memory map of each pool on one axis; few buffers are named by letters.
+
+    `labels` say by id what buffers are, where that is known.
+    """
     scene = scene_of(problem, plan)
     uses = {use.pool: use for use in plan.pools}
     used = [pool for pool in problem.pools if scene.pools[pool.id] and pool.id in uses]
@@ -100,6 +118,7 @@ def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) ->
     lines: list[str] = []
     free = _LETTERS
     signs: set[str] = set()
+    nameless = 0
     for pool in used[:MOST_POOLS]:
         lives = scene.pools[pool.id]
         buffers = {life.buffer.id: life.buffer for life in lives}
@@ -110,24 +129,32 @@ def maps(problem: Problem, plan: Plan, width: int, rows: int, glyphs: Glyphs) ->
             lines += [*([""] if lines else []), _heading(uses[pool.id], width)]
         lines += [*drawn, _axis_line(sheet)]
         if letters:
-            lines += _names(list(zip(letters, buffers.values(), strict=True)), sheet)
+            lines += _names(list(zip(letters, buffers.values(), strict=True)), labels or {}, sheet)
+        else:
+            nameless += len(buffers)
+            lines += _largest(buffers.values(), labels or {}, sheet)
         signs.update(glyph for line in drawn for glyph in line[_MARGIN:])
-    lines += _key(signs, sheet)
+    lines += _key(signs, nameless, sheet)
     if len(used) > MOST_POOLS:
         lines += ["", f"({len(used) - MOST_POOLS} more pools are not pictured)"]
     return lines
 
 
 def shaded_map(
-    use: PoolUse, times: Sequence[int], levels: Sequence[Sequence[int]], width: int, glyphs: Glyphs
+    use: PoolUse,
+    buffers: int,
+    times: Sequence[int],
+    levels: Sequence[Sequence[int]],
+    width: int,
+    glyphs: Glyphs,
 ) -> list[str]:
-    """The map of the only pool of many buffers, from how full each spot is, row by row from the lowest."""
+    """The map of the only pool of so many buffers, from how full each spot is, row by row from the lowest."""
     axis = Axis(times[0], times[-1], "time")
     sheet = _Sheet(axis, times, width, len(levels), glyphs)
     cells = [[glyphs.shades[level] for level in row] for row in levels]
     drawn = list(_drawn(sheet, use, use.peak, cells, {}))
     signs = {glyph for line in drawn for glyph in line[_MARGIN:]}
-    return [*drawn, _axis_line(sheet), *_key(signs, sheet)]
+    return [*drawn, _axis_line(sheet), *_key(signs, buffers, sheet)]
 
 
 def columns_in(width: int) -> int:
@@ -253,19 +280,49 @@ def _time_line(times: Sequence[int], width: int, glyphs: Glyphs) -> str:
     return f"{'time':>{_MARGIN - 1}} {line}"
 
 
-def _names(named: Sequence[tuple[str, Buffer]], sheet: _Sheet) -> list[str]:
-    """The buffer of each letter, the largest first, within a few lines."""
+def _names(named: Sequence[tuple[str, Buffer]], labels: "Mapping[str, Label]", sheet: _Sheet) -> list[str]:
+    """What each letter stands for, in columns, from one letter to the next as they are read: downwards."""
     room = sheet.width - _MARGIN
     longest = min(_LONGEST_NAME, room - 11)
-    entries = [
-        f"{letter} {name_and_size(buffer.id, buffer.size, longest)}"
-        for letter, buffer in sorted(named, key=lambda one: -one[1].size)
+    ids = [fit_text(buffer.id, longest) for _, buffer in named]
+    sizes = [human(buffer.size) for _, buffer in named]
+    widest = max(map(breadth, ids)), max(map(len, sizes))
+    left = room - sum(widest) - 5
+    entries = []
+    for (letter, buffer), name, size in zip(named, ids, sizes, strict=True):
+        label = labels.get(buffer.id)
+        shown = "" if label is None else shown_label(label, min(left, _LONGEST_LABEL))
+        entries.append(f"{letter} {_padded(name, widest[0])} {size:>{widest[1]}}  {shown}".strip())
+    return _side_by_side(entries, room)
+
+
+def _side_by_side(entries: Sequence[str], room: int) -> list[str]:
+    """Entries in columns as wide as the widest, each read downwards."""
+    width = max(map(breadth, entries))
+    columns = max(1, (room + _BETWEEN) // (width + _BETWEEN))
+    lines = -(-len(entries) // columns)
+    between = " " * _BETWEEN
+    return [
+        (" " * _MARGIN + between.join(_padded(it, width) for it in entries[line::lines])).rstrip()
+        for line in range(lines)
     ]
-    return [" " * _MARGIN + line for line in fill_lines(entries, room, _LEGEND_LINES, sheet.glyphs.more)]
 
 
-def _key(signs: Container[str], sheet: _Sheet) -> list[str]:
-    """The legend of the signs in the picture."""
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - breadth(text))
+
+
+def _largest(buffers: Collection[Buffer], labels: "Mapping[str, Label]", sheet: _Sheet) -> list[str]:
+    """Of buffers without letters the largest, where more than their ids is known."""
+    if not labels:
+        return []
+    largest = nlargest(_LARGEST, buffers, key=lambda buffer: buffer.size)
+    lines = _names([("", buffer) for buffer in largest], labels, sheet)
+    return [f"{'largest':>{_MARGIN - 1}} {lines[0][_MARGIN:]}", *lines[1:]]
+
+
+def _key(signs: Collection[str], nameless: int, sheet: _Sheet) -> list[str]:
+    """The legend of the signs in the picture, and where to find the buffers that have no letter."""
     shades = sheet.glyphs.shades[1:]
     entries = []
     if any(shade in signs for shade in shades):
@@ -274,6 +331,8 @@ def _key(signs: Container[str], sheet: _Sheet) -> list[str]:
         entries.append(f"in use at a column's busiest moment: {parts}")
     if sheet.glyphs.reserved in signs:
         entries.append(f"{sheet.glyphs.reserved} reserved")
+    if nameless:
+        entries.append(f"{count(nameless)} buffers without a letter: --output plan.csv lists them")
     if not entries:
         return []
     # Imported late: most pictures of small problems need no legend.

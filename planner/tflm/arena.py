@@ -9,6 +9,7 @@ from typing import Final
 
 from memstow.planner.formats.tflite.format import read_graph
 from memstow.planner.formats.tflite.model import read_subgraphs
+from memstow.planner.model.plan import Arena
 from memstow.planner.tflm.layout import runtime_layout
 from memstow.planner.tflm.offline_plan import carried_offsets
 from memstow.planner.tflm.scratch import Scratch
@@ -37,29 +38,20 @@ DEVICE, WORKSTATION = 4, 8
 """Bytes of an address: on a microcontroller, and where `tflite-micro` runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arena:
-    """Bytes of an arena."""
-
-    head: int | None
-    """For tensors and scratch; None: there are too many tensors to follow the rule of the runtime."""
-    planning: int | None
-    """For the tables with which the runtime plans, in the place of the head; None: no more than the head."""
-    tail: int | None = None
-    """What stays, and depends on the kernels; None: it was not measured."""
-
-    @property
-    def least(self) -> int | None:
-        """The arena that is enough."""
-        if self.head is None or self.tail is None:
-            return None
-        return self.tail + max(self.head, self.planning or 0)
+def arena(head: int | None, planning: int | None, tail: int | None) -> Arena:
+    """An arena of these parts."""
+    least = None if head is None or tail is None else tail + max(head, planning or 0)
+    return Arena(head=head, planning=planning, tail=tail, least=least)
 
 
 def arena_of(
     model: bytes, scratch: Scratch | None = None, word: int = DEVICE, tail: int | None = None
 ) -> Arena:
-    """The arena that a TensorFlow Lite model needs, with the plan that it carries or without one."""
+    """The arena that a TensorFlow Lite model needs, with the plan that it carries or without one.
+
+    `scratch` is the memory that its kernels ask for, `tail` what stays; without them, only tensors and the
+    tables of the runtime are known. `word` is the size of an address.
+    """
     graph = read_graph(model)
     of_model = runtime_model(model, graph, listed(graph))
     asked = scratch or {}
@@ -67,7 +59,7 @@ def arena_of(
     main = read_subgraphs(model)[0]
     kept = _WORDS[word].persistent * (len(main.inputs) + len(main.outputs))
     planning = max(0, _planning(of_model, asked, _WORDS[word]) - kept)
-    return Arena(None if layout is None else layout.head, planning, tail)
+    return arena(None if layout is None else layout.head, planning, tail)
 
 
 def _planning(model: RuntimeModel, scratch: Scratch, words: _Words) -> int:

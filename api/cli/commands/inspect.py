@@ -10,6 +10,7 @@ from memstow.api.cli.io.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
+    labels_in,
     problem_of,
     read_document,
     refuse_two_stdins,
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_two_stdins(args.file, args.target)
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
-    problem = problem_of(document)
+    problem, labels = problem_of(document), labels_in(document)
 
     from memstow.planner.model.problem import Problem
     from memstow.planner.show.survey import facts, survey
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         import json
 
-        described = facts(problem, args.rows)
+        described = facts(problem, args.rows, labels)
         if not isinstance(document, Problem):
             from memstow.planner.show.graph_survey import graph_facts
 
@@ -95,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         from memstow.planner.show.graph_survey import graph_survey
 
         print(graph_survey(document, args.rows), "", sep="\n")
-    print(survey(problem, args.rows, columns(sys.stdout), glyphs))
+    print(survey(problem, args.rows, columns(sys.stdout), glyphs, labels))
     if args.needs:
         from memstow.planner.show.report import needs_report
 

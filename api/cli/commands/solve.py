@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command
 from memstow.api.cli.io.lock_file import LockFile, add_lock, refuse_odd_locks
-from memstow.api.cli.io.model_output import add_model, read_model, show_arena, with_model, written_model
+from memstow.api.cli.io.model_output import (
+    add_model,
+    read_model,
+    show_arena,
+    with_arenas,
+    with_model,
+    written_model,
+)
 from memstow.api.cli.io.page_file import SearchRecord, page_of, show_page
 from memstow.api.cli.io.plain_input import columns_in
 from memstow.api.cli.io.problem_input import (
@@ -26,6 +33,7 @@ from memstow.api.cli.io.results import (
     add_results,
     check_names,
     check_results,
+    tells_more,
     wants_columns_only,
     wants_model,
     write_plain_results,
@@ -127,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
     document = document_in(given, args.file, args)
     listed = problem_of(document)
     check_names(args, document)
-    model = read_model(args, document)
+    model = read_model(args, document, given)
     if model is not None:
         document = with_model(document, model)
         listed = problem_of(document)
@@ -138,12 +146,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         plan, interrupted = _locked_plan(args, document, options, search)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
+    if model is not None and tells_more(args):
+        plan = with_arenas(model, written, document, plan)
     data = None if written is None else written.data
     shows = write_results(args, document, plan, data)
     if args.open:
         show_page(page_of(document, plan, args.file, search.steps()), None)
     if model is not None and shows:
-        show_arena(model, written)
+        show_arena(plan, written is not None)
     return _told(plan, interrupted)
 
 

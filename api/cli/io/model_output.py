@@ -1,25 +1,26 @@
 """The TensorFlow Lite model that is planned: its scratch memory, what is written, the arena it needs."""
 
 import argparse
-import os
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.io.problem_input import STDIN, naming_file, problem_of, read_bytes_of
+from memstow.api.cli.io.problem_input import naming_file, problem_of, read_bytes_of
 from memstow.api.cli.io.results import wants_model
-from memstow.api.cli.io.terminal import print_error
+from memstow.api.cli.io.terminal import columns, print_error
 from memstow.planner.model.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.plan import Arena, Plan
     from memstow.planner.model.problem import Problem
-    from memstow.planner.tflm.arena import Arena
     from memstow.planner.tflm.scratch import Scratch
 
 MEASURE: Final = "measure"
 _STOCK: Final = "tflm"
 _LONGEST: Final = 2.0
+_MOST_UNASKED: Final = 1_000
+"""Of a model with more tensors the arena is told on demand: following the runtime's rule takes a while."""
 
 
 @record
@@ -29,9 +30,10 @@ class Model:
     data: bytes
     scratch: "Scratch"
     tail: int | None
+    has_scratch: bool
+    measures: bool
     order_only: bool
     replan: bool
-    measures: bool
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -53,28 +55,53 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_model(args: argparse.Namespace, document: "Problem | Graph") -> Model | None:
-    """The model to write or to measure; None if none is asked for. What is impossible is refused."""
+def read_model(args: argparse.Namespace, document: "Problem | Graph", given: bytes) -> Model | None:
+    """The TensorFlow Lite model that these bytes are; None if they are none, or have too many tensors.
+
+    What is asked for and impossible is refused.
+    """
     wanted = wants_model(args)
     if not wanted and args.scratch is None:
         _refuse_unused(args)
-        return None
-    data = _bytes_of(args, document)
+        if not _is_model(document, given) or len(problem_of(document).buffers) > _MOST_UNASKED:
+            return None
+        return _model(args, given)
     with naming_file(args.file):
+        if not _is_model(document, given):
+            from memstow.planner.model.errors import InputError
+
+            message = "only a TensorFlow Lite model can be written as one or measured, and this is none"
+            raise InputError.single("not_a_model", "$", message)
         if wanted:
-            _refuse_impossible(args, document, data)
+            _refuse_impossible(args, document, given)
         if args.scratch == MEASURE:
             from memstow.planner.tflm.measure import measure_scratch
 
-            return Model(data, measure_scratch(data), None, args.order_only, args.replan, True)
+            return _model(args, given, measure_scratch(given), measures=True)
     if args.scratch is None:
-        return Model(data, {}, None, args.order_only, args.replan, False)
+        return _model(args, given)
     from memstow.planner.tflm.device_log import read_log
 
     log = read_bytes_of(args.scratch)
     with naming_file(args.scratch):
-        found = read_log(data, log)
-    return Model(data, found.scratch, found.tail, args.order_only, args.replan, False)
+        found = read_log(given, log)
+    return _model(args, given, found.scratch, found.tail)
+
+
+def _is_model(document: "Problem | Graph", given: bytes) -> bool:
+    from memstow.planner.model.problem import Problem
+
+    return given[4:8] == b"TFL3" and not isinstance(document, Problem)
+
+
+def _model(
+    args: argparse.Namespace,
+    data: bytes,
+    scratch: "Scratch | None" = None,
+    tail: int | None = None,
+    measures: bool = False,
+) -> Model:
+    return Model(data, scratch or {}, tail, scratch is not None, measures, args.order_only, args.replan)
 
 
 def with_model(document: "Problem | Graph", model: Model | None) -> "Problem | Graph":
@@ -110,11 +137,43 @@ def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Mo
     return replace(model, data=made.model, scratch=made.scratch)
 
 
-def show_arena(model: Model, written: Model | None) -> None:
-    """Print what the runtime needs for the model, and for what was written."""
-    from memstow.planner.show.arena_table import arena_table
+def with_arenas(model: Model, written: Model | None, document: "Problem | Graph", plan: "Plan") -> "Plan":
+    """The plan with what the runtime needs of its arena, for the model as it is and with the plan."""
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.graph import GIVEN
+    from memstow.planner.model.plan import PLANNED, Arenas
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.tflm.kernels import ELSEWHERE, obstacles
+    from memstow.planner.tflm.saving import notes
+    from memstow.planner.tflm.written_model import written_model as written_with
 
-    print(arena_table([_arena(it) for it in (model, written) if it is not None]))
+    found = obstacles(model.data)
+    if found:
+        told = [f"TensorFlow Lite Micro cannot run this model: {it}; {ELSEWHERE}" for it in found]
+        return replace(plan, arena=Arenas(notes=tuple(told)))
+    before = _arena(model)
+    after = written
+    if written is None and plan.status in PLANNED:
+        try:
+            made = written_with(model.data, plan, model.scratch, replan=True)
+        except InputError as error:
+            told = [f"the model cannot carry this plan: {error.issues[0].message}"]
+            return replace(plan, arena=Arenas(before=before, notes=tuple(told)))
+        after = replace(model, data=made.model, scratch=made.scratch)
+    if after is None:
+        return replace(plan, arena=Arenas(before=before))
+    needed = _arena(after)
+    order = GIVEN if isinstance(document, Problem) else document.order
+    says = notes(before, needed, plan, order, model.has_scratch)
+    return replace(plan, arena=Arenas(before=before, after=needed, notes=says))
+
+
+def show_arena(plan: "Plan", is_written: bool) -> None:
+    """Print what the runtime needs for the model, and with the plan."""
+    from memstow.planner.show.arena_table import arena_report
+
+    if plan.arena is not None:
+        print("", arena_report(plan.arena, is_written, columns(sys.stdout)), sep="\n")
 
 
 def _arena(model: Model) -> "Arena":
@@ -134,21 +193,6 @@ def _refuse_unused(args: argparse.Namespace) -> None:
         if given:
             message = "it is for models, and no output is one: add --output FILE.tflite, or leave it out"
             raise InputError.single("unused_option", option, message)
-
-
-def _bytes_of(args: argparse.Namespace, document: "Problem | Graph") -> bytes:
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.model.problem import Problem
-
-    if args.file == STDIN or not os.path.isfile(args.file):
-        message = "a model is read again when it is written or measured, and this is not a file; name one"
-        raise InputError.single("not_a_file", "FILE", message)
-    model = read_bytes_of(args.file)
-    with naming_file(args.file):
-        if model[4:8] != b"TFL3" or isinstance(document, Problem):
-            message = "only a TensorFlow Lite model can be written as one or measured, and this is none"
-            raise InputError.single("not_a_model", "$", message)
-    return model
 
 
 def _refuse_impossible(args: argparse.Namespace, document: "Problem | Graph", model: bytes) -> None:

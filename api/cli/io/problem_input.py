@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.api.cli.io.arguments import amount
 
 if TYPE_CHECKING:
+    from memstow.planner.graph.labels import Label
     from memstow.planner.model.errors import Issue
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
@@ -291,6 +292,17 @@ def problem_of(document: "Problem | Graph", plan: "Plan | None" = None) -> "Prob
     from memstow.planner.graph.lowering import scheduled_problem
 
     return scheduled_problem(document, None if plan is None else plan.schedule)
+
+
+def labels_in(document: "Problem | Graph") -> "dict[str, Label]":
+    """What the buffers of a graph are, by id; a problem says no more than their ids."""
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem):
+        return {}
+    from memstow.planner.graph.labels import buffer_labels
+
+    return buffer_labels(document)
 
 
 def read_target(name: str) -> "Target":

@@ -24,7 +24,7 @@ from memstow.api.cli.io.output import (
     unknown_suffix,
     write_out,
 )
-from memstow.api.cli.io.problem_input import problem_of
+from memstow.api.cli.io.problem_input import labels_in, problem_of
 from memstow.api.cli.io.terminal import columns as screen_width
 from memstow.api.cli.io.terminal import draws_unicode, print_error
 from memstow.planner.model.records import record
@@ -138,6 +138,13 @@ def wants_model(args: argparse.Namespace) -> bool:
     return any(output.form == MODEL for output in _asked(args, _outputs(args)))
 
 
+def tells_more(args: argparse.Namespace) -> bool:
+    """Whether an output has more than places: the report, or the plan as JSON."""
+    outputs = _outputs(args)
+    alone = _printed_forms(args, outputs)
+    return "json" in {*alone, *(output.form for output in outputs)} or not (alone or args.quiet)
+
+
 def write_results(
     args: argparse.Namespace, document: "Problem | Graph", plan: "Plan", model: bytes | None = None
 ) -> bool:
@@ -158,7 +165,7 @@ def write_results(
             output,
             loops_content(document, plan, output.form, args.prefix)
             if has_plan and output.form in LOOPS
-            else _content(output, problem, plan, lambda: _naming(args, outputs), model),
+            else _content(output, document, problem, plan, lambda: _naming(args, outputs), model),
         )
         for output in wanted
     ]
@@ -170,7 +177,7 @@ def write_results(
     # Last: a reader that closes the pipe early, as in `... | head`, ends the run.
     shows = not alone and not args.quiet
     if shows:
-        _show(problem, plan)
+        _show(document, problem, plan)
     return shows
 
 
@@ -270,6 +277,7 @@ def _same_file(one: str, other: str) -> bool:
 
 def _content(
     output: Output,
+    document: "Problem | Graph",
     problem: "Problem",
     plan: "Plan",
     make_naming: "Callable[[], Naming]",
@@ -292,6 +300,7 @@ def _content(
             prefix=naming.prefix,
             sections=naming.sections,
             header=naming.header,
+            labels=labels_in(document),
         )
     if has_plan or output.form == "json":
         from memstow.planner import formats
@@ -312,10 +321,10 @@ def _draw(path: str, problem: "Problem", plan: "Plan", has_plan: bool) -> None:
     write_out(svg(problem, plan).encode(), path)
 
 
-def _show(problem: "Problem", plan: "Plan") -> None:
+def _show(document: "Problem | Graph", problem: "Problem", plan: "Plan") -> None:
     from memstow.planner.show.report import plan_report
 
-    print(plan_report(problem, plan, screen_width(sys.stdout), _glyphs()))
+    print(plan_report(problem, plan, screen_width(sys.stdout), _glyphs(), labels_in(document)))
 
 
 def _glyphs() -> "Glyphs":

@@ -22,7 +22,7 @@ from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.problem import LIMIT
 
 _ALIGNMENT: Final = 16
-_TYPES: Final[dict[int, ElementType]] = {
+TYPES: Final[dict[int, ElementType]] = {
     0: "float32",
     1: "float16",
     2: "int32",
@@ -43,6 +43,7 @@ _TYPES: Final[dict[int, ElementType]] = {
 RESOURCE: Final = 13
 _STRING, _VARIANT = 5, 14
 _MADE: Final = "/made"
+_LONGEST_NAME: Final = 1024
 _REFUSED: Final = {_STRING: "strings", _VARIANT: "variants"}
 
 
@@ -103,9 +104,9 @@ def _unmade(subgraph: Subgraph) -> list[int]:
 
 def _tensor(name: str, tensor: ModelTensor, path: str) -> Tensor:
     kind = _kind(tensor)
-    if tensor.type == RESOURCE or (kind == "constant" and tensor.type not in _TYPES):
+    if tensor.type == RESOURCE or (kind == "constant" and tensor.type not in TYPES):
         return Tensor(id=name, size=0, kind="external" if kind == "data" else kind)
-    element = _TYPES.get(tensor.type)
+    element = TYPES.get(tensor.type)
     if element is None:
         what = _REFUSED.get(tensor.type, f"tensors of type {tensor.type}")
         raise InputError.single("not_supported", path, f"{what} are not supported: their size is not known")
@@ -115,10 +116,18 @@ def _tensor(name: str, tensor: ModelTensor, path: str) -> Tensor:
     if len(tensor.shape) > 64 or prod(tensor.shape) * 16 > LIMIT:
         raise InputError.single("too_large", path, "the tensor has more than 2^62 bytes, or 64 dimensions")
     size = size_of(Tensor(id=name, shape=tensor.shape, type=element))
+    called = tensor.name.replace("\0", "")[:_LONGEST_NAME] or None
     if kind == "constant":
-        return Tensor(id=name, shape=tensor.shape, type=element, kind=kind)
-    aligned = -(-size // _ALIGNMENT) * _ALIGNMENT
-    return Tensor(id=name, size=aligned, shape=tensor.shape, type=element, kind=kind, alignment=_ALIGNMENT)
+        return Tensor(id=name, shape=tensor.shape, type=element, kind=kind, name=called)
+    return Tensor(
+        id=name,
+        size=-(-size // _ALIGNMENT) * _ALIGNMENT,
+        shape=tensor.shape,
+        type=element,
+        kind=kind,
+        alignment=_ALIGNMENT,
+        name=called,
+    )
 
 
 def arena_bytes(tensor: ModelTensor, path: str) -> int:
@@ -145,7 +154,7 @@ def _operator(
     ]
     return Operator(
         id=str(index),
-        type=operator.name[:1024],
+        type=operator.name[:_LONGEST_NAME],
         inputs=tuple(map(str, operator.inputs)),
         outputs=tuple(map(str, operator.outputs)),
         temporaries=temporaries,

@@ -24,6 +24,8 @@ MULTINOMIAL GELU DYNAMIC_UPDATE_SLICE
 """
 _NAMES: Final = tuple(_LISTED.split())
 
+_LISTED_NAMES: Final = frozenset(_NAMES)
+
 CUSTOM: Final = _NAMES.index("CUSTOM")
 
 VAR_HANDLE: Final = "VAR_HANDLE"
@@ -102,3 +104,8 @@ def operator_name(code: int, custom: str) -> str:
     if code == CUSTOM:
         return custom or "CUSTOM"
     return _NAMES[code] if 0 <= code < len(_NAMES) else f"operator {code}"
+
+
+def is_listed(name: str) -> bool:
+    """Whether it is the name of a built-in operator that is known here."""
+    return name in _LISTED_NAMES

@@ -73,7 +73,12 @@ def test_a_graph_is_described_with_its_largest_steps(cli: Cli, forked: Path) -> 
     assert "as listed  at most 160 bytes live" in text
     described = json.loads(cli("inspect", forked, "--json").out)
     assert described["graph"]["live"] == [70, 160, 160, 81]
-    assert described["graph"]["largest"][0] == {"operator": "A", "bytes": 160, "saved": 10}
+    assert described["graph"]["largest"][0] == {
+        "operator": "A",
+        "type": None,
+        "bytes": 160,
+        "saved": 10,
+    }
     assert described["peak_live"] >= 160
 
 

@@ -1,5 +1,6 @@
 """TensorFlow Lite models at the command line: written with their plan, locked, measured, verified."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.planner.tflm.device import device_log
 from tests.planner.tflm.random_models import random_model
 from tests.planner.tflm.running import needs_runtime, run_models
 from tests.planner.tflm.test_planned_model import carrying
-from tests.tflite_models import small_model
+from tests.tflite_models import GELU, Sub, model, small_model
 
 MODEL = random_model(15)
 
@@ -30,11 +31,15 @@ def test_a_plan_is_written_locked_and_verified(cli: Cli, folder: Path) -> None:
     words = ("solve", "model.tflite", "--scratch", "device.log", "--lock", "model.lock")
     ran = cli(*words, "--output", "planned.tflite", "--output", "memory.h")
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    assert [line.split()[-2:] for line in ran.out.splitlines()[-4:]] == [
-        ["480", "400"],
-        ["2,252", "2,252"],
-        ["2,000", "2,000"],
-        ["4,252", "4,252"],
+    assert ran.out.splitlines()[-8:] == [
+        "TensorFlow Lite Micro, bytes  as it is  as written",
+        "  head: tensors and scratch        480         400",
+        "  planning, in its place         2,252       2,252",
+        "  tail: what stays               2,000       2,000",
+        "  least arena                    4,252       4,252",
+        "the head shrinks by 80 bytes, and the arena does not: while the model is loaded,",
+        "  the tables with which the runtime plans take 2,252 bytes in the place of the",
+        "  head",
     ]
     assert "PLAN_OFFSET_scratch_" in (folder / "memory.h").read_text()
     again = cli(*words, "--locked", "--output", "again.tflite", "--quiet")
@@ -110,4 +115,66 @@ def test_scratch_and_arena_are_measured(cli: Cli, folder: Path) -> None:
     assert (ran.code, ran.err) == (Exit.DONE, "")
     before, after = run_models([MODEL, (folder / "planned.tflite").read_bytes()], folder)
     assert after.outputs == before.outputs
-    assert ran.out.splitlines()[-4].split()[-2:] == [str(before.head), str(after.head)] == ["480", "400"]
+    (head,) = (line for line in ran.out.splitlines() if line.startswith("  head: tensors and scratch"))
+    assert head.split()[-2:] == [str(before.head), str(after.head)] == ["480", "400"]
+    (least,) = (line for line in ran.out.splitlines() if line.startswith("  least arena"))
+    run_models([MODEL], folder, runs=1, arena=int(least.split()[-2].replace(",", "")))
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_arena_is_told_without_an_output_and_as_json(cli: Cli) -> None:
+    ran = cli("solve", "model.tflite")
+    lines = ran.out.splitlines()
+    table = lines[lines.index("TensorFlow Lite Micro, bytes      as it is  with the plan") :]
+    assert [line.split()[-1] for line in table[1:4]] == [*arena_figures(MODEL)[1], "?"]
+    assert "tail + " in table[4]
+    assert "scratch memory of kernels and the tail are not counted" in " ".join(table)
+    found = json.loads(cli("solve", "model.tflite", "--json").out)["arena"]
+    assert [f"{found[when][part]:,}" for when in ("before", "after") for part in ("head", "planning")] == [
+        figure for figures in arena_figures(MODEL) for figure in figures
+    ]
+    assert found["notes"][-1].startswith("scratch memory of kernels")
+    Path("plan.json").write_bytes(cli("solve", "model.tflite", "--json").out.encode())
+    judged = cli("verify", "model.tflite", "plan.json", "--strict")
+    assert (judged.code, judged.err) == (Exit.DONE, "")
+    words = ("solve", "model.tflite", "--scratch", "device.log", "--json")
+    measured = json.loads(cli(*words).out)["arena"]
+    assert measured["before"] == {"head": 480, "planning": 2252, "tail": 2000, "least": 4252}
+    assert cli("solve", "model.tflite", "--quiet").out == ""
+
+
+def arena_figures(model: bytes) -> list[list[str]]:
+    """Head and tables, without and with a plan."""
+    planned = memstow.planned_model(model, memstow.plan(memstow.read_graph(model)))
+    arenas = [memstow.arena_of(it) for it in (model, planned)]
+    return [[f"{arena.head:,}", f"{arena.planning:,}"] for arena in arenas]
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_the_runtime_cannot_run_is_said_and_what_works_instead(cli: Cli) -> None:
+    main = Sub()
+    x, y = main.tensor(1, 8), main.tensor(1, 8)
+    main.operator(0, [x], [y])
+    main.inputs, main.outputs = [x], [y]
+    Path("gelu.tflite").write_bytes(model([GELU], main))
+    ran = cli("solve", "gelu.tflite", "--output", "memory.h")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    told = " ".join(line.strip() for line in ran.out.splitlines())
+    assert (
+        "TensorFlow Lite Micro cannot run this model: it has no kernel for GELU (operator 0); for a runtime"
+        in told
+    )
+    assert "least arena" not in told
+    found = json.loads(cli("solve", "gelu.tflite", "--json").out)["arena"]
+    assert found.keys() == {"notes"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_plan_that_a_model_cannot_carry_has_no_arena(cli: Cli) -> None:
+    Path("small.tflite").write_bytes(small_model())
+    ran = cli("solve", "small.tflite", "--in-place")
+    assert ran.code == Exit.DONE
+    told = " ".join(line.strip() for line in ran.out.splitlines())
+    assert "as it is" in told
+    assert "with the plan" not in told
+    assert "the model cannot carry this plan: '2' [192, 256) and '3' [192, 256) overlap" in told

@@ -1,6 +1,7 @@
 """A problem with everything that code must cope with, and its plan; and files for it."""
 
 from memstow.planner.exports import export, names
+from memstow.planner.graph.labels import Label
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved
@@ -78,7 +79,8 @@ def files(
     """Every file of the plan, by its name."""
     suffixes = {"c-header": ".h", "c-source": ".c", "c-check": ".check.c", "ld": ".ld", "rust": ".rs"}
     assert set(suffixes) == set(names())
+    labels = {name: Label(name, name[::-1]) for name in HOSTILE}
     return {
-        f"{prefix}{suffix}": export(problem, plan, form, prefix=prefix, sections=sections)
+        f"{prefix}{suffix}": export(problem, plan, form, prefix=prefix, sections=sections, labels=labels)
         for form, suffix in suffixes.items()
     }

@@ -10,6 +10,7 @@ import pytest
 
 from memstow.planner.exports import export, names
 from memstow.planner.exports.check_steps import MOST_STEPS
+from memstow.planner.graph.labels import Label
 from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved
 from tests.planner.exports.sample import files, plan_of, sample
@@ -49,6 +50,14 @@ def test_the_same_plan_gives_the_same_bytes_whoever_found_it(form: str) -> None:
     assert export(PROBLEM, other, form) == written
     assert written.isascii()
     assert all(line.rstrip() == line for line in written.decode().split("\n"))
+
+
+@pytest.mark.parametrize(("form", "begins"), [("c-header", "/* "), ("rust", "    /// ")])
+def test_comments_say_what_buffers_are(form: str, begins: str) -> None:
+    plan = plan_of(ONE)
+    written = export(ONE, plan, form, labels={"a": Label("ADD int8 [4]", "*/ x")}).decode()
+    assert f'{begins}Buffer "a" in "memory": "ADD int8 [4] \\u{{2a}}/ x".' in written
+    assert f'{begins}Buffer "a" in "memory".' in export(ONE, plan, form).decode()
 
 
 def test_an_unknown_format_is_told() -> None:

@@ -1,5 +1,6 @@
 """What a problem is said to hold."""
 
+from memstow.planner.graph.labels import Label
 from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Relative, Reserved
 from memstow.planner.show.survey import facts, survey
 from memstow.planner.show.text_picture import ASCII
@@ -79,3 +80,21 @@ def test_the_farthest_times_there_may_be_are_told() -> None:
     problem = Problem(version=1, buffers=buffers)
     assert "lives of 1.999e4000 to 1.999e4000" in survey(problem, 5, 80, ASCII)
     assert facts(problem, 1)["time"] == {"begin": -far, "end": far, "steps": 1}
+
+
+def test_what_the_largest_buffers_of_the_hardest_moment_are_is_said_where_it_is_known() -> None:
+    problem = Problem(
+        version=1,
+        buffers=(Buffer(id="54", size=36_864, lifetime=(0, 2)), Buffer(id="x", size=8, lifetime=(1, 2))),
+    )
+    labels = {"54": Label("CONV_2D int8 [1,48,48,16]", "net/Relu6")}
+    assert survey(problem, 1, 80, ASCII, labels).splitlines()[-3:] == [
+        "largest then   bytes  made by",
+        "54            36,864  CONV_2D int8 [1,48,48,16] net/Relu6",
+        "x                  8",
+    ]
+    assert "largest then" not in survey(problem, 1, 80, ASCII)
+    assert facts(problem, 1, labels)["hardest"][0]["largest"] == [
+        {"buffer": "54", "size": 36_864, "label": "CONV_2D int8 [1,48,48,16] net/Relu6"},
+        {"buffer": "x", "size": 8},
+    ]

@@ -2,10 +2,12 @@
 
 import random
 import re
+import string
 from dataclasses import replace
 
 import pytest
 
+from memstow.planner.graph.labels import Label
 from memstow.planner.model.live_profile import profile
 from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
 from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
@@ -45,9 +47,9 @@ def test_a_small_plan_is_drawn_to_the_letter() -> None:
         "       8 B     bbbbcccc",
         "       4 B aaaaaaaacccc",
         "      time 0 - 1 ---- 4",
-        "           c z 8 B",
         "           a x 4 B",
         "           b y 4 B",
+        "           c z 8 B",
     ]
 
 
@@ -65,7 +67,76 @@ def test_many_buffers_are_shades_of_how_full_a_cell_is_and_the_shades_are_told()
     # Every other pair of bytes is free, so no cell is more than half full but for rounding.
     assert {c for line in drawn[:4] for c in line[11:]} <= {"▒", "▓"}
     told = " ".join(line.strip() for line in drawn[5:])
-    assert told == "in use at a column's busiest moment: ░ to 25 %, ▒ to 50 %, ▓ to 75 %, █ more"
+    assert told == (
+        "in use at a column's busiest moment: ░ to 25 %, ▒ to 50 %, ▓ to 75 %, █ more; 60 buffers without a "
+        "letter: --output plan.csv lists them"
+    )
+
+
+def _staircase(count: int) -> tuple[Problem, Plan]:
+    """So many buffers, each of which has cells of its own."""
+    problem = _problem(*((f"layer{i}/output", i, i + 1, 4 + i) for i in range(count)))
+    return problem, _plan(problem, **{f"layer{i}/output": 0 for i in range(count)})
+
+
+@pytest.mark.parametrize("count", [1, 5, 30, 52])
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_every_letter_of_the_picture_is_in_the_legend(count: int, width: int) -> None:
+    problem, plan = _staircase(count)
+    drawn = maps(problem, plan, width, 12, UNICODE)
+    axis = next(i for i, line in enumerate(drawn) if line.lstrip().startswith("time "))
+    used = {cell for line in drawn[:axis] for cell in line[11:]} & set(string.ascii_letters)
+    assert len(used) == min(count, width - 11)
+    legend = {
+        name: (letter, size)
+        for line in drawn[axis + 1 :]
+        for letter, name, size in re.findall(r"([A-Za-z]) (layer\d+/output) +(\d+) B", line)
+    }
+    letters = string.ascii_lowercase + string.ascii_uppercase
+    assert legend == {f"layer{i}/output": (letters[i], str(4 + i)) for i in range(count)}
+    assert used <= {letter for letter, _ in legend.values()}
+    assert max(map(len, drawn)) <= width
+
+
+@pytest.mark.parametrize("count", [53, 100, 1000])
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_where_letters_run_out_it_is_said_where_buffers_are_listed(count: int, width: int) -> None:
+    drawn = maps(*_staircase(count), width, 12, UNICODE)
+    told = " ".join(line.strip() for line in drawn)
+    assert f"{count:,} buffers without a letter: --output plan.csv lists them" in told
+    assert len(drawn) <= 16
+
+
+def test_the_legend_says_what_buffers_are_and_ends_with_the_end_of_their_names() -> None:
+    problem = _problem(("7", 0, 2, 4096), ("12", 1, 3, 96))
+    labels = {
+        "7": Label("CONV_2D int8 [1,8,8,64]", "net/" + "block/" * 9 + "Relu6"),
+        "12": Label("RESHAPE int8 [1,96]"),
+    }
+    plan = _plan(problem, **{"7": 0, "12": 4096})
+    assert maps(problem, plan, 70, 2, ASCII, labels)[-2:] == [
+        "           a 7  4 KiB  CONV_2D int8 [1,8,8,64] ...ck/block/block/Relu6",
+        "           b 12  96 B  RESHAPE int8 [1,96]",
+    ]
+    assert maps(problem, plan, 44, 2, ASCII, labels)[-2:] == [
+        "           a 7  4 KiB  CONV_2D int8 [1,8,...",
+        "           b 12  96 B  RESHAPE int8 [1,96]",
+    ]
+    assert maps(problem, plan, 26, 2, ASCII, labels)[-2:] == [
+        "           a 7  4 KiB",
+        "           b 12  96 B",
+    ]
+
+
+def test_of_many_buffers_the_largest_are_told_where_it_is_known_what_they_are() -> None:
+    problem, plan = _staircase(100)
+    labels = {"layer99/output": Label("ADD int8 [103]"), "layer98/output": Label("\x1b[2J")}
+    drawn = maps(problem, plan, 80, 12, ASCII, labels)
+    at = next(i for i, line in enumerate(drawn) if line.startswith("   largest "))
+    assert drawn[at] == "   largest layer99/output 103 B  ADD int8 [103]"
+    assert drawn[at + 1] == "           layer98/output 102 B  \\x1b[2J"
+    assert drawn[at + 11] == "           layer88/output  92 B"
+    assert "layer87" not in "".join(drawn)
 
 
 def test_buffers_of_no_size_are_left_out() -> None:

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -65,6 +66,8 @@ def test_a_plan_of_the_same_model_in_another_order_is_a_plan_of_this_one() -> No
     assert found.plan.schedule is not None
     assert found.plan.schedule.order == ("1", "2", "0", "3")
     assert memstow.verify(graph, found.plan) == []
+    renamed = replace(graph, tensors=tuple(replace(it, name=f"{it.name};") for it in graph.tensors))
+    assert plan_in(written, renamed) == found
     for other, code in ((small_model(), "other_model"), (data, "no_carried_plan")):
         with pytest.raises(InputError) as caught:
             plan_in(written if other != data else data, memstow.read_graph(other))

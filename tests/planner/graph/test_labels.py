@@ -1,0 +1,74 @@
+"""What buffers of a graph are, in words."""
+
+from dataclasses import replace
+
+import memstow
+from memstow.planner.graph.digest import graph_digest
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
+from tests.planner.tflm.random_models import random_model
+from tests.tflite_models import small_model
+
+GRAPH = Graph(
+    tensors=[
+        Tensor(id="x", shape=[1, 4], type="int8", name="sound"),
+        Tensor(id="y", size=64),
+        Tensor(id="h", shape=[2], type="int16", kind="state"),
+        Tensor(id="w", shape=[4, 4], type="int8", kind="constant"),
+        Tensor(id="z", size=16, name="answer"),
+        Tensor(id="q", size=16),
+    ],
+    operators=[
+        Operator(
+            id="0",
+            type="LSTM",
+            inputs=["x", "w", "h"],
+            outputs=["y", "h"],
+            temporaries=[Temporary(id="t", size=8)],
+        ),
+        Operator(id="1", inputs=["y"], outputs=["z"]),
+        Operator(id="2", inputs=["y"], outputs=["q"]),
+    ],
+    inputs=["x"],
+    outputs=["z", "q"],
+)
+
+
+def test_a_label_says_who_makes_a_buffer_its_elements_and_its_name() -> None:
+    assert {name: str(label) for name, label in memstow.buffer_labels(GRAPH).items()} == {
+        "x": "input int8 [1,4] sound",
+        "y": "LSTM",
+        "h": "state int16 [2]",
+        "z": "answer",
+        "t": "LSTM temporary",
+    }
+
+
+def test_tensors_of_models_have_their_names_beside_their_ids() -> None:
+    graph = memstow.read_graph(small_model())
+    assert [(it.id, it.name) for it in graph.tensors] == [(str(i), f"t{i}") for i in range(4)]
+    assert {name: str(label) for name, label in memstow.buffer_labels(graph).items()} == {
+        "0": "input int8 [1,8,8,3] t0",
+        "2": "CONV_2D int8 [1,4,4,4] t2",
+        "3": "RELU int8 [1,4,4,4] t3",
+    }
+    assert memstow.read_graph(memstow.write_graph(graph)) == graph
+
+
+def test_no_digest_depends_on_what_tensors_are_called() -> None:
+    """Locks of models that were written before tensors had names hold."""
+    graph = memstow.read_graph(small_model())
+    nameless = replace(graph, tensors=tuple(replace(it, name=None) for it in graph.tensors))
+    assert graph_digest(graph) == graph_digest(nameless)
+    assert graph_digest(graph) == "8ffd3858dd82d61e1b530dbc71e072a2bf4fa4e51bc080bac2168246ce019823"
+    assert memstow.digest(memstow.lower_graph(graph)) == memstow.digest(memstow.lower_graph(nameless))
+    parts = memstow.with_channels(GRAPH)
+    called = tuple(
+        replace(it, tensors=tuple(replace(t, name="n") for t in it.tensors)) for it in parts.alternatives
+    )
+    assert graph_digest(replace(parts, alternatives=called)) == graph_digest(parts)
+
+
+def test_every_buffer_of_a_model_has_a_label() -> None:
+    for seed in range(20):
+        graph = memstow.read_graph(random_model(seed))
+        assert memstow.buffer_labels(graph).keys() == {it.id for it in memstow.lower_graph(graph).buffers}
