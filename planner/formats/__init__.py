@@ -11,7 +11,7 @@ from memstow.planner.formats.format import Format
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.json_text import parse_json, require_bytes
+from memstow.planner.reading.json_text import FEW_BYTES, parse_json, require_bytes
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ def read_document(
 
         raise no_open_dimensions()
     if name is None:
-        return document_of(parse_json(data))
+        found = _large_document(data)
+        return document_of(parse_json(data)) if found is None else found
     if name in _OF_GRAPHS:
         return _graph_format(name).read_graph(parse_json(data))
     form = _named(name)
@@ -117,6 +118,22 @@ def read_graph(
 def _read_model(data: bytes, name: str, in_place: bool, dims: Mapping[str, int]) -> "Graph":
     form = _graph_format(name)
     return form.read_graph(data) if form.read_model is None else form.read_model(data, in_place, dims)
+
+
+def _large_document(data: bytes) -> "Problem | Graph | None":
+    """What a large document in native JSON describes; None where the ordinary readers should read it."""
+    if len(data) < FEW_BYTES:
+        return None
+    from memstow.planner.reading.instances import valid_instance_in
+
+    if b'"operators"' not in data:
+        from memstow.planner.check import find_issues
+
+        return valid_instance_in(data, Problem, find_issues)
+    from memstow.planner.graph.check import find_issues as find_issues_of_graph
+    from memstow.planner.model.graph import Graph
+
+    return valid_instance_in(data, Graph, find_issues_of_graph)
 
 
 def document_of(raw: object) -> "Problem | Graph":

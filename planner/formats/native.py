@@ -1,7 +1,8 @@
 """The native JSON: the wire schema as it is, defaults left out, an element of a list a line."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import Any, Final
@@ -9,14 +10,18 @@ from typing import Any, Final
 from memstow.planner.formats.format import Format
 from memstow.planner.model.fields import fields_of
 from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.plan import Plan
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.records import record
 from memstow.planner.reading.parse import parse_plan, parse_problem
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.
 _TAG: Final = "kind"
 _SCALARS: Final = frozenset((str, int, float, bool, type(None)))
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_quoted: Final = json.encoder.encode_basestring
+_MANY: Final = 1_000
+"""So many placements are written by themselves: an encoder takes most of the time of a large plan."""
 
 
 def plain(value: Any) -> Any:
@@ -48,6 +53,25 @@ def list_of_lines(elements: Iterable[Any]) -> bytes:
     return (f"[\n{lines}\n]\n" if lines else "[]\n").encode()
 
 
+@record
+class _Written:
+    """A value whose text is there already."""
+
+    text: str
+
+
+def _placements(placements: Sequence[Placement]) -> str:
+    """The list of placements: the same text, without an encoder for each."""
+    text_of = {it.pool: _encode(it.pool) for it in placements}
+    lines = ",\n    ".join(
+        [
+            f'{{"buffer": {_quoted(it.buffer)}, "pool": {text_of[it.pool]}, "offset": {it.offset}}}'
+            for it in placements
+        ]
+    )
+    return f"[\n    {lines}\n  ]"
+
+
 def write_problem(problem: Problem) -> bytes:
     """The problem as native JSON."""
     with collector_at_rest():
@@ -57,12 +81,17 @@ def write_problem(problem: Problem) -> bytes:
 def write_plan(_problem: Problem, plan: Plan) -> bytes:
     """The plan as native JSON."""
     with collector_at_rest():
-        return encode_document(plain(plan))
+        if len(plan.placements) < _MANY:
+            return encode_document(plain(plan))
+        document = plain(replace(plan, placements=plan.placements[:1]))
+        return encode_document({**document, "placements": _Written(_placements(plan.placements))})
 
 
 def _lines(document: Mapping[str, object]) -> Iterator[str]:
     for name, value in document.items():
-        if isinstance(value, list) and value and not isinstance(value[0], str | int):
+        if isinstance(value, _Written):
+            yield f"  {_encode(name)}: {value.text}"
+        elif isinstance(value, list) and value and not isinstance(value[0], str | int):
             elements = ",\n    ".join(map(_encode, value))
             yield f"  {_encode(name)}: [\n    {elements}\n  ]"
         else:

@@ -29,6 +29,8 @@ class Links:
     """By operator, those that must run later because they read what it makes, or come later at a state."""
     before: Sequence[tuple[int, int]]
     """The pairs of operators that the document orders."""
+    as_listed: bool
+    """Whether the operators can run as they are listed."""
 
     def successors(self) -> list[list[int]]:
         """By operator, all that must run later."""
@@ -74,6 +76,8 @@ def topological_order(successors: Sequence[Sequence[int]]) -> list[int]:
 
 def listed_order(graph: Graph) -> list[int]:
     """The order of the document, or the nearest one that the graph allows."""
+    if links_of(graph).as_listed:
+        return list(range(len(graph.operators)))
     return topological_order(links_of(graph).successors())
 
 
@@ -102,7 +106,10 @@ def _make(graph: Graph) -> Links:
         for first, second in graph.before
         if first in operator_index and second in operator_index
     ]
-    return Links(tensor_index, operator_index, producer, readers, [sorted(them) for them in after], before)
+    ascending = [sorted(them) for them in after]
+    forwards = all(not them or them[0] > i for i, them in enumerate(ascending))
+    as_listed = forwards and all(first < second for first, second in before)
+    return Links(tensor_index, operator_index, producer, readers, ascending, before, as_listed)
 
 
 def state_order(

@@ -8,7 +8,7 @@ last step of its last reader; an input from time 0; an output to the end.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memstow.planner.graph.links import NOBODY, Links, links_of
+from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.model.graph import Graph, phase_count
 from memstow.planner.model.problem import ALWAYS
 
@@ -37,21 +37,24 @@ def liveness(graph: Graph, order: Sequence[int]) -> Liveness:
     spans: list[Span] = [(0, 0)] * len(graph.operators)
     clock = 1
     for index in order:
-        phases = phase_count(graph.operators[index])
-        spans[index] = (clock, clock + phases)
-        clock += phases
+        operator = graph.operators[index]
+        until = clock + phase_count(operator) if operator.temporaries else clock + 1
+        spans[index] = (clock, until)
+        clock = until
     there = {links.tensor_index[name] for name in graph.inputs}
     kept = {links.tensor_index[name] for name in graph.outputs}
-    lives = [_life(graph, links, spans, tensor, clock, there, kept) for tensor in range(len(graph.tensors))]
+    lives: list[Span | None] = []
+    ends = [end for _, end in spans]
+    for number, (tensor, maker, readers) in enumerate(
+        zip(graph.tensors, links.producer, links.readers, strict=True)
+    ):
+        if tensor.kind == "state" or tensor.kind == "constant":
+            lives.append(None)
+            continue
+        begin, last = (0, 1) if maker == NOBODY or number in there else spans[maker]
+        if number in kept:
+            last = clock
+        elif readers:
+            last = ends[readers[0]] if len(readers) == 1 else max([ends[it] for it in readers])
+        lives.append((begin, last))
     return Liveness(spans, lives, clock)
-
-
-def _life(
-    graph: Graph, links: Links, spans: list[Span], tensor: int, end: int, there: set[int], kept: set[int]
-) -> Span | None:
-    if graph.tensors[tensor].kind in ("state", "constant"):
-        return None
-    maker = links.producer[tensor]
-    begin, last = (0, 1) if tensor in there or maker == NOBODY else spans[maker]
-    last = max((spans[reader][1] for reader in links.readers[tensor]), default=last)
-    return begin, end if tensor in kept else last

@@ -4,35 +4,55 @@ Each planned tensor and each temporary is a buffer of the same id, in the group 
 Views are distances of `relative`. A pair in place counts where the input dies at the operator.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.liveness import Liveness, Span, liveness
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
-from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.graph import Graph, Operator, Temporary, is_planned, size_of
+from memstow.planner.model.memory import Memo, collector_at_rest
+from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Schedule
-from memstow.planner.model.problem import DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
+from memstow.planner.model.problem import (
+    ALWAYS,
+    DEFAULT_POOL,
+    LIMIT,
+    Buffer,
+    InPlace,
+    Pool,
+    Problem,
+    Relative,
+)
 
 _ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
+
+_latest: "Final[Memo[Graph, tuple[array[int], Problem]]]" = Memo()
+"""Of a graph, the order that was asked for last, and its problem: most calls are about one order."""
+_listed: Final = Memo[Graph, Problem]()
 
 
 def lower(graph: Graph, order: Sequence[int]) -> Problem:
     """The problem of a valid graph whose operators, by index, run in this order."""
-    live = liveness(graph, order)
+    asked = array("q", order)
+    known = _latest.get(graph)
+    if known is not None and known[0] == asked:
+        return known[1]
     with collector_at_rest():
-        return replace(
-            timeless_problem(graph),
-            buffers=tuple(_buffers(graph, live)),
-            in_place=tuple(_in_place(graph, live)),
-        )
+        live = liveness(graph, order)
+        problem = _problem(graph, _buffers(graph, live), _in_place(graph, live))
+    _latest.note(graph, (asked, problem))
+    return problem
 
 
 def listed_problem(graph: Graph) -> Problem:
     """The problem of a valid graph whose operators run as they are listed, or as near to that as they can."""
-    return lower(graph, listed_order(graph))
+    problem = _listed.get(graph)
+    if problem is None:
+        problem = lower(graph, listed_order(graph))
+        _listed.note(graph, problem)
+    return problem
 
 
 def scheduled_problem(graph: Graph, schedule: Schedule | None) -> Problem:
@@ -55,12 +75,19 @@ def scheduled_problem(graph: Graph, schedule: Schedule | None) -> Problem:
 
 def timeless_problem(graph: Graph) -> Problem:
     """The same without lifetimes, for checking what does not depend on an order."""
-    planned = {tensor.id for tensor in graph.tensors if is_planned(tensor)}
+    return _problem(graph, _buffers(graph, None), ())
+
+
+def _problem(graph: Graph, buffers: tuple[Buffer, ...], in_place: tuple[InPlace, ...]) -> Problem:
+    planned = {name for view in graph.views for name in (view.tensor, view.of)}
+    if planned:
+        planned &= {tensor.id for tensor in graph.tensors if is_planned(tensor)}
     return Problem(
         version=1,
         name=graph.name,
         pools=graph.pools or _ONE_MEMORY,
-        buffers=tuple(_buffer(element, None, None) for element in _planned(graph)),
+        buffers=buffers,
+        in_place=in_place,
         relative=tuple(
             Relative(buffer=view.tensor, base=view.of, offset=view.offset)
             for view in graph.views
@@ -70,52 +97,69 @@ def timeless_problem(graph: Graph) -> Problem:
     )
 
 
-def _planned(graph: Graph) -> Iterator[Tensor | Temporary]:
-    """What becomes a buffer, in the order of the buffers."""
-    yield from filter(is_planned, graph.tensors)
-    for operator in graph.operators:
-        yield from operator.temporaries
+def _buffers(graph: Graph, live: Liveness | None) -> tuple[Buffer, ...]:
+    """The planned tensors, then the temporaries; without lifetimes and groups where there is no order.
 
-
-def _buffer(element: Tensor | Temporary, lifetime: Span | str | None, group: str | None) -> Buffer:
-    return Buffer(
-        id=element.id,
-        size=min(size_of(element), 1 << 62) if isinstance(element, Tensor) else element.size,
-        lifetime=lifetime,  # type: ignore[arg-type]  # the word is "always"
-        alignment=element.alignment,
-        pools=element.pools,
-        group=group,
+    The fields are those of the graph, which hold what those of a buffer may hold.
+    """
+    numbers = [i for i, tensor in enumerate(graph.tensors) if is_planned(tensor)]
+    tensors = [graph.tensors[i] for i in numbers]
+    inside = [(i, it) for i, operator in enumerate(graph.operators) for it in operator.temporaries]
+    elements = [*tensors, *(it for _, it in inside)] if inside else tensors
+    sizes = [min(size_of(it), LIMIT) for it in tensors]
+    sizes += [it.size for _, it in inside]
+    columns: dict[str, object] = {}
+    if live is not None:
+        lifetimes: list[Span | str] = [live.tensors[i] or ALWAYS for i in numbers]
+        lifetimes += [_lifetime(it, live.spans[i]) for i, it in inside]
+        labels = list(map(_group, graph.operators))
+        makers = links_of(graph).producer
+        groups = [None if makers[i] == NOBODY else labels[makers[i]] for i in numbers]
+        groups += [labels[i] for i, _ in inside]
+        columns = {"lifetime": lifetimes, "group": groups}
+    return instances_of(
+        Buffer,
+        len(elements),
+        id=[it.id for it in elements],
+        size=sizes,
+        alignment=[it.alignment for it in elements],
+        pools=[it.pools for it in elements],
+        **columns,
     )
 
 
-def _buffers(graph: Graph, live: Liveness) -> Iterator[Buffer]:
-    producer = links_of(graph).producer
-    for i, tensor in enumerate(graph.tensors):
-        if is_planned(tensor):
-            group = None if producer[i] == NOBODY else _group(graph.operators[producer[i]])
-            yield _buffer(tensor, live.lifetime(i), group)
-    for operator, (begin, end) in zip(graph.operators, live.spans, strict=True):
-        for temporary in operator.temporaries:
-            first, last = temporary.phases or (0, end - begin)
-            yield _buffer(temporary, (begin + first, begin + last), _group(operator))
+def _lifetime(temporary: Temporary, span: Span) -> Span:
+    begin, end = span
+    first, last = temporary.phases or (0, end - begin)
+    return begin + first, begin + last
 
 
 def _group(operator: Operator) -> str:
     """What the operator computes, so that those of one type are together; else which it is."""
-    return operator.type or operator.id
+    kind = operator.type
+    # A type may hold a character that no name may hold.
+    return kind if kind and "\0" not in kind else operator.id
 
 
-def _in_place(graph: Graph, live: Liveness) -> Iterator[InPlace]:
+def _in_place(graph: Graph, live: Liveness) -> tuple[InPlace, ...]:
     """The pairs whose input nobody needs after the operator."""
-    links = links_of(graph)
+    pairs = list(_pairs_in_place(graph, live))
+    inputs, outputs = [one for one, _ in pairs], [other for _, other in pairs]
+    return instances_of(InPlace, len(pairs), input=inputs, output=outputs)
+
+
+def _pairs_in_place(graph: Graph, live: Liveness) -> Iterator[tuple[str, str]]:
+    index_of, tensors = links_of(graph).tensor_index, graph.tensors
     kept = set(graph.outputs)
     for operator, (_, end) in zip(graph.operators, live.spans, strict=True):
+        if not operator.in_place:
+            continue
         for source, target in dict.fromkeys(operator.in_place):
-            tensors = links.tensor_index[source], links.tensor_index[target]
-            life = live.tensors[tensors[0]]
-            planned = all(is_planned(graph.tensors[it]) for it in tensors)
-            if planned and life is not None and life[1] == end and source not in kept:
-                yield InPlace(input=source, output=target)
+            life = live.tensors[index_of[source]]
+            if life is None or life[1] != end or source in kept:
+                continue
+            if is_planned(tensors[index_of[source]]) and is_planned(tensors[index_of[target]]):
+                yield source, target
 
 
 class Places:

@@ -105,6 +105,25 @@ def maker_of(model: type[_T], *names: str) -> Callable[..., _T]:
     return make
 
 
+def instances_of(model: type[_T], count: int, **columns: object) -> tuple[_T, ...]:
+    """So many instances of valid values, without checks, in native code; the rest is as always.
+
+    A field has a list with a value for each instance, or one value for all of them.
+    """
+    # Small runs have few instances, and do not wait for this import.
+    from memstow.planner.model import _instances
+
+    given: list[tuple[str, object]] = []
+    for field in dataclasses.fields(model):  # type: ignore[arg-type]
+        value = columns.pop(field.name, field.default)
+        if value is dataclasses.MISSING:
+            raise TypeError(f"{model.__qualname__} needs {field.name!r}")
+        given.append((field.name, value))
+    if columns:
+        raise TypeError(f"{model.__qualname__} has no {', '.join(columns)}")
+    return _instances.instances(model, given, count)
+
+
 def alternatives(kind: object) -> list[Any]:
     """The types a value may have, null left out."""
     origin = get_origin(kind)

@@ -25,7 +25,16 @@ from memstow.planner.model.plain_scalars import (
     truth,
 )
 
-__all__ = ["NotPlainError", "Reader", "plain_fields", "plain_reader"]
+__all__ = [
+    "LENGTH",
+    "RANGE",
+    "NotPlainError",
+    "Reader",
+    "both_limits",
+    "plain_fields",
+    "plain_reader",
+    "shape_of",
+]
 
 
 class PlainFields:
@@ -91,7 +100,7 @@ def _reader(kind: Any, limits: Limits) -> Reader:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         for spec in arguments[1:]:
-            limits = _both(limits, spec.limits if isinstance(spec, FieldSpec) else {"unknown": spec})
+            limits = both_limits(limits, spec.limits if isinstance(spec, FieldSpec) else {"unknown": spec})
         return _reader(arguments[0], limits)
     if origin in (Union, UnionType):
         return _choice(arguments, limits)
@@ -99,7 +108,7 @@ def _reader(kind: Any, limits: Limits) -> Reader:
     return make(kind, limits) if understood.issuperset(limits) else refuse
 
 
-def _both(limits: Limits, others: Limits) -> Limits:
+def both_limits(limits: Limits, others: Limits) -> Limits:
     """Both hold; where they say different things of the same, only pydantic knows how."""
     if any(limits[name] != others[name] for name in limits.keys() & others.keys()):
         return {"unknown": others}
@@ -206,7 +215,7 @@ def _tagged(kinds: list[Any], tag: str) -> Reader:
 
 
 def _first_of(kinds: list[Any]) -> Reader:
-    shapes = [_shape(kind) for kind in kinds]
+    shapes = [shape_of(kind) for kind in kinds]
     if None in shapes or len(set(shapes)) < len(shapes):
         return refuse  # Which of them a value is meant to be, pydantic knows.
     readers = dict(zip(shapes, map(plain_reader, kinds), strict=True))
@@ -220,24 +229,24 @@ def _first_of(kinds: list[Any]) -> Reader:
     return read
 
 
-def _shape(kind: Any) -> type | None:
+def shape_of(kind: Any) -> type | None:
     """What a value of the kind looks like in JSON: a number, a text or a list; None: something else."""
     origin = get_origin(kind)
     if origin is Annotated:
-        return _shape(get_args(kind)[0])
+        return shape_of(get_args(kind)[0])
     return _SHAPES.get(kind if origin is None else origin, str if origin is Literal else None)
 
 
 _SHAPES: Final[dict[Any, type]] = {int: int, float: int, str: str, list: list, tuple: list}
-_RANGE: Final = frozenset({"strict", "ge", "le", "allow_inf_nan"})
-_LENGTH: Final = frozenset({"min_length", "max_length"})
+RANGE: Final = frozenset({"strict", "ge", "le", "allow_inf_nan"})
+LENGTH: Final = frozenset({"min_length", "max_length"})
 _MAKERS: Final[dict[Any, tuple[Callable[[Any, Limits], Reader], frozenset[str]]]] = {
-    int: (integer, _RANGE | {"lt"}),
-    float: (number, _RANGE),
+    int: (integer, RANGE | {"lt"}),
+    float: (number, RANGE),
     bool: (truth, frozenset({"strict"})),
-    str: (text, _LENGTH | {"strict", "pattern"}),
+    str: (text, LENGTH | {"strict", "pattern"}),
     Literal: (literal, frozenset()),
-    tuple: (_list, _LENGTH),
+    tuple: (_list, LENGTH),
     dict: (_object, frozenset()),
 }
 """What makes the reader of a type, and the limits that it keeps; with any other limit no value is plain."""

@@ -19,6 +19,8 @@ from memstow.planner.reading.source import read_bytes
 __all__ = ["MOST_VALUES", "decoded", "parse_json", "read_bytes"]
 
 MOST_VALUES: Final = 40_000_000
+FEW_BYTES: Final = 1 << 16
+"""A document of fewer is read before what reads large ones (`planner.reading.instances`) would be loaded."""
 LONGEST_INTEGER: Final = 4_300  # where Python draws the line
 _MOST_DUPLICATES: Final = 100
 

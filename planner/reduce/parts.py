@@ -84,14 +84,18 @@ class Parts:
         self._ends.append(len(self.buffer))
 
     def add_plain(self, bodies: list[Body]) -> bool:
-        """Add all at once if each is one buffer with one lifetime and is in no pair: most problems are so."""
-        if self._in_pairs or self._lives.moments is not None or any(len(it.members) > 1 for it in bodies):
+        """Add all at once if each is one buffer with one lifetime: most problems are so."""
+        if self._lives.moments is not None or any(len(it.members) > 1 for it in bodies):
             return False
         buffers = [self._buffers[body.members[0]] for body in bodies]
         lives = [it.lifetime for it in buffers if it.lifetimes is None and isinstance(it.lifetime, tuple)]
         if len(lives) < len(bodies):
             return False
         self.buffer = [body.members[0] for body in bodies]
+        if self._in_pairs:
+            numbered = zip(self.buffer, buffers, strict=True)
+            self.part_of = {i: part for part, (i, it) in enumerate(numbered) if it.id in self._in_pairs}
+            self.item_of = self.part_of
         self._delta = [0] * len(bodies)
         self._size = [buffer.size // self._unit for buffer in buffers]
         self._life_begin = [begin for begin, _ in lives]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from memstow.planner.check import take_as_valid
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
@@ -70,7 +71,7 @@ def plan_in_order(
     callbacks: Callbacks,
     bound: OrderBound | None,
 ) -> Plan:
-    """The accepted plan of one order; `bound` is that of all orders, None where there is no other."""
+    """The accepted plan of a valid graph in one order; `bound` is that of all orders, if there are others."""
     schedule = Schedule(order=tuple(graph.operators[i].id for i in order))
 
     def accepted(plan: Plan) -> Plan:
@@ -78,9 +79,11 @@ def plan_in_order(
             plan = with_order_bound(graph, plan, bound)
         return _judged(graph, replace(plan, schedule=schedule), options.hint)
 
+    problem = lower(graph, order)
+    take_as_valid(problem)
     # The judge of the graph judges the plan of the problem with it; once is enough.
     plan = engine.plan_for_judge(
-        lower(graph, order),
+        problem,
         options,
         _without_bounds(callbacks.on_event) if bound is not None else callbacks.on_event,
         lambda _problem, _plan, _hint: [],

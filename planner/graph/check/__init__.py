@@ -14,6 +14,7 @@ from memstow.planner.graph.check.cycles import cycle_issues, given_order_issues
 from memstow.planner.graph.check.elements import element_issues
 from memstow.planner.graph.check.flow import flow_issues
 from memstow.planner.graph.check.views import view_issues
+from memstow.planner.graph.links import links_of
 from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph
@@ -42,19 +43,22 @@ def _issues(graph: Graph) -> Iterator[Issue]:
     yield from view_issues(graph)
     yield from _problem_issues(graph)
     cyclic = False
-    for issue in cycle_issues(graph):
-        cyclic = True
-        yield issue
-    if not cyclic:
-        yield from given_order_issues(graph)
+    # Where nobody waits for one that is listed later, there is no cycle, and the given order can run.
+    if not links_of(graph).as_listed:
+        for issue in cycle_issues(graph):
+            cyclic = True
+            yield issue
+        if not cyclic:
+            yield from given_order_issues(graph)
     yield from alternative_issues(graph, sound and not cyclic)
 
 
 def _problem_issues(graph: Graph) -> Iterator[Issue]:
     """Issues of what a graph shares with a problem: pools, alignments, rigid groups, the objective."""
-    places = Places(graph)
     # The names are checked as those of a graph already.
     ours = ("duplicate_buffer", "unknown_buffer", "relative_cycle", "two_distances", "pair_of_one")
-    for issue in find_problem_issues(timeless_problem(graph)):
-        if issue.code not in ours:
-            yield Issue(issue.code, places.of_issue(issue.path), issue.message)
+    problem = timeless_problem(graph)
+    issues = [issue for issue in find_problem_issues(problem) if issue.code not in ours]
+    places = Places(graph) if issues else None
+    for issue in issues:
+        yield Issue(issue.code, issue.path if places is None else places.of_issue(issue.path), issue.message)

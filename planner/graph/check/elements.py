@@ -1,6 +1,7 @@
 """Issues of tensors, temporaries, windows and ids by themselves."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from memstow.planner.model.errors import Issue
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window, shape_bytes, size_of
@@ -12,15 +13,19 @@ def element_issues(graph: Graph) -> Iterator[Issue]:
     yield from _duplicates(graph)
     yield from tensor_issues(graph.tensors, "$.tensors")
     for i, operator in enumerate(graph.operators):
-        yield from _phase_issues(operator, f"$.operators[{i}]")
+        if operator.temporaries:
+            yield from _phase_issues(operator, f"$.operators[{i}]")
     tensors = {tensor.id: tensor for tensor in graph.tensors}
     for i, operator in enumerate(graph.operators):
-        yield from window_issues(operator, tensors, f"$.operators[{i}].window")
+        if operator.window is not None:
+            yield from window_issues(operator, tensors, f"$.operators[{i}].window")
 
 
 def tensor_issues(tensors: Sequence[Tensor], path: str) -> Iterator[Issue]:
     """Issues of the sizes of tensors."""
     for i, tensor in enumerate(tensors):
+        if tensor.size is not None and tensor.shape is None:
+            continue
         known = shape_bytes(tensor)
         if tensor.size is None and known is None:
             yield Issue("no_size", f"{path}[{i}]", f"{tensor.id!r} needs a `size`, or a `shape` and a `type`")
@@ -38,23 +43,37 @@ def tensor_issues(tensors: Sequence[Tensor], path: str) -> Iterator[Issue]:
 
 
 def _duplicates(graph: Graph) -> Iterator[Issue]:
-    named = [(f"$.tensors[{i}].id", tensor.id) for i, tensor in enumerate(graph.tensors)]
-    for i, operator in enumerate(graph.operators):
-        named += [
-            (f"$.operators[{i}].temporaries[{j}].id", it.id) for j, it in enumerate(operator.temporaries)
-        ]
-    yield from _repeated(named, "a tensor or a temporary")
+    temporaries = [
+        (i, j, it.id)
+        for i, operator in enumerate(graph.operators)
+        for j, it in enumerate(operator.temporaries)
+    ]
     yield from _repeated(
-        [(f"$.operators[{i}].id", operator.id) for i, operator in enumerate(graph.operators)], "an operator"
+        [*(tensor.id for tensor in graph.tensors), *(name for _, _, name in temporaries)],
+        lambda: [
+            *(f"$.tensors[{i}].id" for i in range(len(graph.tensors))),
+            *(f"$.operators[{i}].temporaries[{j}].id" for i, j, _ in temporaries),
+        ],
+        "a tensor or a temporary",
     )
-    yield from _repeated(
-        [(f"$.alternatives[{i}].id", it.id) for i, it in enumerate(graph.alternatives)], "an alternative"
-    )
+    for field, elements, what in (
+        ("operators", graph.operators, "an operator"),
+        ("alternatives", graph.alternatives, "an alternative"),
+    ):
+        names = [it.id for it in elements]
+        yield from _repeated(names, partial(_paths_of_ids, field, len(names)), what)
 
 
-def _repeated(named: list[tuple[str, str]], what: str) -> Iterator[Issue]:
+def _paths_of_ids(field: str, count: int) -> list[str]:
+    return [f"$.{field}[{i}].id" for i in range(count)]
+
+
+def _repeated(names: Sequence[str], paths: Callable[[], Sequence[str]], what: str) -> Iterator[Issue]:
+    """Issues of names that are there twice. The paths take long to write, and hardly ever matter."""
+    if len(set(names)) == len(names):
+        return
     first: dict[str, str] = {}
-    for path, name in named:
+    for path, name in zip(paths(), names, strict=True):
         if name in first:
             message = f"{name!r} is the id of {what} already, at {first[name]}; give each an id of its own"
             yield Issue("duplicate_id", path, message)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import chain
+from operator import attrgetter
 
 from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.model.errors import Issue
@@ -17,7 +19,8 @@ def flow_issues(graph: Graph) -> Iterator[Issue]:
     yield from _unmade(graph)
     viewed = names_of_views(graph)
     for i, operator in enumerate(graph.operators):
-        yield from pair_issues(operator, tensors, viewed, f"$.operators[{i}].in_place")
+        if operator.in_place:
+            yield from pair_issues(operator, tensors, viewed, f"$.operators[{i}].in_place")
 
 
 def names_of_views(graph: Graph) -> AbstractSet[str]:
@@ -45,6 +48,26 @@ def unknown(kind: str, name: str, known: dict[str, Tensor] | dict[str, int]) -> 
 
 
 def _unknown_names(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
+    if not _named_tensors(graph) <= tensors.keys():
+        yield from _unknown_tensors(graph, tensors)
+    operators = links_of(graph).operator_index
+    for i, pair in enumerate(graph.before):
+        for j, name in enumerate(pair):
+            if name not in operators:
+                yield Issue(
+                    "unknown_operator", f"$.before[{i}][{j}]", unknown("an operator", name, operators)
+                )
+
+
+def _named_tensors(graph: Graph) -> AbstractSet[str]:
+    """The names that stand for tensors, of which hardly ever one is unknown."""
+    named = {*graph.inputs, *graph.outputs, *names_of_views(graph)}
+    named.update(chain.from_iterable(map(attrgetter("inputs"), graph.operators)))
+    named.update(chain.from_iterable(map(attrgetter("outputs"), graph.operators)))
+    return named
+
+
+def _unknown_tensors(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
     named = [(f"$.inputs[{i}]", name) for i, name in enumerate(graph.inputs)]
     named += [(f"$.outputs[{i}]", name) for i, name in enumerate(graph.outputs)]
     for i, operator in enumerate(graph.operators):
@@ -55,13 +78,6 @@ def _unknown_names(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
     for path, name in named:
         if name not in tensors:
             yield Issue("unknown_tensor", path, unknown("a tensor", name, tensors))
-    operators = links_of(graph).operator_index
-    for i, pair in enumerate(graph.before):
-        for j, name in enumerate(pair):
-            if name not in operators:
-                yield Issue(
-                    "unknown_operator", f"$.before[{i}][{j}]", unknown("an operator", name, operators)
-                )
 
 
 def _producers(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
@@ -70,19 +86,19 @@ def _producers(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
     there = set(graph.inputs)
     for i, operator in enumerate(graph.operators):
         for j, name in enumerate(operator.outputs):
-            path = f"$.operators[{i}].outputs[{j}]"
             tensor = tensors.get(name)
             if tensor is None or tensor.kind == "state":
                 continue
             if name in maker:
                 yield Issue(
                     "two_producers",
-                    path,
+                    f"$.operators[{i}].outputs[{j}]",
                     f"{name!r} is made by {maker[name]!r} already; give it one producer, or the kind `state`",
                 )
             elif name in there or tensor.kind == "constant":
                 what = "an input of the graph" if name in there else "a constant"
-                yield Issue("two_producers", path, f"{name!r} is {what}, so no operator can make it")
+                message = f"{name!r} is {what}, so no operator can make it"
+                yield Issue("two_producers", f"$.operators[{i}].outputs[{j}]", message)
             maker.setdefault(name, operator.id)
 
 

@@ -172,11 +172,6 @@ class Reader {
     std::string id_, string_;
 };
 
-// Whether it is text that the ordinary reader would read to its end.
-bool is_readable(std::string_view text) {
-    return count(text, ',') + count(text, '[') + count(text, '{') <= kMostValues && is_utf8(text);
-}
-
 }  // namespace
 
 std::optional<Problem> read_json(std::string_view text) {

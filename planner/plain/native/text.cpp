@@ -69,4 +69,8 @@ std::size_t count(std::string_view text, char character) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), character));
 }
 
+bool is_readable(std::string_view text) {
+    return count(text, ',') + count(text, '[') + count(text, '{') <= kMostValues && is_utf8(text);
+}
+
 }  // namespace memstow::plain

@@ -22,4 +22,7 @@ std::string_view without_mark(std::string_view text);
 // How often the character is there.
 std::size_t count(std::string_view text, char character);
 
+// Whether it is text that the ordinary reader of JSON would read to its end.
+bool is_readable(std::string_view text);
+
 }  // namespace memstow::plain

@@ -48,6 +48,8 @@ _WHOLE: Final = 0.9
 _SECONDS_PER_BUFFER: Final = 250e-6
 _MOST_RESERVED: Final = 0.5
 _FIRST_PIECE: Final = 0.4
+# Where no plan holds everywhere, an order only tells up to where one might: that is worth little time.
+_SECONDS_OF_REFUTED: Final = 0.2
 # Telling of plans on the way takes at most one part in this many of the time.
 _TELLING_PART: Final = 5
 
@@ -159,6 +161,7 @@ class _Run:
             status = Status.INFEASIBLE if exact else Status.UNKNOWN
             return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=sets))
         self._relaxed = no_place is not None
+        refuted = any(it.nothing for it in points) or (self._relaxed and exact)
         dealer = PieceSearch(
             sets,
             points,
@@ -181,10 +184,13 @@ class _Run:
             if self._on_better is None
             else lambda search, best: self._tell(points, scale, [dealer.piece_of(search, best)]),
         )
-        several = self._shapes == "pieces" and self._pieces > 1
-        prove = self._problem.aim == "worst" and not several and not self._relaxed
+        several = self._shapes == "pieces" and self._pieces > 1 and not refuted
+        prove = self._problem.aim == "worst" and not several and not self._relaxed and not refuted
+        share = _WHOLE * (_FIRST_PIECE if several else 1.0)
+        if refuted:
+            share = min(share, _SECONDS_OF_REFUTED / max(self._options.time_limit, _SECONDS_OF_REFUTED))
         best = whole.run(
-            _WHOLE * (_FIRST_PIECE if several else 1.0),
+            share,
             prove=prove,
             every_set=self._every_set(largest, sets, sizes) if prove else None,
         )
@@ -201,8 +207,7 @@ class _Run:
         misfit = None if fits else why_not(self._problem, made, points, no_place)
         if misfit is None:
             return _Made(made, prove and whole.proven and pieces[0].peaks == best.peaks)
-        shown = any(it.nothing for it in points) or (self._relaxed and exact)
-        status = Status.INFEASIBLE if shown else Status.UNKNOWN
+        status = Status.INFEASIBLE if refuted else Status.UNKNOWN
         return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
 
     def _tell(self, points: Sequence[PointPlan], scale: Scale, pieces: Sequence[Piece]) -> None:

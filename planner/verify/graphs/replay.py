@@ -39,15 +39,19 @@ def replay(graph: Graph, names: Sequence[str], findings: Findings) -> Replay | N
 def _out_of_order(graph: Graph, order: Sequence[Operator], place: dict[str, int]) -> Iterator[str]:
     """What runs before what it needs."""
     states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
-    maker = {name: operator.id for operator in order for name in operator.outputs if name not in states}
+    made_at = {
+        name: at for at, operator in enumerate(order) for name in operator.outputs if name not in states
+    }
     for at, operator in enumerate(order):
         for name in operator.inputs:
-            if name in maker and place[maker[name]] >= at:
-                yield f"{operator.id!r} reads {name!r} before {maker[name]!r} makes it"
+            made = made_at.get(name)
+            if made is not None and made >= at:
+                yield f"{operator.id!r} reads {name!r} before {order[made].id!r} makes it"
     for first, second in graph.before:
         if place[first] >= place[second]:
             yield f"{second!r} runs before {first!r}, and must run after it"
-    yield from out_of_turn(graph, states, place)
+    if states:
+        yield from out_of_turn(graph, states, place)
 
 
 def out_of_turn(graph: Graph, states: set[str], place: dict[str, int]) -> Iterator[str]:
@@ -73,8 +77,10 @@ def _run(graph: Graph, order: Sequence[Operator]) -> Replay:
     last_reader: dict[str, str] = {}
     now = 1
     for operator in order:
-        ends = [it.phases[1] for it in operator.temporaries if it.phases is not None]
-        until = now + max([1, *ends])
+        until = now + 1
+        if operator.temporaries:
+            ends = [it.phases[1] for it in operator.temporaries if it.phases is not None]
+            until = now + max([1, *ends])
         runs[operator.id] = now, until
         for name in operator.outputs:
             born.setdefault(name, now)

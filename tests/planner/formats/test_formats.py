@@ -1,5 +1,7 @@
 """Whatever a format takes it gives back, in every format; what it cannot take it refuses by name."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import SearchStrategy
@@ -8,7 +10,7 @@ from memstow.planner import formats
 from memstow.planner.check import find_issues
 from memstow.planner.formats.native import write_problem as write_native
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Plan
+from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from tests.planner.plans import honest
 from tests.planner.refusal import refusal, told
@@ -143,3 +145,19 @@ def test_each_field_that_has_no_place_is_named_once() -> None:
         "$.buffers[0].lifetime",
         "$.buffers[2].lifetimes",
     ]
+
+
+def test_many_placements_are_written_as_few_are() -> None:
+    names = ("plain", 'quote "', "back\\slash", "line\nfeed", "ü", "🙂", "\x7f")
+    places = [Placement(buffer=f"{names[i % 7]} {i}", pool="p\\ü", offset=i) for i in range(2_000)]
+    plan = Plan(status=Status.FEASIBLE, solver="s", work=3)
+    problem = Problem(buffers=())
+
+    def written(placements: list[Placement]) -> bytes:
+        return formats.write_plan(problem, replace(plan, placements=tuple(placements)))
+
+    one = written(places[:1])
+    line = next(it for it in one.splitlines(keepends=True) if b'"buffer"' in it)
+    before, after = one.split(line)
+    lines = [next(it for it in written([place]).splitlines() if b'"buffer"' in it) for place in places]
+    assert written(places) == before + b",\n".join(lines) + b"\n" + after

@@ -12,8 +12,9 @@ from memstow.planner.graph.program import lower_graph
 from memstow.planner.graph.reading import parse_graph
 from memstow.planner.graph.steps import steps
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.problem import Problem
+from memstow.planner.solve.engine import plan
 from memstow.planner.verify.findings import Findings
 from memstow.planner.verify.graphs.problem import problem_in_order
 from memstow.planner.verify.graphs.replay import replay
@@ -150,3 +151,22 @@ def test_a_program_can_ask_for_any_order_and_is_told_which_is_none() -> None:
         lower_graph(graph, ["h", "f", "g"])
     with pytest.raises(InputError, match="each operator of the graph once"):
         lower_graph(graph, ["f", "f", "g"])
+
+
+def test_a_type_that_no_name_may_be_is_no_group() -> None:
+    tensors = (Tensor(id="x", size=4), Tensor(id="y", size=4))
+    operator = Operator(id="o", type="a\0b", inputs=("x",), outputs=("y",))
+    graph = Graph(tensors=tensors, operators=(operator,), inputs=("x",), outputs=("y",))
+    assert [it.group for it in listed_problem(graph).buffers] == [None, "o"]
+    assert plan(graph).status == "optimal"
+
+
+def test_each_order_has_its_own_problem_however_often_it_is_asked_for() -> None:
+    for seed in range(100):
+        document = random_graph(seed)
+        graph = parse_graph(document)
+        asked = list(islice(orders(document), 4))
+        for names in (*asked, *asked):
+            again = parse_graph(document)
+            assert in_order(graph, names) == in_order(again, names)
+        assert in_order(graph, asked[0]) is in_order(graph, asked[0])

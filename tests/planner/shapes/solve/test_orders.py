@@ -358,3 +358,20 @@ def test_largest_sizes_that_never_meet_prove_nothing() -> None:
     assert fixed.explanation is not None
     assert "may not occur together" in fixed.explanation.message
     assert plan_symbolic(problem, QUICK).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("least", [1, 4])
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_a_value_that_live_bytes_refute_is_not_searched_for(shapes: Shapes, least: int) -> None:
+    problem = SymbolicProblem(
+        symbols=(Symbol(id="s", min=least, max=4),),
+        pools=(Pool(id="p", capacity=5),),
+        buffers=tuple(SymbolicBuffer(id=name, size="s", lifetime=(0, 1)) for name in "ab"),
+    )
+    plan = plan_symbolic(problem, Options(deterministic=True, work_limit=100_000_000), shapes=shapes)
+    assert plan.status is Status.INFEASIBLE
+    assert plan.work < 5_000_000
+    if shapes != "fixed":
+        reach = "up to s=2" if least == 1 else "at no value of s"
+        assert plan.explanation is not None
+        assert plan.explanation.message.endswith(f"fits {reach}")
