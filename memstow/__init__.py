@@ -128,6 +128,7 @@ if TYPE_CHECKING:
     from memstow.planner.tflm.carried_plan import carried_plan as carried_plan
     from memstow.planner.tflm.measure import measure_arena as measure_arena
     from memstow.planner.tflm.planned_model import planned_model as planned_model
+    from memstow.planner.tiling.document import read_tiling as read_tiling, write_tiling as write_tiling
     from memstow.planner.tiling.tile import tile as tile, tile_all as tile_all
     from memstow.planner.verify import (
         Claim as Claim,
@@ -253,6 +254,7 @@ _HOMES: Final = {
     "memstow.planner.tflm.measure": ("measure_arena",),
     "memstow.planner.tflm.carried_plan": ("carried_plan",),
     "memstow.planner.tflm.planned_model": ("planned_model",),
+    "memstow.planner.tiling.document": ("read_tiling", "write_tiling"),
     "memstow.planner.tiling.tile": ("tile", "tile_all"),
     "memstow.planner.verify": (
         "Claim",

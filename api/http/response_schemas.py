@@ -117,6 +117,8 @@ _TILING: Final[JsonObject] = {
         "pool": {"type": "string"},
         "capacity": _WHOLE,
         "home": _NULLABLE_TEXT,
+        "unit": _WHOLE,
+        "options": {"type": "object", "description": "What was asked."},
         "why_not": _NULLABLE_TEXT,
         **dict.fromkeys(("needs", "bound", "least"), _NULLABLE_WHOLE),
         "complete": {"type": "boolean"},

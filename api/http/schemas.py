@@ -211,11 +211,15 @@ def enveloped(
     example: JsonObject,
     alone: bool = True,
     models: tuple[str, ...] | None = None,
+    tiles: bool = False,
 ) -> JsonObject:
     """The request body of an operation: an envelope, and where allowed a problem alone in any format."""
     schemas = [_envelope(members, required)]
     if "problem" in members:
         schemas.append(_graph_envelope(members, required))
+    if tiles:
+        of_tiles = {"problem": {}, "target": target(), "tiling": ref("Tilings")}
+        schemas.append(_graph_envelope(of_tiles, ["problem", "tiling"]))
     if alone:
         # Told apart by what they hold: only an envelope has a member `problem` without a version beside it.
         schemas += [ref("Problem"), ref("Graph")]

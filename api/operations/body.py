@@ -68,6 +68,7 @@ _EXAMPLES: Final = {
     "problem": '{"version": 1, "buffers": [...]}',
     "graph": '{"version": 1, "tensors": [...], "operators": [...]}',
     "plan": '{"status": ..., "placements": [...]}',
+    "tiling": '{"operator": ..., "tile": {...}}',
     "problems": '[{"problem": {"version": 1, "buffers": [...]}}]',
     "options": "{...}",
     "at": '{"s": 128}',

@@ -178,6 +178,7 @@ def _read_batch(request: ReadBatchRequest, _most_choices: int | None) -> Validat
 
 
 def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
+    from memstow.api.operations.tilings import verdict_on_tilings
     from memstow.planner.verify import judge
     from memstow.planner.verify.verdict import as_data
 
@@ -189,6 +190,10 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
         if request.recheck_seconds is not None:
             raise InputError.single("no_recheck", "query.recheck", NO_RECHECK)
         return _json_document(as_data(judge(*symbolic_to_judge(content, request.limits))))
+    if isinstance(content, dict) and "tiling" in content:
+        # Many tiles are looked at, which no number of choices tells.
+        _require_own_process(most_choices)
+        return _json_document(verdict_on_tilings(request, content))
     problem, plan, hint = _to_judge(request, content)
     _require_few(problem_of(problem), most_choices)
     if any(isinstance(claim.certificate, ExhaustedWindow) for claim in plan.objective):

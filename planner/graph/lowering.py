@@ -56,20 +56,18 @@ def listed_problem(graph: Graph) -> Problem:
 
 
 def scheduled_problem(graph: Graph, schedule: Schedule | None) -> Problem:
-    """The problem that a plan with this schedule is for; ValueError where the graph does not allow it."""
+    """The problem that a plan with this schedule is for; InputError where the graph does not allow it."""
     if schedule is None:
         return listed_problem(graph)
     from memstow.planner.graph.schedules import only_orders, scheduled_graph
 
     if not only_orders(schedule):
-        try:
-            return listed_problem(scheduled_graph(graph, schedule))
-        except InputError as error:
-            raise ValueError(str(error)) from None
+        return listed_problem(scheduled_graph(graph, schedule))
     index_of = links_of(graph).operator_index
     order = [index_of.get(name, NOBODY) for name in schedule.order]
     if sorted(order) != list(range(len(graph.operators))):
-        raise ValueError("the schedule does not have each operator of the graph once")
+        message = "it does not have each operator of the graph once; give the order of all, by their ids"
+        raise InputError.single("not_a_schedule", "schedule.order", message)
     return lower(graph, order)
 
 

@@ -4,11 +4,13 @@ docs/tiling.md says which tiles there are and what is counted; `planner.tiling` 
 `planner.verify.tilings` replays them.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 
+from memstow.planner.model.fields import Field
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Bytes, Id, Problem
 
 Loop = Literal["channels", "rows", "columns", "inputs"]
 CHANNELS_OUTSIDE: Final[tuple[Loop, ...]] = ("channels", "rows", "columns", "inputs")
@@ -23,23 +25,31 @@ WHOLE_TILE: Final = "tile"
 
 Role = Literal["image", "weights", "parameter", "output", "im2col", "sums"]
 
+# What a document may hold (`planner.tiling.document`); nothing checks what Python code makes of these.
+Number = Annotated[int, Field(strict=True, ge=0)]
+Flag = Annotated[bool, Field(strict=True)]
+Text = Annotated[str, Field(strict=True)]
+Multiple = Annotated[int, Field(strict=True, ge=1, lt=1 << 31)]
+Pixels = Annotated[int, Field(strict=True, ge=0, lt=1 << 31)] | Literal["tile"]
+Range = tuple[Number, Number]
+
 
 @dataclass(frozen=True, slots=True)
 class Tile:
     """The largest tile: output channels, rows, columns, and the input channels that are added up at once."""
 
-    channels: int
-    rows: int
-    columns: int
-    inputs: int
+    channels: Number
+    rows: Number
+    columns: Number
+    inputs: Number
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """What a tile covers in one direction: a half-open range of the output, and what it reads for it."""
 
-    output: tuple[int, int]
-    input: tuple[int, int]
+    output: Range
+    input: Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +62,21 @@ class Pieces:
     channels: tuple[Piece, ...]
     rows: tuple[Piece, ...]
     columns: tuple[Piece, ...]
-    inputs: tuple[tuple[int, int], ...]
+    inputs: tuple[Range, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
     """What moves of one tensor between the memory of the tiles and where it lies whole."""
 
-    tensor: str
+    tensor: Id
     role: Role
-    bytes: int
-    times: int
+    bytes: Number
+    times: Number
     """How often a tile of it is moved."""
-    least: int
+    least: Number
     """The bytes of those elements that are needed: no tiling moves less."""
-    beyond: bool
+    beyond: Flag
     """Whether it lies whole beyond the memory `home`."""
 
 
@@ -74,32 +84,32 @@ class Moved:
 class TileBuffer:
     """A buffer in the memory of the tiles."""
 
-    id: str
+    id: Id
     role: Role
-    tensor: str | None
+    tensor: Id | None
     """The tensor whose tiles it holds."""
-    size: int
-    offset: int
+    size: Number
+    offset: Number
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
     """The layer as one tile."""
 
-    l1: int
-    fits: bool
+    l1: Number
+    fits: Flag
 
 
 @dataclass(frozen=True, slots=True)
 class FrontTile:
     """A point of the front: no tile needs less memory and moves no more bytes."""
 
-    l1: int
-    bytes: int
-    tiles: int
+    l1: Number
+    bytes: Number
+    tiles: Number
     tile: Tile
     loops: tuple[Loop, ...]
-    replayed: bool = False
+    replayed: Flag = False
     """Whether the judge has walked through its steps."""
 
 
@@ -107,21 +117,21 @@ class FrontTile:
 class TilingOptions:
     """What is asked of the tiles."""
 
-    pool: str | None = None
+    pool: Id | None = None
     """The memory of the tiles; default: the first pool with a capacity, or the only one."""
-    capacity: int | None = None
+    capacity: Bytes | None = None
     """Bytes of this memory; default: as the pool says."""
-    home: str | None = None
+    home: Id | None = None
     """The memory where whole tensors lie; default: the first pool after that of the tiles, if any."""
     objective: tuple[TilingTerm, ...] = ("bytes", "tiles")
-    double_buffer: bool = True
-    im2col: int | Literal["tile"] = 0
+    double_buffer: Flag = True
+    im2col: Pixels = 0
     """Pixels that are laid out at once; 0: none."""
-    multiples: tuple[tuple[Loop, int], ...] = ()
+    multiples: tuple[tuple[Loop, Multiple], ...] = ()
     """Of what the size of a tile should be a multiple, for the term `alignment`."""
-    front: bool = False
+    front: Flag = False
     """Also find the front of memory against bytes moved."""
-    work: int = 300_000
+    work: Annotated[int, Field(strict=True, ge=1)] = 300_000
     """The most combinations that are looked at for each question about an operator."""
 
 
@@ -132,12 +142,12 @@ class Chosen:
     tile: Tile
     loops: tuple[Loop, ...]
     """Outermost first."""
-    tiles: int
+    tiles: Number
     """Steps: tiles of the output, each as often as there are pieces of input channels."""
-    bytes: int
-    alignment: int
-    l1: int
-    beyond: int | None
+    bytes: Number
+    alignment: Number
+    l1: Number
+    beyond: Number | None
     pieces: Pieces
     moved: tuple[Moved, ...]
     buffers: tuple[TileBuffer, ...]
@@ -149,28 +159,56 @@ class Chosen:
 class Tiling:
     """How an operator is computed in tiles; without `chosen`, why not."""
 
-    operator: str
-    type: str | None
-    pool: str
-    capacity: int
+    operator: Id
+    type: Text | None
+    pool: Id
+    capacity: Number
     """The bytes that tiles may take: of the pool, the largest stretch that is free."""
-    home: str | None = None
-    unit: int = 1
+    home: Id | None = None
+    unit: Number = 1
     """Buffers take whole units, and begin at a multiple of it."""
     options: TilingOptions = TilingOptions()
-    why_not: str | None = None
+    why_not: Text | None = None
     """Why the operator has no tiles; None where the family of docs/tiling.md has some."""
-    needs: int | None = None
+    needs: Number | None = None
     """The least bytes that any tile needs; where none fits."""
-    bound: int | None = None
+    bound: Number | None = None
     """No tile that fits moves fewer bytes; where all were looked at."""
-    least: int | None = None
+    least: Number | None = None
     """The bytes of all elements that are needed, each moved once."""
     whole: Whole | None = None
-    complete: bool = True
+    complete: Flag = True
     """Whether all tiles of the family were looked at, or left out by a bound."""
-    looked_at: int = 0
-    replayed: bool = False
+    looked_at: Number = 0
+    replayed: Flag = False
     """Whether the judge has walked through every step; it does up to a number of them."""
     chosen: Chosen | None = None
     front: tuple[FrontTile, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tilings:
+    """Every operator of a graph by itself, and what the tilings move together."""
+
+    tilings: tuple[Tiling, ...]
+    tiled: Number
+    bytes: Number
+    least: Number
+
+
+_PARTS: Final[tuple[Any, ...]] = (Tile, Piece, Pieces, Moved, TileBuffer, Whole, FrontTile, TilingOptions)
+for _part in _PARTS:
+    # In a document every member has to be a field.
+    _part.__pydantic_config__ = {"extra": "forbid"}
+
+
+def together(tilings: Iterable[Tiling]) -> Tilings:
+    """The tilings with their sums."""
+    found = tuple(tilings)
+    tiled = [it for it in found if it.chosen is not None]
+    return Tilings(
+        found,
+        len(tiled),
+        sum(it.chosen.bytes for it in tiled if it.chosen is not None),
+        sum(it.least or 0 for it in tiled),
+    )

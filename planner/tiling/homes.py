@@ -8,6 +8,7 @@ from typing import Final
 from memstow.planner.tiling.measures import Need
 
 MOST_TENSORS: Final = 12
+"""Of more, all choices are too many to look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,12 @@ def _at_home(found: Sequence[Need], choice: frozenset[str]) -> int:
     return sum(need.bytes for need in found if need.tensor in choice)
 
 
-def homes_of(sizes: dict[str, int], capacity: int) -> Homes:
-    """The choices of these tensors that fit the capacity."""
+def homes_of(sizes: dict[str, int], capacity: int) -> Homes | None:
+    """The choices of these tensors that fit the capacity; None where there are too many to look at."""
+    if sum(sizes.values()) <= capacity:
+        return Homes((frozenset(sizes),))
+    if len(sizes) > MOST_TENSORS:
+        return None
     choices: list[frozenset[str]] = []
     for number in range(len(sizes), -1, -1):
         for names in combinations(sizes, number):

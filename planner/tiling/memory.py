@@ -92,8 +92,8 @@ def unit_of(pool: Pool, tensors: Iterable[Tensor]) -> int:
     return lcm(pool.alignment, *(tensor.alignment for tensor in tensors))
 
 
-def homes_in(home: Pool | None, tensors: Iterable[Tensor]) -> Homes:
-    """Which tensors of a layer may lie whole in the memory `home` together."""
+def homes_in(home: Pool | None, tensors: Iterable[Tensor]) -> Homes | None:
+    """Which tensors of a layer may lie whole in `home` together; None: there are too many choices."""
     if home is None:
         return Homes(None)
     sizes = {tensor.id: size_of(tensor) for tensor in tensors if _may_lie_in(tensor, home)}

@@ -21,6 +21,7 @@ from memstow.planner.model.tiling import (
     TilingOptions,
     Whole,
 )
+from memstow.planner.tiling.homes import MOST_TENSORS
 from memstow.planner.tiling.layer import Layer, UntiledError, layer_of
 from memstow.planner.tiling.least import least_bytes
 from memstow.planner.tiling.measures import Cuts, needs
@@ -29,7 +30,7 @@ from memstow.planner.tiling.options import check_options, require_home
 from memstow.planner.tiling.placing import place_buffers
 from memstow.planner.tiling.search import Candidate, Space, Work, best_of, front_of
 from memstow.planner.tiling.spans import read_by_channels, read_by_rows, spans
-from memstow.planner.verify.tilings import verify_tiling
+from memstow.planner.verify.tilings import recount_tiling
 
 # Combinations for all operators of a graph together; to place and judge one takes as long as some of them.
 _WORK_OF_ALL: Final = 4_000_000
@@ -81,7 +82,7 @@ def _checked(graph: Graph, options: TilingOptions) -> Memories:
 
 
 def _judged(graph: Graph, tiling: Tiling) -> Tiling:
-    verdict = verify_tiling(graph, tiling)
+    verdict = recount_tiling(graph, tiling)
     if verdict.wrong:
         raise RefusedPlanError(f"the tiles of {tiling.operator!r} are wrong: {verdict.wrong[0]}")
     return replace(tiling, replayed=verdict.replayed, front=verdict.front)
@@ -97,6 +98,11 @@ def _tiling(
     except UntiledError as reason:
         return replace(tiling, why_not=str(reason))
     homes = homes_in(memories.home, _tensors(graph, operator))
+    if homes is None:
+        too_many = (
+            f"more than {MOST_TENSORS} of its tensors may lie in {tiling.home!r}, and not all of them fit"
+        )
+        return replace(tiling, why_not=too_many)
     return _found(tiling, Space(layer, options, tiling.unit, homes), memories, most)
 
 

@@ -77,6 +77,9 @@ class Code(StrEnum):
     WORST = "worst"
     """The largest ratio of peak to least peak is another."""
 
+    TILING = "tiling"
+    """A figure of a tiling is another, or a statement about tiles is false."""
+
     STATUS = "status"
     """The status does not follow from the rest of the plan."""
     EXPLANATION = "explanation"

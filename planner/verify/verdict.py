@@ -60,6 +60,10 @@ class Subject(StrEnum):
     """What a front says of one of its points, or of all."""
     CLOSEST = "closest"
     """How far an attempt was from fitting."""
+    TILES = "tiles"
+    """What a tiling says of all tiles: that none is better, that none fits, or which are on its front."""
+    FIGURES = "figures"
+    """What a tile needs and moves."""
 
 
 COUNTED = "counted"
@@ -118,8 +122,8 @@ def use_in_words(pool: str, capacity: int | None, peak: int) -> str:
 class Claims:
     """Gathers the claims of one plan."""
 
-    def __init__(self, plan: "Plan | SymbolicPlan") -> None:
-        self._author = "the plan" if plan.version is None else f"memstow {plan.version[:64]}"
+    def __init__(self, plan: "Plan | SymbolicPlan", author: str = "the plan") -> None:
+        self._author = author if plan.version is None else f"memstow {plan.version[:64]}"
         self._claims: list[Claim] = []
 
     def counted(self, subject: Subject, name: str | None, says: str, holds: bool) -> None:

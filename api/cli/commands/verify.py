@@ -25,6 +25,7 @@ from memstow.api.cli.io.problem_input import (
 )
 from memstow.api.cli.io.symbolic_input import read_symbolic_plan_of, refuse_for_symbolic, symbolic_in
 from memstow.api.cli.io.terminal import print_error
+from memstow.api.cli.io.tiling_input import tilings_in
 from memstow.planner.model.limits import LONGEST_RUN
 from memstow.planner.show.formatting import plain
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.tiling import Tiling, Tilings
     from memstow.planner.verify import Verdict
 
 MOST_SHOWN = 100
@@ -55,6 +57,7 @@ memstow verify model.csv offsets.csv --capacity 64KiB
 memstow verify model.json plan.json --strict --recheck --time-limit 60
 memstow verify net.json front.json --point 2 --output plan.json
 memstow verify attention.json attention-plan.json
+memstow verify net.json tiles.json
 memstow verify planned.tflite
 memstow verify model.tflite planned.tflite
 memstow solve model.json --json | memstow verify model.json -
@@ -65,8 +68,8 @@ memstow solve model.json --json | memstow verify model.json -
         "plan",
         metavar="PLAN",
         nargs="?",
-        help="the plan; - reads it from standard input. A TensorFlow Lite model may carry it, even the "
-        "first file itself",
+        help="the plan, or tiles of `memstow tile`; - reads it from standard input. A TensorFlow Lite model "
+        "may carry it, even the first file itself",
     )
     parser.add_argument(
         "--plan-format",
@@ -146,7 +149,11 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     """Check the plan of a problem, a graph or a model."""
     document = document_in(data, args.problem, args)
     form = _output_form(args)
-    carried = read_carried_plan(args, document)
+    given = data if args.plan is None else read_bytes_of(args.plan)
+    tilings = None if args.plan is None else tilings_in(args, given)
+    if tilings is not None:
+        return _run_tilings(args, document, tilings)
+    carried = read_carried_plan(args, given, document)
     if carried is None:
         chosen = read_chosen_plan(
             args.plan,
@@ -155,6 +162,7 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
             args.point,
             args.target,
             lambda: document_in(data, args.problem, argparse.Namespace(**{**vars(args), "target": None})),
+            given,
         )
     else:
         chosen = ChosenPlan(carried.plan, document)
@@ -185,6 +193,30 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     if interrupted:
         print_error("interrupted: claims that were not decided yet stay unchecked")
         return Exit.INTERRUPTED
+    failed = not verdict.valid or (args.strict and verdict.unchecked)
+    return Exit.INVALID if failed else Exit.DONE
+
+
+def _run_tilings(args: argparse.Namespace, document: "Problem | Graph", tilings: "Tiling | Tilings") -> int:
+    """Check tiles of operators of a graph."""
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.model.tiling import Tiling
+    from memstow.planner.verify.tilings import judge_tilings
+
+    if isinstance(document, Problem):
+        message = "these are tiles of an operator of a graph, and the first file is a problem; name the graph"
+        raise InputError.single("not_a_graph", "PLAN", message)
+    verdict = judge_tilings(document, tilings)
+    if args.json:
+        _print_json(verdict)
+    else:
+        if verdict.valid:
+            number = 1 if isinstance(tilings, Tiling) else len(tilings.tilings)
+            print(f"valid: {number:,} {'operator' if number == 1 else 'operators'} in tiles")
+        else:
+            _print_violations(verdict)
+        _print_claims(verdict)
     failed = not verdict.valid or (args.strict and verdict.unchecked)
     return Exit.INVALID if failed else Exit.DONE
 

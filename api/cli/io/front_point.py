@@ -43,21 +43,23 @@ def read_chosen_plan(
     point: int | None,
     target: str | None = None,
     before: "Callable[[], Problem | Graph] | None" = None,
+    data: bytes | None = None,
 ) -> ChosenPlan:
     """The plan in the file, or that of this point of the front in it.
 
     Alternatives that the front was asked to choose from are added to the graph, and capacities that were
     looked for are in the problem. `target`: as the user calls the one whose memories the document is in;
-    `before` gives the document as it was in its own.
+    `before` gives the document as it was in its own; `data`: what is in the file, where that was read.
     """
     if point is None:
-        return ChosenPlan(read_plan(path, problem_of(document), form), document)
+        return ChosenPlan(read_plan(path, problem_of(document), form, data), document)
     from memstow.planner.front.choices import with_choices
     from memstow.planner.front.documents import read_front
     from memstow.planner.front.point_verdict import document_of_point
     from memstow.planner.model.errors import InputError
 
-    data = read_bytes_of(path)
+    if data is None:
+        data = read_bytes_of(path)
     origin = document
     with naming_file(path):
         front = read_front(data)

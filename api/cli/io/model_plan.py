@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.io.problem_input import STDIN, naming_file, read_bytes_of
+from memstow.api.cli.io.problem_input import naming_file
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from memstow.planner.tflm.carried_plan import CarriedPlan
 
 
-def read_carried_plan(args: argparse.Namespace, document: "Problem | Graph") -> "CarriedPlan | None":
-    """The plan in the model that is the plan file, or the first file itself; None if the plan is no model."""
+def read_carried_plan(
+    args: argparse.Namespace, data: bytes, document: "Problem | Graph"
+) -> "CarriedPlan | None":
+    """The plan in the model that is the plan file, or the first file itself; None if the plan is no model.
+
+    `data`: what is in that file.
+    """
     path = args.problem if args.plan is None else args.plan
-    data = None if path == STDIN else read_bytes_of(path)
-    if data is None or data[4:8] != b"TFL3":
+    if data[4:8] != b"TFL3":
         if args.plan is None:
             from memstow.planner.model.errors import InputError
 

@@ -338,11 +338,12 @@ def _with_shipped(name: str, issue: "Issue") -> "Issue":
     return replace(issue, message=f"{issue.message}, and {known}")
 
 
-def read_plan(path: str, problem: "Problem", form: str | None = None) -> "Plan":
-    """The plan for this problem in the file."""
+def read_plan(path: str, problem: "Problem", form: str | None = None, data: bytes | None = None) -> "Plan":
+    """The plan for this problem in the file; `data`: what is in it, where that was read before."""
     from memstow.planner import formats
 
-    data = read_bytes_of(path)
+    if data is None:
+        data = read_bytes_of(path)
     with naming_file(path):
         return formats.read_plan(data, problem, form)
 

@@ -76,7 +76,8 @@ for _name in ("structured", "executorch", "usmp"):
     "each thing that the plan says whether it was checked; `checked` is whether all were. With `recheck` the "
     "solvers are asked to check what is only claimed; never for longer than `sync_seconds`. A model is "
     "judged by the memory plan that it carries, and the plan of a problem with `symbols` at all values that "
-    "they take, without `target`, `hint` and `recheck`.",
+    "they take, without `target`, `hint` and `recheck`. Of a `graph` a `tiling`, as `/v1/tile` answers it, "
+    "may take the place of the plan, without `hint` and `recheck`.",
     response_class=Response,
     responses=schemas.answers(
         200,
@@ -98,6 +99,7 @@ for _name in ("structured", "executorch", "usmp"):
         {"problem": samples.PROBLEM, "plan": samples.PLAN},
         alone=False,
         models=("tflite",),
+        tiles=True,
     ),
 )
 async def verify(

@@ -1,17 +1,24 @@
-"""The points of a front: cut into pieces, walked through and counted by the judge itself."""
+"""The points of a front: counted by the judge itself, and walked through as far as that is not too much."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from memstow.planner.model.tiling import FrontTile, Piece, Pieces, Tiling
-from memstow.planner.verify.tilings.reading import Direction, Reading
-from memstow.planner.verify.tilings.walk import LOOPS, MOST_STEPS, steps_of, tile_elements
+from memstow.planner.model.tiling import FrontTile, Tiling
+from memstow.planner.verify.tilings.counts import (
+    LOOPS,
+    Ways,
+    counted,
+    keeps_output,
+    needs_of,
+    pieces_of,
+    what_is_wrong_with_tile,
+)
+from memstow.planner.verify.tilings.memory import Memory
+from memstow.planner.verify.tilings.walk import MOST_STEPS, walk
 
-Range = tuple[int, int]
 
-
-def check_front(found: Reading, tiling: Tiling) -> tuple[tuple[FrontTile, ...] | None, list[str]]:
+def check_front(ways: Ways, memory: Memory, tiling: Tiling) -> tuple[tuple[FrontTile, ...] | None, list[str]]:
     """The points with whether each was walked through, and what is wrong with them.
 
     All points together have as many steps as one tiling may have; those of few steps come first.
@@ -22,63 +29,42 @@ def check_front(found: Reading, tiling: Tiling) -> tuple[tuple[FrontTile, ...] |
     left, judged = MOST_STEPS, list(tiling.front)
     for number in sorted(range(len(judged)), key=lambda it: judged[it].tiles):
         point = judged[number]
+        mistakes = list(_mistakes(ways, memory, point))
+        wrong += mistakes
         left -= point.tiles
-        if left < 0:
-            break
-        if sorted(point.loops) != sorted(LOOPS) or _counted(found, tiling, point) != (point.bytes, point.l1):
-            wrong.append(f"a point of the front does not need {point.l1:,} bytes and move {point.bytes:,}")
-        judged[number] = replace(point, replayed=True)
+        walked = not mistakes and left >= 0
+        if walked and not _is_as_walked(ways, point):
+            wrong.append(f"a point of the front of {point.l1:,} bytes does not move {point.bytes:,}")
+        elif point.replayed and not walked:
+            wrong.append("a point of the front is said to be walked through, which takes too long")
+        judged[number] = replace(point, replayed=walked)
     figures = [(it.l1, it.bytes) for it in tiling.front]
     if any(a[0] >= b[0] or a[1] <= b[1] for a, b in pairwise(figures)):
         wrong.append("a point of the front is no better than another")
     return tuple(judged), wrong
 
 
-def _counted(found: Reading, tiling: Tiling, point: FrontTile) -> tuple[int, int]:
-    """The bytes that move, and those of the buffers."""
-    pieces = _pieces(found, point)
-    moved = 0
-    most = {it.tensor: 0 for it in found.operands}
-    times = dict(most)
-    here: dict[str, tuple[int, ...]] = {}
-    for at in steps_of(pieces, point.loops):
-        for it in found.operands:
-            place = tuple(at[loop] for loop in it.loops)
-            if here.get(it.tensor) != place:
-                here[it.tensor] = place
-                size = tile_elements(found, pieces, it, at) * it.element
-                moved += size
-                times[it.tensor] += 1
-                most[it.tensor] = max(most[it.tensor], size)
-    double = tiling.options.double_buffer
-    sizes = [(size, 2 if double and times[name] > 1 else 1) for name, size in most.items()]
-    sizes += [(found.sums_bytes(point.tile, pieces), 1)]
-    sizes += [(found.laid_out_bytes(point.tile, pieces, tiling.options.im2col), 1)]
-    return moved, sum(-(-size // tiling.unit) * tiling.unit * number for size, number in sizes)
+def _mistakes(ways: Ways, memory: Memory, point: FrontTile) -> Iterator[str]:
+    wrong = what_is_wrong_with_tile(ways.found, point.tile)
+    if wrong is not None:
+        yield f"a point of the front is no tile: {wrong}"
+        return
+    if sorted(point.loops) != sorted(LOOPS):
+        yield "the loops of a point of the front are not each direction once"
+        return
+    cuts = ways.cuts(point.tile)
+    needs = needs_of(ways.found, cuts, point.loops, ways.options)
+    has = counted(needs, cuts, ways.options, memory)
+    if not keeps_output(needs, cuts):
+        yield "at a point of the front a tile of the output goes away before it is done"
+    if (has.l1, has.bytes) != (point.l1, point.bytes):
+        yield f"a point of the front does not need {point.l1:,} bytes and move {point.bytes:,}"
+    if has.tiles != point.tiles:
+        yield f"a point of the front has {has.tiles:,} tiles, not {point.tiles:,}"
+    if has.l1 > memory.capacity:
+        yield f"a point of the front needs {has.l1:,} bytes, more than the memory has"
 
 
-def _pieces(found: Reading, point: FrontTile) -> Pieces:
-    tile = point.tile
-    groups = [found.group_of(channel) for channel in range(found.channels)]
-    return Pieces(
-        tuple(
-            Piece((begin, end), (groups[begin][0], groups[end - 1][1]))
-            for begin, end in _ranges(found.channels, tile.channels)
-        ),
-        tuple(_slid(found.rows, _ranges(found.rows.made, tile.rows))),
-        tuple(_slid(found.columns, _ranges(found.columns.made, tile.columns))),
-        tuple(_ranges(found.input_channels, tile.inputs)),
-    )
-
-
-def _slid(direction: Direction, ranges: Sequence[Range]) -> Iterator[Piece]:
-    """From the first to the last place that the windows reach, as far as these are inside of the image."""
-    for begin, end in ranges:
-        first = min(max(begin * direction.stride - direction.before, 0), direction.extent)
-        reach = (direction.taps - 1) * direction.dilation + 1
-        last = min((end - 1) * direction.stride - direction.before + reach, direction.extent)
-        yield Piece((begin, end), (first, max(first, last)))
-
-
-def _ranges(extent: int, size: int) -> list[Range]:
-    return [(begin, min(begin + size, extent)) for begin in range(0, extent, size)]
+def _is_as_walked(ways: Ways, point: FrontTile) -> bool:
+    walked = walk(ways.found, pieces_of(ways.found, point.tile), point.loops)
+    return walked.shows(needs_of(ways.found, ways.cuts(point.tile), point.loops, ways.options))

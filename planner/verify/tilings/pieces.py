@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from memstow.planner.model.tiling import Chosen, Piece
+from memstow.planner.verify.tilings.counts import pieces_of, ranges
 from memstow.planner.verify.tilings.reading import Direction, Reading
 
 
 def check_pieces(found: Reading, chosen: Chosen) -> Iterator[str]:
-    """What is wrong with the pieces."""
+    """What is wrong with the pieces of a tile that the operator has."""
     pieces, tile = chosen.pieces, chosen.tile
     covered = (
         ("channels", [it.output for it in pieces.channels], found.channels, tile.channels),
@@ -15,24 +16,27 @@ def check_pieces(found: Reading, chosen: Chosen) -> Iterator[str]:
         ("columns", [it.output for it in pieces.columns], found.columns.made, tile.columns),
         ("inputs", list(pieces.inputs), found.input_channels, tile.inputs),
     )
-    for name, ranges, extent, most in covered:
-        if not _covers(ranges, extent):
+    for name, some, extent, size in covered:
+        if not _covers(some, extent):
             yield f"the pieces of {name} do not cover 0 to {extent:,} exactly once"
-        elif max(end - begin for begin, end in ranges) != most:
-            yield f"the largest piece of {name} is not {most:,}, as the tile says"
-    if len(pieces.inputs) > 1 and (found.groups > 1 or not found.has_weights):
-        yield "input channels are added up in parts, and the operator does not add them up"
-    for name, direction, some in (
+            return
+        if some != ranges(extent, size):
+            yield f"the pieces of {name} do not have {size:,} each, as the tile says"
+            return
+    for name, direction, parts in (
         ("rows", found.rows, pieces.rows),
         ("columns", found.columns, pieces.columns),
     ):
-        if not all(_reads_enough(direction, it) for it in some):
+        if not all(_reads_enough(direction, it) for it in parts):
             yield f"a piece of {name} does not read all that it is made from"
+            return
     for it in pieces.channels:
         first, last = found.group_of(it.output[0])[0], found.group_of(it.output[1] - 1)[1]
         if not 0 <= it.input[0] <= first or not last <= it.input[1] <= found.input_channels:
             yield "a piece of channels does not read all that it is made from"
             return
+    if pieces != pieces_of(found, tile):
+        yield "a piece reads more than it is made from"
 
 
 def _covers(ranges: Sequence[tuple[int, int]], extent: int) -> bool:

@@ -1,14 +1,17 @@
 """The judge's own reading of an operator: which tile of which tensor a step needs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Literal
+from typing import Final
 
-from memstow.planner.model.graph import Graph, Tensor, Window, element_bits
-from memstow.planner.model.graph_index import index_of
-from memstow.planner.model.tiling import Loop, Pieces, Role, Tile, Tiling
+from memstow.planner.model.graph import Operator, Tensor, Window, element_bits
+from memstow.planner.model.tiling import Loop, Role
 from memstow.planner.verify.tilings.types import BY_ELEMENT, PRODUCTS
+
+_LONGEST: Final = 1 << 20
+"""Rows or columns that a window reaches over, in one place and in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,14 @@ class Direction:
         """How many rows or columns of the image anything is made from."""
         if self.is_point:
             return self.made
-        marks = bytearray(self.extent)
+        ends = min(self.extent, (self.made - 1) * self.stride + (self.taps - 1) * self.dilation + 1)
+        marks = bytearray(ends)
         for tap in range(self.taps):
             first = tap * self.dilation - self.before
             skipped = -(-max(-first, 0) // self.stride)
             begin, end = first + skipped * self.stride, first + (self.made - 1) * self.stride + 1
-            places = range(begin, min(end, self.extent), self.stride)
-            marks[begin : min(end, self.extent) : self.stride] = b"\1" * len(places)
+            places = range(begin, min(end, ends), self.stride)
+            marks[begin : min(end, ends) : self.stride] = b"\1" * len(places)
         return marks.count(1)
 
 
@@ -77,32 +81,16 @@ class Reading:
     sums: int
     """Bytes in which an element of the output is added up."""
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether input channels may be added up a part at a time."""
+        return self.has_weights and self.groups == 1
+
     def group_of(self, channel: int) -> tuple[int, int]:
         """The input channels that an output channel is made from."""
         size = self.input_channels // self.groups
         group = channel // (self.channels // self.groups)
         return group * size, (group + 1) * size
-
-    def sums_bytes(self, tile: Tile, pieces: Pieces) -> int:
-        """The bytes in which a tile is added up beside the output."""
-        output = next(it for it in self.operands if it.role == "output")
-        if len(pieces.inputs) < 2 or self.sums <= output.element:
-            return 0
-        return self.sums * tile.rows * tile.columns * tile.channels
-
-    def laid_out_bytes(self, tile: Tile, pieces: Pieces, asked: int | Literal["tile"]) -> int:
-        """The bytes of the pixels that are laid out at once."""
-        if not self.has_weights or self.is_point:
-            return 0
-        image = next(it for it in self.operands if it.role == "image")
-        channels = max(
-            min(end, it.input[1]) - max(begin, it.input[0])
-            for it in pieces.channels
-            for begin, end in pieces.inputs
-        )
-        pixels = tile.rows * tile.columns
-        pixels = pixels if asked == "tile" else min(pixels, int(asked))
-        return pixels * self.kernel_area * channels * image.element
 
     def least(self) -> dict[str, int]:
         """By tensor, the bytes of the elements that are needed."""
@@ -125,12 +113,8 @@ def _touched(direction: Direction) -> int:
     return direction.touched()
 
 
-def read(graph: Graph, tiling: Tiling) -> Reading | str:
+def read(operator: Operator, by_id: Mapping[str, Tensor]) -> Reading | str:
     """The operator as the judge understands it, or why it has no tiles."""
-    by_id, operators = index_of(graph)
-    operator = operators.get(tiling.operator)
-    if operator is None:
-        return "the graph has no such operator"
     inputs = [by_id[name] for name in dict.fromkeys(operator.inputs)]
     outputs = [by_id[name] for name in operator.outputs]
     if not inputs or len(outputs) != 1 or outputs[0] in inputs:
@@ -148,9 +132,13 @@ def read(graph: Graph, tiling: Tiling) -> Reading | str:
     return "the operator is none of those that have tiles"
 
 
-def _with_window(window: Window, word: str, inputs: list[Tensor], output: Tensor) -> Reading:
-    high, wide, deep = _shape(inputs[0])[-3:]
-    made = _shape(output)[-3:]
+def _with_window(window: Window, word: str, inputs: list[Tensor], output: Tensor) -> Reading | str:
+    made, seen = _shape(output)[-3:], _shape(inputs[0])[-3:]
+    for i in (0, 1):
+        reach = (window.kernel[i] - 1) * window.dilation[i] + 1
+        if max(reach, made[i] * window.stride[i], window.padding[i]) > _LONGEST:
+            return f"its window reaches over more than {_LONGEST:,} rows or columns"
+    high, wide, deep = seen
     area = prod(window.kernel)
     weights, groups = None, 1
     for it in inputs[1:]:
@@ -196,12 +184,14 @@ def _product(inputs: list[Tensor], output: Tensor) -> Reading | str:
 
 
 def _by_element(inputs: list[Tensor], output: Tensor) -> Reading | str:
-    shape = _shape(output)
-    channels, wide = shape[-1], shape[-2] if len(shape) > 1 else 1
-    images = [it for it in inputs if it.kind != "constant" and prod(_shape(it)) == prod(shape)]
-    if not images or any(prod(_shape(it)) not in (1, channels) for it in inputs if it not in images):
+    high, wide, channels = seen = _extents(output)
+    images = [it for it in inputs if it.kind != "constant" and prod(_shape(it)) == prod(seen)]
+    if (
+        not images
+        or any(_extents(it) != seen for it in images)
+        or any(prod(_shape(it)) not in (1, channels) for it in inputs if it not in images)
+    ):
         return "the inputs do not have the shape of the output"
-    high = prod(shape) // channels // wide
     rows, columns = (Direction(it, it, 1, 1, 0, 1) for it in (high, wide))
     rest = [it for it in inputs if it not in images]
     return _reading(rows, columns, channels, channels, channels, images, None, rest, output, 1, True)
@@ -245,6 +235,12 @@ def _reading(
 
 def _shape(tensor: Tensor) -> tuple[int, ...]:
     return tensor.shape or ()
+
+
+def _extents(tensor: Tensor) -> tuple[int, int, int]:
+    """Rows, columns and channels, with all dimensions before as rows."""
+    *rows, columns, channels = (1, 1, *_shape(tensor))
+    return prod(rows), columns, channels
 
 
 def _bytes(tensor: Tensor) -> int:

@@ -1,74 +1,70 @@
 """A walk through all steps in the order of the loops, with the tile of each tensor that is in its buffer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from math import prod
-from typing import Final
+from typing import Final, NamedTuple
 
-from memstow.planner.model.tiling import Chosen, Loop, Pieces, Tiling
+from memstow.planner.model.tiling import Loop, Pieces
+from memstow.planner.verify.tilings.counts import LOOPS, Need
 from memstow.planner.verify.tilings.reading import Operand, Reading
 
 MOST_STEPS: Final = 50_000
-LOOPS: Final[tuple[Loop, ...]] = ("channels", "rows", "columns", "inputs")
 
 
-def check_walk(found: Reading, tiling: Tiling, chosen: Chosen) -> tuple[bool, list[str]]:
-    """Whether all steps were walked through, and what is wrong with what moves."""
-    counts = dict(zip(LOOPS, _counts(chosen.pieces), strict=True))
-    wrong = []
-    if sorted(chosen.loops) != sorted(LOOPS):
-        return False, ["the loops are not each direction once"]
-    if chosen.tiles != prod(counts.values()):
-        wrong.append("the number of tiles is wrong")
-    multiples = dict(tiling.options.multiples)
-    sizes = (chosen.tile.channels, chosen.tile.rows, chosen.tile.columns, chosen.tile.inputs)
-    far = sum(-size % multiples.get(loop, 1) for loop, size in zip(LOOPS, sizes, strict=True))
-    if far != chosen.alignment:
-        wrong.append("the distance from multiples is wrong")
-    if chosen.tiles > MOST_STEPS:
-        return False, wrong
-    return True, wrong + _walk(found, chosen)
+class Walked(NamedTuple):
+    """What was seen of each tensor."""
+
+    bytes: dict[str, int]
+    """All that moved of it."""
+    times: dict[str, int]
+    """How often a tile of it moved."""
+    most: dict[str, int]
+    """The bytes of its largest tile."""
+    is_whole: bool
+    """Whether no tile of the output went away before it was done."""
+
+    def shows(self, needs: Iterable[Need]) -> bool:
+        """Whether the steps need and move what was counted."""
+        return self.is_whole and all(
+            (self.most[it.tensor], self.times[it.tensor], self.bytes[it.tensor])
+            == (it.size, it.times, it.bytes)
+            for it in needs
+            if it.tensor is not None
+        )
 
 
-def steps_of(pieces: Pieces, loops: tuple[Loop, ...]) -> Iterator[dict[Loop, int]]:
-    """The steps in order: of each, the number of its piece in each direction."""
-    counts = dict(zip(LOOPS, _counts(pieces), strict=True))
-    for step in product(*(range(counts[loop]) for loop in loops)):
-        yield dict(zip(loops, step, strict=True))
-
-
-def _walk(found: Reading, chosen: Chosen) -> list[str]:
-    wrong: list[str] = []
-    room = {it.tensor: it.size for it in chosen.buffers if it.tensor is not None}
+def walk(found: Reading, pieces: Pieces, loops: Sequence[Loop]) -> Walked:
+    """What moves in all steps."""
     here: dict[str, tuple[int, ...]] = {}
     moved = {it.tensor: 0 for it in found.operands}
-    times = dict(moved)
+    times, most = dict(moved), dict(moved)
     made: set[tuple[int, ...]] = set()
-    for at in steps_of(chosen.pieces, chosen.loops):
+    is_whole = True
+    for at in _steps(pieces, loops):
         for it in found.operands:
             place = tuple(at[loop] for loop in it.loops)
             if here.get(it.tensor) == place:
                 continue
             here[it.tensor] = place
-            size = tile_elements(found, chosen.pieces, it, at) * it.element
+            size = _elements(found, pieces, it, at) * it.element
             moved[it.tensor] += size
             times[it.tensor] += 1
-            if size > room.get(it.tensor, 0):
-                wrong.append(f"a tile of {it.tensor!r} is larger than its buffer")
+            most[it.tensor] = max(most[it.tensor], size)
             if it.role == "output":
-                if place in made:
-                    wrong.append(f"a tile of {it.tensor!r} goes away before it is done")
+                is_whole = is_whole and place not in made
                 made.add(place)
-            if len(wrong) > 10:
-                return wrong
-    says = {it.tensor: (it.bytes, it.times, it.role) for it in chosen.moved}
-    counted = {it.tensor: (moved[it.tensor], times[it.tensor], it.role) for it in found.operands}
-    if says != counted or len(chosen.moved) != len(says):
-        wrong.append(f"what moves is {counted}, not {says}")
-    return wrong
+    return Walked(moved, times, most, is_whole)
 
 
-def tile_elements(found: Reading, pieces: Pieces, operand: Operand, at: dict[Loop, int]) -> int:
+def _steps(pieces: Pieces, loops: Sequence[Loop]) -> Iterator[dict[Loop, int]]:
+    """The steps in order: of each, the number of its piece in each direction."""
+    counts = (len(pieces.channels), len(pieces.rows), len(pieces.columns), len(pieces.inputs))
+    numbers = dict(zip(LOOPS, counts, strict=True))
+    for step in product(*(range(numbers[loop]) for loop in loops)):
+        yield dict(zip(loops, step, strict=True))
+
+
+def _elements(found: Reading, pieces: Pieces, operand: Operand, at: dict[Loop, int]) -> int:
     """The elements of the tile that a step needs."""
     channels, rows, columns = (
         pieces.channels[at["channels"]],
@@ -87,7 +83,3 @@ def tile_elements(found: Reading, pieces: Pieces, operand: Operand, at: dict[Loo
     else:
         elements = out if operand.loops else 1
     return elements * operand.each
-
-
-def _counts(pieces: Pieces) -> tuple[int, int, int, int]:
-    return len(pieces.channels), len(pieces.rows), len(pieces.columns), len(pieces.inputs)

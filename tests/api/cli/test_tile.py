@@ -1,6 +1,8 @@
 """Tiles on the command line."""
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,3 +90,49 @@ def test_a_problem_and_an_operator_without_tiles_are_refused(cli: Cli, three: Pa
     ran = cli("tile", path, "--capacity", "64", "--operator", "f")
     assert (ran.code, "no_tiles" in ran.err) == (Exit.USAGE, True)
     assert "no tiles: f" in cli("tile", path, "--capacity", "64").out
+
+
+def test_tiles_are_verified_from_a_file_and_from_standard_input(
+    cli: Cli, layer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = layer.with_name("tiles.json")
+    for words in (["--operator", "conv", "--front"], []):
+        printed = cli("tile", layer, *words, "--json", "--output", made).out
+        ran = cli("verify", layer, made, "--strict")
+        assert (ran.code, ran.err) == (Exit.DONE, "")
+        assert ran.out.startswith("valid: 1 operator")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(printed.encode())))
+        assert cli("verify", layer, "-").out == ran.out
+    wrong = json.loads(made.read_text())
+    wrong["tilings"][0]["capacity"] += 1
+    made.write_text(json.dumps(wrong))
+    ran = cli("verify", layer, made, "--json")
+    assert ran.code == Exit.INVALID
+    (violation,) = json.loads(ran.out)["violations"]
+    assert violation["code"] == "tiling"
+    assert "2049" in violation["message"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--hint", "tiles.json"], "--hint: it is for plans"),
+        (["--point", "1"], "--point: it is for plans"),
+        (["--recheck"], "--recheck: it is for plans"),
+        (["--plan-format", "csv"], "--plan-format: it is for plans"),
+        (["--output", "plan.json"], "--output: it is for plans"),
+    ],
+)
+def test_options_about_plans_are_refused_for_tiles(
+    cli: Cli, layer: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], told: str
+) -> None:
+    monkeypatch.chdir(layer.parent)
+    cli("tile", layer, "--output", layer.with_name("tiles.json"))
+    ran = cli("verify", layer, layer.with_name("tiles.json"), *words)
+    assert (ran.code, told in ran.err) == (Exit.USAGE, True), ran.err
+
+
+def test_tiles_of_a_problem_cannot_be_judged(cli: Cli, layer: Path, three: Path) -> None:
+    cli("tile", layer, "--output", layer.with_name("tiles.json"))
+    ran = cli("verify", three, layer.with_name("tiles.json"))
+    assert "name the graph" in ran.err

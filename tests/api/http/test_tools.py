@@ -369,6 +369,32 @@ def test_an_amount_with_a_unit_is_refused_with_what_to_write(client: TestClient,
     assert issue["message"].endswith("; write the number in full, such as 65536 for 64 KiB")
 
 
+def test_tiles_are_judged(client: TestClient) -> None:
+    for query in ("capacity=4096&operator=conv&front=true", "capacity=4096"):
+        tiling = client.post(f"/v1/tile?{query}", json=LAYER).json()
+        good = client.post("/v1/verify", json={"graph": LAYER, "tiling": tiling}).json()
+        assert (good["valid"], good["checked"]) == (True, True)
+        bad = client.post("/v1/verify", json={"graph": LAYER, "tiling": {**tiling, "least": 1}}).json()
+        assert [it["code"] for it in bad["violations"]] == ["tiling"]
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "code"),
+    [
+        ("", {"graph": LAYER, "tiling": {"operator": "conv"}}, "missing_field"),
+        ("", {"problem": PROBLEM, "tiling": TILING}, "not_a_graph"),
+        ("", {"tiling": TILING}, "missing_field"),
+        ("", {**LAYER, "tiling": TILING}, "not_wrapped"),
+        ("", {"graph": LAYER, "tiling": TILING, "hint": PLAN}, "unknown_field"),
+        ("?recheck=true", {"graph": LAYER, "tiling": TILING}, "no_recheck"),
+    ],
+)
+def test_what_is_wrong_about_tiles_is_told(
+    client: TestClient, query: str, body: JsonObject, code: str
+) -> None:
+    problem_document(client.post(f"/v1/verify{query}", json=body), 422, code)
+
+
 def test_a_problem_has_no_operators_to_tile(client: TestClient) -> None:
     problem_document(client.post("/v1/tile?capacity=64", json={"problem": PROBLEM}), 422, "not_a_graph")
     sample = client.post("/v1/tile?capacity=16", json=LAYER).json()

@@ -146,5 +146,7 @@ def test_input_channels_are_not_added_up_where_the_operator_does_not() -> None:
     assert "does not add them up" in verify_tiling(graph, replace(found, chosen=wrong)).wrong[0]
 
 
-def test_a_tiling_without_tiles_claims_nothing() -> None:
-    assert verify_tiling(GRAPH, replace(TILING, chosen=None)).wrong == ()
+def test_a_tiling_without_tiles_says_why() -> None:
+    without = replace(TILING, chosen=None, bound=None, replayed=False)
+    assert "neither a tile nor what the smallest needs" in verify_tiling(GRAPH, without).wrong[0]
+    assert verify_tiling(GRAPH, replace(without, complete=False)).wrong == ()

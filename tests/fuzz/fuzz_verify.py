@@ -1,0 +1,298 @@
+"""Documents of every kind that `memstow verify` reads, with wrong values: a verdict or an InputError.
+
+`python -m tests.fuzz.fuzz_verify --seconds 120 --seed 7`
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.main import main
+from memstow.api.http.samples import LAYER
+from memstow.planner.formats import write_graph
+from memstow.planner.formats.native import plain
+from tests.fuzz.fuzz_readers import mutated
+from tests.graphs import random_graph
+from tests.planner.tflm.test_planned_model import carrying
+from tests.planner.verify.test_schedules import AGAIN, AWAY, line, planned
+from tests.tflite_models import branching_model
+
+SLOW: Final = 60.0
+"""Seconds after which a judgement counts as one that does not end."""
+
+PROBLEM: Final[dict[str, Any]] = {
+    "version": 1,
+    "pools": [
+        {"id": "p", "capacity": 64, "alignment": 2},
+        {"id": "q", "reserved": [{"offset": 0, "size": 2}]},
+    ],
+    "buffers": [
+        {"id": "a", "size": 8, "lifetimes": [[0, 1], [3, 4]], "pools": ["p"]},
+        {"id": "b", "size": 6, "lifetime": [0, 3]},
+        {"id": "c", "size": 6, "lifetime": [3, 5]},
+        {"id": "d", "size": 4, "lifetime": "always", "alignment": 4},
+        {"id": "e", "size": 2, "lifetime": [1, 4]},
+    ],
+    "conflicts": [["a", "c"]],
+    "in_place": [{"input": "b", "output": "c"}],
+    "relative": [{"buffer": "e", "base": "d", "offset": 4}],
+    "reuse_costs": [{"buffers": ["a", "c"], "cost": 5}],
+    "objective": ["peak:p", "reuse_cost", "peak"],
+}
+TIGHT: Final[dict[str, Any]] = {
+    "version": 1,
+    "pools": [{"id": "p", "capacity": 9}],
+    "buffers": [{"id": it, "size": 5, "lifetime": [0, 2]} for it in "abc"],
+}
+SYMBOLIC: Final[dict[str, Any]] = {
+    "version": 1,
+    "symbols": [{"id": "s", "min": 1, "max": 15, "step": 2}, {"id": "t", "min": 2, "max": 4}],
+    "points": [{"at": {"s": 1, "t": 2}}, {"at": {"s": 15, "t": 4}}],
+    "pools": [{"id": "p", "capacity": 4096}],
+    "buffers": [
+        {"id": "a", "size": "4*s", "lifetime": [0, 2]},
+        {"id": "b", "size": "s*t + 3", "lifetime": [1, 3]},
+        {"id": "c", "size": "align(s, 8)", "lifetime": [2, 4], "alignment": 8},
+        {"id": "d", "size": 64, "lifetime": [0, 4]},
+    ],
+    "in_place": [{"input": "a", "output": "c"}],
+}
+CHAIN: Final[dict[str, Any]] = {
+    "version": 1,
+    "tensors": [
+        {"id": "x", "shape": [12, 8, 4], "type": "int8"},
+        {"id": "w", "shape": [8, 3, 3, 4], "type": "int8", "kind": "constant"},
+        {"id": "f", "shape": [12, 8, 8], "type": "int8"},
+        {"id": "g", "shape": [12, 8, 8], "type": "int8"},
+        {"id": "h", "shape": [12, 8, 2], "type": "int8"},
+        {"id": "v", "shape": [2, 1, 1, 8], "type": "int8", "kind": "constant"},
+        {"id": "k", "size": 700},
+        {"id": "y", "size": 40},
+    ],
+    "operators": [
+        {"id": "conv", "type": "conv2d", "inputs": ["x", "w"], "outputs": ["f"], "cost": 9,
+         "window": {"kernel": [3, 3], "padding": [1, 1, 1, 1]}},
+        {"id": "side", "type": "custom", "inputs": ["x"], "outputs": ["k"], "cost": 2},
+        {"id": "relu", "type": "relu", "inputs": ["f"], "outputs": ["g"], "cost": 3},
+        {"id": "thin", "type": "conv2d", "inputs": ["g", "v"], "outputs": ["h"], "cost": 4,
+         "window": {"kernel": [1, 1]}},
+        {"id": "end", "type": "custom", "inputs": ["h", "k"], "outputs": ["y"]},
+    ],
+    "inputs": ["x"],
+    "outputs": ["y"],
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Two files that `memstow verify` takes, and options with them."""
+
+    name: str
+    files: tuple[bytes, bytes]
+    options: tuple[str, ...] = ()
+
+
+def cases(folder: Path) -> list[Case]:
+    """Sound documents of every kind, made by the commands that write them."""
+    return list(_cases(folder))
+
+
+def _cases(folder: Path) -> Iterator[Case]:
+    made = folder / "made.json"
+
+    def file(name: str, data: object) -> Path:
+        path = folder / name
+        path.write_bytes(data if isinstance(data, bytes) else json.dumps(data).encode())
+        return path
+
+    def plan_of(path: Path, *words: str, command: str = "solve") -> bytes:
+        made.unlink(missing_ok=True)
+        quiet = () if command == "tile" else ("--quiet",)
+        code = _run(command, str(path), "--output", str(made), *quiet, *words)
+        assert code in (Exit.DONE, Exit.INFEASIBLE), (path.name, words, code)
+        return made.read_bytes()
+
+    problem, tight = file("problem.json", PROBLEM), file("tight.json", TIGHT)
+    symbolic = file("symbolic.json", SYMBOLIC)
+    narrow = file("narrow.json", {**SYMBOLIC, "pools": [{"id": "p", "capacity": 60}]})
+    layer = file("layer.json", {**LAYER, "pools": [{"id": "l1", "capacity": 2048}]})
+    for path in (problem, tight):
+        yield Case(path.stem, (path.read_bytes(), plan_of(path, "--deterministic")))
+    lock = folder / "made.lock"
+    _run("solve", str(problem), "--quiet", "--deterministic", "--lock", str(lock))
+    yield Case("lock", (problem.read_bytes(), lock.read_bytes()))
+    rows = b"id,lower,upper,size\na,0,2,4\nb,1,3,6\nc,2,4,2\n"
+    columns = file("columns.csv", rows)
+    yield Case("csv", (rows, b"id,pool,offset\na,memory,0\nb,memory,4\nc,memory,0\n"))
+    yield Case("csv and json", (rows, plan_of(columns, "--deterministic")))
+    for seed in (3, 5):
+        graph = file(f"graph{seed}.json", random_graph(seed))
+        yield Case(
+            f"graph {seed}", (graph.read_bytes(), plan_of(graph, "--order", "free", "--deterministic"))
+        )
+    chain = file("chain.json", CHAIN)
+    words = ("--deterministic", "--with", "stripes,recompute,channels", "--points", "4")
+    front = plan_of(chain, *words, command="front")
+    for number, point in enumerate(json.loads(front)["points"], 1):
+        yield Case(f"point {number}", (chain.read_bytes(), front), ("--point", str(number)))
+        if not point["plan"]["schedule"].get("alternatives"):
+            yield Case(f"plan {number}", (chain.read_bytes(), json.dumps(point["plan"]).encode()))
+    for schedule in (AGAIN, AWAY):
+        plan = json.dumps(plain(planned(line(), schedule))).encode()
+        yield Case("schedule", (write_graph(line()), plan))
+    yield Case("order", (chain.read_bytes(), plan_of(chain, "--deterministic")))
+    yield Case(
+        "tiling", (layer.read_bytes(), plan_of(layer, "--operator", "conv", "--front", command="tile"))
+    )
+    yield Case("tilings", (layer.read_bytes(), plan_of(layer, command="tile")))
+    for shapes in ("fixed", "order"):
+        limits = ("--shapes", shapes, "--deterministic")
+        yield Case(f"symbolic {shapes}", (symbolic.read_bytes(), plan_of(symbolic, *limits)))
+    yield Case("symbolic and infeasible", (narrow.read_bytes(), plan_of(narrow, "--deterministic")))
+    model = carrying([0, -1, 528, -1, -1])
+    yield Case("model", (branching_model(), model))
+
+
+def _run(*words: str) -> int:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        return main(words)
+
+
+def judge(case: Case, folder: Path) -> tuple[int, str]:
+    """The exit code, and what was told on standard error."""
+    folder.joinpath("one").write_bytes(case.files[0])
+    folder.joinpath("other").write_bytes(case.files[1])
+    told = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told):
+        options = [str(folder / it) if it == "other" else it for it in case.options]
+        code = main(("verify", str(folder / "one"), str(folder / "other"), *options))
+    return code, told.getvalue()
+
+
+def changed(rng: Random, case: Case) -> Case:
+    """The case with something else in one of its documents."""
+    files = list(case.files)
+    which = rng.choice((0, 1, 1))
+    try:
+        value = json.loads(files[which])
+    except ValueError:
+        files[which] = mutated(rng, files[which])
+    else:
+        for _ in range(rng.choice((1, 1, 1, 2, 4))):
+            value = _with_accident(rng, value)
+        files[which] = json.dumps(value).encode()
+    return Case(case.name, (files[0], files[1]), (*case.options, *rng.choice(_OPTIONS)))
+
+
+def _with_accident(rng: Random, document: Any) -> Any:
+    made = deepcopy(document)
+    places = list(_places(made))
+    if not places:
+        return made
+    holder, step = rng.choice(places)
+    # What stands in another place of the document may be right in form.
+    other_holder, other_step = rng.choice(places)
+    value, other = holder[step], other_holder[other_step]
+    match rng.choice(("value", "value", "near", "near", "near", "remove", "other", "other", "swap")):
+        case "value":
+            holder[step] = deepcopy(rng.choice(_VALUES))
+        case "near":
+            holder[step] = _near(rng, value, deepcopy(other))
+        case "remove":
+            del holder[step]
+        case "other":
+            holder[step] = deepcopy(other)
+        case "swap":
+            holder[step], other_holder[other_step] = other, value
+            return made if _is_tree(made) else document
+    return made
+
+
+def _near(rng: Random, value: Any, other: Any) -> Any:
+    """Something like the value, which may hold the other one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + rng.choice((-2, -1, 1, 2, value, -value, -2 * value, 1 << 40))
+    if isinstance(value, str):
+        return rng.choice((value + "?", value[:-1], value.upper(), f"{value}@2"))
+    if isinstance(value, list) and value:
+        twice = [*value, deepcopy(rng.choice(value))]
+        return rng.choice((twice, value[::-1], [], [*value, other], value[1:]))
+    if isinstance(value, dict):
+        return rng.choice(({}, {**value, rng.choice(("id", "extra", "runs", "spills", "front")): other}))
+    return other
+
+
+def _is_tree(value: object) -> bool:
+    """Whether no part of it holds itself."""
+    try:
+        json.dumps(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    for step in (
+        list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    ):
+        yield value, step
+        yield from _places(value[step])
+
+
+_OPTIONS: Final = ((), (), (), (), ("--hint", "other"), ("--strict",), ("--recheck", "--time-limit", "0.1"))
+_VALUES: Final[tuple[Any, ...]] = (
+    *(0, 1, -1, 2, 3, 1 << 20, 1 << 31, (1 << 62) - 1, 1 << 62, 1 << 63, 10**30, 0.5, -1.5, 1e300),
+    *(None, True, False, "", "x", "?", "1", "s*s*s", "optimal", "infeasible", "unknown", "feasible"),
+    *([], {}, [[]], [0, 0], [3, 1], [None], ["x"], [{}], {"id": "x"}, "always", "memory"),
+)
+
+
+def run(seconds: float, seed: int) -> tuple[int, int]:
+    """How many documents were judged, and how many got a verdict; AssertionError where one breaks."""
+    rng = Random(seed)
+    tried = verdicts = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sound = cases(folder)
+        for case in sound:
+            assert judge(case, folder) == (Exit.DONE, ""), case.name
+        until = time.monotonic() + seconds
+        while tried < 2 * len(sound) or time.monotonic() < until:
+            case = changed(rng, sound[tried % len(sound)])
+            tried += 1
+            began = time.monotonic()
+            code, told = judge(case, folder)
+            verdicts += code in (Exit.DONE, Exit.INVALID)
+            took = time.monotonic() - began
+            if code not in (Exit.DONE, Exit.INVALID, Exit.USAGE) or took > SLOW:
+                files = "\n".join(repr(it) for it in case.files)
+                raise AssertionError(f"{case.name} {case.options}: {code} in {took:.1f} s\n{told}\n{files}")
+            assert code != Exit.USAGE or told, case.name
+    return tried, verdicts
+
+
+def _main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    tried, verdicts = run(args.seconds, args.seed)
+    sys.stdout.write(f"{tried:,} documents, {verdicts:,} verdicts\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -1,0 +1,12 @@
+"""A short run of the fuzzing of `memstow verify` that `make fuzz` does for minutes."""
+
+import os
+
+from tests.fuzz.fuzz_verify import run
+
+
+def test_fuzz_verify_ends_with_a_verdict_or_an_error() -> None:
+    seconds = float(os.environ.get("MEMSTOW_FUZZ_SECONDS", "5"))
+    tried, verdicts = run(seconds, seed=20_261_123)
+    assert tried
+    assert verdicts
