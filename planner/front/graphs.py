@@ -5,6 +5,7 @@ the front first.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from memstow.planner.front.candidates import Candidate, Candidates, ends_first
@@ -20,6 +21,7 @@ from memstow.planner.graph.costs import operator_costs, with_cost_unit
 from memstow.planner.graph.recompute.points import peak_of
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripes.front import order_front
+from memstow.planner.graph.stripes.kinds import kinds
 from memstow.planner.graph.units import unit_of
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
@@ -52,38 +54,45 @@ class _Run:
         self._pool = pool
         self._callbacks = callbacks
         self._allowance = Allowance(request.options)
-        self._bounds = GraphBounds(request, graph.order == GIVEN and pool is None, sum(operator_costs(graph)))
+        self._bounds = GraphBounds(graph, request, pool, sum(operator_costs(graph)))
         self._plain: list[Candidate] = []
         self._plans = GraphPlans(graph, pool, Callbacks(callbacks.on_event, callbacks.cancel))
 
     def points(self) -> Points:
         """Each point when it is placed."""
         candidates = self._candidates()
-        fitting = self._fitting(self._near(candidates))
+        self._bounds.know(candidates)
+        fitting = self._near(self._fitting(candidates))
         found = Candidates(fitting)
-        self._bounds.found = found
         wanted = [found.items[at] for at in ends_first(len(found))]
         # Alignments may make a plan larger than its live bytes, and so another order of the candidates.
         wanted += [it for it in self._plain if it in fitting and it not in wanted]
-        complete = len(wanted) <= self._request.points and bool(candidates)
         wanted = wanted[: self._request.points]
         known = {it.plan.schedule: it for it in self._request.start}
         told: list[FrontPoint] = []
         for number, it in enumerate(wanted):
             # One is placed in any case: a run that was stopped early has something to show for it.
             if number and (self._callbacks.cancelled or self._allowance.over):
-                complete = False
                 break
             before = known.get(it.schedule)
             plan = before.plan if before is not None else self._plan(it, len(wanted) - number)
+            self._learn_of(plan, it)
             if plan.status in PLANNED:
                 told.append(self._point(plan, it))
                 yield told[-1]
-            else:
-                complete = complete and plan.status is Status.INFEASIBLE
-        complete = complete and self._bounds.exact and all(it.proven or is_beaten(it, told) for it in told)
-        infeasible = complete and not told and self._request.within is None
-        return Ending(complete=complete, infeasible=infeasible, work=self._allowance.work)
+        least = min((it.values[COST] for it in told), default=None)
+        most = None if least is None else self._request.most(least)
+        complete = self._bounds.all_known(told, most, self._plans.capacity)
+        return Ending(complete=complete, infeasible=complete and not told, work=self._allowance.work)
+
+    def _learn_of(self, plan: Plan, it: Candidate) -> None:
+        """Where there is nothing to choose, what is proven of the plan is proven of all."""
+        if not _is_only_way(self._graph, self._request):
+            return
+        if plan.status is Status.INFEASIBLE:
+            self._bounds.know(())
+        elif plan.status in PLANNED and self._pool is None:
+            self._bounds.know([replace(it, bytes=max(it.bytes, plan.pools[0].bound))])
 
     def _candidates(self) -> list[Candidate]:
         orders = orders_of(
@@ -127,22 +136,17 @@ class _Run:
         return [Candidate(it.bytes, it.cost, it.schedule) for front in fronts for it in front.points]
 
     def _run_again(self, order: Sequence[int], share: float) -> Iterable[Candidate]:
-        again = list(
-            reruns(
-                self._graph,
-                order,
-                self._request,
-                self._pool,
-                self._allowance,
-                _RERUNS_SHARE * share,
-                self._callbacks,
-            )
+        again = reruns(
+            self._graph,
+            order,
+            self._request,
+            self._pool,
+            self._allowance,
+            _RERUNS_SHARE * share,
+            self._callbacks,
         )
-        found = [it.candidate for it in again]
-        if not self._graph.alternatives:
-            # With these, a program may need less than all that were looked at.
-            self._bounds.learn((it.candidate.cost, it.bound) for it in again)
-            self._bounds.learn((it.candidate.cost - 1, it.bound_if_cheaper) for it in again)
+        found = again.candidates
+        self._bounds.learn(again.bounds)
         if "stripes" in self._request.generators:
             best = Candidates(self._near(found)).items
             found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks)
@@ -173,9 +177,7 @@ class _Run:
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
 
 
-def is_beaten(point: FrontPoint, points: Sequence[FrontPoint]) -> bool:
-    """Whether another is as good in both terms and better in one."""
-    return any(
-        it.values != point.values and all(it.values[term] <= value for term, value in point.values.items())
-        for it in points
-    )
+def _is_only_way(graph: Graph, request: FrontRequest) -> bool:
+    """Whether the graph runs in the order of the document, and there is nothing to choose."""
+    cuts = "stripes" in request.generators and any(kinds(graph))
+    return graph.order == GIVEN and not graph.alternatives and not kinds_of(request) and not cuts

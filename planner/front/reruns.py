@@ -24,12 +24,12 @@ _MOST_STRIPED: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Rerun:
-    """A candidate, and what no other way of its kind does without: that costs no more, or that costs less."""
+class Reruns:
+    """Candidates, and what no other way of their kinds does without."""
 
-    candidate: Candidate
-    bound: int
-    bound_if_cheaper: int
+    candidates: list[Candidate]
+    bounds: list[tuple[int, int]]
+    """(cost, bytes): what costs no more than this needs at least so much."""
 
 
 def kinds_of(request: FrontRequest) -> frozenset[Kind]:
@@ -45,8 +45,8 @@ def reruns(
     allowance: Allowance,
     share: float,
     callbacks: FrontCallbacks,
-) -> Iterator[Rerun]:
-    """Candidates of one order of first runs, within a share of what is left."""
+) -> Reruns:
+    """Those of one order of first runs, within a share of what is left."""
     choice = Choice(
         kinds=kinds_of(request),
         pool=pool,
@@ -61,9 +61,14 @@ def reruns(
         work=budget.work_limit,
         cancel=callbacks.cancel,
     )
-    for point in recompute_points(graph, order, choice, patience):
-        candidate = Candidate(point.bytes, base + point.cost, point.schedule)
-        yield Rerun(candidate, point.bound_bytes, point.bound_if_cheaper)
+    candidates: list[Candidate] = []
+    points = recompute_points(graph, order, choice, patience)
+    while True:
+        try:
+            point = next(points)
+        except StopIteration as end:
+            return Reruns(candidates, [(base + cost, size) for cost, size in end.value])
+        candidates.append(Candidate(point.bytes, base + point.cost, point.schedule))
 
 
 def striped(

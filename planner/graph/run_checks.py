@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
-from memstow.planner.graph.links import NOBODY, Links
+from memstow.planner.graph.links import NOBODY, Links, links_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Tensor, View, is_planned
 from memstow.planner.model.plan import Schedule, Spill
@@ -63,7 +63,7 @@ def _check_order(graph: Graph, links: Links, order: Sequence[int]) -> None:
     for at, operator in enumerate(order):
         first.setdefault(operator, at)
         last[operator] = at
-    once, states = runs_once(graph), _states(graph)
+    once, later = runs_once(graph), set(at_states(graph))
     for operator in first:
         if once[operator] and first[operator] != last[operator]:
             name = graph.operators[operator].id
@@ -72,15 +72,26 @@ def _check_order(graph: Graph, links: Links, order: Sequence[int]) -> None:
                 f"{name!r} cannot run again: it writes a state, or uses a tensor that is a view or has one",
             )
     for operator, them in enumerate(links.after):
-        at_state = not states.isdisjoint(graph.operators[operator].inputs + graph.operators[operator].outputs)
         for other in them:
             # Who reads a state has to run for the last time before it is written.
-            turn = last if at_state and _share(graph, operator, other, states) else first
+            turn = last if (operator, other) in later else first
             if first[other] < turn[operator]:
                 raise _out_of_order(graph, operator, other, first[other])
     for operator, other in links.before:
         if first[other] < last[operator]:
             raise _out_of_order(graph, operator, other, first[other])
+
+
+def at_states(graph: Graph) -> list[tuple[int, int]]:
+    """Operators that use one state, which one writes: no run of the first is after one of the second."""
+    states = _states(graph)
+    if not states:
+        return []
+    found: list[tuple[int, int]] = []
+    for operator, them in enumerate(links_of(graph).after):
+        if not states.isdisjoint(graph.operators[operator].inputs + graph.operators[operator].outputs):
+            found += ((operator, other) for other in them if _share(graph, operator, other, states))
+    return found
 
 
 def _states(graph: Graph) -> set[str]:

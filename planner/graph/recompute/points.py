@@ -1,17 +1,26 @@
 """Points of (peak, cost) of a graph whose operators may run again, or whose tensors may wait elsewhere."""
 
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 from memstow.planner.graph.costs import CostUnit, operator_costs
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.recompute.archive import Archive, Found
-from memstow.planner.graph.recompute.exact import States, TooManyStatesError, cheapest_path, is_tiny
+from memstow.planner.graph.recompute.exact import (
+    States,
+    TooManyStatesError,
+    Turns,
+    cheapest_path,
+    is_tiny,
+    turns_in_any_order,
+    turns_in_order,
+)
 from memstow.planner.graph.recompute.moments import Moments
 from memstow.planner.graph.recompute.needs import needs_of
-from memstow.planner.graph.recompute.programs import Counting, Kind, program_of
+from memstow.planner.graph.recompute.programs import Again, Counting, Kind, Program, last_turns, program_of
 from memstow.planner.graph.recompute.search import Effort, Search
 from memstow.planner.graph.runs import with_runs
 from memstow.planner.graph.steps import steps
@@ -28,6 +37,11 @@ _SECONDS: Final = 5.0
 _SHARE: Final = 0.8
 """Of the time, for the search; the rest is for bounds."""
 _MOST_BYTES: Final = 1 << 61
+ANY_COST: Final = 1 << 200
+"""Whatever it costs."""
+
+Bound = tuple[int, int]
+"""(cost, bytes): no schedule that costs no more, above each operator once, has a lower peak of live bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +54,6 @@ class ChosenPoint:
     """Of all operators that run more than once, and of copies."""
     schedule: Schedule
     bound_bytes: int
-    bound_if_cheaper: int = 0
-    """What no schedule that costs less can do without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,26 +83,34 @@ class Patience:
 
 def recompute_points(
     graph: Graph, order: Sequence[int], choice: Choice, patience: Patience
-) -> Iterator[ChosenPoint]:
+) -> Generator[ChosenPoint, None, list[Bound]]:
     """Points as they are found, each better in one term than all before it; the first is the graph as it is.
 
     The graph is valid, has no alternatives, and its operators run for the first time in this order of
     indices. `bytes` and `cost` are of the schedule that comes along: `with_runs` makes a graph of it. A later
-    point may be better in both terms than an earlier one. Raises InputError where the choice does not fit.
+    point may be better in both terms than an earlier one. Returns what is proven of all schedules of these
+    kinds. Raises InputError where the choice does not fit.
     """
     waits_in = _checked(graph, choice)
     run = _Run(graph, order, choice, patience, waits_in)
     yield from run.points()
+    return run.bounds()
 
 
-def peak_of(graph: Graph, schedule: Schedule, pool: str | None = None, unit: int = 1) -> int:
-    """The live bytes of a schedule at its tightest moment, in this pool or in all (then in these units)."""
+def peak_of(
+    graph: Graph, schedule: Schedule, pool: str | None = None, unit: int = 1, *, certain: bool | None = None
+) -> int:
+    """The live bytes of a schedule at its tightest moment, in this pool or in all (then in these units).
+
+    In one pool, with what may be elsewhere, or if `certain` without; by default as there is room elsewhere.
+    """
     expanded, moved = with_runs(graph, schedule)
     index = links_of(expanded).operator_index
     order = [index[name] for name in moved.order]
     if pool is None:
         return max([start_height(expanded, unit), *(step.bytes for step in steps(expanded, order, unit))])
-    counted = program_of(expanded, order, [0] * len(order), frozenset(), _counting(expanded, pool))
+    counting = _counting(expanded, pool) if certain is None else Counting(expanded, pool, certain)
+    counted = program_of(expanded, order, [0] * len(order), frozenset(), counting)
     return max([counted.arrays.start, *needs_of(counted.arrays)])
 
 
@@ -111,11 +131,12 @@ class _Run:
         self.base_cost = sum(costs)
         self.most: int | None = None
         if choice.within is not None:
-            self.most = max(int(self.base_cost * choice.within) - self.base_cost, 0)
-        self.program = program_of(graph, order, costs, choice.kinds, _counting(graph, choice.pool))
-        self.certain = program_of(
-            graph, order, costs, choice.kinds, Counting(graph, choice.pool, certain=True), for_bounds=True
-        )
+            # As the number is written: 1.1 times 10 is 11.
+            self.most = max(int(self.base_cost * Fraction(str(choice.within))) - self.base_cost, 0)
+        self.order = order
+        self.costs = costs
+        self.program = self._program("any time", _counting(graph, choice.pool))
+        self.certain = self._program("allowed", Counting(graph, choice.pool, certain=True))
         self.archive = Archive()
         seconds = patience.seconds
         if seconds is None and patience.work is None:
@@ -124,8 +145,9 @@ class _Run:
         self.late = Effort(seconds, None, patience.cancel)
         self.effort = Effort(None if seconds is None else seconds * _SHARE, patience.work, patience.cancel)
         self.told: list[tuple[int, int]] = []
-        successors = _successors(graph, order) if choice.free else None
-        self.moments = Moments(self.certain.arrays, successors, self.late.budget)
+        self.proven: list[Bound] = []
+        self.successors = _successors(graph, order) if choice.free else None
+        self.moments = Moments(self.certain.arrays, self.successors, self.late.budget)
         needs = needs_of(self.certain.arrays)
         self.needs = sorted(((need, op) for op, need in enumerate(needs)), key=lambda it: -it[0])
 
@@ -134,15 +156,10 @@ class _Run:
         base = Found(max([arrays.start, *needs_of(arrays)]), 0, list(range(len(arrays.cost))), [])
         self.archive.offer(base)
         if sum(arrays.size) + sum(arrays.fixed[:1]) >= _MOST_BYTES or sum(arrays.cost) >= _MOST_BYTES:
-            yield self._point(base, None)
+            yield self._point(base)
             return
-        if is_tiny(arrays):
-            try:
-                yield from self._exact(base.bytes)
-            except TooManyStatesError:
-                pass
-            else:
-                return
+        if is_tiny(arrays) and (yield from self._exact(base)):
+            return
         search = Search(arrays, self.archive, self.effort, self.most)
         yield from self._new(0)
         if self.moments.least >= base.bytes:
@@ -151,28 +168,67 @@ class _Run:
             yield from self._new(base.bytes // _FINEST)
         yield from self._new(0)
 
-    def _exact(self, top: int) -> Iterator[ChosenPoint]:
-        """The whole front, each point proven."""
-        arrays = self.program.arrays
-        states = States(_MOST_STATES)
-        limit = top
-        best: Found | None = None
-        last = 0
-        proves = not self.choice.free and arrays == self.certain.arrays
+    def bounds(self) -> list[Bound]:
+        """What is proven of all schedules of the kinds that were asked for."""
+        told = [(cost, self.moments.bound(cost)) for _, cost in self.told]
+        return [*self.proven, *told, (ANY_COST, self.moments.least)]
+
+    def _exact(self, base: Found) -> Generator[ChosenPoint, None, bool]:
+        """The whole front, each point proven; whether it is there.
+
+        What is careful about running again is the front; what all schedules do without is proven with all.
+        """
+        ends = last_turns(self.graph, self.order)
+        careful = self._program("same", _counting(self.graph, self.choice.pool))
+        listed = turns_in_order(len(ends), ends)
+        turns = listed if self.successors is None else turns_in_any_order(self.successors, ends)
+        same = careful.arrays == self.certain.arrays
+        if not same:
+            for _ in self._falling(self.certain, turns, base.bytes, proves=True, certain=True):
+                pass
+        told = yield from self._told(self._falling(careful, turns, base.bytes, proves=same))
+        if told or turns is listed:
+            return told
+        return (yield from self._told(self._falling(careful, listed, base.bytes)))
+
+    def _told(self, found: "Generator[Found, None, bool]") -> Generator[ChosenPoint, None, bool]:
+        """The points of these; whether they are a whole front."""
         while True:
-            path = cheapest_path(arrays, limit, self.most, states)
-            if best is not None and (path is None or path.cost > best.cost):
-                yield replace(
-                    self._point(best, best.bytes if proves else None),
-                    bound_if_cheaper=last if proves else 0,
-                )
-                last = best.bytes
-            if path is None:
-                return
-            schedule = self._schedule(path.runs, path.copies)
-            peak = peak_of(self.graph, schedule, self.choice.pool)
+            try:
+                it = next(found)
+            except StopIteration as end:
+                whole: bool = end.value
+                return whole
+            self._tighten(it.cost)
+            self.told.append((it.bytes, it.cost))
+            yield self._point(it)
+
+    def _falling(
+        self, program: Program, turns: Turns, limit: int, *, proves: bool = False, certain: bool | None = None
+    ) -> Generator[Found, None, bool]:
+        """The cheapest below a limit, limit after limit; whether none is missing. Notes what that proves."""
+        states = States(_MOST_STATES, self.late.spent)
+        best: Found | None = None
+        while True:
+            try:
+                path = cheapest_path(program.arrays, turns, limit, self.most, states)
+                if proves:
+                    dearest = ANY_COST if self.most is None else self.most
+                    self.proven.append((dearest if path is None else path.cost - 1, limit + 1))
+                if best is not None and (path is None or path.cost > best.cost):
+                    yield best
+                if path is None:
+                    return True
+                schedule = self._schedule(path.runs, path.copies)
+                peak = peak_of(self.graph, schedule, self.choice.pool, certain=certain)
+            except (TooManyStatesError, InputError):
+                # Too much, or the names of its second runs are too long.
+                return False
             best = Found(peak, path.cost, path.runs, path.copies)
-            limit = peak - 1
+            limit = min(peak, limit) - 1
+
+    def _program(self, again: Again, counting: Counting) -> Program:
+        return program_of(self.graph, self.order, self.costs, self.choice.kinds, counting, again)
 
     def _new(self, step: int) -> Iterator[ChosenPoint]:
         """What is in the front and not told yet: where it is by so many bytes better than what was told."""
@@ -183,16 +239,16 @@ class _Run:
             self.told.append((found.bytes, found.cost))
             self._tighten(found.cost)
             try:
-                yield self._point(found, None)
+                yield self._point(found)
             except InputError:
                 # The graph has an order that the search does not know; the point does not count.
                 self.archive.forget(found)
 
-    def _point(self, found: Found, proven: int | None) -> ChosenPoint:
+    def _point(self, found: Found) -> ChosenPoint:
         schedule = self._schedule(found.runs, found.copies)
         peak = peak_of(self.graph, schedule, self.choice.pool)
-        bound = self.moments.bound(found.cost) if proven is None else proven
-        return ChosenPoint(peak, found.cost, schedule, bound)
+        proven = [size for cost, size in self.proven if cost >= found.cost]
+        return ChosenPoint(peak, found.cost, schedule, max([self.moments.bound(found.cost), *proven]))
 
     def _schedule(self, runs: Sequence[int], copies: Sequence[tuple[int, int, int]]) -> Schedule:
         order = self.program.order

@@ -8,13 +8,16 @@ from typing import Final, Literal
 
 from memstow.planner.graph.arrays import in_place_triples, phase_bytes
 from memstow.planner.graph.links import links_of
-from memstow.planner.graph.run_checks import runs_once
+from memstow.planner.graph.run_checks import at_states, runs_once
 from memstow.planner.graph.storages import Storage, storages
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
 from memstow.solvers.recompute import RecomputeArrays
 
 Kind = Literal["recompute", "spill"]
 KINDS: Final[tuple[Kind, ...]] = ("recompute", "spill")
+Again = Literal["allowed", "same", "any time"]
+"""Who runs again: whoever a schedule allows to; of these, who is known to make the same; of these, who is
+never too late, since what it makes is needed only before a state that it reads is written."""
 # Words in the type of an operator that may make something else when it runs again.
 _RANDOM: Final = ("random", "dropout", "bernoulli", "multinomial", "uniform", "normal_", "rand")
 
@@ -53,21 +56,19 @@ def program_of(
     costs: Sequence[int],
     kinds: frozenset[Kind],
     counting: Counting,
-    for_bounds: bool = False,
+    again: Again = "same",
 ) -> Program:
-    """The program of a valid graph; `costs` by operator of the graph.
-
-    For bounds an operator may run again wherever a schedule may say so; else only where it is known to make
-    the same.
-    """
+    """The program of a valid graph; `costs` by operator of the graph."""
     at = {operator: place for place, operator in enumerate(order)}
     stored = [it for it in storages(graph) if it.size and counting.counts(graph.tensors[it.tensor])]
     items = [it for it in stored if it.begin is None]
     pieces = [it for it in stored if it.begin is not None]
     index = {it.tensor: i for i, it in enumerate(items)}
     once = runs_once(graph) if "recompute" in kinds else [True] * len(order)
-    if not for_bounds:
-        once = [a or b for a, b in zip(once, _avoided(graph, at), strict=True)]
+    if again != "allowed":
+        once = [a or b for a, b in zip(once, _avoided(graph), strict=True)]
+    if again == "any time":
+        once = [a or b for a, b in zip(once, _late(graph, at), strict=True)]
     base = sum(
         size_of(tensor)
         for tensor in graph.tensors
@@ -118,28 +119,39 @@ def _phase_bytes(counting: Counting, operator: Operator) -> int:
     return phase_bytes(replace(operator, temporaries=temporaries)) if temporaries else 0
 
 
-def _avoided(graph: Graph, at: dict[int, int]) -> list[bool]:
+def last_turns(graph: Graph, order: Sequence[int]) -> list[int]:
+    """By place in the order, the places of those, in bits, of which none has run when the operator runs last.
+
+    They must come after all of its runs, or write a state that it uses.
+    """
+    at = {operator: place for place, operator in enumerate(order)}
+    found = [0] * len(order)
+    for first, then in (*links_of(graph).before, *at_states(graph)):
+        found[at[first]] |= 1 << at[then]
+    return found
+
+
+def _avoided(graph: Graph) -> list[bool]:
     """Operators that are not made to run again: their effect may be another the second time."""
     ordered = {name for pair in graph.before for name in pair}
-    states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
+    return [
+        it.id in ordered or any(word in (it.type or "").lower() for word in _RANDOM) for it in graph.operators
+    ]
+
+
+def _late(graph: Graph, at: dict[int, int]) -> list[bool]:
+    """Operators that read a state and make what is needed after it is written: then they run no more."""
+    until: dict[int, int] = {}
+    for reader, writer in at_states(graph):
+        until[reader] = min(until.get(reader, at[writer]), at[writer])
     links = links_of(graph)
-    written: dict[str, int] = {}
-    for i, operator in enumerate(graph.operators):
-        for name in states.intersection(operator.outputs):
-            written[name] = min(written.get(name, at[i]), at[i])
-    avoided: list[bool] = []
-    for operator in graph.operators:
-        until = min(
-            (written[name] for name in states.intersection(operator.inputs) if name in written), default=None
-        )
-        late = False
-        if until is not None:
-            for name in operator.outputs:
-                readers = links.readers[links.tensor_index[name]]
-                late = late or name in graph.outputs or any(at[reader] > until for reader in readers)
-        kind = (operator.type or "").lower()
-        avoided.append(operator.id in ordered or late or any(word in kind for word in _RANDOM))
-    return avoided
+    late = [False] * len(graph.operators)
+    for operator, place in until.items():
+        for name in graph.operators[operator].outputs:
+            readers = links.readers[links.tensor_index[name]]
+            needed = name in graph.outputs or any(at[reader] > place for reader in readers)
+            late[operator] = late[operator] or needed
+    return late
 
 
 def _fixed(base: int, pieces: Sequence[Storage], at: dict[int, int]) -> "tuple[array[int], array[int], int]":

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.front.graphs import graph_points, is_beaten
+from memstow.planner.front.graphs import graph_points
 from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint
@@ -30,8 +30,16 @@ def run(
             points.append(next(found))
         except StopIteration as end:
             ending: Ending = end.value
-            kept = [it for it in points if not is_beaten(it, points)]
+            kept = [it for it in points if not _is_beaten(it, points)]
             return sorted(kept, key=lambda it: next(iter(it.values.values()))), ending
+
+
+def _is_beaten(point: FrontPoint, points: list[FrontPoint]) -> bool:
+    """Whether another is as good in both terms and better in one."""
+    return any(
+        it.values != point.values and all(it.values[term] <= value for term, value in point.values.items())
+        for it in points
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))
