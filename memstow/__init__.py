@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from memstow.api.workers.team.on_cluster import plan_on_cluster as plan_on_cluster
     from memstow.planner.exports import export as export
+    from memstow.planner.explain.shortfall import (
+        Away as Away,
+        Change as Change,
+        Shortfall as Shortfall,
+        TightMoment as TightMoment,
+        shortfall as shortfall,
+    )
     from memstow.planner.front.documents import read_front as read_front, write_front as write_front
     from memstow.planner.front.front import front as front
     from memstow.planner.formats import (
@@ -160,6 +167,7 @@ _HOMES: Final = {
         "write_problem",
     ),
     "memstow.planner.formats.tflite.reordering": ("reorder_model",),
+    "memstow.planner.explain.shortfall": ("Away", "Change", "Shortfall", "TightMoment", "shortfall"),
     "memstow.planner.front.documents": ("read_front", "write_front"),
     "memstow.planner.front.front": ("front",),
     "memstow.planner.graph.channels": ("with_channels",),

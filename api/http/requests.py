@@ -26,7 +26,7 @@ from memstow.planner.reading.printable import printable
 
 _FORMAT_OF: Final = {media: name for name, media in MEDIA_TYPES.items()}
 # Parameters that may be given several times.
-_REPEATED: Final = frozenset({"section", "dim"})
+_REPEATED: Final = frozenset({"section", "dim", "without"})
 _PLAIN: Final = ("application/json", "application/octet-stream", "text/csv", "text/plain")
 
 

@@ -244,6 +244,10 @@ def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
     document = parse_document_body(request.body, request.form, request.limits)
     problem = problem_of(document)
     _require_few(problem, most_choices)
+    if request.without:
+        from memstow.planner.explain.removals import without_buffers
+
+        problem = without_buffers(problem, set(request.without))
     report = facts(problem, request.rows, labels_in(document))
     if not isinstance(document, Problem):
         from memstow.planner.show.graph_survey import graph_facts

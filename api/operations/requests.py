@@ -104,6 +104,8 @@ class InspectRequest:
     form: BodyForm
     limits: Limits
     rows: int
+    without: tuple[str, ...] = ()
+    """Buffers that are left out first."""
     needs_seconds: float | None = None  # None: solvers are not asked
 
 

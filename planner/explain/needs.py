@@ -1,14 +1,18 @@
-"""Changes that would make a problem fit: larger capacities, or a constraint less.
+"""Changes that would make a problem fit: larger capacities, a constraint less, or fewer live bytes.
 
-Every result comes from the engine: a proven one is exact, without a proof in time it is a range or undecided.
+What live bytes ask for is counted; every other result comes from the engine: a proven one is exact, without a
+proof in time it is a range or undecided.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from memstow.planner.explain.removals import Removal, removals
+from memstow.planner.explain.shortfall import Demand, Shortfall, with_changes
+from memstow.planner.explain.shortfall import as_data as shortfall_data
+from memstow.planner.explain.smallest_cover import Work
 from memstow.planner.model.objective import peak_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import PLANNED, Plan, Status
@@ -20,6 +24,10 @@ _FIT_SHARE = 0.25
 _POOLS_SHARE = 0.6
 # Least seconds for a constraint: of thousands, some should be decided rather than all be begun.
 _LEAST_SHARE = 0.25
+# Of the time that is left then, for a plan with the changes that live bytes ask for.
+_CONFIRM_SHARE = 0.2
+# Seconds for each buffer that it may take to count them; with less time they are not.
+_COUNT_SECONDS = 3e-5
 # With less time than this nothing is begun.
 _LEAST_SECONDS = 0.005
 
@@ -55,6 +63,10 @@ class Needs:
     pools: tuple[Need, ...]
     releases: tuple[Release, ...] = ()  # empty unless nothing fits as it is
     untried: int = 0  # constraints that there was no time for
+    shortfalls: tuple[Shortfall, ...] | None = ()
+    """Pools whose live bytes are more than their capacity; None: there was no time to count them."""
+    confirmed: Literal["shrunk", "left_out"] | None = None
+    """How the buffers of all shortfalls were changed in a plan; None: none was found."""
 
 
 def needs(problem: Problem, time_limit: float = 10.0) -> Needs:
@@ -72,9 +84,32 @@ class _NeedsSearch:
     def needs(self) -> Needs:
         plan = self._solve(self._problem, self._seconds_left() * _FIT_SHARE)
         candidates = self._candidates(plan)
-        pools = tuple(self._pool_needs(plan, _POOLS_SHARE if candidates else 1.0))
+        shortfalls = () if plan.status in PLANNED else self._shortfalls()
+        pools = tuple(self._pool_needs(plan, _POOLS_SHARE if candidates or shortfalls else 1.0))
+        confirmed = self._confirmed(shortfalls) if shortfalls else None
         releases = tuple(self._releases(candidates))
-        return Needs(plan, pools, releases, len(candidates) - len(releases))
+        return Needs(plan, pools, releases, len(candidates) - len(releases), shortfalls, confirmed)
+
+    def _shortfalls(self) -> tuple[Shortfall, ...] | None:
+        bounded = [(pool.id, pool.capacity) for pool in self._problem.pools if pool.capacity is not None]
+        work = Work(until=self._end)
+        shortfalls = []
+        for pool, capacity in bounded:
+            if self._seconds_left() < _COUNT_SECONDS * len(self._problem.buffers):
+                return None
+            shortfall = Demand(self._problem, pool).shortfall(capacity, work)
+            if shortfall is not None:
+                shortfalls.append(shortfall)
+        return tuple(shortfalls)
+
+    def _confirmed(self, shortfalls: Sequence[Shortfall]) -> Literal["shrunk", "left_out"] | None:
+        if any(len(it.changes) < it.count for it in shortfalls):
+            return None
+        seconds = self._seconds_left() * _CONFIRM_SHARE / 2
+        if self._solve(with_changes(self._problem, shortfalls), seconds).status in PLANNED:
+            return "shrunk"
+        without = with_changes(self._problem, shortfalls, leave_out=True)
+        return "left_out" if self._solve(without, seconds).status in PLANNED else None
 
     def _candidates(self, plan: Plan) -> list[Removal]:
         """Constraints to remove where nothing fits."""
@@ -160,4 +195,6 @@ def as_data(result: Needs) -> dict[str, Any]:
             for release in result.releases
         ],
         "untried": result.untried,
+        "shortfalls": None if result.shortfalls is None else [shortfall_data(it) for it in result.shortfalls],
+        "confirmed": result.confirmed,
     }

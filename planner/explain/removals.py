@@ -4,13 +4,15 @@ Exclusive pairs, in-place pairs and several lifetimes allow more plans, so remov
 Capacities are raised instead of removed, see `planner.explain.needs`.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.model.rigid_groups import with_groups
+from memstow.planner.reading.printable import printable
 
 Kind = Literal["reserved", "pool_alignment", "offset", "pool", "pools", "alignment", "conflict", "relative"]
 
@@ -46,6 +48,23 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
         if tie.buffer in concerned or tie.base in concerned:
             message = f"{tie.buffer!r} is {tie.offset:,} from {tie.base!r}"
             yield Removal("relative", f"$.relative[{index}]", message, partial(_without_tie, problem, index))
+
+
+def without_buffers(problem: Problem, gone: Set[str]) -> Problem:
+    """The problem without these buffers and what it says of them; an InputError for unknown names."""
+    missing = gone - {it.id for it in problem.buffers}
+    if missing:
+        message = f"there is no buffer {printable(min(missing), 80)!r}; name buffers of this problem"
+        raise InputError.single("unknown_buffer", "without", message)
+    return replace(
+        problem,
+        buffers=tuple(it for it in problem.buffers if it.id not in gone),
+        conflicts=tuple(it for it in problem.conflicts if gone.isdisjoint(it)),
+        exclusive=tuple(it for it in problem.exclusive if gone.isdisjoint(it)),
+        relative=tuple(it for it in problem.relative if gone.isdisjoint((it.buffer, it.base))),
+        in_place=tuple(it for it in problem.in_place if gone.isdisjoint((it.input, it.output))),
+        reuse_costs=tuple(it for it in problem.reuse_costs if gone.isdisjoint(it.buffers)),
+    )
 
 
 def _of_pools(problem: Problem) -> Iterator[Removal]:

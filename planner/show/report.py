@@ -1,23 +1,30 @@
 """The report of a plan for people: figures, who found it, why not, and a picture."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.objective import PEAK, parse_term
 from memstow.planner.model.plan import Explanation, Plan, PoolUse, Status, gap_of
 from memstow.planner.model.problem import Problem
-from memstow.planner.show.formatting import count, names, percent, plain, seconds, table
+from memstow.planner.show.formatting import count, names, percent, plain, seconds, table, time_text
 from memstow.planner.show.text_picture import Glyphs, maps
 
 if TYPE_CHECKING:
     # It brings all of the engine, which a report of a plan does not need.
     from memstow.planner.explain.needs import Need, Needs
     from memstow.planner.explain.removals import Kind
+    from memstow.planner.explain.shortfall import Change, Shortfall
     from memstow.planner.graph.labels import Label
 
 PICTURE_ROWS: Final = 12
 MOST_RELEASES: Final = 20
+MOST_MOMENTS: Final = 5
+_CONFIRMED: Final = {
+    "shrunk": "confirmed by a plan: with these buffers smaller by so much, one exists",
+    "left_out": "confirmed by a plan: without these buffers, one exists; with them smaller, none was found",
+    None: "by live bytes alone: whether a plan exists then, the solvers have not found out",
+}
 # One of them, and several.
 _KINDS: Final[dict["Kind", tuple[str, str]]] = {
     "reserved": ("reserved range", "reserved ranges"),
@@ -144,7 +151,67 @@ def needs_report(found: "Needs") -> str:
             lines = ["a plan exists"]
     if found.pools:
         lines += ["", *table(("pool", "capacity", "needs"), [_need_row(need) for need in found.pools])]
+    for shortfall in found.shortfalls or ():
+        lines += ["", *_shortfall_lines(shortfall)]
+    if found.shortfalls:
+        lines.append(_CONFIRMED[found.confirmed])
     return "\n".join([*lines, *_release_lines(found)])
+
+
+def _shortfall_lines(shortfall: "Shortfall") -> list[str]:
+    """The moments that need more than there is, and the fewest buffers that must change."""
+    pool, several = plain(shortfall.pool, most=40), shortfall.moments > 1
+    moments = f"{shortfall.moments:,} moments have" if several else "1 moment has"
+    lines = [f"{pool}: {moments} more live than {count(shortfall.room)} bytes"]
+    rows = [
+        (
+            "always"
+            if it.begin is None or it.end is None
+            else f"{time_text(it.begin)} until {time_text(it.end)}",
+            names(it.buffers, 3),
+            count(it.live),
+            count(len(it.buffers)),
+        )
+        for it in shortfall.hardest[:MOST_MOMENTS]
+    ]
+    lines += table(("when", "largest first", "live bytes", "buffers"), rows, left=2)
+    if shortfall.moments > len(rows):
+        lines.append(f"  and {shortfall.moments - len(rows):,} more")
+    buffers = "1 buffer" if shortfall.count == 1 else f"{shortfall.count:,} buffers"
+    if shortfall.least == shortfall.count:
+        proof = "and no fewer will do" if shortfall.count > 1 else "which is enough for live bytes"
+    else:
+        proof = f"perhaps fewer will do, but not fewer than {shortfall.least:,}"
+    lines += ["", f"{pool}: {buffers} must change, {proof}; for each of them, one of:"]
+    header = ("buffer", "size", "smaller by", "or not there", "or in", "or instead")
+    lines += table(header, [_change_row(it) for it in shortfall.changes], left=1)
+    if shortfall.count > len(shortfall.changes):
+        lines.append(f"  and {shortfall.count - len(shortfall.changes):,} smaller buffers")
+    return lines
+
+
+def _change_row(change: "Change") -> tuple[str, ...]:
+    away = change.away
+    if away is None:
+        when = "at all"
+    elif not away.lives_after:
+        when = f"from {time_text(away.begin)} on"
+    elif not away.lives_before:
+        when = f"before {time_text(away.end)}"
+    else:
+        when = f"{time_text(away.begin)} until {time_text(away.end)}"
+    return (
+        plain(change.buffer, most=40),
+        count(change.size),
+        count(change.shrink),
+        when,
+        _first_names(change.pools),
+        _first_names(change.instead),
+    )
+
+
+def _first_names(ids: Sequence[str]) -> str:
+    return ", ".join([*(plain(name, most=40) for name in ids[:2]), *(["..."] if len(ids) > 2 else [])]) or "-"
 
 
 def _need_row(need: "Need") -> tuple[str, str, str]:

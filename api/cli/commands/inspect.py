@@ -35,6 +35,7 @@ memstow inspect model.json
 memstow inspect model.csv --rows 20
 memstow inspect model.json --json
 memstow inspect model.json --needs --time-limit 60
+memstow inspect model.json --capacity 12MiB --needs --without conv1
 """,
     )
     add_problem(parser)
@@ -48,10 +49,17 @@ memstow inspect model.json --needs --time-limit 60
         help="number of busiest times to list (default: 5)",
     )
     parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="BUFFER",
+        help="describe the problem without this buffer and all that it says of it; may be repeated",
+    )
+    parser.add_argument(
         "--needs",
         action="store_true",
         help="find out what would be needed for a plan to exist: the smallest capacity of each pool, with "
-        "the others unchanged, and single constraints whose removal is enough",
+        "the others unchanged, single constraints whose removal is enough, and the fewest buffers that must change",
     )
     parser.add_argument(
         "--time-limit",
@@ -70,6 +78,10 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
     problem, labels = problem_of(document), labels_in(document)
+    if args.without:
+        from memstow.planner.explain.removals import without_buffers
+
+        problem = without_buffers(problem, set(args.without))
 
     from memstow.planner.model.problem import Problem
     from memstow.planner.show.survey import facts, survey

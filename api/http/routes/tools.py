@@ -131,7 +131,8 @@ async def verify(
     operation_id="inspect",
     summary="What is in a problem: counts, sizes, bounds, the hardest moments, what it needs",
     description="With `needs` the solvers are asked for the smallest capacity of each pool, the others as "
-    "given, and for constraints whose removal alone lets a plan exist; never for longer than `sync_seconds`.",
+    "given, for constraints whose removal alone lets a plan exist, and for the fewest buffers that must change "
+    "where more is live than a pool can hold; never for longer than `sync_seconds`.",
     response_class=Response,
     responses=schemas.answers(
         200,
@@ -152,15 +153,20 @@ async def inspect(
     time_limit: Annotated[
         float, Query(ge=0, allow_inf_nan=False, description="Seconds that `needs` may take.")
     ] = 10.0,
+    without: Annotated[
+        list[str] | None, Query(description="A buffer to leave out first; may be repeated.")
+    ] = None,
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Inspect."""
-    require_known(request, "rows", "needs", "time_limit", "format", "dim", *CHANGES)
+    require_known(request, "rows", "needs", "time_limit", "without", "format", "dim", *CHANGES)
     caller = await service.caller(request)
     form = form_of_document(request, format)
     body = await read_body(request, service.settings)
     share = share_of(caller, request)
-    inspect = InspectRequest(body=body, form=form, limits=service.limits, rows=rows)
+    inspect = InspectRequest(
+        body=body, form=form, limits=service.limits, rows=rows, without=tuple(without or ())
+    )
     if not needs:
         return document_response(await service.perform(INSPECT, inspect, len(body), share))
     most = _bounded(service, caller, time_limit)

@@ -42,6 +42,25 @@ def test_what_it_needs_is_told_in_words_and_as_data(cli: Cli, three: Path) -> No
     assert "a plan exists" in cli("inspect", three, "--needs").out
 
 
+def test_the_fewest_buffers_that_must_change_are_told(cli: Cli, three: Path) -> None:
+    told = cli("inspect", three, "--capacity", "120", "--needs").out
+    assert "memory: 2 moments have more live than 120 bytes" in told
+    assert "memory: 1 buffer must change, which is enough for live bytes; for each of them, one of:" in told
+    assert "confirmed by a plan: with these buffers smaller by so much, one exists" in told
+    data = json.loads(cli("inspect", three, "--capacity", "120", "--needs", "--json").out)["needs"]
+    (short,) = data["shortfalls"]
+    assert (short["count"], short["least"], data["confirmed"]) == (1, 1, "shrunk")
+    assert short["changes"][0]["shrink"] == 30
+
+
+def test_a_buffer_can_be_left_out(cli: Cli, three: Path) -> None:
+    facts = json.loads(cli("inspect", three, "--without", "b", "--json").out)
+    assert facts["buffers"]["count"] == 2
+    ran = cli("inspect", three, "--without", "nobody")
+    assert ran.code == Exit.USAGE
+    assert "there is no buffer 'nobody'" in ran.err
+
+
 def test_without_time_it_is_said_that_nothing_was_decided(cli: Cli, three: Path) -> None:
     told = cli("inspect", three, "--capacity", "120", "--needs", "--time-limit", "0").out
     assert "not decided within the time whether a plan exists" in told

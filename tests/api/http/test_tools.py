@@ -185,6 +185,17 @@ def test_what_a_problem_needs_is_told_when_asked_for(client: TestClient) -> None
     told = client.post("/v1/inspect?needs=true&time_limit=20", json={"problem": tight}).json()["needs"]
     assert told["status"] == "infeasible"
     assert [(need["pool"], need["least"]) for need in told["pools"]] == [("memory", 12288)]
+    (short,) = told["shortfalls"]
+    assert (short["pool"], short["wanted"], short["count"], short["least"]) == ("memory", 12000, 1, 1)
+    assert told["confirmed"] == "shrunk"
+    without = client.post(
+        "/v1/inspect?needs=true&time_limit=20&without=conv1", json={"problem": tight}
+    ).json()
+    assert without["buffers"]["count"] == len(PROBLEM["buffers"]) - 1
+    assert without["needs"]["shortfalls"] == []
+    problem_document(
+        client.post("/v1/inspect?without=nobody", json={"problem": tight}), 422, "unknown_buffer"
+    )
     problem_document(
         client.post("/v1/inspect?needs=true&time_limit=nan", json={"problem": tight}), 422, "invalid_request"
     )

@@ -1,0 +1,477 @@
+"""Fewer bytes than are live: the moments that forbid it, and the fewest buffers that must change.
+
+Only live bytes are counted: those of buffers that can be in no other pool, and of buffers that may share
+bytes only some of which no two may. So so many changes are necessary, and need not be enough: whether a plan
+exists then, the solvers say.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush, nlargest, nsmallest
+from itertools import accumulate
+from typing import Any, Final
+
+from memstow.planner.check import require_valid
+from memstow.planner.explain.removals import without_buffers
+from memstow.planner.explain.smallest_cover import Cover, Work
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.live_profile import profile, spans
+from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, allowed_pools
+from memstow.planner.model.ranges import Range, measure
+
+# Steps times buffers that may share bytes; with more, none of these is counted.
+_MOST_SHARING: Final = 2_000_000
+# Steps that are added at a time to those for which a smallest set is looked for.
+_MORE_STEPS: Final = 8
+_MOST_MOMENTS: Final = 20
+MOST_CHANGES: Final = 20
+_MOST_INSTEAD: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TightMoment:
+    """A step in which more is live than there is room for, and at least all that is live beside it."""
+
+    begin: int | None  # None: the problem has no times
+    end: int | None
+    live: int
+    buffers: tuple[str, ...]
+    """What is counted there, largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """The time in which a buffer is in the way."""
+
+    begin: int
+    end: int
+    lives_before: bool
+    lives_after: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A buffer that must change: any one of these changes will do while the others shrink as theirs say."""
+
+    buffer: str
+    size: int
+    shrink: int
+    """By so many bytes; its size: it must not be there at all."""
+    away: Away | None
+    """Or it is not there in this time; None: that is all of its life."""
+    pools: tuple[str, ...]
+    """Or it is in one of these, where it may not be now, and where there is room for it."""
+    instead: tuple[str, ...]
+    """Or one of these buffers changes in its place, largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """Why a pool cannot do with so many bytes, and the fewest buffers whose change live bytes ask for."""
+
+    pool: str
+    wanted: int
+    room: int
+    """What is wanted, without reserved ranges."""
+    moments: int
+    hardest: tuple[TightMoment, ...]
+    count: int
+    """Of the buffers that change."""
+    least: int
+    """No fewer buffers will do: with as many, it is a smallest set."""
+    changes: tuple[Change, ...]
+    """Those of the largest buffers, up to `MOST_CHANGES`."""
+
+
+def shortfall(problem: Problem, wanted: int, pool: str | None = None) -> Shortfall | None:
+    """Why no plan keeps the peak of a pool at so many bytes, and what must change at least.
+
+    None: live bytes do not forbid it. Of several pools one must be named.
+    """
+    require_valid(problem)
+    pools = [it.id for it in problem.pools]
+    listed = ", ".join(map(repr, pools[:5])) + (", ..." if len(pools) > 5 else "")
+    if pool is None and len(pools) > 1:
+        raise InputError.single("no_pool", "pool", f"name one of the pools: {listed}")
+    if pool is not None and pool not in pools:
+        raise InputError.single("unknown_pool", "pool", f"there is no pool {pool!r}; name one of {listed}")
+    return Demand(problem, pools[0] if pool is None else pool).shortfall(wanted)
+
+
+class Demand:
+    """What must be in one pool at each time."""
+
+    def __init__(self, problem: Problem, pool: str) -> None:
+        self._problem = problem
+        self._pool = next(it for it in problem.pools if it.id == pool)
+        self._lives = _Lives(_only_in(problem, pool), problem)
+
+    def shortfall(self, wanted: int, work: Work | None = None) -> Shortfall | None:
+        """What stands against so many bytes; None: live bytes do not.
+
+        The set of changes is a smallest one as far as the work is enough to prove that.
+        """
+        lives = self._lives
+        room = max(wanted - _reserved_below(self._pool, wanted), 0)
+        live = lives.live({})
+        tight = [step for step, there in enumerate(live) if there > room]
+        if not tight:
+            return None
+        chosen, least = self._chosen(room, Work() if work is None else work)
+        summits = lives.summits(tight)
+        hardest = nlargest(_MOST_MOMENTS, summits, key=lambda step: (live[step], -step))
+        return Shortfall(
+            pool=self._pool.id,
+            wanted=wanted,
+            room=room,
+            moments=len(summits),
+            hardest=tuple(self._moment(step) for step in hardest),
+            count=len(chosen),
+            least=least,
+            changes=tuple(self._changes(chosen, room, tight)),
+        )
+
+    def _moment(self, step: int) -> TightMoment:
+        lives = self._lives
+        there = lives.counted(step)
+        begin, end = lives.time(step)
+        return TightMoment(
+            begin, end, sum(lives.sizes[it] for it in there), tuple(lives.buffers[it].id for it in there)
+        )
+
+    def _chosen(self, room: int, work: Work) -> tuple[list[int], int]:
+        """Buffers without which no step is too full, and the fewest that can be.
+
+        What some of the steps need all of them need: steps are added until a smallest set for them does
+        for all.
+        """
+        lives = self._lives
+        many = lives.largest_in_turn(room)
+        cover = Cover(len(many))
+        left: dict[int, int] = {}
+        while True:
+            live = lives.live(left)
+            worst = [
+                step
+                for step in nlargest(_MORE_STEPS, range(len(live)), key=live.__getitem__)
+                if live[step] > room
+            ]
+            if not worst:
+                return sorted(left), cover.least
+            for step in worst:
+                there = lives.counted(step, left)
+                cover.require(
+                    sum(lives.sizes[it] for it in there) - room, {it: lives.sizes[it] for it in there}
+                )
+            fewer = cover.smallest(work)
+            if fewer is None:
+                return many, min(cover.least, len(many))
+            left = dict.fromkeys(fewer, 0)
+
+    def _changes(self, chosen: Collection[int], room: int, tight: Sequence[int]) -> Iterator[Change]:
+        lives = self._lives
+        left = self._sizes_left(chosen, room)
+        others = {it.id: _Other(self._problem, it) for it in self._problem.pools if it.id != self._pool.id}
+        for it in sorted(chosen, key=lambda it: (-lives.sizes[it], it))[:MOST_CHANGES]:
+            live = lives.live({other: size for other, size in left.items() if other != it})
+            short = {step: live[step] - room for step in tight if live[step] > room}
+            buffer = lives.buffers[it]
+            pools = tuple(pool for pool, other in others.items() if other.has_room_for(buffer))
+            for pool in pools[:1]:
+                others[pool].take(buffer)
+            yield Change(
+                buffer.id,
+                buffer.size,
+                buffer.size - left[it],
+                lives.away(it, short),
+                pools,
+                tuple(lives.buffers[other].id for other in lives.standing_in(short, chosen)),
+            )
+
+    def _sizes_left(self, chosen: Collection[int], room: int) -> dict[int, int]:
+        """How large each of them may stay: the smaller ones come first, so that few buffers change much.
+
+        What is left is a multiple of the largest alignment, or little would be gained by it.
+        """
+        lives = self._lives
+        unit = max(self._pool.alignment, *(it.alignment for it in lives.buffers))
+        left = dict.fromkeys(chosen, 0)
+        live = lives.live(left)
+        for it in sorted(chosen, key=lambda it: (lives.sizes[it], it)):
+            free = min((room - live[step] for step in lives.steps_of(it)), default=0)
+            left[it] = min(max(free, 0) // unit * unit, lives.sizes[it])
+            for step in lives.steps_of(it):
+                live[step] += left[it]
+        # Beside a smaller buffer others of those that may share bytes may be counted.
+        return left if max(lives.live(left)) <= room else dict.fromkeys(chosen, 0)
+
+
+def with_changes(problem: Problem, shortfalls: Iterable[Shortfall], leave_out: bool = False) -> Problem:
+    """The problem with these buffers shrunk as the changes say, or without them."""
+    shrink = {it.buffer: it.shrink for shortfall in shortfalls for it in shortfall.changes}
+    sizes = {it.id: it.size for it in problem.buffers if it.id in shrink}
+    gone = {name for name, size in sizes.items() if leave_out or shrink[name] == size}
+    return replace(
+        without_buffers(problem, gone),
+        buffers=tuple(
+            replace(it, size=it.size - shrink[it.id], accesses=None) if it.id in shrink else it
+            for it in problem.buffers
+            if it.id not in gone
+        ),
+    )
+
+
+def as_data(shortfall: Shortfall, moments: bool = True) -> dict[str, Any]:
+    """A shortfall as JSON."""
+    hardest = [
+        {"begin": it.begin, "end": it.end, "live": it.live, "buffers": list(it.buffers)}
+        for it in shortfall.hardest
+    ]
+    changes = [
+        {
+            "buffer": it.buffer,
+            "size": it.size,
+            "shrink": it.shrink,
+            "away": None
+            if it.away is None
+            else {
+                "begin": it.away.begin,
+                "end": it.away.end,
+                "lives_before": it.away.lives_before,
+                "lives_after": it.away.lives_after,
+            },
+            "pools": list(it.pools),
+            "instead": list(it.instead),
+        }
+        for it in shortfall.changes
+    ]
+    return {
+        "pool": shortfall.pool,
+        "wanted": shortfall.wanted,
+        "room": shortfall.room,
+        "moments": shortfall.moments,
+        **({"hardest": hardest} if moments else {}),
+        "count": shortfall.count,
+        "least": shortfall.least,
+        "changes": changes,
+    }
+
+
+class _Lives:
+    """Buffers by index, and the steps in which each is live."""
+
+    def __init__(self, buffers: Sequence[Buffer], problem: Problem) -> None:
+        self.buffers = buffers
+        self.sizes = [it.size for it in buffers]
+        ranges = [spans(it) for it in buffers]
+        self._times = sorted({time for spanned in ranges for each in spanned for time in each})
+        rank = {time: step for step, time in enumerate(self._times)}
+        self._steps = max(len(self._times) - 1, 1)
+        self._spans: list[list[Range]] = [
+            [(rank[begin], rank[end]) for begin, end in spanned] or [(0, self._steps)] for spanned in ranges
+        ]
+        self._near = self._sharing(problem)
+        self._sharers = self._sharers_by_step()
+        self._lone = [
+            (begin, end, it)
+            for it, spanned in enumerate(self._spans)
+            if it not in self._near
+            for begin, end in spanned
+        ]
+        changes = [0] * (self._steps + 1)
+        for begin, end, it in self._lone:
+            changes[begin] += self.sizes[it]
+            changes[end] -= self.sizes[it]
+        self._alone = list(accumulate(changes[:-1]))
+
+    def steps_of(self, buffer: int) -> Iterator[int]:
+        """The steps in which it lives."""
+        for begin, end in self._spans[buffer]:
+            yield from range(begin, end)
+
+    def time(self, step: int) -> tuple[int | None, int | None]:
+        """When a step begins and ends."""
+        return (self._times[step], self._times[step + 1]) if self._times else (None, None)
+
+    def live(self, left: Mapping[int, int]) -> list[int]:
+        """What must be there in each step, where these buffers have other sizes."""
+        changes = [0] * (self._steps + 1)
+        for buffer, size in left.items():
+            if buffer not in self._near:
+                for begin, end in self._spans[buffer]:
+                    changes[begin] += size - self.sizes[buffer]
+                    changes[end] -= size - self.sizes[buffer]
+        live = [one + other for one, other in zip(self._alone, accumulate(changes[:-1]), strict=True)]
+        for step, there in self._sharers.items():
+            live[step] += sum(left.get(it, self.sizes[it]) for it in self._apart(there, left))
+        return live
+
+    def counted(self, step: int, left: Mapping[int, int] | None = None) -> list[int]:
+        """The buffers that are counted in a step, largest first; where some have other sizes, in full."""
+        there = [it for begin, end, it in self._lone if begin <= step < end]
+        there += self._apart(self._sharers.get(step, ()), left or {})
+        return sorted(there, key=lambda it: (-self.sizes[it], it))
+
+    def summits(self, steps: Collection[int]) -> list[int]:
+        """Those of these steps before which something begins, and after which something ends, first."""
+        begins = {begin for spanned in self._spans for begin, _ in spanned}
+        ends = {end for spanned in self._spans for _, end in spanned}
+        among = set(steps)
+        summits = []
+        rising = False
+        for step in range(self._steps):
+            rising = rising or step in begins
+            if rising and step + 1 in ends:
+                rising = False
+                if step in among:
+                    summits.append(step)
+        return summits
+
+    def largest_in_turn(self, room: int) -> list[int]:
+        """Buffers without which no step holds more: of each that would the largest, as time goes."""
+        beginning = self._beginning()
+        there: list[tuple[int, int]] = []
+        chosen: dict[int, int] = {}
+        removed = [0] * (self._steps + 1)
+        gone = 0
+        for step in range(self._steps):
+            for it in beginning.get(step, ()):
+                heappush(there, (-self.sizes[it], it))
+            gone += removed[step]
+            while self._alone[step] - gone + self._shared(step, chosen) > room:
+                _, it = heappop(there)
+                lives = any(begin <= step < end for begin, end in self._spans[it])
+                if not lives or it in chosen:
+                    continue
+                chosen[it] = 0
+                if it not in self._near:
+                    gone += self.sizes[it]
+                    self._remove_after(it, step, removed)
+        return self._without_needless(chosen, room)
+
+    def _beginning(self) -> dict[int, list[int]]:
+        """By step the buffers that begin to live there and are counted."""
+        beginning: dict[int, list[int]] = {}
+        for it, spanned in enumerate(self._spans):
+            # With too many that may share bytes none of them is counted.
+            for begin, _ in spanned if self._sharers or it not in self._near else ():
+                beginning.setdefault(begin, []).append(it)
+        return beginning
+
+    def _remove_after(self, buffer: int, step: int, removed: list[int]) -> None:
+        """Note when it would have ended, and begun again."""
+        for begin, end in self._spans[buffer]:
+            if begin > step:
+                removed[begin] += self.sizes[buffer]
+            if end > step:
+                removed[end] -= self.sizes[buffer]
+
+    def _without_needless(self, chosen: Mapping[int, int], room: int) -> list[int]:
+        live = self.live(chosen)
+        kept = []
+        for it in sorted(chosen, key=lambda it: (self.sizes[it], it)):
+            if it in self._near or any(live[step] + self.sizes[it] > room for step in self.steps_of(it)):
+                kept.append(it)
+                continue
+            for step in self.steps_of(it):
+                live[step] += self.sizes[it]
+        return sorted(kept)
+
+    def _shared(self, step: int, left: Mapping[int, int]) -> int:
+        there = self._sharers.get(step)
+        return 0 if there is None else sum(left.get(it, self.sizes[it]) for it in self._apart(there, left))
+
+    def away(self, buffer: int, short: Collection[int]) -> Away | None:
+        """The time from the first of these steps to the last; None: the buffer lives in no other."""
+        mine = self._spans[buffer]
+        begin, end = min(short), max(short) + 1
+        before, after = mine[0][0] < begin, end < mine[-1][1]
+        if not self._times or not (before or after):
+            return None
+        return Away(self._times[begin], self._times[end], before, after)
+
+    def standing_in(self, short: Mapping[int, int], chosen: Collection[int]) -> list[int]:
+        """Others that are live in all of these steps and large enough."""
+        enough = max(short.values())
+        steps = sorted(short)
+        taken = set(chosen)
+        able = [
+            it
+            for it, spanned in enumerate(self._spans)
+            if self.sizes[it] >= enough
+            and it not in taken
+            and it not in self._near
+            and sum(bisect_left(steps, end) - bisect_left(steps, begin) for begin, end in spanned)
+            == len(steps)
+        ]
+        return nsmallest(_MOST_INSTEAD, able, key=lambda it: (-self.sizes[it], it))
+
+    def _sharing(self, problem: Problem) -> dict[int, set[int]]:
+        """By buffer those with which it may share bytes."""
+        place = {it.id: index for index, it in enumerate(self.buffers)}
+        listed = {frozenset(it) for it in problem.conflicts}
+        pairs = [it for it in problem.exclusive if frozenset(it) not in listed]
+        pairs += [(it.input, it.output) for it in problem.in_place]
+        near: dict[int, set[int]] = {}
+        for one, other in pairs:
+            if one in place and other in place:
+                near.setdefault(place[one], set()).add(place[other])
+                near.setdefault(place[other], set()).add(place[one])
+        return near
+
+    def _sharers_by_step(self) -> dict[int, list[int]]:
+        if sum(end - begin for it in self._near for begin, end in self._spans[it]) > _MOST_SHARING:
+            return {}
+        there: dict[int, list[int]] = {}
+        for it in sorted(self._near, key=lambda it: (-self.sizes[it], it)):
+            for step in self.steps_of(it):
+                there.setdefault(step, []).append(it)
+        return there
+
+    def _apart(self, buffers: Sequence[int], left: Mapping[int, int]) -> list[int]:
+        """Of these some of which no two may share bytes; the largest stay."""
+        apart: list[int] = []
+        near: set[int] = set()
+        for it in sorted(buffers, key=lambda it: (-left.get(it, self.sizes[it]), it)) if left else buffers:
+            if it not in near and left.get(it, 1) > 0:
+                apart.append(it)
+                near |= self._near[it]
+        return apart
+
+
+class _Other:
+    """Another pool, and what must be there."""
+
+    def __init__(self, problem: Problem, pool: Pool) -> None:
+        self._capacity = pool.capacity
+        self._room = 0 if pool.capacity is None else pool.capacity - _reserved_below(pool, pool.capacity)
+        self._steps = profile(_only_in(problem, pool.id))
+
+    def has_room_for(self, buffer: Buffer) -> bool:
+        """Whether the buffer can be there as well, as far as live bytes tell."""
+        if self._capacity is None:
+            return True
+        times, live = self._steps.times, self._steps.live
+        most = self._steps.always
+        for begin, end in spans(buffer) or ((times[0], times[-1]) if times else (0, 0),):
+            among = live[max(bisect_right(times, begin) - 1, 0) : bisect_left(times, end)]
+            most = max(most, *among, 0)
+        return most + buffer.size <= self._room
+
+    def take(self, buffer: Buffer) -> None:
+        """Count it as there from now on, whenever it lives."""
+        self._room -= buffer.size
+
+
+def _only_in(problem: Problem, pool: str) -> list[Buffer]:
+    """The buffers that can be in no other pool, and live at some time."""
+    return [
+        it
+        for it in problem.buffers
+        if it.size and (it.lifetime == ALWAYS or spans(it)) and allowed_pools(problem, it) == (pool,)
+    ]
+
+
+def _reserved_below(pool: Pool, end: int) -> int:
+    return measure((it.offset, min(it.offset + it.size, end)) for it in pool.reserved)
