@@ -72,9 +72,10 @@ class Client:
         priority: int | None = None,
         hint_job: str | None = None,
         idempotency_key: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job."""
-        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
+        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, callback)
         return self._run(flow)
 
     def front(
@@ -97,9 +98,12 @@ class Client:
         targets: "Sequence[Target | str]" = (),
         priority: int | None = None,
         idempotency_key: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key)
+        flow = self._exchange.submit_front(
+            problem, asked, options, targets, priority, idempotency_key, callback
+        )
         return self._run(flow)
 
     def front_result(self, job: str) -> "Front":
@@ -134,10 +138,11 @@ class Client:
         pieces: int = 2,
         priority: int | None = None,
         idempotency_key: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job for a problem with symbols."""
         asked = _asked(shapes, pieces)
-        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key)
+        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key, callback)
         return self._run(flow)
 
     def symbolic_result(self, job: str) -> "SymbolicPlan":
@@ -237,9 +242,10 @@ class AsyncClient:
         priority: int | None = None,
         hint_job: str | None = None,
         idempotency_key: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job."""
-        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key)
+        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, callback)
         return await self._run(flow)
 
     async def front(
@@ -262,9 +268,12 @@ class AsyncClient:
         targets: "Sequence[Target | str]" = (),
         priority: int | None = None,
         idempotency_key: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key)
+        flow = self._exchange.submit_front(
+            problem, asked, options, targets, priority, idempotency_key, callback
+        )
         return await self._run(flow)
 
     async def front_result(self, job: str) -> "Front":
@@ -299,10 +308,11 @@ class AsyncClient:
         pieces: int = 2,
         priority: int | None = None,
         idempotency_key: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job for a problem with symbols."""
         asked = _asked(shapes, pieces)
-        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key)
+        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key, callback)
         return await self._run(flow)
 
     async def symbolic_result(self, job: str) -> "SymbolicPlan":

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlencode
 
 import httpx2
 
@@ -125,11 +126,14 @@ class Exchange:
         priority: int | None,
         hint_job: str | None,
         idempotency_key: str | None,
+        callback: str | None,
     ) -> Flow[str]:
         """The id of a new job."""
         members = {"priority": priority, "hint_job": hint_job}
         header = _idempotency_header(idempotency_key)
-        answer = yield from self._send(_problem_request("/v1/jobs", problem, options, members, header))
+        answer = yield from self._send(
+            _problem_request(_told("/v1/jobs", callback), problem, options, members, header)
+        )
         return str(answer.json()["id"])
 
     def submit_front(
@@ -140,6 +144,7 @@ class Exchange:
         targets: "Sequence[Target | str]",
         priority: int | None,
         idempotency_key: str | None,
+        callback: str | None,
     ) -> Flow[str]:
         """The id of a new job for a front."""
         # The programs of most clients do not wait for this import.
@@ -151,7 +156,9 @@ class Exchange:
             "priority": priority,
         }
         header = _idempotency_header(idempotency_key)
-        answer = yield from self._send(_problem_request("/v1/fronts", problem, options, members, header))
+        answer = yield from self._send(
+            _problem_request(_told("/v1/fronts", callback), problem, options, members, header)
+        )
         return str(answer.json()["id"])
 
     def front(self, job: str) -> "Flow[Front]":
@@ -169,7 +176,7 @@ class Exchange:
         targets: "Sequence[Target | str]",
     ) -> "Flow[Front]":
         """The front, when its job is done."""
-        job = yield from self.submit_front(problem, asked, options, targets, None, None)
+        job = yield from self.submit_front(problem, asked, options, targets, None, None, None)
         yield Follow(job)
         return (yield from self.front(job))
 
@@ -208,9 +215,12 @@ class Exchange:
         asked: "ShapesAsked",
         priority: int | None,
         idempotency_key: str | None,
+        callback: str | None,
     ) -> Flow[str]:
         """The id of a new job for a problem with symbols."""
-        request = _symbolic_request("/v1/jobs", problem, options, asked, priority, idempotency_key)
+        request = _symbolic_request(
+            _told("/v1/jobs", callback), problem, options, asked, priority, idempotency_key
+        )
         answer = yield from self._send(request)
         return str(answer.json()["id"])
 
@@ -342,6 +352,11 @@ def _pause(attempt: int, reply: Reply) -> float:
 def _idempotency_header(key: str | None) -> dict[str, str]:
     """The header by which a request makes one job, however often it is sent."""
     return {"idempotency-key": key or uuid.uuid4().hex}
+
+
+def _told(path: str, callback: str | None) -> str:
+    """The path to submit a job at whose end this URL is told."""
+    return path if callback is None else f"{path}?{urlencode({'callback': callback})}"
 
 
 def _problem_request(
