@@ -75,6 +75,12 @@ class Metrics:
             "Runs put back because this server lacked file handles, memory, processes or disk.",
             registry=self.registry,
         )
+        self.callbacks = Counter(
+            "memstow_callbacks",
+            "Attempts to deliver a callback, by how they ended.",
+            ("outcome",),
+            registry=self.registry,
+        )
         self.lag = Histogram(
             "memstow_loop_lag_seconds", "How late the event loop is.", buckets=_FAST, registry=self.registry
         )

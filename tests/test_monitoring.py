@@ -27,6 +27,7 @@ def shown_metrics() -> dict[str, set[str]]:
     metrics.killed.labels("stuck").inc()
     metrics.store_errors.labels("OperationalError").inc()
     metrics.count_cluster_workers({"ready": 1})
+    metrics.callbacks.labels("delivered").inc()
     metrics.connections_refused.labels("memory_full").inc()
     labels_of: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(metrics.text().decode()):

@@ -73,9 +73,10 @@ class Client:
         hint_job: str | None = None,
         idempotency_key: str | None = None,
         name: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job."""
-        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, name)
+        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, name, callback)
         return self._run(flow)
 
     def front(
@@ -99,9 +100,12 @@ class Client:
         priority: int | None = None,
         idempotency_key: str | None = None,
         name: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key, name)
+        flow = self._exchange.submit_front(
+            problem, asked, options, targets, priority, idempotency_key, name, callback
+        )
         return self._run(flow)
 
     def front_result(self, job: str) -> "Front":
@@ -143,10 +147,13 @@ class Client:
         priority: int | None = None,
         idempotency_key: str | None = None,
         name: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job for a problem with symbols."""
         asked = _asked(shapes, pieces)
-        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key, name)
+        flow = self._exchange.submit_symbolic(
+            problem, options, asked, priority, idempotency_key, name, callback
+        )
         return self._run(flow)
 
     def symbolic_result(self, job: str) -> "SymbolicPlan":
@@ -258,9 +265,10 @@ class AsyncClient:
         hint_job: str | None = None,
         idempotency_key: str | None = None,
         name: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job."""
-        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, name)
+        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, name, callback)
         return await self._run(flow)
 
     async def front(
@@ -284,9 +292,12 @@ class AsyncClient:
         priority: int | None = None,
         idempotency_key: str | None = None,
         name: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(problem, asked, options, targets, priority, idempotency_key, name)
+        flow = self._exchange.submit_front(
+            problem, asked, options, targets, priority, idempotency_key, name, callback
+        )
         return await self._run(flow)
 
     async def front_result(self, job: str) -> "Front":
@@ -328,10 +339,13 @@ class AsyncClient:
         priority: int | None = None,
         idempotency_key: str | None = None,
         name: str | None = None,
+        callback: str | None = None,
     ) -> str:
         """The id of a new job for a problem with symbols."""
         asked = _asked(shapes, pieces)
-        flow = self._exchange.submit_symbolic(problem, options, asked, priority, idempotency_key, name)
+        flow = self._exchange.submit_symbolic(
+            problem, options, asked, priority, idempotency_key, name, callback
+        )
         return await self._run(flow)
 
     async def symbolic_result(self, job: str) -> "SymbolicPlan":

@@ -28,6 +28,7 @@ class Checkup:
     key_accepted: bool | None = None
     formats: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, Any] = field(default_factory=dict)
+    callbacks: bool | None = None
     faults: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
@@ -46,6 +47,8 @@ class Checkup:
             yield f"    formats of a {kind}: {', '.join(map(str, names))}"
         for name, value in self.limits.items():
             yield f"    {name} {value}"
+        if self.callbacks is not None:
+            yield f"    callbacks {'can be asked for' if self.callbacks else 'are off'}"
 
 
 def check(server: str, key: str | None) -> Checkup:
@@ -121,6 +124,7 @@ def _ask_capabilities(checkup: Checkup, nobody: Client, client: Client | None) -
         if not isinstance(formats, dict) or not isinstance(limits, dict):
             raise ValueError
         checkup.formats, checkup.limits = formats, limits
+        checkup.callbacks = bool(said.get("callbacks"))
 
 
 def _get(client: Client, path: str) -> JsonObject:

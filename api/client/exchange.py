@@ -127,11 +127,12 @@ class Exchange:
         hint_job: str | None,
         idempotency_key: str | None,
         name: str | None,
+        callback: str | None,
     ) -> Flow[str]:
         """The id of a new job."""
         members = {"priority": priority, "hint_job": hint_job}
         header = _idempotency_header(idempotency_key)
-        path = _with_query("/v1/jobs", name=name)
+        path = _with_query("/v1/jobs", name=name, callback=callback)
         answer = yield from self._send(_problem_request(path, problem, options, members, header))
         return str(answer.json()["id"])
 
@@ -144,6 +145,7 @@ class Exchange:
         priority: int | None,
         idempotency_key: str | None,
         name: str | None,
+        callback: str | None,
     ) -> Flow[str]:
         """The id of a new job for a front."""
         # The programs of most clients do not wait for this import.
@@ -155,7 +157,7 @@ class Exchange:
             "priority": priority,
         }
         header = _idempotency_header(idempotency_key)
-        path = _with_query("/v1/fronts", name=name)
+        path = _with_query("/v1/fronts", name=name, callback=callback)
         answer = yield from self._send(_problem_request(path, problem, options, members, header))
         return str(answer.json()["id"])
 
@@ -221,9 +223,10 @@ class Exchange:
         priority: int | None,
         idempotency_key: str | None,
         name: str | None,
+        callback: str | None,
     ) -> Flow[str]:
         """The id of a new job for a problem with symbols."""
-        path = _with_query("/v1/jobs", name=name)
+        path = _with_query("/v1/jobs", name=name, callback=callback)
         request = _symbolic_request(path, problem, options, asked, priority, idempotency_key)
         answer = yield from self._send(request)
         return str(answer.json()["id"])

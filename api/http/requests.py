@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 from fastapi import Depends, Query, Request
@@ -112,13 +113,20 @@ def _media_type(request: Request) -> str:
 
 
 async def read_problem_body(
-    request: Request, service: Service, chosen: str | None, *members: str, front: bool = False
+    request: Request,
+    service: Service,
+    chosen: str | None,
+    *members: str,
+    front: bool = False,
+    names: Sequence[str] = (),
 ) -> tuple[bytes, BodyForm]:
-    """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
+    """The body of a request for a plan or a front, and its form.
+
+    An envelope may have these members more, and the query these names.
+    """
     name = format_of(request, chosen)
     others = (*FRONT_NAMES, TARGETS) if front else SHAPES_MEMBERS
-    require_known(
-        request,
+    known = (
         *others,
         *OPTION_NAMES,
         *CHANGES,
@@ -128,6 +136,7 @@ async def read_problem_body(
         "output_format",
         *plan_forms.PARAMETERS,
     )
+    require_known(request, *known, *names)
     name_in(request)
     query = request.query_params
     rewrites = query.get("output_format") == plan_forms.MODEL

@@ -62,6 +62,18 @@ JOB_SCHEMA: Final[JsonObject] = {
             "description": "A name of `/v1/solvers`; after `greedy` the order of its buffers.",
         },
         "error": _NULLABLE_TEXT,
+        "callback": {
+            "type": ["object", "null"],
+            "description": "Of a job with `callback`: which server is told of its end, and how far that is.",
+            "properties": {
+                "to": {"type": "string"},
+                "state": {"enum": ["waiting", "pending", "delivered", "failed"]},
+                "attempts": {"type": "integer"},
+                "error": _NULLABLE_TEXT,
+                "delivered": _NULLABLE_TIME,
+            },
+            "required": ["to", "state", "attempts", "error", "delivered"],
+        },
     },
 }
 JOB_SCHEMA["required"] = list(JOB_SCHEMA["properties"])

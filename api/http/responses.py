@@ -4,14 +4,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from starlette.responses import Response
 
 from memstow.api.lru import LruCache
 from memstow.api.operations.results import Document
-from memstow.api.store.job import Job, timestamp
+from memstow.api.store.job import Callback, Job, timestamp
 
 _TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 _VENDOR: Final = "application/vnd.memstow."
@@ -129,4 +129,9 @@ def job_json(job: Job) -> JsonObject:
         "gap": job.gap,
         "solver": job.solver,
         "error": job.error,
+        "callback": None if job.callback is None else _callback_json(job.callback),
     }
+
+
+def _callback_json(callback: Callback) -> JsonObject:
+    return {**asdict(callback), "delivered": timestamp(callback.delivered)}

@@ -149,6 +149,7 @@ JOB: Final[JsonObject] = {
     "gap": 0.04,
     "solver": "greedy lowest/size",
     "error": None,
+    "callback": None,
 }
 LAYER: Final[JsonObject] = {
     "version": 1,

@@ -30,7 +30,7 @@ from memstow.api.http.large_blocks import return_large_blocks
 from memstow.api.http.protocol import LimitedProtocol
 from memstow.api.http.service import DrainSignal
 from memstow.api.http.settings import EVERYONE, Settings
-from memstow.api.http.settings_checks import require_certificate
+from memstow.api.http.settings_checks import require_callback_secret, require_certificate
 from memstow.api.http.sockets import listening_on
 from memstow.api.store.database import PRIVATE, Database, StoreError
 from memstow.api.store.keys import Keys
@@ -80,6 +80,7 @@ def serve(settings: Settings) -> int:
     if not (_reached_by_whom_it_may(settings) or settings.store_exists):
         raise _no_keys(settings)
     require_certificate(settings)
+    require_callback_secret(settings)
     # The address first: where it cannot be had, no folder is made.
     with _listening(settings) as sockets, _sole_owner(settings):
         logs.set_up(settings.log_level, settings.log_format)

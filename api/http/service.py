@@ -11,11 +11,12 @@ import structlog
 from starlette.requests import Request
 
 from memstow.api import tracing
+from memstow.api.callbacks.message import read_secrets
 from memstow.api.http.auth import Caller, unauthorized
 from memstow.api.http.bodies import reservation_of
 from memstow.api.http.callers import Callers
 from memstow.api.http.errors import ApiError
-from memstow.api.http.responses import recent_plans
+from memstow.api.http.responses import job_json, recent_plans
 from memstow.api.http.settings import Settings
 from memstow.api.http.threads import STORE_THREADS, Threads
 from memstow.api.metrics import Metrics
@@ -24,6 +25,7 @@ from memstow.api.operations.requests import Limits
 from memstow.api.operations.results import ValidatedBatch, ValidatedRequest
 from memstow.api.store.administration import Administration
 from memstow.api.store.cache_writer import CacheWriter
+from memstow.api.store.callbacks import Callbacks
 from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database, StoreError
 from memstow.api.store.job_events import JobEvents
@@ -31,6 +33,7 @@ from memstow.api.store.keys import Keys, Role
 from memstow.api.store.migrate import upgrade
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
+from memstow.api.workers.callbacks import Deliverer
 from memstow.api.workers.event_hub import EventHub
 from memstow.api.workers.executor import RunControl
 from memstow.api.workers.isolated_run import ChildExecutor
@@ -115,7 +118,8 @@ async def open_service(settings: Settings, metrics: Metrics, drain: DrainSignal)
     warm_up()
     store.cache_writer.start()
     runner.start()
-    service = Service(settings, metrics, threads, store, children, cluster, hub, runner)
+    deliverer = _deliverer(settings, metrics, store, runner)
+    service = Service(settings, metrics, threads, store, children, cluster, hub, runner, deliverer)
     log.info("started", store="sqlite" if store.database.sqlite else "postgresql")
     drain.connect(service.drain)
     return service
@@ -154,6 +158,21 @@ def _cluster(settings: Settings, metrics: Metrics, on_killed: Callable[[str], No
     )
 
 
+def _deliverer(settings: Settings, metrics: Metrics, store: Store, runner: Runner) -> Deliverer | None:
+    if not settings.callback_allow or settings.callback_secret is None:
+        return None
+    deliverer = Deliverer(
+        Callbacks(store.database, runner.clock),
+        settings.allowed_callbacks(),
+        read_secrets(settings.callback_secret),
+        settings.callback_seconds,
+        metrics,
+        job_json,
+    )
+    deliverer.start()
+    return deliverer
+
+
 class Service:
     """One server."""
 
@@ -167,8 +186,10 @@ class Service:
         cluster: "DaskExecutor | None",
         hub: EventHub,
         runner: Runner,
+        deliverer: Deliverer | None,
     ) -> None:
         self.settings = settings
+        self.callbacks = settings.allowed_callbacks()
         self.metrics = metrics
         self.limits = settings.limits()
         self.queue = store.queue
@@ -187,6 +208,7 @@ class Service:
         self._threads = threads
         self._store = store
         self._cluster = cluster
+        self._deliverer = deliverer
         self.callers = Callers(settings, store.keys, threads.for_store, hub)
         self._document_reads = asyncio.Semaphore(_DOCUMENTS_AT_ONCE)
         self._lag = asyncio.create_task(self._watch_lag())
@@ -220,6 +242,8 @@ class Service:
         log.info("stopped")
 
     def _close(self) -> None:
+        if self._deliverer is not None:
+            self._deliverer.close()
         self.runner.close()
         self.children.close()
         self._store.cache_writer.close()

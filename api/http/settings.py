@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from memstow.api.callbacks.allowed import Allowed
 from memstow.api.http.settings_checks import require_consistent
 from memstow.api.operations.requests import Limits
 from memstow.api.store.accounts import Quotas
@@ -30,7 +31,8 @@ _OTHERS: Final = frozenset(
         *("FUZZ_SECONDS", "FUZZ_SEED", "AGREEMENT", "GAPS"),
     }
 )
-_OPTIONAL: Final = frozenset({"database", "scheduler", "tls_cert", "tls_key", "trace_url"})
+_LISTS: Final = frozenset({"callback_allow", "callback_networks", "cors_origins", "trusted_proxies"})
+_OPTIONAL: Final = frozenset({"callback_secret", "database", "scheduler", "tls_cert", "tls_key", "trace_url"})
 EVERYONE: Final = "everyone"
 # The code of an issue about a name that is no setting.
 UNKNOWN: Final = "unknown_setting"
@@ -73,6 +75,22 @@ class Settings(BaseModel):
     )
     cors_origins: tuple[str, ...] = Field(
         (), description="Origins whose pages may call the server from a browser; none by default."
+    )
+    callback_allow: tuple[str, ...] = Field(
+        (),
+        description="How the URLs begin to which callbacks may be sent, such as "
+        "https://builds.example.com/memstow; none by default.",
+    )
+    callback_secret: Path | None = Field(
+        None, description="File of the secret that callbacks are signed with; needed with `callback_allow`."
+    )
+    callback_networks: tuple[str, ...] = Field(
+        (),
+        description="Addresses and networks to which callbacks may go though they are not public, such as "
+        "10.1.0.0/16.",
+    )
+    callback_seconds: Seconds = Field(
+        86_400.0, description="Seconds after the end of a job for which its callback is tried."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least level that is logged."
@@ -235,6 +253,10 @@ class Settings(BaseModel):
             max_members=self.max_members,
         )
 
+    def allowed_callbacks(self) -> Allowed:
+        """Where callbacks may go."""
+        return Allowed.of(self.callback_allow, self.callback_networks)
+
     def quotas(self) -> Quotas:
         """What the store takes."""
         return Quotas(
@@ -350,6 +372,6 @@ def _file(path: Path) -> Mapping[str, object]:
 
 def _from_text(field: str, text: str) -> object:
     """The value in a variable: a list is written with commas; an empty text may mean none."""
-    if field in ("cors_origins", "trusted_proxies"):
+    if field in _LISTS:
         return tuple(part.strip() for part in text.split(",") if part.strip())
     return None if field in _OPTIONAL and not text else text

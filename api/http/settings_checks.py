@@ -2,10 +2,13 @@
 
 import re
 import ssl
+from collections.abc import Iterable
 from importlib.util import find_spec
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
+from memstow.api.callbacks.allowed import place_of
+from memstow.api.callbacks.message import read_secrets
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import printable, shown
 from memstow.planner.reading.scheduler_address import check_scheduler
@@ -18,7 +21,8 @@ def require_consistent(settings: "Settings") -> None:
     """Refuse settings that cannot work; InputError names one."""
     _require_cluster(settings)
     _require_tls(settings)
-    _require_proxies(settings)
+    _require_networks("trusted_proxies", settings.trusted_proxies)
+    _require_callbacks(settings)
     _require_tracing(settings)
     _require_room_for_a_body(settings)
 
@@ -56,14 +60,35 @@ def require_certificate(settings: "Settings") -> None:
         raise InputError.single("bad_setting", "tls_cert", message) from None
 
 
-def _require_proxies(settings: "Settings") -> None:
+def require_callback_secret(settings: "Settings") -> None:
+    """Refuse a file that holds no secret: for the server alone, others may not read it."""
+    if settings.callback_allow and settings.callback_secret is not None:
+        read_secrets(settings.callback_secret)
+
+
+def _require_networks(setting: str, networks: Iterable[str]) -> None:
     """Refuse what is neither an address nor a network: a name would never match."""
-    for given in settings.trusted_proxies:
+    for given in networks:
         try:
             ip_network(given)
         except ValueError:
             message = f"expected addresses and networks such as 10.0.0.0/8, given {shown(given)}"
-            raise InputError.single("bad_setting", "trusted_proxies", message) from None
+            raise InputError.single("bad_setting", setting, message) from None
+
+
+def _require_callbacks(settings: "Settings") -> None:
+    """Refuse callbacks to what is no URL, and unsigned ones."""
+    _require_networks("callback_networks", settings.callback_networks)
+    for given in settings.callback_allow:
+        try:
+            place = place_of(given)
+        except ValueError as error:
+            raise InputError.single("bad_setting", "callback_allow", f"{shown(given)}: {error}") from None
+        if place.query:
+            message = f"{shown(given)}: expected how URLs begin, without a query"
+            raise InputError.single("bad_setting", "callback_allow", message)
+    if settings.callback_allow and settings.callback_secret is None:
+        raise InputError.single("bad_setting", "callback_secret", "callbacks are signed: they need a secret")
 
 
 def _require_tracing(settings: "Settings") -> None:

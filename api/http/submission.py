@@ -8,6 +8,7 @@ from typing import Final
 from starlette.requests import Request
 
 from memstow.api import tracing
+from memstow.api.callbacks.allowed import LONGEST_URL, place_of
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import name_in, wants_fresh
@@ -18,14 +19,43 @@ from memstow.api.operations.results import ValidatedRequest
 from memstow.api.store.idempotency import IdempotencyKey
 from memstow.api.store.job import Draft
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import shown
+from memstow.planner.reading.printable import printable, shown
 
+CALLBACK: Final = "callback"
 IDEMPOTENCY_PARAMETER: Final[JsonObject] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
+
+
+CALLBACK_PARAMETER: Final[JsonObject] = {
+    "name": CALLBACK,
+    "in": "query",
+    "required": False,
+    "description": "URL that is told of the end of the job by a signed POST, where the server allows it.",
+    "schema": {"type": "string", "maxLength": LONGEST_URL, "format": "uri"},
+}
+
+
+def callback_of(request: Request, service: Service) -> str | None:
+    """The URL that is told of the end of the job; InputError where the server sends nothing there."""
+    url = request.query_params.get(CALLBACK)
+    if url is None:
+        return None
+    where = f"query.{CALLBACK}"
+    try:
+        place = place_of(url)
+    except ValueError as error:
+        raise InputError.single("bad_callback", where, f"{shown(url)}: {error}") from None
+    if not service.callbacks.takes(place):
+        message = (
+            f"this server sends nothing to {printable(place.origin, 200)} at this path: "
+            "its operator lists in `callback_allow` where it does"
+        )
+        raise InputError.single("callback_not_allowed", where, message)
+    return url
 
 
 def idempotency_key_of(request: Request, caller: Caller, body: bytes) -> IdempotencyKey | None:
@@ -98,6 +128,7 @@ async def draft_of(
     """The job for a request, with the plan of its `hint_job` as its hint; it keeps the model."""
     named = replace(validated, name=name_in(request) or validated.name)
     draft = draft_for(caller, named, fresh=wants_fresh(request), model=model)
+    draft = replace(draft, callback=callback_of(request, service))
     if validated.hint_job is None:
         return draft
     if validated.hint is not None:

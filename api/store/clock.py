@@ -36,6 +36,12 @@ class StoreClock:
         self._steady = steady
         self._begin: tuple[float, float] | None = None
 
+    def time(self) -> float:
+        """What the clock should show by now; what it shows is behind that until someone advances it."""
+        if self._begin is None:
+            self.advance()
+        return self._due(self._steady())
+
     def advance(self) -> None:
         """Set the clock to what it should show by now."""
         now = self._steady()
@@ -43,7 +49,10 @@ class StoreClock:
             shown = read_time(connection)
             if self._begin is None:
                 self._begin = (shown, now)
-            time_of_start, start = self._begin
-            due = time_of_start + (now - start)
+            due = self._due(now)
             if due > shown:
                 connection.execute(update(clock).where(clock.c.seconds < due).values(seconds=due))
+
+    def _due(self, now: float) -> float:
+        time_of_start, start = self._begin or (0.0, now)
+        return time_of_start + (now - start)

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from memstow.api.store import accounts
 from memstow.api.store.bodies import release_bodies
+from memstow.api.store.callbacks import begin_callback
 from memstow.api.store.clock import read_time
 from memstow.api.store.database import now
 from memstow.api.store.documents import save_plan
@@ -54,6 +55,7 @@ def finish_job(connection: Connection, job: str, before: State, ending: Ending) 
     if ending.progress.plan is not None:
         save_plan(connection, job, ending.progress.plan)
     append_events(connection, job, ending.events, last=True)
+    begin_callback(connection, job)
     _settle(connection, job, before, ending.ran_seconds)
     if before is State.RUNNING:
         # Jobs of the same key, and equal ones, may have waited for it.

@@ -58,6 +58,18 @@ class Draft:
     term: str | None = None
     fresh: bool = False  # must not be answered from the cache
     trace: str | None = None  # the span of the request, as W3C writes it
+    callback: str | None = None  # the URL that is told when it has ended
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """Who is told of the end of a job, and how far that is."""
+
+    to: str
+    state: str
+    attempts: int
+    error: str | None
+    delivered: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +104,7 @@ class Job:
     losses: int
     stop: Stop
     trace: str | None
+    callback: Callback | None = None  # of another table; only where it was looked up
 
     @property
     def over(self) -> bool:
@@ -160,12 +173,13 @@ class StoredEvent:
     data: str
 
 
-JOB_COLUMNS: Final = [jobs.c[name] for name in Job.__dataclass_fields__]
+_OF_ROW: Final = [name for name in Job.__dataclass_fields__ if name in jobs.c]
+JOB_COLUMNS: Final = [jobs.c[name] for name in _OF_ROW]
 
 
 def job_from_row(row: RowMapping | Mapping[str, Any]) -> Job:
     """A job from its row."""
-    values = {name: row[name] for name in Job.__dataclass_fields__}
+    values = {name: row[name] for name in _OF_ROW}
     values |= {"state": State(row["state"]), "fresh": bool(row["fresh"]), "stop": Stop(row["stop"])}
     return Job(**values)
 

@@ -2,21 +2,23 @@
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, and_, delete, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
+from memstow.api.callbacks.allowed import place_of
 from memstow.api.store.accounts import ANONYMOUS, Quotas, Totals, count_submitted, read_totals, require_room
 from memstow.api.store.bodies import read_body, store_bodies
+from memstow.api.store.callbacks import Delivery, callbacks_of
 from memstow.api.store.database import Database, StoreError, now
 from memstow.api.store.documents import PLAN, compress, read_plan
 from memstow.api.store.endings import remove_jobs, stop_job
 from memstow.api.store.idempotency import IdempotencyKey, find_target, save_target
 from memstow.api.store.job import JOB_COLUMNS, Batch, Draft, Job, State, Stop, job_from_row
 from memstow.api.store.notices import announce
-from memstow.api.store.tables import LONGEST_NAME, batches, documents, jobs
+from memstow.api.store.tables import LONGEST_NAME, batches, callbacks, documents, jobs
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
@@ -124,6 +126,9 @@ class Queue:
             for name, draft, plan in zip(names, drafts, plans, strict=True)
         ]
         connection.execute(insert(jobs), rows)
+        told = [_callback_row(name, draft.callback) for name, draft in zip(names, drafts, strict=True)]
+        if any(told):
+            connection.execute(insert(callbacks), list(filter(None, told)))
         bodies = [
             {"job_id": name, "kind": PLAN, "body": plan}
             for name, plan in zip(names, plans, strict=True)
@@ -143,7 +148,7 @@ class Queue:
         """The job with this id."""
         with self._database.read() as connection:
             row = connection.execute(select(*JOB_COLUMNS).where(jobs.c.id == job)).mappings().first()
-            return None if row is None else job_from_row(row)
+            return None if row is None else _with_callbacks(connection, [job_from_row(row)])[0]
 
     def document(self, job: str, kind: str) -> bytes | None:
         """The problem, the hint, the model or the plan of a job."""
@@ -161,7 +166,7 @@ class Queue:
                 .order_by(jobs.c.created.desc(), jobs.c.id.desc())
                 .limit(limit)
             )
-            return [job_from_row(row) for row in rows.mappings()]
+            return _with_callbacks(connection, [job_from_row(row) for row in rows.mappings()])
 
     def totals(self) -> Totals:
         """The number of queued and of running jobs, and the bytes of all."""
@@ -262,6 +267,18 @@ def _columns(draft: Draft) -> dict[str, str | int | None]:
         "stop": Stop.NO,
         "trace": draft.trace,
     }
+
+
+def _callback_row(job: str, url: str | None) -> dict[str, str | int] | None:
+    if url is None:
+        return None
+    origin = place_of(url).origin
+    return {"job_id": job, "url": url, "origin": origin, "state": Delivery.WAITING, "attempts": 0}
+
+
+def _with_callbacks(connection: Connection, found: list[Job]) -> list[Job]:
+    told = callbacks_of(connection, [job.id for job in found])
+    return [replace(job, callback=told[job.id]) if job.id in told else job for job in found]
 
 
 def _filtered(query: "Select[Any]", wanted: Filter) -> "Select[Any]":

@@ -208,6 +208,23 @@ idempotency = Table(
 )
 Index(None, idempotency.c.kept_until)
 
+# Where the end of a job is to be told.
+callbacks = Table(
+    "callbacks",
+    metadata,
+    Column("job_id", String(32), ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("origin", String(300), nullable=False),  # of the URL, without what may be a secret
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("error", String(40)),
+    Column("delivered", Float(53)),  # seconds since 1970
+    # By the clock of the store: when the job has ended, and when the next attempt is due, if there is one.
+    Column("ended", Float(53)),
+    Column("due", Float(53)),
+)
+Index(None, callbacks.c.due)
+
 # One row: about the seconds since 1970, less those in which no server ran.
 clock = Table(
     "clock",

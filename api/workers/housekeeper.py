@@ -32,6 +32,7 @@ class Housekeeper:
         queue: Queue,
         claims: Claims,
         metrics: Metrics,
+        clock: StoreClock,
         *,
         lease_seconds: float,
         keep_seconds: float,
@@ -54,7 +55,7 @@ class Housekeeper:
         self._on_change = on_change
         # Of each running job elsewhere: attempt and heartbeats, and since when they have not changed.
         self._seen: dict[str, tuple[tuple[int, int], float]] = {}
-        self._clock = StoreClock(database)
+        self._clock = clock
         self._expired_at = 0.0
 
     def serve(self, shutdown: Shutdown) -> None:

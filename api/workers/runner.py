@@ -17,6 +17,7 @@ import structlog
 from memstow.api import tracing
 from memstow.api.metrics import Metrics
 from memstow.api.store.claims import ClaimedJob, Claims
+from memstow.api.store.clock import StoreClock
 from memstow.api.store.database import Database, StoreError
 from memstow.api.store.job import Job, State, Stop
 from memstow.api.store.notices import Notices
@@ -90,11 +91,13 @@ class Runner:
         self._on_change = on_change
         self._shutdown = Shutdown()
         self._steps = JobSteps(cache, executor, settings.limits, metrics, self._shutdown)
+        self.clock = StoreClock(database)
         self._housekeeper = Housekeeper(
             database,
             queue,
             claims,
             metrics,
+            self.clock,
             lease_seconds=settings.lease_seconds,
             keep_seconds=settings.keep_seconds,
             key_cache_bytes=settings.key_cache_bytes,

@@ -23,6 +23,7 @@ from memstow.api.metrics import Metrics
 from memstow.api.store import database as store
 from memstow.api.store.accounts import Quotas
 from memstow.api.store.claims import Claims
+from memstow.api.store.clock import StoreClock
 from memstow.api.store.migrate import upgrade
 from memstow.api.store.queue import Queue
 from memstow.api.workers.housekeeper import Housekeeper
@@ -499,6 +500,7 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
         queue,
         claims,
         Metrics(),
+        StoreClock(database),
         lease_seconds=1.0,
         keep_seconds=60.0,
         max_plans=10,

@@ -13,12 +13,18 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from benchmarks.service.servers import free_port
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
 from tests.api.serving import ROOT, Server
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for
 
 PAGE = (ROOT / "docs" / "service.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    """The blocks of the page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +64,7 @@ def test_the_examples_run(running: Server, tmp_path: Path) -> None:
 def test_the_examples_for_operators_run(tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         pytest.skip("curl is not here")
-    (block,) = (
-        it for it in re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL) if "/v1/keys" in it
-    )
+    (block,) = (it for it in blocks("sh") if "/v1/keys" in it)
     data = tmp_path / "data"
     create = ["keys", "create", "--name", "operator", "--role", "admin", "--data", str(data)]
     made = subprocess.run(
@@ -87,6 +91,57 @@ def test_the_examples_for_operators_run(tmp_path: Path) -> None:
     assert answers[-1]["draining"] is True
 
 
+def test_the_receiver_of_callbacks_takes_what_is_signed_and_nothing_else(
+    server: Server, tmp_path: Path
+) -> None:
+    if shutil.which("curl") is None or shutil.which("openssl") is None:
+        pytest.skip("curl or openssl is not here")
+    operations = (ROOT / "docs" / "operations.md").read_text()
+    (make_secret,) = re.findall(r"^\(umask .*> callback.secret\)$", operations, re.MULTILINE)
+    subprocess.run(["bash", "-euo", "pipefail", "-c", make_secret], cwd=tmp_path, check=True)
+    secret = tmp_path / "callback.secret"
+    assert secret.stat().st_mode & 0o077 == 0
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    (code,) = (it for it in blocks("python") if "BaseHTTPRequestHandler" in it)
+    (tmp_path / "receiver.py").write_text(code.replace("9090", str(port)))
+    environment = os.environ | {"CALLBACK_SECRET": secret.read_text().strip()}
+    with subprocess.Popen(
+        [sys.executable, "receiver.py"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as receiver:
+        try:
+            wait_for(lambda: answers(url), "the receiver")
+            forged = {"webhook-id": "1", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA"}
+            assert httpx2.post(url, content=b"{}", headers=forged).status_code == 401
+            server.start(callback_allow=url, callback_secret=secret, callback_networks="127.0.0.1")
+            with server.client() as client:
+                (tmp_path / "first.json").write_text(client.get("/v1/examples/first").text)
+                (command,) = (it for it in blocks("sh") if "?callback=" in it)
+                command = command.replace("localhost:8080", server.url.removeprefix("http://"))
+                command = command.replace("https://builds.example.com", url)
+                ran = subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, capture_output=True)
+                job = json.loads(ran.stdout)["id"]
+                wait_for(
+                    lambda: client.get(f"/v1/jobs/{job}").json()["callback"]["state"] == "delivered",
+                    "the callback",
+                )
+        finally:
+            receiver.kill()
+        assert receiver.stdout is not None
+        assert receiver.stdout.read().decode() == f"job.done {job}\n"
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx2.get(url).status_code == 501
+    except httpx2.TransportError:
+        return False
+
+
 def test_the_first_problem_is_one_everywhere(running: Server) -> None:
     (written,) = re.findall(
         r"cat > first.json <<'END'\n(.*?)^END$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
@@ -109,7 +164,7 @@ def test_what_the_readme_sends_gets_a_plan(running: Server, tmp_path: Path) -> N
 
 
 def test_the_library_example_runs(running: Server) -> None:
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (code,) = (it for it in blocks("python") if "Client(" in it)
     exec(code.replace("http://localhost:8080", running.url), {})
 
 

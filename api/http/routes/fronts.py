@@ -26,6 +26,8 @@ from memstow.api.http.requests import (
 from memstow.api.http.responses import job_path, job_response, matching_tag, media_type_of_plan
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
+    CALLBACK,
+    CALLBACK_PARAMETER,
     IDEMPOTENCY_PARAMETER,
     draft_of,
     find_submitted,
@@ -72,6 +74,7 @@ _FOR_PAGE: Final = {
             *OPTION_PARAMETERS,
             *CHANGE_PARAMETERS,
             NAME_PARAMETER,
+            CALLBACK_PARAMETER,
             IDEMPOTENCY_PARAMETER,
         ],
         **schemas.enveloped(
@@ -100,7 +103,7 @@ async def submit(
     """Submit."""
     caller = await service.caller(request)
     service.require_open()
-    body, form = await read_problem_body(request, service, format, "priority", front=True)
+    body, form = await read_problem_body(request, service, format, "priority", front=True, names=[CALLBACK])
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     earlier = await find_submitted(service, key)
     if earlier is not None:

@@ -30,6 +30,8 @@ from memstow.api.http.requests import (
 from memstow.api.http.responses import job_json, job_path, job_response, json_response
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
+    CALLBACK,
+    CALLBACK_PARAMETER,
     IDEMPOTENCY_PARAMETER,
     draft_of,
     find_submitted,
@@ -81,6 +83,7 @@ BySearch = Annotated[
             *CHANGE_PARAMETERS,
             *SHAPES_PARAMETERS,
             NAME_PARAMETER,
+            CALLBACK_PARAMETER,
             IDEMPOTENCY_PARAMETER,
         ],
         **schemas.enveloped(
@@ -114,7 +117,9 @@ async def submit(
     caller = await service.caller(request)
     service.require_open()
     output_format(request, output_format_name)
-    body, form = await read_problem_body(request, service, format, "priority", "hint_job", "members")
+    body, form = await read_problem_body(
+        request, service, format, "priority", "hint_job", "members", names=[CALLBACK]
+    )
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     earlier = await find_submitted(service, key)
     if earlier is not None:

@@ -66,10 +66,11 @@ def _solvers() -> list[JsonObject]:
             "version": memstow.__version__,
             "formats": {"problem": ["json"], "plan": ["json", "csv"], "front": ["json"]},
             "limits": {"max_body": 33554432, "max_buffers": 200000, "max_time_limit": 3600.0},
+            "callbacks": False,
         },
         {
             "type": "object",
-            "required": ["version", "formats", "limits"],
+            "required": ["version", "formats", "limits", "callbacks"],
             "properties": {
                 "version": {"type": "string"},
                 "formats": {
@@ -78,6 +79,7 @@ def _solvers() -> list[JsonObject]:
                     "additionalProperties": _NAMES,
                 },
                 "limits": {"type": "object", "additionalProperties": {"type": "number"}},
+                "callbacks": {"type": "boolean", "description": "Whether jobs can have a `callback`."},
             },
         },
     ),
@@ -105,6 +107,7 @@ async def get_capabilities(request: Request, service: CurrentService) -> Respons
                 "max_members": limits.max_members,
                 "solve_memory": limits.solve_memory,
             },
+            "callbacks": bool(settings.callback_allow),
         }
     )
 

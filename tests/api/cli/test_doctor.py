@@ -172,6 +172,7 @@ def test_a_server_tells_what_it_takes(cli: Cli, server: Server) -> None:
     text = cli("doctor", "--server", url).out
     assert "max_buffers 1234" in text
     assert "no key is needed" in text
+    assert (found["callbacks"], "callbacks are off" in text) == (False, True)
 
 
 def test_whether_a_key_is_needed_and_accepted(

@@ -13,7 +13,7 @@ from memstow.api.http.samples import PROBLEM
 from memstow.api.http.settings import PREFIX, Override, Settings, load, printed
 from memstow.planner.model.errors import InputError
 from tests.api.http.conftest import hard, problem_document
-from tests.api.serving import ROOT
+from tests.api.serving import ROOT, Server
 
 
 def test_the_command_line_comes_before_the_environment_before_the_file(tmp_path: Path) -> None:
@@ -29,16 +29,17 @@ def test_the_command_line_comes_before_the_environment_before_the_file(tmp_path:
 def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
     settings = load(
         {
-            "MEMSTOW_DATABASE": "postgresql://me:secret@host/name",
+            "MEMSTOW_DATABASE": "postgresql://me:s3same@host/name",
             "MEMSTOW_CORS_ORIGINS": "https://a",
             "MEMSTOW_SCHEDULER": "tcp://host:8786",
             "MEMSTOW_TLS_CERT": "chain.pem",
             "MEMSTOW_TLS_KEY": "key.pem",
+            "MEMSTOW_CALLBACK_SECRET": "callback.key",
             "MEMSTOW_TRACE_URL": "http://collector:4318/v1/traces",
         }
     )
     text = printed(settings)
-    assert "secret" not in text
+    assert "s3same" not in text
     read = tomllib.loads(text)
     assert read.keys() == Settings.model_fields.keys()
     file = tmp_path / "again.toml"
@@ -149,3 +150,25 @@ def test_a_value_too_many_is_refused_before_it_takes_memory(tmp_path: Path) -> N
             "/v1/plan", content=b"[" + b"0," * 2000 + b"0]", headers={"content-type": "application/json"}
         )
         assert "`max_values`" in problem_document(answer, 422, "too_large")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"CALLBACK_ALLOW": "builds.example.com"}, "callback_allow: .*expected a URL"),
+        ({"CALLBACK_ALLOW": "https://h.example/x?y=1"}, "callback_allow: .*without a query"),
+        ({"CALLBACK_ALLOW": "https://h.example"}, "callback_secret: callbacks are signed"),
+        ({"CALLBACK_NETWORKS": "localhost"}, "callback_networks: expected addresses and networks"),
+    ],
+)
+def test_callbacks_that_cannot_work_are_refused(given: dict[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        load({f"MEMSTOW_{name}": text for name, text in given.items()})
+
+
+def test_a_secret_that_is_none_is_one_line_at_the_start(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("none of yours")
+    with pytest.raises(AssertionError, match="expected a secret in each line"):
+        server.start(callback_allow="https://h.example", callback_secret=tmp_path / "secret")
+    assert server.wait() == 2
+    assert "none of yours" not in server.log()
