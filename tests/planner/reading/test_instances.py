@@ -56,7 +56,7 @@ def ordinary(data: bytes, holder: type) -> Any:
         return None
 
 
-def compare(data: bytes, holder: type) -> bool:
+def compare(data: bytes, holder: Any) -> bool:
     """Whether the native reader takes the document, which it may only do as the ordinary ones do."""
     found = instance_in(data, holder)
     if found is None:
