@@ -36,6 +36,8 @@ _SCHEDULES_SHARE: Final = 0.4
 _ONLY_SEARCH_SHARE: Final = 0.8
 _MOVES_SHARE: Final = 0.3
 _RERUNS_SHARE: Final = 0.5
+# What it takes to describe one order to those who look for schedules in it, for each operator.
+_SECONDS_TO_DESCRIBE: Final = 50e-6
 
 
 def graph_points(graph: Graph, request: FrontRequest, callbacks: FrontCallbacks) -> Points:
@@ -106,6 +108,9 @@ class _Run:
             share = 1 / (len(orders.orders) - number)
             self._plain.append(self._as_it_is(order))
             found.append(self._plain[-1])
+            if not self._allowance.affords(_SECONDS_TO_DESCRIBE * len(self._graph.operators)):
+                self._bounds.exact = False
+                break
             if self._pool is None:
                 found += self._in_order(order, share, first=number == 0)
             if kinds_of(self._request):

@@ -13,7 +13,10 @@ def order_instance(graph: Graph) -> OrderInstance:
     """The instance of a valid graph: all of its planned bytes, as if in one pool."""
     stored = storages(graph)
     links = links_of(graph)
-    edges = {(first, then) for first, them in enumerate(links.successors()) for then in them}
+    before = array("q")
+    for first, them in enumerate(links.successors()):
+        for then in sorted(set(them)):
+            before.extend((first, then))
     writer_start, writers = _flat(storage.writers for storage in stored)
     reader_start, readers = _flat(storage.readers for storage in stored)
     return OrderInstance(
@@ -25,7 +28,7 @@ def order_instance(graph: Graph) -> OrderInstance:
         readers=readers,
         from_start=array("q", (storage.from_start for storage in stored)),
         to_end=array("q", (storage.to_end for storage in stored)),
-        before=array("q", (end for edge in sorted(edges) for end in edge)),
+        before=before,
         in_place=array("q", (number for triple in in_place_triples(graph, stored) for number in triple)),
         base=resident_bytes(graph),
         given=array("q", listed_order(graph)),
@@ -34,6 +37,8 @@ def order_instance(graph: Graph) -> OrderInstance:
 
 def phase_bytes(operator: Operator) -> int:
     """The most bytes of temporaries in one phase of the operator."""
+    if not operator.temporaries:
+        return 0
     changes: dict[int, int] = {}
     for it in operator.temporaries:
         begin, end = it.phases or (0, phase_count(operator))
@@ -57,6 +62,8 @@ def in_place_triples(graph: Graph, stored: Sequence[Storage]) -> list[tuple[int,
     storage_of = {storage.tensor: i for i, storage in enumerate(stored)}
     triples: list[tuple[int, int, int]] = []
     for i, operator in enumerate(graph.operators):
+        if not operator.in_place:
+            continue
         for pair in dict.fromkeys(operator.in_place):
             source, target = (links.tensor_index[name] for name in pair)
             if all(is_planned(graph.tensors[it]) for it in (source, target)):

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memstow.planner.graph.check import require_valid
+from memstow.planner.graph.check import is_valid, require_valid, take_as_valid
+from memstow.planner.graph.check.cycles import given_order_issues
+from memstow.planner.graph.links import links_of, share_links
 from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Order
@@ -19,7 +21,15 @@ def with_order(graph: Graph, order: Order) -> Graph:
     if order == graph.order:
         return graph
     changed = replace(graph, order=order)
-    require_valid(changed)
+    if not is_valid(graph):
+        require_valid(changed)
+        return changed
+    # Nothing else depends on the order that is wanted than whether it can run.
+    share_links(graph, changed)
+    issues = [] if links_of(changed).as_listed else list(given_order_issues(changed))
+    if issues:
+        raise InputError(issues)
+    take_as_valid(changed)
     return changed
 
 

@@ -2,14 +2,16 @@
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import prod
 from typing import Final, Literal
 
+from memstow.planner.graph.links import share_links
 from memstow.planner.graph.stripes.images import image_of
 from memstow.planner.graph.stripes.kinds import word_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, is_planned, shape_bytes, size_of
+from memstow.planner.model.model_class import instances_of
 
 CostUnit = Literal["given", "bytes"]
 _MOST: Final = 1 << 62
@@ -40,12 +42,22 @@ def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
     known = all(operator.cost == cost for operator, cost in zip(graph.operators, costs, strict=True))
     if known and not moved:
         return graph
-    operators = (replace(operator, cost=cost) for operator, cost in zip(graph.operators, costs, strict=True))
-    graph = replace(graph, operators=tuple(operators))
+    priced = _with_costs(graph, costs)
     if not moved:
-        return graph
+        return priced
     alternatives = (replace(it, cost=cost) for it, cost in zip(graph.alternatives, moved, strict=True))
-    return replace(graph, alternatives=tuple(alternatives))
+    return replace(priced, alternatives=tuple(alternatives))
+
+
+def _with_costs(graph: Graph, costs: list[int]) -> Graph:
+    """The graph whose operators cost this, which changes nothing of who reads what."""
+    columns = {
+        it.name: [getattr(operator, it.name) for operator in graph.operators] for it in fields(Operator)
+    }
+    operators = instances_of(Operator, len(costs), **{**columns, "cost": costs})
+    priced = replace(graph, operators=operators)
+    share_links(graph, priced)
+    return priced
 
 
 def _moved_together(alternative: Alternative, known: dict[str, Tensor]) -> int:

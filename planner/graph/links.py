@@ -52,6 +52,11 @@ def links_of(graph: Graph) -> Links:
     return links
 
 
+def share_links(graph: Graph, other: Graph) -> None:
+    """The other graph has the same tensors and operators: its links are those of the first."""
+    _links.note(other, links_of(graph))
+
+
 def topological_order(successors: Sequence[Sequence[int]]) -> list[int]:
     """An order in which nobody comes before who must be first, as near to the indices as can be.
 

@@ -11,7 +11,7 @@ from typing import Final
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.liveness import Liveness, Span, liveness
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph, Operator, Temporary, is_planned, size_of
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
 from memstow.planner.model.memory import Memo, collector_at_rest
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Schedule
@@ -103,7 +103,7 @@ def _buffers(graph: Graph, live: Liveness | None) -> tuple[Buffer, ...]:
     numbers = [i for i, tensor in enumerate(graph.tensors) if is_planned(tensor)]
     tensors = [graph.tensors[i] for i in numbers]
     inside = [(i, it) for i, operator in enumerate(graph.operators) for it in operator.temporaries]
-    elements = [*tensors, *(it for _, it in inside)] if inside else tensors
+    elements: Sequence[Tensor | Temporary] = [*tensors, *(it for _, it in inside)]
     sizes = [min(size_of(it), LIMIT) for it in tensors]
     sizes += [it.size for _, it in inside]
     columns: dict[str, object] = {}

@@ -5,9 +5,8 @@ each piece is a storage, written by whoever makes a tensor over it and read by w
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from memstow.planner.graph.links import NOBODY, Links, links_of
 from memstow.planner.graph.view_groups import roots
@@ -15,8 +14,7 @@ from memstow.planner.model.graph import Graph, is_planned, size_of
 from memstow.planner.model.memory import Memo
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(NamedTuple):
     """Bytes that live as one, from their first writer to their last reader."""
 
     size: int
@@ -63,8 +61,12 @@ def _make(graph: Graph) -> list[Storage]:
     for tensor, it in enumerate(graph.tensors):
         if tensor in members:
             found += _pieces(links, members[tensor], there, kept)
-        elif tensor not in inside and it.kind == "data" and is_planned(it):
-            found.append(_storage(links, size_of(it), [tensor], there, kept, tensor, None))
+        elif tensor not in inside and it.kind == "data":
+            maker = links.producer[tensor]
+            writers = () if maker == NOBODY else (maker,)
+            readers = tuple(links.readers[tensor])
+            ends = tensor in there, tensor in kept
+            found.append(Storage(size_of(it), writers, readers, *ends, tensor, tensor, None))
     return found
 
 
@@ -104,7 +106,7 @@ def _storage(
     there: set[int],
     kept: set[int],
     outer: int,
-    begin: int | None,
+    begin: int,
 ) -> Storage:
     over = list(tensors)
     writers = {links.producer[tensor] for tensor in over} - {NOBODY}

@@ -18,7 +18,7 @@ def list_of(element: Kind, shortest: int, longest: int) -> Kind:
 def row_of(members: Sequence[Kind]) -> Kind:
     """A list with one member of each of these kinds."""
 
-def object(holder: type, fields: Sequence[tuple[str, Kind, bool, object]]) -> Kind:  # noqa: A001
+def object_of(holder: type, fields: Sequence[tuple[str, Kind, bool, object]]) -> Kind:
     """An object that becomes an instance: of each field name, kind, whether it has a default, and that."""
 
 def one_of(kinds: Sequence[Kind], null: bool) -> Kind:

@@ -33,8 +33,10 @@ def valid_instance_in(
 
 def instance_in(data: bytes, holder: type[_T]) -> _T | None:
     """The instance that the JSON describes; None where a value is not plain, which has yet to be checked."""
+    # A class is its own kind; to the type checker it need not be hashable.
+    kind: Any = holder
     with collector_at_rest():
-        found = _instances.value_in(_kind_of(holder), bytes(data))
+        found = _instances.value_in(_kind_of(kind), bytes(data))
     return found if isinstance(found, holder) else None
 
 
@@ -105,7 +107,7 @@ def _object(kind: Any, _: Limits) -> _instances.Kind:
         (name, _kind_of(it.kind), it.has_constant, it.default() if it.has_constant else None)
         for name, it in fields_of(kind).items()
     ]
-    return _instances.object(kind, fields)
+    return _instances.object_of(kind, fields)
 
 
 _MAKERS: Final[dict[Any, tuple[Callable[[Any, Limits], _instances.Kind], frozenset[str]]]] = {

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -16,8 +17,9 @@ from memstow.api.cli.io.output import STDOUT, refuse_unwritable, suffix_of, to_s
 from memstow.api.cli.io.problem_input import (
     add_graph_changes,
     add_problem,
+    document_in,
     problem_of,
-    read_document,
+    read_bytes_of,
     read_target,
     refuse_two_stdins,
     warn_if_terminal,
@@ -29,6 +31,7 @@ from memstow.api.cli.io.search_arguments import (
     add_server,
     client_of,
     job_name,
+    less_reading,
     options_of,
 )
 from memstow.api.cli.io.terminal import is_terminal, print_error
@@ -79,10 +82,14 @@ def run(args: argparse.Namespace) -> int:
     outputs = _outputs(args)
     refuse_two_stdins(args.file, args.hint)
     warn_if_terminal(args.file)
-    document = read_document(args.file, args)
+    given = read_bytes_of(args.file)
+    began, size = time.monotonic(), len(given)
+    document = document_in(given, args.file, args)
+    del given
     names = [name for given in args.targets or () for name in given.split(",")]
     targets = [read_target(name) for name in names]
-    front, interrupted = _found(args, document, _Targets(names, targets))
+    options = less_reading(args, options_of(args, problem_of(document)), size, began)
+    front, interrupted = _found(args, document, options, _Targets(names, targets))
     _write(args, front, outputs)
     if interrupted:
         print_error("interrupted: these are the points found so far")
@@ -117,7 +124,9 @@ class _Progress(Line):
         return f"{self.points:,} points  {elapsed:.1f} s"
 
 
-def _found(args: argparse.Namespace, document: "Problem | Graph", targets: _Targets) -> "tuple[Front, bool]":
+def _found(
+    args: argparse.Namespace, document: "Problem | Graph", options: "Options", targets: _Targets
+) -> "tuple[Front, bool]":
     from memstow.planner.model.events import Phase
     from memstow.planner.model.front import FrontOptions
 
@@ -128,7 +137,6 @@ def _found(args: argparse.Namespace, document: "Problem | Graph", targets: _Targ
         within=args.within,
         points=args.points,
     )
-    options = options_of(args, problem_of(document))
     progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
     server = args.server or os.environ.get("MEMSTOW_SERVER")
     given_up: dict[str, None] = {}

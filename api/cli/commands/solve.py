@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, TypeVar
 
 from memstow.api.cli.exit_codes import Exit
@@ -46,6 +47,7 @@ from memstow.api.cli.io.search_arguments import (
     add_server,
     client_of,
     job_name,
+    less_reading,
     options_of,
     options_without_hint,
     refuse_odd_clusters,
@@ -123,6 +125,7 @@ def run(args: argparse.Namespace) -> int:
     check_results(args)
     warn_if_terminal(args.file)
     given = read_bytes_of(args.file)
+    began, size = time.monotonic(), len(given)
     columns = columns_in(args, given) if wants_columns_only(args) else None
     if columns is not None:
         del given
@@ -142,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
     options = options_of(args, listed)
     search = SearchRecord()
     if args.lock is None:
-        plan, interrupted = _plan(args, document, options, search)
+        plan, interrupted = _plan(args, document, less_reading(args, options, size, began), search)
     else:
         plan, interrupted = _locked_plan(args, document, options, search)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None

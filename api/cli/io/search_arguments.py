@@ -2,11 +2,13 @@
 
 import argparse
 import os
+import time
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.io.arguments import amount_from, duration, real, whole
 from memstow.api.cli.io.problem_input import STDIN, read_plan
 from memstow.planner.model.limits import LONGEST_RUN
+from memstow.planner.reading.json_text import FEW_BYTES
 
 if TYPE_CHECKING:
     from memstow.api.client import Client
@@ -133,6 +135,16 @@ def options_of(args: argparse.Namespace, problem: "Problem") -> "Options":
 
     options = options_without_hint(args)
     return options if args.hint is None else replace(options, hint=read_plan(args.hint, problem))
+
+
+def less_reading(args: argparse.Namespace, options: "Options", size: int, began: float) -> "Options":
+    """The options with what is left of the time since `began`: reading so many bytes takes a part of it."""
+    is_remote = args.server or os.environ.get("MEMSTOW_SERVER")
+    if options.deterministic or is_remote or size < FEW_BYTES:
+        return options
+    from dataclasses import replace
+
+    return replace(options, time_limit=max(options.time_limit - (time.monotonic() - began), 0.0))
 
 
 def options_without_hint(args: argparse.Namespace) -> "Options":

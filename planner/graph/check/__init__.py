@@ -28,6 +28,16 @@ def find_issues(graph: Graph) -> list[Issue]:
     return issues_once(_valid, graph, _issues)
 
 
+def is_valid(graph: Graph) -> bool:
+    """Whether it is known to have no issues."""
+    return _valid.get(graph) is True
+
+
+def take_as_valid(graph: Graph) -> None:
+    """Note that a graph has no issues: it was made of one that has none."""
+    _valid.note(graph, True)
+
+
 def require_valid(graph: Graph) -> None:
     """Raise InputError with every issue there is."""
     issues = find_issues(graph)

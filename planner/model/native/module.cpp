@@ -44,7 +44,7 @@ Shared row_of(std::vector<Shared> members) {
 // Each field as its name, its kind, whether it has a default, and that.
 using FieldArguments = std::tuple<std::string, Shared, bool, nb::object>;
 
-Shared object(nb::type_object holder, const std::vector<FieldArguments>& fields) {
+Shared object_of(nb::type_object holder, const std::vector<FieldArguments>& fields) {
     if (fields.size() > kMostFields) throw nb::value_error("there are too many fields");
     Kind::Object found{holder, {}};
     for (const auto& [name, kind, has_default, value] : fields) {
@@ -99,7 +99,7 @@ NB_MODULE(_instances, m) {
           "A list of so many elements of one kind.");
     m.def("row_of", &row_of, nb::arg("members"), "A list with one member of each of these kinds.");
     m.def(
-        "object", &object, nb::arg("holder"), nb::arg("fields"),
+        "object_of", &object_of, nb::arg("holder"), nb::arg("fields"),
         "An object that becomes an instance: of each field name, kind, whether it has a default, and that.");
     m.def("one_of", &one_of, nb::arg("kinds"), nb::arg("null"),
           "A value of one of these kinds, which look different, or null.");

@@ -1,8 +1,8 @@
 """The problem that the judge makes of a graph in one order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from memstow.planner.model.graph import Graph, Tensor, size_of
+from memstow.planner.model.graph import Graph, Temporary, Tensor, size_of
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.objective import COST
 from memstow.planner.model.problem import ALWAYS, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
@@ -48,7 +48,7 @@ def _buffers(graph: Graph, replay: Replay) -> tuple[Buffer, ...]:
     lives = replay.lives
     placed = [tensor for tensor in graph.tensors if _is_placed(tensor)]
     inside = [(replay.runs[it.id], inner) for it in graph.operators for inner in it.temporaries]
-    elements = [*placed, *(inner for _, inner in inside)] if inside else placed
+    elements: Sequence[Tensor | Temporary] = [*placed, *(inner for _, inner in inside)]
     times: list[tuple[int, int] | str] = [
         lives.get(it.id, (0, 1)) if it.kind == "data" else ALWAYS for it in placed
     ]

@@ -41,12 +41,7 @@ struct Way {
 class Engine {
   public:
     Engine(const Graph& whole, const LeastPeakOptions& options, Budget& budget, const LeastPeakEvents& events)
-        : whole_(whole),
-          options_(options),
-          budget_(budget),
-          events_(events),
-          core_(without_late(whole)),
-          mirror_(mirrored(core_.graph)) {
+        : whole_(whole), options_(options), budget_(budget), events_(events) {
         for (const Kind kind : {Kind::beam, Kind::lowest, Kind::highest, Kind::middle}) {
             for (const bool backwards : {false, true}) ways_.push_back({kind, backwards});
         }
@@ -74,8 +69,9 @@ class Engine {
     const LeastPeakOptions& options_;
     Budget& budget_;
     const LeastPeakEvents& events_;
-    const WithoutLate core_;
-    const Graph mirror_;
+    // What the ways search; made when the first of them has its turn.
+    WithoutLate core_;
+    Graph mirror_;
 
     std::mutex mutex_;  // guards all below
     std::vector<Way> ways_;
@@ -237,6 +233,9 @@ void Engine::work_guarded() {
 LeastPeak Engine::run(const std::vector<Index>& given) {
     raise(options_.bound);
     begin(given);
+    if (closed() || budget_.spent()) return std::move(result_);
+    core_ = without_late(whole_);
+    mirror_ = mirrored(core_.graph);
     std::vector<std::thread> others;
     for (int k = 1; k < options_.workers && !closed(); ++k) others.emplace_back([this] { work_guarded(); });
     work_guarded();

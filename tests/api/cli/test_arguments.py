@@ -5,6 +5,9 @@ import argparse
 import pytest
 
 from memstow.api.cli.io.arguments import amount, duration, real, whole
+from memstow.api.cli.io.search_arguments import less_reading
+from memstow.planner.model.options import Options
+from memstow.planner.reading.json_text import FEW_BYTES
 
 
 @pytest.mark.parametrize(
@@ -90,3 +93,16 @@ def test_times(text: str, seconds: float) -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=r"50ms|at most 3,600 s$"):
         duration(3600)(text)
+
+
+def test_the_time_that_reading_takes_is_time_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMSTOW_SERVER", raising=False)
+    monkeypatch.setattr("time.monotonic", lambda: 107.0)
+    here, there = argparse.Namespace(server=None), argparse.Namespace(server="http://localhost:1")
+    options = Options(time_limit=10)
+    assert less_reading(here, options, FEW_BYTES, 100.0).time_limit == 3
+    assert less_reading(here, options, FEW_BYTES, 10.0).time_limit == 0
+    assert less_reading(here, options, FEW_BYTES - 1, 100.0) == options
+    assert less_reading(there, options, FEW_BYTES, 100.0) == options
+    exact = Options(time_limit=10, deterministic=True)
+    assert less_reading(here, exact, FEW_BYTES, 100.0) == exact

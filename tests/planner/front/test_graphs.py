@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from typing import NoReturn
 
 import pytest
 
@@ -195,3 +196,17 @@ def test_costs_beyond_all_are_refused_by_name() -> None:
     )
     with pytest.raises(InputError, match=r"larger than 2\^62"):
         run(graph)
+
+
+def test_without_time_nobody_looks_for_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("there is no time for it")
+
+    monkeypatch.setattr("memstow.planner.front.graphs.order_front", fail)
+    monkeypatch.setattr("memstow.planner.front.graphs.reruns", fail)
+    generators = frozenset({"stripes", "recompute"})
+    points, ending = run(
+        random_net(1000, 3), FrontRequest(options=Options(time_limit=0.0), generators=generators)
+    )
+    assert len(points) == 1
+    assert not ending.complete
