@@ -4,7 +4,8 @@ import argparse
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +24,14 @@ from memstow.api.cli.io.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.io.progress import Line
-from memstow.api.cli.io.search_arguments import add_limits, add_search, add_server, client_of, options_of
+from memstow.api.cli.io.search_arguments import (
+    add_limits,
+    add_search,
+    add_server,
+    client_of,
+    options_of,
+    refuse_unused_key,
+)
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
@@ -35,6 +43,8 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.target import Target
 
+# The options by the names that issues have.
+_OPTIONS: Final = {"hint": "--hint", "generators": "--with", "cost": "--cost"}
 _FORMAT_OF: Final = {".json": "json", ".csv": "csv", ".svg": "svg"}
 
 
@@ -71,16 +81,29 @@ def run(args: argparse.Namespace) -> int:
     """Read the problem, find the front, and write it."""
     outputs = _outputs(args)
     refuse_two_stdins(args.file, args.hint)
+    refuse_unused_key(args)
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
     names = [name for given in args.targets or () for name in given.split(",")]
     targets = [read_target(name) for name in names]
-    front, interrupted = _found(args, document, _Targets(names, targets))
+    with _naming_options():
+        front, interrupted = _found(args, document, _Targets(names, targets))
     _write(args, front, outputs)
     if interrupted:
         print_error("interrupted: these are the points found so far")
         return Exit.INTERRUPTED
     return _exit_code(front)
+
+
+@contextmanager
+def _naming_options() -> "Iterator[None]":
+    """Put the options in the place of the names that issues have."""
+    from memstow.planner.model.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise InputError(replace(it, path=_OPTIONS.get(it.path, it.path)) for it in error.issues) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The arguments for a search, which several commands share, and the options that they are."""
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.io.arguments import amount_from, duration, real, whole
@@ -81,6 +82,15 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         help="URL of a service that solves the problem instead (default: MEMSTOW_SERVER)",
     )
     server.add_argument("--key", metavar="KEY", help="API key for the service (default: MEMSTOW_KEY)")
+
+
+def refuse_unused_key(args: argparse.Namespace) -> None:
+    """InputError for a key that opens nothing."""
+    if args.key is not None and not args.server and not os.environ.get("MEMSTOW_SERVER"):
+        from memstow.planner.model.errors import InputError
+
+        message = "it is the key of a service, and none is asked: add --server URL, or leave it out"
+        raise InputError.single("unused_option", "--key", message)
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
