@@ -85,7 +85,7 @@ def read_document(
     names, or as INPUT:AXIS where they have none.
     """
     if name is None and not looks_like_json(data):
-        name = _told_by_content(data)
+        name = told_by_content(data)
     if name in _OF_GRAPHS and not _graph_format(name).is_json:
         return _read_model(data, name, in_place, dims or {})
     if dims:
@@ -259,7 +259,7 @@ def problem_format(raw: Any) -> str:
     return "json"
 
 
-def _told_by_content(data: bytes) -> str:
+def told_by_content(data: bytes) -> str:
     """The format of bytes that are no JSON: a TensorFlow Lite model says so, ONNX begins with its version."""
     if data[4:8] == b"TFL3":
         return "tflite"

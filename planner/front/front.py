@@ -133,6 +133,9 @@ def request_of(
     """The request, with defaults filled in; InputError for all that has no front."""
     if isinstance(document, Problem):
         _refuse_for_problem(asked)
+    elif options.hint is not None:
+        message = "the front of a graph does not start from a plan; leave it out"
+        raise InputError.single("not_a_problem", "hint", message)
     most = MOST_POINTS if asked.points is None else asked.points
     size = len(document.buffers) if isinstance(document, Problem) else len(document.tensors)
     terms = asked.terms

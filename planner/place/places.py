@@ -148,13 +148,19 @@ def _arrays(
     alignment: SupportsIndex | Integers,
     capacity: SupportsIndex | None,
 ) -> _Arrays:
+    alignments, is_list = _alignments(alignment)
     arrays = _Arrays(
         column(sizes, "sizes"),
         column(begins, "begins"),
         column(ends, "ends"),
-        _alignments(alignment),
+        alignments,
         _NO_END if capacity is None else integer(capacity, "capacity"),
     )
+    if is_list and len(alignments) == 1 != len(arrays):
+        message = (
+            f"is a list of one for {len(arrays):,} buffers; give a number for all, or one for each buffer"
+        )
+        raise InputError.single("lengths_differ", "alignment", message)
     if not 0 <= arrays.capacity <= _NO_END:
         message = f"must be from 0 to 2^62; it is {shown(arrays.capacity)}"
         raise InputError.single("out_of_range", "capacity", message)
@@ -164,15 +170,16 @@ def _arrays(
     return arrays
 
 
-def _alignments(alignment: SupportsIndex | Integers) -> "array[int]":
+def _alignments(alignment: SupportsIndex | Integers) -> "tuple[array[int], bool]":
+    """The alignments, and whether each buffer is given its own."""
     try:
         # An array of NumPy has `__index__` as well: only calling it tells.
         one = alignment if isinstance(alignment, bool) else index(alignment)  # type: ignore[arg-type]
     except TypeError:
         # What is neither an integer nor holds any is refused like a list of it.
         many = alignment if isinstance(alignment, Iterable) else [alignment]
-        return column(many, "alignment")
-    return column([one], "alignment")
+        return column(many, "alignment"), True
+    return column([one], "alignment"), False
 
 
 def _invalid(arrays: _Arrays, defect: Defect, buffer: int) -> InputError:

@@ -45,6 +45,7 @@ memstow convert - model.json --format executorch < exported.json
     parser.add_argument(
         "--output-format",
         choices=(*READABLE, "graph"),
+        type=_output_format,
         help="format to write (default: as the file's name ends, .json or .csv)",
     )
     parser.add_argument(
@@ -57,6 +58,17 @@ memstow convert - model.json --format executorch < exported.json
     add_graph_changes(parser)
     add_symbols(parser.add_argument_group("sizes known only at run time"))
     parser.set_defaults(run=run)
+
+
+def _output_format(text: str) -> str:
+    if text in ("symbolic", "symbols", "shapes"):
+        message = (
+            f"{text!r} is no format of its own: a problem whose sizes are formulas is written as json, from "
+            "an ONNX model whose open dimensions are named by --symbol, such as "
+            "`memstow convert model.onnx sizes.json --symbol tokens=1..1024`"
+        )
+        raise argparse.ArgumentTypeError(message)
+    return text
 
 
 def run(args: argparse.Namespace) -> int:

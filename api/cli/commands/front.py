@@ -5,7 +5,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,7 @@ from memstow.api.cli.io.search_arguments import (
     job_name,
     less_reading,
     options_of,
+    refuse_unused_key,
 )
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.target import Target
 
+# The options by the names that issues have.
+_OPTIONS: Final = {"hint": "--hint", "generators": "--with", "cost": "--cost"}
 _FORMAT_OF: Final = {".json": "json", ".csv": "csv", ".svg": "svg"}
 
 
@@ -81,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the problem, find the front, and write it."""
     outputs = _outputs(args)
     refuse_two_stdins(args.file, args.hint)
+    refuse_unused_key(args)
     warn_if_terminal(args.file)
     given = read_bytes_of(args.file)
     began, size = time.monotonic(), len(given)
@@ -88,13 +93,25 @@ def run(args: argparse.Namespace) -> int:
     del given
     names = [name for given in args.targets or () for name in given.split(",")]
     targets = [read_target(name) for name in names]
-    options = less_reading(args, options_of(args, problem_of(document)), size, began)
-    front, interrupted = _found(args, document, options, _Targets(names, targets))
+    with _naming_options():
+        options = less_reading(args, options_of(args, problem_of(document)), size, began)
+        front, interrupted = _found(args, document, options, _Targets(names, targets))
     _write(args, front, outputs)
     if interrupted:
         print_error("interrupted: these are the points found so far")
         return Exit.INTERRUPTED
     return _exit_code(front)
+
+
+@contextmanager
+def _naming_options() -> "Iterator[None]":
+    """Put the options in the place of the names that issues have."""
+    from memstow.planner.model.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise InputError(replace(it, path=_OPTIONS.get(it.path, it.path)) for it in error.issues) from None
 
 
 @dataclass(frozen=True, slots=True)

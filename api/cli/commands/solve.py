@@ -51,6 +51,7 @@ from memstow.api.cli.io.search_arguments import (
     options_of,
     options_without_hint,
     refuse_odd_clusters,
+    refuse_unused_key,
 )
 from memstow.api.cli.io.symbolic_input import symbolic_in
 from memstow.api.cli.io.symbolic_solve import (
@@ -122,6 +123,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_two_stdins(args.file, args.hint, args.target)
     refuse_odd_locks(args)
     refuse_odd_clusters(args)
+    refuse_unused_key(args)
     check_results(args)
     warn_if_terminal(args.file)
     given = read_bytes_of(args.file)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.tiling import Tiling, Tilings
     from memstow.planner.verify import Verdict
 
+RECHECK_SECONDS = 10.0
 MOST_SHOWN = 100
 MOST_CHECKED_SHOWN = 20
 
@@ -91,7 +92,6 @@ memstow solve model.json --json | memstow verify model.json -
     parser.add_argument(
         "--time-limit",
         type=real(0, LONGEST_RUN),
-        default=10.0,
         metavar="S",
         help="time limit for --recheck, in seconds (default: 10)",
     )
@@ -108,6 +108,16 @@ memstow solve model.json --json | memstow verify model.json -
 
 def run(args: argparse.Namespace) -> int:
     """Check the plan and print the verdict."""
+    _refuse_unused(
+        args.time_limit is not None and not args.recheck,
+        "--time-limit",
+        "it limits --recheck: add that, or leave it out",
+    )
+    _refuse_unused(
+        args.point is not None and args.plan_format not in (None, "json"),
+        "--plan-format",
+        "with --point, PLAN is a front, which is JSON; leave it out",
+    )
     refuse_two_stdins(args.problem, args.plan, args.hint, args.target)
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
@@ -165,12 +175,22 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
             given,
         )
     else:
+        message = "it is for plans in files of their own, and this model carries its plan; leave it out"
+        _refuse_unused(args.point is not None, "--point", message)
+        _refuse_unused(args.plan_format is not None, "--plan-format", message)
         chosen = ChosenPlan(carried.plan, document)
     plan, document = chosen.plan, chosen.document
     hint = None if args.hint is None else read_plan(args.hint, problem_of(document))
 
     from memstow.planner.model.objective import MOVES, parse_term
     from memstow.planner.verify import judge
+
+    terms = {*(it.term for it in plan.objective), *(chosen.front.terms if chosen.front is not None else ())}
+    _refuse_unused(
+        hint is not None and MOVES not in terms and not args.recheck,
+        "--hint",
+        "the term `moves` is counted against it, which this plan does not have; leave it out",
+    )
 
     verdict, interrupted = judge(document, plan, hint), False
     if args.recheck:
@@ -219,6 +239,14 @@ def _run_tilings(args: argparse.Namespace, document: "Problem | Graph", tilings:
         _print_claims(verdict)
     failed = not verdict.valid or (args.strict and verdict.unchecked)
     return Exit.INVALID if failed else Exit.DONE
+
+
+def _refuse_unused(is_unused: bool, option: str, message: str) -> None:
+    """InputError for an option that would not be followed."""
+    if is_unused:
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("unused_option", option, message)
 
 
 def _output_form(args: argparse.Namespace) -> str:
@@ -305,7 +333,8 @@ def _rechecked(
     from memstow.planner.solve.recheck import recheck
 
     def work(cancel: threading.Event) -> "Verdict":
-        return recheck(document, plan, verdict, args.time_limit, hint, cancel)
+        limit = RECHECK_SECONDS if args.time_limit is None else args.time_limit
+        return recheck(document, plan, verdict, limit, hint, cancel)
 
     call = Interruptible(work)
     return call.run(None), call.interrupted

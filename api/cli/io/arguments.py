@@ -71,7 +71,7 @@ def amount(text: str) -> int:
         value = int(lowered, 16)
     else:
         match = re.fullmatch(_AMOUNT, lowered, re.ASCII)
-        if match is None or (factor := _factor(text, match["unit"])) is None:
+        if match is None or (factor := _factor(text, match)) is None:
             raise argparse.ArgumentTypeError(
                 f"{text!r} is not an amount of bytes, such as 65536, 64KiB or 0x10000"
             )
@@ -96,13 +96,16 @@ def amount_from(least: int) -> Callable[[str], int]:
     return parse
 
 
-def _factor(text: str, unit: str) -> int | None:
+def _factor(text: str, match: "re.Match[str]") -> int | None:
+    unit, number = match["unit"], match["number"]
     if unit in _AMBIGUOUS_UNITS:
         letter = unit[0].upper()
         steps = 1 + "KMGT".index(letter)
+        whole, _, fraction = number.replace("_", "").partition(".")
+        in_full = int(whole + fraction) * 1000**steps // 10 ** len(fraction)
         raise argparse.ArgumentTypeError(
-            f"{text!r} is ambiguous: write {letter}iB for units of {1024**steps:,} bytes, "
-            f"or the number of bytes in full for units of {1000**steps:,}"
+            f"{text!r} is ambiguous: write {number}{letter}iB for units of {1024**steps:,} bytes, "
+            f"or {in_full} for units of {1000**steps:,}"
         )
     return _UNITS.get(unit[:-2] if unit.endswith("ib") and len(unit) == 3 else unit)
 

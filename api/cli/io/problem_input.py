@@ -154,7 +154,8 @@ def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
         ranges[name] = symbol_for(name, Symbol(id="x", min=least, max=most, step=step))
     data = read_bytes_of(path)
     with naming_file(path):
-        if args.format not in (None, "onnx") or formats.looks_like_json(data):
+        told = "json" if formats.looks_like_json(data) else formats.told_by_content(data)
+        if (args.format or told) != "onnx":
             message = (
                 "only ONNX models have dimensions that are open, and this is something else; leave it out"
             )
@@ -195,6 +196,13 @@ def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | 
     with naming_file(path):
         document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))
     if not isinstance(document, Problem):
+        if args.in_place and formats.looks_like_json(data):
+            from memstow.planner.model.errors import InputError
+
+            message = (
+                "it is for models, and this graph says itself which inputs are overwritten; leave it out"
+            )
+            raise InputError.single("not_a_model", "--in-place", message)
         return _changed_graph(document, path, args)
     return _changed_problem(document, args)
 

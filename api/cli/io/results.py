@@ -115,6 +115,9 @@ def check_results(args: argparse.Namespace) -> None:
     written += [(args.lock, "its lock")] if args.lock is not None else []
     _refuse_one_file_twice([*written, (args.file, "the problem")])
     refuse_other_pictures(args.picture)
+    if args.output_format is not None and len(outputs) > 1 and all(_told_by(it.path) for it in outputs):
+        message = "the name of each output tells its format; leave it out"
+        raise InputError.single("unused_option", "--output-format", message)
     forms = {output.form for output in _asked(args, outputs)}
     if (args.prefix and forms.isdisjoint(_WITH_NAMES)) or (args.section and forms.isdisjoint(EXPORTS)):
         option = "--prefix" if args.prefix and forms.isdisjoint(_WITH_NAMES) else "--section"

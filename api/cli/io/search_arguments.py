@@ -91,6 +91,15 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     server.add_argument("--key", metavar="KEY", help="API key for the service (default: MEMSTOW_KEY)")
 
 
+def refuse_unused_key(args: argparse.Namespace) -> None:
+    """InputError for a key that opens nothing."""
+    if args.key is not None and not args.server and not os.environ.get("MEMSTOW_SERVER"):
+        from memstow.planner.model.errors import InputError
+
+        message = "it is the key of a service, and none is asked: add --server URL, or leave it out"
+        raise InputError.single("unused_option", "--key", message)
+
+
 def add_cluster(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for a cluster whose workers solve the problem together."""
     cluster = parser.add_argument_group("cluster")

@@ -35,6 +35,8 @@ _NOT_FOR_SYMBOLS: Final = {
     "--picture": ("picture", None),
     "--section": ("section", None),
     "--scratch": ("scratch", None),
+    "--order-only": ("order_only", False),
+    "--replan": ("replan", False),
 }
 _IN_PROBLEM: Final = ("--target", "--capacity", "--order", "--dim", "--in-place", "--no-in-place")
 
@@ -79,6 +81,9 @@ def check_symbolic(args: argparse.Namespace) -> None:
             instead = ", or write it into the problem" if option in _IN_PROBLEM else ""
             message = f"it is not for problems with symbols; leave it out{instead}"
             raise _error("not_for_symbols", option, message)
+    if args.format not in (None, "json"):
+        message = f"this is a problem with symbols in JSON, not {args.format}; leave it out"
+        raise _error("not_for_symbols", "--format", message)
     for path in args.output or ():
         if path != STDOUT and suffix_of(path) not in (".json", ".h"):
             message = "a plan of a problem with symbols is written as .json, or as C with .h; see also "

@@ -158,6 +158,11 @@ def test_arrays_of_other_libraries() -> None:
         ({"sizes": [1, 2]}, "lengths_differ", "sizes"),
         ({"begins": []}, "lengths_differ", "sizes"),
         ({"alignment": []}, "lengths_differ", "sizes"),
+        (
+            {"alignment": [4], "sizes": [1] * 3, "begins": [0] * 3, "ends": [1] * 3},
+            "lengths_differ",
+            "alignment",
+        ),
         ({"alignment": 0}, "out_of_range", "alignment[0]"),
         ({"alignment": 1.5}, "not_integers", "alignment"),
         ({"ends": [0]}, "empty_lifetime", "ends[0]"),
