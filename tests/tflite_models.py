@@ -1,6 +1,7 @@
 """Small TensorFlow Lite models for tests, written by a flatbuffer writer of a few lines."""
 
 import struct
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -24,7 +25,7 @@ CUSTOM: Final = 32
 GELU: Final = 150
 PAD: Final = 34
 FLOAT32, INT32, INT8, STRING, RESOURCE = 0, 2, 9, 5, 13
-_FIXED: Final = {"b": "<b", "B": "<B", "i": "<i", "I": "<I"}
+_FIXED: Final = {"b": "<b", "f": "<f", "B": "<B", "i": "<i", "I": "<I"}
 
 
 def table(**fields: object) -> Fields:
@@ -68,6 +69,9 @@ def _write_value(out: bytearray, value: object) -> int:
     if isinstance(value, dict):
         return _write(out, value)
     start = _pad(out)
+    if isinstance(value, array):
+        out.extend(struct.pack("<I", len(value)) + value.tobytes())
+        return start
     if isinstance(value, str | bytes):
         data = value.encode() if isinstance(value, str) else value
         out.extend(struct.pack("<I", len(data)) + data + b"\0")
