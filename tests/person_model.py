@@ -6,6 +6,7 @@
 import sys
 from array import array
 from dataclasses import dataclass, field
+from math import prod, sqrt
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -22,6 +23,7 @@ _CODES: Final = {
     "SOFTMAX": (25, 9),
 }
 _PLACES: Final = {name: place for place, name in enumerate(_CODES)}
+_GAIN: Final = 0.02
 Image = tuple[int, int, int, int]
 
 
@@ -49,18 +51,17 @@ class _Network:
     buffers: list[Fields] = field(default_factory=lambda: [table()])
     rng: Random = field(default_factory=lambda: Random(1))
 
-    def tensor(self, shape: tuple[int, ...], name: str) -> int:
+    def tensor(self, shape: tuple[int, ...], name: str, scale: float = 0.5) -> int:
         made = self.main.tensor(*shape, kind=INT8)
-        self.main.tensors[made] |= table(f3=name, f4=table(f2=array("f", [0.5]), f3=array("q", [0])))
+        self.main.tensors[made] |= table(f3=name, f4=table(f2=array("f", [scale]), f3=array("q", [0])))
         if len(shape) == 4:
             self.shapes[made] = (shape[0], shape[1], shape[2], shape[3])
         return made
 
     def weights(self, shape: tuple[int, ...], name: str) -> int:
-        made = self.tensor(shape, name)
-        count = 1
-        for extent in shape:
-            count *= extent
+        count, read = prod(shape), prod(shape[1:3] if shape[0] == 1 else shape[1:])
+        # What a layer makes is then about as large as what it reads.
+        made = self.tensor(shape, name, scale=_GAIN / sqrt(read))
         self.buffers.append(table(f0=bytes(self.rng.randrange(256) for _ in range(count))))
         self.main.tensors[made][2] = ("I", len(self.buffers) - 1)
         return made
@@ -73,14 +74,14 @@ class _Network:
     def conv(self, source: int, channels: int, name: str, kernel: int = 1, stride: int = 1) -> int:
         _, rows, columns, depth = self.shapes[source]
         weights = self.weights((channels, kernel, kernel, depth), f"{name}/weights")
-        made = self.tensor((1, rows // stride, columns // stride, channels), f"{name}/Relu6")
-        return self.run("CONV_2D", [source, weights], made, f1=("i", stride), f2=("i", stride), f3=("b", 3))
+        made = self.tensor((1, rows // stride, columns // stride, channels), f"{name}/Relu")
+        return self.run("CONV_2D", [source, weights], made, f1=("i", stride), f2=("i", stride), f3=("b", 1))
 
     def depthwise(self, source: int, name: str, stride: int = 1) -> int:
         _, rows, columns, depth = self.shapes[source]
         weights = self.weights((1, 3, 3, depth), f"{name}/weights")
-        made = self.tensor((1, rows // stride, columns // stride, depth), f"{name}/Relu6")
-        strides = {"f1": ("i", stride), "f2": ("i", stride), "f3": ("i", 1), "f4": ("b", 3)}
+        made = self.tensor((1, rows // stride, columns // stride, depth), f"{name}/Relu")
+        strides = {"f1": ("i", stride), "f2": ("i", stride), "f3": ("i", 1), "f4": ("b", 1)}
         return self.run("DEPTHWISE_CONV_2D", [source, weights], made, **strides)
 
     def join(self, sources: list[int], name: str) -> int:
@@ -99,7 +100,7 @@ class _Network:
         chosen = self.tensor((1, 2), "person")
         quantization = table(f2=array("f", [1 / 256]), f3=array("q", [-128]))
         self.main.tensors[chosen][4] = quantization
-        self.main.outputs = [self.run("SOFTMAX", [scores], chosen, f0=("f", 1.0))]
+        self.main.outputs = [self.run("SOFTMAX", [scores], chosen, f0=("f", 0.1))]
 
     def file(self) -> bytes:
         codes = [table(f0=("b", code), f2=("i", 1), f3=("i", code)) for code, _ in _CODES.values()]
