@@ -8,6 +8,7 @@ import base64
 import gzip
 import hashlib
 import json
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
@@ -15,18 +16,29 @@ from typing import Final, Literal
 
 from memstow.api.page.assets import asset, manifest
 
+_DIGITS: Final = "".join(
+    (string.digits, string.ascii_uppercase, string.ascii_lowercase, "!#$%&()*+-;,=>?@^_`{|}~")
+)
+"""Those of `base64.b85encode` but for `<`, which could begin a tag."""
+
 _START: Final = """(async()=>{
 const types=globalThis.trustedTypes;
 const rules={createScript:(text)=>text};
 const policy=types?types.createPolicy("memstow-start",rules):rules;
-const text=atob(document.getElementById("packed").textContent);
-const packed=Uint8Array.from(text,(letter)=>letter.charCodeAt(0));
+const text=document.getElementById("packed").textContent;
+const digits="DIGITS";
+const packed=new Uint8Array(text.length*4/5);
+for(let at=0,to=0;at<text.length;at+=5){
+let value=0;
+for(let place=at;place<at+5;place++)value=value*85+(place<text.length?digits.indexOf(text[place]):84);
+for(let shift=24;shift>=0;shift-=8)packed[to++]=value>>>shift;
+}
 const stream=new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
 const script=document.createElement("script");
 script.text=policy.createScript(await new Response(stream).text());
 document.head.append(script);
-})();"""
-"""Unpacks the script of the page and runs it."""
+})();""".replace("DIGITS", _DIGITS)
+"""Unpacks the script of the page and runs it: four bytes are five digits, since the page must stay small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +85,20 @@ def page_alone(
     *,
     other: Comparison | None = None,
     ordered: Ordered | None = None,
+    shortfalls: bytes = b"[]",
 ) -> bytes:
-    """The page of this problem and this plan, both as JSON. The same input gives the same bytes."""
+    """The page of this problem and this plan, both as JSON. The same input gives the same bytes.
+
+    `shortfalls`: which buffers must change for smaller peaks, as JSON.
+    """
     fields = {
         "name": json.dumps(title).encode(),
         "problem": problem,
         "plan": plan,
         "search": json.dumps([asdict(step) for step in search]).encode(),
     }
+    if shortfalls != b"[]":
+        fields["shortfalls"] = shortfalls
     if other is not None:
         fields |= {"other": other.plan, "names": json.dumps(other.names).encode()}
     if ordered is not None:
@@ -157,7 +175,7 @@ def _page(title: str, fields: Mapping[str, bytes], program_name: str) -> bytes:
             head.encode(),
             _packed(data),
             b'</script>\n<script type="text/plain" id="packed">',
-            _packed(script),
+            base64.b85encode(_gzipped(script)).replace(b"<", b","),
             b"</script>\n<script>",
             _START.encode(),
             b"</script>\n</body>\n</html>\n",
@@ -172,7 +190,11 @@ def _styled(style: bytes) -> bytes:
 
 
 def _packed(content: bytes) -> bytes:
-    return base64.b64encode(gzip.compress(content, 9, mtime=0))
+    return base64.b64encode(_gzipped(content))
+
+
+def _gzipped(content: bytes) -> bytes:
+    return gzip.compress(content, 9, mtime=0)
 
 
 def _hash(content: bytes) -> str:

@@ -48,6 +48,7 @@ def page_of(
 ) -> bytes:
     """The page; `source` is the file of the problem, whose name it has if the problem has none."""
     from memstow.api.page.alone import page_alone
+    from memstow.api.page.shortfalls import shortfalls_of
     from memstow.planner.formats import write_plan, write_problem
 
     problem = problem_of(document, plan)
@@ -57,17 +58,25 @@ def page_of(
         _title(problem, source),
         search,
         ordered=_ordered(document, plan),
+        shortfalls=shortfalls_of(problem, plan),
     )
 
 
 def page_of_run(problem: "Problem", plan: "Plan", run: "Run") -> bytes:
     """The page of a plan that a benchmark has recorded, with the course of the run."""
     from memstow.api.page.alone import SearchStep, page_alone
+    from memstow.api.page.shortfalls import shortfalls_of
     from memstow.planner.formats import write_plan, write_problem
 
     title = plain(f"{run.instance.name}: {run.solver}", most=200)
     steps = [SearchStep(it.seconds, it.incumbent, it.bound, run.solver) for it in run.record.events]
-    return page_alone(write_problem(problem), write_plan(problem, plan), title, steps)
+    return page_alone(
+        write_problem(problem),
+        write_plan(problem, plan),
+        title,
+        steps,
+        shortfalls=shortfalls_of(problem, plan),
+    )
 
 
 def comparison_of(

@@ -1,6 +1,8 @@
 /** Starts a page of its own, which works offline. Its script is its worker as well: there is no other file. */
 import { begin } from "./begin.ts";
 import { start } from "./shell/app.tsx";
+import { LessBytes, NoPlan, WithoutIt } from "./shell/less.tsx";
+import { parts } from "./shell/parts.ts";
 import { setWorker } from "./worker/ask.ts";
 import { serve } from "./worker/reader.ts";
 
@@ -9,6 +11,7 @@ export function run(): void {
     serve();
     return;
   }
+  Object.assign(parts, { less: LessBytes, noPlan: NoPlan, withoutIt: WithoutIt });
   const own = document.currentScript as HTMLScriptElement | null;
   if (own !== null) setWorker(URL.createObjectURL(new Blob([own.text], { type: "text/javascript" })), "classic");
   begin(start);

@@ -1,7 +1,8 @@
 /** What a file holds: a problem, a graph, a plan, or an object with these (a request, or what `memstow view` writes),
  * which may hold a second plan. */
 import { type RawGraph, readGraph } from "./graph.ts";
-import { JsonReader } from "./json.ts";
+import type { Shortfall } from "./changes.ts";
+import { JsonReader, valueIn } from "./json.ts";
 import { readPlan, type RawPlan } from "./plan.ts";
 import { readProblem, type RawProblem, strings } from "./problem.ts";
 
@@ -28,12 +29,14 @@ export interface Documents {
   name: string;
   /** Terms whose bounds over all orders of the graph the judge has checked, as `memstow view` says. */
   judged: string[];
+  /** The fewest buffers that must change, as `memstow view` has found them. */
+  shortfalls: Shortfall[];
 }
 
 const FIELDS_OF_PLANS = new Set(["placements", "status", "explanation", "closest", "solver", "digest"]);
 
 export function noDocuments(): Documents {
-  return { problem: null, graph: null, plans: [], search: [], name: "", judged: [] };
+  return { problem: null, graph: null, plans: [], search: [], name: "", judged: [], shortfalls: [] };
 }
 
 /** `held`: by the page itself, which `memstow view` has made; nobody else is believed what was judged. */
@@ -49,7 +52,7 @@ export function readDocuments(bytes: Uint8Array, held: boolean, progress: (part:
   else if (fields.has("terms") && fields.has("points")) json.fail("a front has a page of its own: `memstow view FILE front.json` makes it");
   else json.fail("neither a problem (with `buffers`), nor a graph (with `operators`), nor a plan (with `placements`)");
   json.end();
-  return held ? found : { ...found, judged: [] };
+  return held ? found : { ...found, judged: [], shortfalls: [] };
 }
 
 function readBoth(json: JsonReader, found: Documents): void {
@@ -61,6 +64,7 @@ function readBoth(json: JsonReader, found: Documents): void {
     else if (field === "graph") found.graph = readGraph(json);
     else if (field === "order") order = json.string();
     else if (field === "judged") found.judged = strings(json);
+    else if (field === "shortfalls") found.shortfalls = valueIn(json) as Shortfall[];
     else if (field === "plan" || field === "other") found.plans.push({ name: "", plan: readPlan(json) });
     else if (field === "names") names = strings(json);
     else if (field === "name") found.name = json.string();

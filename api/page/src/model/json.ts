@@ -223,3 +223,32 @@ function ascii(bytes: Uint8Array, start: number, end: number): string | null {
   }
   return text;
 }
+
+/** Like `JSON.parse`, which would round; not all browsers tell it the digits. */
+export function exactJson<T>(text: string): T {
+  const json = new JsonReader(new TextEncoder().encode(text));
+  const value = valueIn(json);
+  json.end();
+  return value as T;
+}
+
+/** Any value, where it is not large; whole numbers that a double cannot hold become bigints. */
+export function valueIn(json: JsonReader): unknown {
+  if (json.isObject()) {
+    const entries: [string, unknown][] = [];
+    json.object((name) => entries.push([name, valueIn(json)]));
+    return Object.fromEntries(entries);
+  }
+  if (json.isList()) {
+    const items: unknown[] = [];
+    json.list(() => items.push(valueIn(json)));
+    return items;
+  }
+  if (json.isString()) return json.string();
+  json.peek();
+  const from = json.at;
+  json.skip();
+  const text = decoder.decode(json.bytes.subarray(from, json.at));
+  const value = JSON.parse(text) as unknown;
+  return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(text) ? BigInt(text) : value;
+}

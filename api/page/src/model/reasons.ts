@@ -1,8 +1,9 @@
 /** Why a buffer is where it is, and what would have to change for a smaller peak. */
 import type { Amount } from "./columns.ts";
-import { liveTogether, top } from "./buffers.ts";
+import { allowedPools, inTime, liveTogether, top } from "./buffers.ts";
 import type { Scene } from "./scene.ts";
 import type { PoolShown } from "./shown.ts";
+import { hasNoPlan } from "./status.ts";
 import { compare } from "./steps.ts";
 
 export interface Support {
@@ -57,32 +58,53 @@ function nearestBelow(scene: Scene, spans: Int32Array, buffer: number): number {
 }
 
 export interface Needs {
-  /** The steps in which more is live than the smaller peak allows. */
-  moments: number;
-  /** Buffers that live in each of them, largest first: making one of them smaller or shorter is necessary. */
+  /** The steps in which more is live than the smaller peak allows and as much as in those beside them, hardest first. */
+  moments: number[];
+  /** Buffers that live in each of them, largest first: changing one of them is necessary. */
   inEach: number[];
-  /** What is live at the most, if that alone does not forbid it. */
-  allowed: boolean;
 }
 
-/** What follows from live bytes alone if the peak of a pool is to be smaller by so much. */
-export function needsFor(scene: Scene, pool: PoolShown, less: Amount): Needs {
-  const target = pool.peak - less;
+/** The spans of what is in a pool; without a plan, of what can be in no other. */
+export function spansIn(scene: Scene, pool: PoolShown, place: number): Int32Array {
+  if (scene.claims !== null && !hasNoPlan(scene)) return pool.given.spans;
+  return Int32Array.from(scene.owner.keys()).filter((span) => {
+    const buffer = scene.owner[span] as number;
+    const pools = allowedPools(scene, buffer);
+    return (scene.sizes[buffer] as Amount) > 0 && inTime(scene, span) && pools.length === 1 && pools[0] === place;
+  });
+}
+
+/** What follows from live bytes alone if a pool is to hold no more than so many; `spans`: of what is in it. */
+export function needsFor(scene: Scene, pool: PoolShown, spans: Int32Array, target: Amount): Needs {
   const steps = Math.max(1, scene.axis.times.length - 1);
+  const { live } = pool.profile;
   const before = new Int32Array(steps + 1);
+  const [begins, ends] = [new Uint8Array(steps + 1), new Uint8Array(steps + 1)];
+  begins[0] = ends[steps] = 1;
   for (let step = 0; step < steps; step++) {
-    before[step + 1] = (before[step] as number) + ((pool.profile.live[step] as Amount) > target ? 1 : 0);
+    before[step + 1] = (before[step] as number) + ((live[step] as Amount) > target ? 1 : 0);
   }
-  const moments = before[steps] as number;
-  if (moments === 0) return { moments, inEach: [], allowed: true };
+  const tight = before[steps] as number;
+  if (tight === 0) return { moments: [], inEach: [] };
   const hot = new Map<number, number>();
-  for (const span of pool.given.spans) {
-    const inside = (before[scene.end[span] as number] as number) - (before[scene.begin[span] as number] as number);
+  for (const span of spans) {
+    const [begin, end] = [scene.begin[span] as number, scene.end[span] as number];
+    begins[begin] = ends[end] = 1;
+    const inside = (before[end] as number) - (before[begin] as number);
     if (inside > 0) hot.set(scene.owner[span] as number, (hot.get(scene.owner[span] as number) ?? 0) + inside);
   }
-  const inEach = [...hot].filter(([, inside]) => inside === moments).map(([buffer]) => buffer);
+  const inEach = [...hot].filter(([, inside]) => inside === tight).map(([buffer]) => buffer);
   inEach.sort((one, other) => compare(scene.sizes[other] as Amount, scene.sizes[one] as Amount) || one - other);
-  return { moments, inEach, allowed: false };
+  const moments: number[] = [];
+  let isRising = false;
+  for (let step = 0; step < steps; step++) {
+    isRising ||= begins[step] === 1;
+    if (!isRising || ends[step + 1] === 0) continue;
+    isRising = false;
+    if ((live[step] as Amount) > target) moments.push(step);
+  }
+  moments.sort((one, other) => compare(live[other] as Amount, live[one] as Amount) || one - other);
+  return { moments, inEach };
 }
 
 /** A round amount to ask for: about a fiftieth of the peak. */

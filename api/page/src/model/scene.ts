@@ -1,5 +1,6 @@
 /** A problem joined with a plan: everything that is drawn, checked or said about it, by index of buffer and pool. */
 import { amount, type Amount, type Amounts, zeros } from "./columns.ts";
+import type { Shortfall } from "./changes.ts";
 import type { Documents, SearchStep } from "./documents.ts";
 import { ReadError, type Whole } from "./json.ts";
 import type { RawGraph } from "./graph.ts";
@@ -82,6 +83,8 @@ export interface Scene {
   /** Null: the problem has no plan. */
   claims: Claims | null;
   search: SearchStep[];
+  /** The fewest buffers that must change for some peaks, as the file says. */
+  shortfalls: Shortfall[];
 }
 
 const EXACT = 2 ** 53;
@@ -106,6 +109,7 @@ export function scenesOf(documents: Documents, name: string): [Scene, ...Scene[]
     ...placed(problem, plan, index, poolAt, wide),
     claims: plan === null ? null : claimsOf(plan, poolAt, wide),
     search: documents.search,
+    shortfalls: documents.shortfalls,
     program,
   });
   const [first = null, ...others] = plans;
@@ -124,7 +128,7 @@ function oneRun(graph: RawGraph, plans: RawPlan[]): Run {
   return run;
 }
 
-type Shared = Omit<Scene, "offsets" | "pool" | "claims" | "search" | "program">;
+type Shared = Omit<Scene, "offsets" | "pool" | "claims" | "search" | "shortfalls" | "program">;
 
 function withoutPlan(problem: RawProblem, name: string, index: NameIndex, poolAt: Map<string, number>, wide: boolean): Shared {
   const { axis, begin, end } = rankTimes(problem.begins, problem.ends, problem.kinds);

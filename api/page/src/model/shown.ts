@@ -76,6 +76,7 @@ export function readShown(files: { name: string; bytes: Uint8Array; held: boolea
     documents.judged.push(...read.judged);
     for (const one of read.plans) documents.plans.push({ name: one.name || file.name, plan: one.plan });
     if (read.search.length > 0) documents.search = read.search;
+    if (read.shortfalls.length > 0) documents.shortfalls = read.shortfalls;
   }
   documents.plans = documents.plans.slice(-2);
   if (both && documents.plans.length < 2) throw new ReadError(MISSING_SECOND);

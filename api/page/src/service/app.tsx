@@ -13,7 +13,6 @@ import { asking, key } from "./key.ts";
 import { KeyDialog } from "./keydialog.tsx";
 import { lazy } from "./lazy.tsx";
 import { here, listenForLinks, path, query } from "./route.ts";
-import { AskSolver } from "./solver.tsx";
 import { NewStrip, Start } from "./startpage.tsx";
 import { asked, OrTheService, PlanStrip, takes } from "./upload.tsx";
 import { watch } from "./watch.ts";
@@ -24,6 +23,12 @@ const NewPage = lazy(async () => (await import("./newpage.tsx")).NewPage, loadin
 const Reference = lazy(async () => (await import("./reference.tsx")).Reference, loading);
 const FrontView = lazy(async () => (await fronts()).FRONT_PARTS.front, loading);
 const PointStrip = lazy(async () => (await fronts()).FRONT_PARTS.point, () => null);
+const less = (): Promise<typeof import("../shell/less.tsx")> => import("../shell/less.tsx");
+const LessBytes = lazy(async () => (await less()).LessBytes, () => null);
+const NoPlan = lazy(async () => (await less()).NoPlan, () => null);
+const WithoutIt = lazy(async () => (await less()).WithoutIt, () => null);
+const AskSolver = lazy(async () => (await import("./solver.tsx")).AskSolver, () => null);
+const AskWithout = lazy(async () => (await import("./solver.tsx")).AskWithout, () => null);
 const UploadDialog = lazy(async () => (await import("./uploaddialog.tsx")).UploadDialog, () => null);
 
 const ValuesView = lazy(async () => (await symbols()).SYMBOL_PARTS.status, () => null);
@@ -54,7 +59,7 @@ async function fronts(): Promise<typeof import("../front/parts.ts")> {
 const TITLES: Record<string, string> = { "/jobs": "jobs", "/new": "new plan", "/reference": "reference" };
 
 export function startServed(root: HTMLElement): void {
-  Object.assign(parts, { navigation: Navigation, place, start: Start, status: Status, side: Beside, dialogs: ServiceDialogs, takes, failed: OrTheService,
+  Object.assign(parts, { navigation: Navigation, place, start: Start, status: Status, side: Beside, less: LessBytes, noPlan: NoPlan, withoutIt: WithoutIt, without: AskWithout, asks: true, dialogs: ServiceDialogs, takes, failed: OrTheService,
     front: FrontView, point: PointStrip, frontKey: (event: KeyboardEvent) => (isFormed() ? formed?.frontKey(event) ?? false : frontKey(event)),
     opened: (shown: Shown, restore: boolean) => void opened(shown, restore), link: (address: URLSearchParams) => formed?.link(address) });
   listenForLinks();

@@ -1,6 +1,7 @@
 /** The events of a job. `EventSource` cannot send a key, so the stream is read here; it is resumed where it broke. */
 import type { Whole } from "../model/json.ts";
-import { exactJson, Refusal, send } from "./http.ts";
+import { exactJson } from "../model/json.ts";
+import { Refusal, send } from "./http.ts";
 
 export interface JobEvent {
   number: number;

@@ -1,9 +1,6 @@
 /** Requests to the service: with the key, and with its refusals as errors that say what is wrong. */
-import { JsonReader } from "../model/json.ts";
+import { exactJson } from "../model/json.ts";
 import { key } from "./key.ts";
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 
 /** One thing that is wrong with what was sent. */
 export interface Issue {
@@ -72,34 +69,6 @@ function issueOf(raw: unknown): Issue {
 /** The JSON of a response; whole numbers that a double cannot hold become bigints. */
 export async function exact<T>(response: Response): Promise<T> {
   return exactJson<T>(await response.text());
-}
-
-/** Like `JSON.parse`, which would round; not all browsers tell it the digits. */
-export function exactJson<T>(text: string): T {
-  const json = new JsonReader(encoder.encode(text));
-  const found = valueIn(json);
-  json.end();
-  return found as T;
-}
-
-function valueIn(json: JsonReader): unknown {
-  if (json.isObject()) {
-    const entries: [string, unknown][] = [];
-    json.object((name) => entries.push([name, valueIn(json)]));
-    return Object.fromEntries(entries);
-  }
-  if (json.isList()) {
-    const items: unknown[] = [];
-    json.list(() => items.push(valueIn(json)));
-    return items;
-  }
-  if (json.isString()) return json.string();
-  json.peek();
-  const from = json.at;
-  json.skip();
-  const text = decoder.decode(json.bytes.subarray(from, json.at));
-  const value = JSON.parse(text) as unknown;
-  return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(text) ? BigInt(text) : value;
 }
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {

@@ -3,12 +3,12 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-type Part = () => JSX.Element | null;
+type Part<Props> = (props: Props) => JSX.Element | null;
 
 /** A part that is loaded when it is first drawn. */
-export function lazy(load: () => Promise<Part>, waiting: Part): Part {
-  let loaded: Part | null = null;
-  return function Loaded(): JSX.Element | null {
+export function lazy<Props extends object = object>(load: () => Promise<Part<Props>>, waiting: () => JSX.Element | null): Part<Props> {
+  let loaded: Part<Props> | null = null;
+  return function Loaded(props: Props): JSX.Element | null {
     const now = useSignal(loaded !== null);
     const failed = useSignal(false);
     useEffect(() => {
@@ -19,7 +19,7 @@ export function lazy(load: () => Promise<Part>, waiting: Part): Part {
       }, () => (failed.value = true));
     }, []);
     const Known = loaded;
-    if (now.value && Known !== null) return <Known />;
+    if (now.value && Known !== null) return <Known {...props} />;
     return failed.value ? <Missing /> : waiting();
   };
 }

@@ -1,5 +1,5 @@
 /** JSON for people to edit: short objects on one line, and every digit as it was. */
-import { exactJson } from "./http.ts";
+import { exactJson } from "../model/json.ts";
 
 const WIDE = 110;
 

@@ -1,18 +1,23 @@
-/** "Ask the solver": whether a plan exists that needs fewer bytes, by how many is given, and what would have to change for one. */
+/** "Ask the solver": whether a plan exists that needs fewer bytes, by how many is given, and what would have to change for one;
+ * and what the peak would be without a buffer. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { bytes, plain } from "../draw/format.ts";
-import { amount } from "../model/columns.ts";
+import type { Shortfall } from "../model/changes.ts";
+import { type Amount, amount } from "../model/columns.ts";
+import { named } from "../model/buffers.ts";
 import type { Whole } from "../model/json.ts";
-import type { Pool, Scene } from "../model/scene.ts";
+import type { Scene } from "../model/scene.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
 import { hasNoPlan } from "../model/status.ts";
+import { Changes } from "../shell/less.tsx";
 import { shownPool, wantedLess } from "../shell/side.tsx";
 import * as state from "../shell/state.ts";
-import { post, problemOfFiles } from "./bodies.ts";
+import { post } from "./bodies.ts";
 import { exact, Refusal, words } from "./http.ts";
 import { asking } from "./key.ts";
+import { type Asked, problemText } from "./scene_problem.ts";
 
 const SECONDS = 10;
 const FEW = 6;
@@ -23,34 +28,69 @@ interface Needs {
   pools: { pool: string; capacity: Whole; least: Whole | null; bound: Whole | null; enough: Whole | null }[];
   releases: { message: string; helps: boolean | null }[];
   untried: number;
+  shortfalls: Shortfall[] | null;
+  confirmed: "shrunk" | "left_out" | null;
 }
 
-/** What is asked: that this pool has this capacity; null: the problem as it is. */
+/** What is asked, and how; the same text is the same question. */
 interface Question {
   place: number;
-  capacity: Whole | null;
+  asked: Asked;
   text: string;
 }
 
 function questionOf(shown: Shown): Question | null {
   const { scene, pools } = shown;
-  // Of a graph another order might do: that would be another question.
-  if (scene.program !== null) return null;
   const place = shownPool(shown);
   const id = plain(scene.pools[place]?.id ?? "", 30);
   if (hasNoPlan(scene)) {
-    const limited = scene.pools.some((pool) => pool.capacity !== null);
-    return limited ? { place, capacity: null, text: "What would it take for a plan to exist?" } : null;
+    // Of a graph another order might do: that would be another question.
+    const limited = scene.program === null && scene.pools.some((pool) => pool.capacity !== null);
+    return limited ? { place, asked: { capacity: null, without: -1 }, text: "What would it take for a plan to exist?" } : null;
   }
   const pool = pools[place] as PoolShown;
   if (!(pool.peak > 0)) return null;
   const less = wantedLess(pool);
-  return { place, capacity: pool.peak - amount(less, scene.wide), text: `Is there a plan with ${bytes(less)} less in ${id}?` };
+  const order = scene.program === null ? "" : " in this order";
+  return { place, asked: { capacity: { place, bytes: pool.peak - amount(less, scene.wide) }, without: -1 }, text: `Is there a plan with ${bytes(less)} less in ${id}${order}?` };
 }
 
 export function AskSolver(props: { shown: Shown }): JSX.Element | null {
   const { shown } = props;
   const question = questionOf(shown);
+  if (question === null) return null;
+  return (
+    <section class="solver" aria-label="ask the solver">
+      <h2>{question.text}</h2>
+      <Asking shown={shown} question={question} answer={(needs) => <Answer needs={needs} place={question.place} scene={shown.scene} />} />
+    </section>
+  );
+}
+
+/** What the peak is without a buffer, below what counting tells of it. */
+export function AskWithout(props: { shown: Shown; place: number; buffer: number; most: Amount }): JSX.Element {
+  const { shown, place, buffer, most } = props;
+  const question = { place, asked: { capacity: { place, bytes: most }, without: buffer }, text: `without ${buffer} ${named(shown.scene, buffer)}` };
+  return (
+    <div class="without">
+      <Asking shown={shown} question={question} answer={(needs) => {
+        const pool = needs.pools.find((one) => one.pool === shown.scene.pools[place]?.id);
+        return <p>{pool === undefined ? "" : withoutWords(pool, shown.scene)}</p>;
+      }} />
+    </div>
+  );
+}
+
+function withoutWords(pool: Needs["pools"][number], scene: Scene): string {
+  const order = scene.program === null ? "" : " in this order";
+  const others = scene.pools.length > 1 ? "With the other memories as they are, the" : "The";
+  if (pool.least !== null) return `${others} peak would be ${bytes(pool.least)}: no plan without it needs less${order}.`;
+  if (pool.bound === null || pool.enough === null) return `Not decided in ${SECONDS} s.`;
+  return `${others} peak would be at most ${bytes(pool.enough)}, and at least ${bytes(pool.bound)}${order}.`;
+}
+
+function Asking(props: { shown: Shown; question: Question; answer: (needs: Needs) => JSX.Element }): JSX.Element {
+  const { shown, question } = props;
   const answer = useSignal<{ to: string; needs: Needs } | null>(null);
   const said = useSignal("");
   const busy = useSignal<AbortController | null>(null);
@@ -61,7 +101,6 @@ export function AskSolver(props: { shown: Shown }): JSX.Element | null {
     now.current = shown;
     answer.value = null;
   }
-  if (question === null || state.files.value.length === 0) return null;
   const own = state.stage.value.kind === "shown" && state.stage.value.source === "service";
   const ask = async (): Promise<void> => {
     const stop = new AbortController();
@@ -69,43 +108,29 @@ export function AskSolver(props: { shown: Shown }): JSX.Element | null {
     said.value = "";
     answer.value = null;
     try {
-      answer.value = { to: question.text, needs: await asked(shown.scene, question, stop.signal) };
+      const content = problemText(shown.scene, question.asked);
+      const query = { needs: "true", rows: "0", time_limit: String(SECONDS) };
+      const response = await post("/v1/inspect", { content, type: "application/json", query }, {}, stop.signal);
+      answer.value = { to: question.text, needs: (await exact<{ needs: Needs }>(response)).needs };
     } catch (error) {
       if (!stop.signal.aborted) said.value = error instanceof Refusal && error.issues.length > 0 ? error.issues[0]?.message ?? "" : words(error);
       if (error instanceof Refusal && error.needsKey) asking.value = { why: words(error) };
     }
     busy.value = null;
   };
+  const isAnswered = answer.value?.to === question.text;
   return (
-    <section class="solver" aria-label="ask the solver">
-      <h2>{question.text}</h2>
+    <>
       <div role="status">
         {busy.value !== null && <p>The service tries it, for at most {SECONDS} s …</p>}
         {said.value !== "" && <p class="trouble">{plain(said.value, 300)}</p>}
-        {answer.value?.to === question.text && <Answer needs={answer.value.needs} place={question.place} scene={shown.scene} />}
+        {isAnswered && answer.value !== null && props.answer(answer.value.needs)}
       </div>
-      {busy.value === null
-        ? <button type="button" class="link" onClick={() => void ask()}>{own ? "Ask the solver" : "Send the problem and ask the solver"}</button>
-        : <button type="button" class="link" onClick={() => busy.value?.abort()}>stop waiting</button>}
-    </section>
+      {busy.value !== null
+        ? <button type="button" class="link" onClick={() => busy.value?.abort()}>stop waiting</button>
+        : !isAnswered && <button type="button" class="ask" onClick={() => void ask()}>{own ? "Ask the solver" : "Send the problem and ask the solver"}</button>}
+    </>
   );
-}
-
-async function asked(scene: Scene, question: Question, stop: AbortSignal): Promise<Needs> {
-  const problem = await problemOfFiles(state.files.peek());
-  if (problem === null) throw new Error("The problem is not at hand.");
-  const pools = scene.pools.map((pool, place) => poolText(pool, place === question.place ? question.capacity : pool.capacity));
-  const target = question.capacity === null ? "" : `, "target": {"version": 1, "pools": [${pools.join(", ")}]}`;
-  const content = new Blob([`{"problem": `, problem, target, "}"]);
-  const response = await post("/v1/inspect", { content, type: "application/json", query: { needs: "true", rows: "0", time_limit: String(SECONDS) } }, {}, stop);
-  return (await exact<{ needs: Needs }>(response)).needs;
-}
-
-/** A pool as JSON, every digit of it. */
-function poolText(pool: Pool, capacity: Whole | null): string {
-  const reserved = pool.reserved.map((range) => `{"offset": ${range.offset}, "size": ${range.size}}`).join(", ");
-  const base = pool.base > 0 ? `, "base": ${pool.base}` : "";
-  return `{"id": ${JSON.stringify(pool.id)}, "capacity": ${capacity}, "alignment": ${pool.alignment}, "cost": ${pool.cost}, "reserved": [${reserved}]${base}}`;
 }
 
 function Answer(props: { needs: Needs; place: number; scene: Scene }): JSX.Element {
@@ -117,6 +142,9 @@ function Answer(props: { needs: Needs; place: number; scene: Scene }): JSX.Eleme
     <>
       <p><b>{verdict}</b> {needs.status === "infeasible" && plain(needs.explanation ?? "", 400)}</p>
       {asked.slice(0, FEW).map((one) => <p key={one.pool}>{leastWords(one)}</p>)}
+      {(needs.shortfalls ?? []).slice(0, FEW).map((one) => (
+        <Changes key={one.pool} scene={scene} shortfall={one} confirmed={needs.confirmed} />
+      ))}
       {helping.length > 0 && (
         <>
           <p>It would fit without any one of these:</p>

@@ -1,5 +1,6 @@
 /** What the service adds to the page. A page of its own adds nothing, and holds nothing of it. */
 import type { JSX } from "preact";
+import type { Amount } from "../model/columns.ts";
 import type { Shown } from "../model/shown.ts";
 
 type Part = () => JSX.Element | null;
@@ -15,6 +16,14 @@ export interface Parts {
   status: Part;
   /** Beside the map. */
   side: (props: { shown: Shown }) => JSX.Element | null;
+  /** Beside the map: what would free bytes, why there is no plan, and what the peak would be without the chosen buffer. */
+  less: (props: { shown: Shown }) => JSX.Element | null;
+  noPlan: (props: { shown: Shown }) => JSX.Element | null;
+  withoutIt: (props: { shown: Shown; place: number; buffer: number }) => JSX.Element | null;
+  /** Below what the peak would be without a buffer, where counting does not tell: of the pool, at most so much. */
+  without: (props: { shown: Shown; place: number; buffer: number; most: Amount }) => JSX.Element | null;
+  /** Whether there is a service that can ask the solver. */
+  asks: boolean;
   dialogs: Part;
   /** A front: its chart and its points. */
   front: Part;
@@ -35,6 +44,6 @@ export interface Parts {
 const nothing = (): null => null;
 
 export const parts: Parts = {
-  navigation: nothing, place: nothing, start: nothing, status: nothing, side: nothing, dialogs: nothing,
+  navigation: nothing, place: nothing, start: nothing, status: nothing, side: nothing, less: nothing, noPlan: nothing, withoutIt: nothing, without: nothing, asks: false, dialogs: nothing,
   front: nothing, point: nothing, frontKey: () => false, takes: () => false, opened: () => undefined, link: () => undefined, failed: nothing,
 };

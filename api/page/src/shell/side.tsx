@@ -3,8 +3,8 @@ import { computed } from "@preact/signals";
 import type { JSX } from "preact";
 import { bytes, count, exactTime, plain } from "../draw/format.ts";
 import { lifeText } from "../draw/shades.ts";
-import { type Amount, amount, total } from "../model/columns.ts";
-import { byUse, needsFor, roundLess } from "../model/reasons.ts";
+import { type Amount, total } from "../model/columns.ts";
+import { byUse, roundLess } from "../model/reasons.ts";
 import { named, top } from "../model/buffers.ts";
 import type { Scene } from "../model/scene.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
@@ -26,7 +26,7 @@ export function Side(): JSX.Element | null {
         {program !== null && state.operator.value >= 0 && <ChosenOperator shown={shown} program={program} />}
         {state.chosen.value >= 0 && <Chosen shown={shown} />}
       </div>
-      {hasNoPlan(shown.scene) ? <NoPlan shown={shown} /> : <Needs shown={shown} />}
+      {hasNoPlan(shown.scene) ? <parts.noPlan shown={shown} /> : <parts.less shown={shown} />}
       <parts.side shown={shown} />
       <Proof shown={shown} />
       {program !== null && <Operators shown={shown} program={program} />}
@@ -76,6 +76,7 @@ function Chosen(props: { shown: Shown }): JSX.Element {
         {rows.map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}
       </dl>
       <Why scene={scene} />
+      {place >= 0 && <parts.withoutIt shown={props.shown} place={place} buffer={buffer} />}
     </section>
   );
 }
@@ -109,36 +110,6 @@ function highestPool(shown: Shown): number {
   return shown.pools.reduce((best, pool, place) => (pool.peak > (shown.pools[best] as PoolShown).peak ? place : best), 0);
 }
 
-function Needs(props: { shown: Shown }): JSX.Element | null {
-  const { scene, pools } = props.shown;
-  const place = shownPool(props.shown);
-  const pool = pools[place] as PoolShown;
-  if (!(pool.peak > 0)) return null;
-  const wanted = wantedLess(pool);
-  const needs = needsFor(scene, pool, amount(wanted, scene.wide));
-  const step = (factor: number) => () => (state.less.value = Math.max(1, Math.min(2 ** Math.floor(Math.log2(Number(pool.peak))), wanted * factor)));
-  return (
-    <section>
-      <h2>
-        What would free {bytes(wanted)} in {plain(scene.pools[place]?.id ?? "", 24)}
-        <span class="stepper">
-          <button type="button" class="round" aria-label="less" onClick={step(0.5)}>−</button>
-          <button type="button" class="round" aria-label="more" onClick={step(2)}>+</button>
-        </span>
-      </h2>
-      {needs.allowed ? (
-        <p>Live bytes alone do not forbid it: at no moment are more than {bytes(pool.profile.most)} live. Whether a plan exists, the solver must say.</p>
-      ) : (
-        <>
-          <p>For {bytes(wanted)} less{scene.program?.anyOrder === true ? " in this order" : ""}, {needs.moments === 1 ? "1 moment" : `${count(needs.moments)} moments`} must need less. {needs.inEach.length > 0 ? "Live in each of them:" : "No one buffer is live in all of them."}</p>
-          {needs.inEach.slice(0, FEW).map((buffer) => <BufferLine key={buffer} scene={scene} buffer={buffer} />)}
-          {needs.inEach.length > FEW && <p class="quiet">and {count(needs.inEach.length - FEW)} more</p>}
-        </>
-      )}
-    </section>
-  );
-}
-
 /** By how many bytes the peak should be smaller. */
 export function wantedLess(pool: PoolShown): number {
   return Math.min(state.less.value ?? roundLess(pool.peak), Number(pool.peak));
@@ -148,19 +119,6 @@ export function wantedLess(pool: PoolShown): number {
 export function shownPool(shown: Shown): number {
   const active = state.active.value;
   return shown.pools.length > 1 && state.chosen.value < 0 && (shown.pools[active]?.peak ?? 0) > 0 ? active : highestPool(shown);
-}
-
-function NoPlan(props: { shown: Shown }): JSX.Element | null {
-  const explanation = props.shown.scene.claims?.explanation ?? null;
-  const closest = props.shown.scene.claims?.closest ?? [];
-  if (explanation === null && closest.length === 0) return null;
-  return (
-    <section>
-      <h2>Why nothing fits</h2>
-      {explanation !== null && <p>{plain(explanation.message, 600)}</p>}
-      {closest.map((one) => <p key={one.pool}>The closest attempt needs {bytes(one.peak)} of {plain(one.pool, 30)}, which has {bytes(one.capacity)}.</p>)}
-    </section>
-  );
 }
 
 function Proof(props: { shown: Shown }): JSX.Element {

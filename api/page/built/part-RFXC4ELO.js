@@ -1,1 +1,0 @@
-import{r as a}from"./part-XITOVVE6.js";import"./part-D2P4CQU2.js";import"./part-ZQRJXIOB.js";import"./part-4BPBJ6EV.js";import"./part-XLBNNJ3T.js";import"./part-H32MXJX3.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
