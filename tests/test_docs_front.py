@@ -48,7 +48,9 @@ def test_the_example_with_parts_of_channels_is_what_it_is_said_to_be() -> None:
     assert schedule is not None
     assert schedule.alternatives
     without = memstow.front(graph)
-    assert f"it would need {without.points[-1].values['peak']:,} bytes" in PAGE
+    assert f"the last would need {without.points[-1].values['peak']:,} bytes" in PAGE
+    parts_alone = memstow.front(graph, generators=["channels"])
+    assert f"such parts alone {parts_alone.points[-1].values['peak']:,}." in PAGE
 
 
 def test_stripes_need_what_their_page_says(

@@ -29,6 +29,7 @@ from memstow.planner.model.front import (
     FrontOptions,
     FrontPoint,
     Generator,
+    KeptOrder,
 )
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
@@ -94,11 +95,21 @@ def find_front(
         complete=outcome.ending.complete,
         asked=asked,
         explanation=outcome.ending.explanation,
+        kept_order=kept_order_of(document, request, allowance),
         seconds=allowance.seconds,
         work=outcome.ending.work,
         digest=digest_of(document),
         memstow=memstow.__version__,
     )
+
+
+def kept_order_of(document: Problem | Graph, request: FrontRequest, allowance: Allowance) -> KeptOrder | None:
+    """That the order of a graph was kept; None for what has no other."""
+    if isinstance(document, Problem):
+        return None
+    from memstow.planner.front.kept_order import kept_order
+
+    return kept_order(document, request, allowance)
 
 
 @dataclass(frozen=True, slots=True)

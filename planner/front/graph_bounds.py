@@ -56,6 +56,12 @@ class GraphBounds:
             above = it.values[first]
         return self._least_peak(ANY if most_cost is None else most_cost) >= above
 
+    @property
+    def least_peak(self) -> int:
+        """What nothing does without, whatever it costs; 0 where that is not known."""
+        least = self._least_peak(ANY)
+        return 0 if least >= ANY else least
+
     def _least_peak(self, cost: int) -> int:
         """What nothing that costs no more does without."""
         if self.exact:

@@ -16,6 +16,7 @@ from memstow.planner.front.graph_terms import COST, counted_pool
 from memstow.planner.front.order_search import moved_orders
 from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest, Points
 from memstow.planner.front.reruns import kinds_of, reruns, striped
+from memstow.planner.front.too_small import too_small
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.costs import operator_costs, with_cost_unit
 from memstow.planner.graph.recompute.points import peak_of
@@ -72,6 +73,7 @@ class _Run:
         wanted = wanted[: self._request.points]
         known = {it.plan.schedule: it for it in self._request.start}
         told: list[FrontPoint] = []
+        failed: list[Plan] = []
         for number, it in enumerate(wanted):
             # One is placed in any case: a run that was stopped early has something to show for it.
             if number and (self._callbacks.cancelled or self._allowance.over):
@@ -82,10 +84,19 @@ class _Run:
             if plan.status in PLANNED:
                 told.append(self._point(plan, it))
                 yield told[-1]
+            else:
+                failed.append(plan)
         least = min((it.values[COST] for it in told), default=None)
         most = None if least is None else self._request.most(least)
         complete = self._bounds.all_known(told, most, self._plans.capacity)
-        return Ending(complete=complete, infeasible=complete and not told, work=self._allowance.work)
+        capacity = self._plans.capacity
+        why = None
+        if not told:
+            needed = self._bounds.least_peak
+            why = too_small(self._graph, self._request, candidates, needed, failed, capacity)
+        return Ending(
+            complete=complete, explanation=why, infeasible=complete and not told, work=self._allowance.work
+        )
 
     def _learn_of(self, plan: Plan, it: Candidate) -> None:
         """Where there is nothing to choose, what is proven of the plan is proven of all."""

@@ -9,15 +9,16 @@ import memstow
 from memstow.planner.front.choices import with_choices
 from memstow.planner.front.collected import Collected
 from memstow.planner.front.facts import ANY
-from memstow.planner.front.front import Outcome, collect, digest_of, request_of
-from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest
+from memstow.planner.front.front import Outcome, collect, digest_of, kept_order_of, request_of
+from memstow.planner.front.plan_values import PlansFor
+from memstow.planner.front.request import GRAPH_TERMS, Ending, FrontCallbacks, FrontRequest
 from memstow.planner.front.two_terms import CAPACITY
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetFront
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import Problem, end_of
+from memstow.planner.model.plan import Explanation, Live, PoolUse, Schedule
+from memstow.planner.model.problem import Pool, Problem, end_of
 from memstow.planner.model.target import Target
 from memstow.planner.solve.allowance import Allowance
 from memstow.planner.targets.target import retarget
@@ -40,6 +41,8 @@ class InTarget:
     request: FrontRequest
     refusal: Explanation | None = None
     """Why the document cannot be in these memories, whatever the plan; then it is the one of the user."""
+    alone: str | None = None
+    """The only memory of several that the document is in: then it has no other pool."""
 
 
 def in_targets(
@@ -66,6 +69,8 @@ def in_targets(
     for at, it in moved.items():
         if not isinstance(it, Explanation):
             # The terms of the first are those of all.
+            it = _alone(document, asked, it)
+            moved[at] = it
             requests[at] = request_of(it, replace(asked, terms=terms), options)
             terms = requests[at].terms
     if terms is None:
@@ -75,7 +80,8 @@ def in_targets(
         if isinstance(it, Explanation):
             found.append(InTarget(called[at], targets[at], document, FrontRequest(terms, options), it))
         else:
-            found.append(InTarget(called[at], targets[at], it, requests[at]))
+            alone = it.pools[0].id if len(it.pools) < len(targets[at].pools) else None
+            found.append(InTarget(called[at], targets[at], it, requests[at], alone=alone))
     return tuple(found)
 
 
@@ -104,7 +110,12 @@ def front_of_targets(
     for at in range(len(run.wanted)):
         if not run.is_known(at):
             run.find(at, callbacks, on_point)
-    return run.so_far()
+    front = run.so_far()
+    # The order is the same in all memories.
+    some = next((it for it in run.wanted if it.refusal is None), None)
+    if some is None:
+        return front
+    return replace(front, kept_order=kept_order_of(some.document, some.request, allowance))
 
 
 class _Run:
@@ -143,14 +154,15 @@ class _Run:
         collected.add(request.start)
 
         def hear(point: FrontPoint) -> None:
-            collected.add([point])
+            collected.add([_in_all(it, point)])
             points = collected.points()
             fits = self._fronts[at].fits if not _some_fit(it, points) else "yes"
             self._fronts[at] = replace(self._fronts[at], fits=fits, points=points)
             if on_point is not None and collected.holds(point):
-                on_point(it.name, point, self.so_far)
+                on_point(it.name, _in_all(it, point), self.so_far)
 
         outcome = collect(it.document, request, callbacks, hear)
+        outcome = replace(outcome, points=tuple(_in_all(it, point) for point in outcome.points))
         self._allowance.spend(outcome.ending.work)
         self._fronts[at] = _front_of(it, outcome)
 
@@ -185,17 +197,60 @@ def _moved(document: Problem | Graph, target: Target) -> Problem | Graph | Expla
     return in_memories(document, target, None, fit_only=False)
 
 
+def _alone(document: Problem | Graph, asked: FrontOptions, moved: Problem | Graph) -> Problem | Graph:
+    """A graph that names no memory, in the largest alone where a front is of its one peak: as an arena is."""
+    if isinstance(moved, Problem) or isinstance(document, Problem) or len(moved.pools) < 2:
+        return moved
+    if asked.terms not in (None, GRAPH_TERMS) or _names_pools(document):
+        return moved
+    return replace(moved, pools=(max(moved.pools, key=_room),))
+
+
+def _names_pools(graph: Graph) -> bool:
+    operators = (*graph.operators, *(it for other in graph.alternatives for it in other.operators))
+    tensors = (*graph.tensors, *(it for other in graph.alternatives for it in other.tensors))
+    temporaries = (it for operator in operators for it in operator.temporaries)
+    if any(it.pools is not None for it in tensors) or any(it.pools is not None for it in temporaries):
+        return True
+    return len(graph.pools) > 1
+
+
+def _room(pool: Pool) -> tuple[bool, int]:
+    reserved = sum(it.size for it in pool.reserved)
+    return pool.capacity is None, 0 if pool.capacity is None else pool.capacity - reserved
+
+
+def _in_all(it: InTarget, point: FrontPoint) -> FrontPoint:
+    """The point of one memory as one of the target, the other memories of which are empty."""
+    if it.alone is None or isinstance(it.document, Problem):
+        return point
+    from memstow.planner.graph.lowering import scheduled_problem
+    from memstow.planner.solve.schedules import judged
+
+    graph = replace(it.document, pools=it.target.pools)
+    used = {use.pool: use for use in point.plan.pools}
+    empty = Live(bytes=0, time=None)
+    uses = (
+        used.get(pool.id) or PoolUse(pool=pool.id, capacity=pool.capacity, peak=0, bound=0, live=empty)
+        for pool in it.target.pools
+    )
+    schedule = point.plan.schedule or Schedule(order=())
+    plan = PlansFor(scheduled_problem(graph, schedule), None).plan(replace(point.plan, pools=tuple(uses)))
+    return replace(point, plan=judged(graph, plan, schedule))
+
+
 def _front_of(it: InTarget, outcome: Outcome) -> TargetFront:
     fits: Literal["yes", "no", "unknown"] = "unknown"
     everything = outcome.ending.complete and it.request.within is None
     if _some_fit(it, outcome.points):
         fits = "yes"
     elif outcome.ending.infeasible or (outcome.points and everything):
-        fits = "no"
+        fits = "unknown" if it.alone is not None and not _too_much(it, outcome) else "no"
     return TargetFront(
         target=it.name,
         fits=fits,
         bytes=_bytes(it.target),
+        pool=it.alone,
         points=outcome.points,
         complete=outcome.ending.complete,
         explanation=outcome.ending.explanation,
@@ -208,6 +263,12 @@ def _some_fit(it: InTarget, points: Sequence[FrontPoint]) -> bool:
     if len(it.target.pools) == 1:
         most[CAPACITY] = next(iter(most.values()), ANY)
     return any(all(value <= most.get(term, ANY) for term, value in point.values.items()) for point in points)
+
+
+def _too_much(it: InTarget, outcome: Outcome) -> bool:
+    """Whether all memories of the target together are less than what is needed at one time."""
+    needed, room = outcome.ending.explanation, _bytes(it.target)
+    return needed is not None and needed.needed is not None and room is not None and needed.needed > room
 
 
 def _bytes(target: Target) -> int | None:

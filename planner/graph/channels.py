@@ -5,7 +5,7 @@ convolution adds what these channels give to its sums. The wide tensor is never 
 is computed twice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import lcm
 from typing import Final
@@ -150,15 +150,20 @@ class _Making:
         for number in range(parts):
             part = f"{parts}.{number + 1}"
             begin, end = (chain.channels * it // parts for it in (number, number + 1))
+            # Each operator has its share of the cost, so that stripes of parts cost what they compute.
+            costs = [
+                self._costs[it] * end // chain.channels - self._costs[it] * begin // chain.channels
+                for it in chain.operators
+            ]
             source: dict[str, str] = {}
-            for operator in operators[:-1]:
+            for operator, cost in zip(operators[:-1], costs[:-1], strict=True):
                 slice_ = self._slice(operator.outputs[0], end - begin, part)
                 tensors.append(slice_)
-                run.append(self._part(operator, part, source, (slice_.id,)))
+                run.append(self._part(operator, part, source, slice_.id, cost))
                 source[operator.outputs[0]] = slice_.id
             added = self._sums(last.outputs[0], part)
             tensors.append(added)
-            step = self._part(last, part, source, (added.id,))
+            step = self._part(last, part, source, added.id, costs[-1])
             if sums is not None:
                 step = replace(step, inputs=(*step.inputs, sums), in_place=((sums, added.id),))
             run.append(step)
@@ -176,7 +181,6 @@ class _Making:
             replaces=[operator.id for operator in operators],
             operators=[*run, ending],
             tensors=tensors,
-            cost=sum(self._costs[it] for it in chain.operators),
         )
 
     def _slice(self, name: str, channels: int, part: str) -> Tensor:
@@ -195,14 +199,12 @@ class _Making:
         free = self._names.free(f"{_short(name)}.sums.{part}")
         return replace(target, id=free, type=kind, size=None, alignment=alignment, kind="data")
 
-    def _part(
-        self, operator: Operator, part: str, source: dict[str, str], outputs: Sequence[str]
-    ) -> Operator:
+    def _part(self, operator: Operator, part: str, source: dict[str, str], made: str, cost: int) -> Operator:
         return Operator(
             id=self._names.free(f"{_short(operator.id)}.{part}"),
             type=operator.type,
             inputs=[source.get(name, name) for name in operator.inputs],
-            outputs=list(outputs),
+            outputs=[made],
             window=operator.window,
-            cost=0,
+            cost=cost,
         )

@@ -115,6 +115,11 @@ class TargetFront:
         description="Whether the target will do: a plan fits in it."
     )
     bytes: Count | None = Field(description="All of its memory; null: a pool of it has no limit.")
+    pool: str | None = Field(
+        default=None,
+        description="The largest of its memories, where a graph that names none is in that alone: points and "
+        "`complete` are about that memory.",
+    )
     points: tuple[FrontPoint, ...] = ()
     complete: Annotated[bool, Field(strict=True)] = False
     explanation: Explanation | None = Field(default=None, description="Why nothing fits.")
@@ -125,9 +130,31 @@ class TargetFront:
         target: "str",
         fits: "Literal['yes', 'no', 'unknown']",
         bytes: "SupportsIndex | None",  # noqa: A002
+        pool: "str | None" = None,
         points: "Iterable[FrontPoint]" = (),
         complete: "bool" = False,
         explanation: "Explanation | None" = None,
+    ) -> None: ...
+
+
+@model_class
+class KeptOrder:
+    """That operators ran as they are listed, where the graph allows other orders."""
+
+    bytes: Count = Field(
+        description="Live bytes at the fullest moment as listed, in the pool that counts, each operator once."
+    )
+    free_bytes: Count | None = Field(
+        default=None,
+        description="The same of a better order, from a short search: a reason to ask for the free order. "
+        "Null: none was found, or several pools count apart.",
+    )
+
+    def __init__(
+        self,
+        *,
+        bytes: "SupportsIndex",  # noqa: A002
+        free_bytes: "SupportsIndex | None" = None,
     ) -> None: ...
 
 
@@ -148,6 +175,10 @@ class Front:
     )
     asked: FrontOptions = Field(default_factory=FrontOptions, description="What was asked for.")
     explanation: Explanation | None = Field(default=None, description="Why nothing fits.")
+    kept_order: KeptOrder | None = Field(
+        default=None,
+        description="Of a graph whose order is given, where it allows others, which may need less.",
+    )
     targets: tuple[TargetFront, ...] = Field(
         default=(), description="Where targets were compared: the front in each, the smallest target first."
     )
@@ -169,6 +200,7 @@ class Front:
         complete: "bool" = False,
         asked: "FrontOptions | None" = None,
         explanation: "Explanation | None" = None,
+        kept_order: "KeptOrder | None" = None,
         targets: "Iterable[TargetFront]" = (),
         smallest: "str | None" = None,
         seconds: "float" = 0.0,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memstow.planner.model.front import Front, FrontPoint, TargetFront
+from memstow.planner.model.front import Front, FrontPoint, KeptOrder, TargetFront
 from memstow.planner.model.plan import gap_of
 from memstow.planner.show.formatting import count, human, percent, plain, seconds, table
 
@@ -20,6 +20,8 @@ def front_report(front: Front) -> str:
     else:
         lines += _points(front, front.points)
         lines += ["", _verdict(front)] if front.points else [_nothing(front)]
+    if front.kept_order is not None:
+        lines.append(_kept(front, front.kept_order))
     return "\n".join(lines)
 
 
@@ -58,15 +60,30 @@ def _verdict(front: Front) -> str:
     return ", ".join(said)
 
 
+def _kept(front: Front, kept: KeptOrder) -> str:
+    said = "the operators run as they are listed; --order free looks for other orders, too"
+    if kept.free_bytes is None:
+        return said
+    said += (
+        f": with each operator once, one needs {count(kept.free_bytes)} live bytes, not {count(kept.bytes)}"
+    )
+    least = min((point.values[front.terms[0]] for point in front.points), default=None)
+    if least is not None and kept.free_bytes < least:
+        said += f", which is {percent(1 - kept.free_bytes / least)} less than the least point"
+    return said
+
+
 def _nothing(front: Front) -> str:
     if front.explanation is not None:
-        return f"infeasible: {plain(front.explanation.message)}"
+        known = "infeasible" if front.complete else "no plan was found"
+        return f"{known}: {plain(front.explanation.message, most=600)}"
     return "infeasible: nothing fits" if front.complete else "no plan was found; give it more time"
 
 
 def _target(front: Front, target: TargetFront) -> list[str]:
     size = "no limit" if target.bytes is None else human(target.bytes)
-    lines = [f"{plain(target.target, most=_NAME)} ({size}): {_FITS[target.fits]}"]
+    where = "" if target.pool is None else f", all in {plain(target.pool, most=_NAME)!r}"
+    lines = [f"{plain(target.target, most=_NAME)} ({size}): {_FITS[target.fits]}{where}"]
     if target.explanation is not None:
         lines.append(f"  {plain(target.explanation.message)}")
     return lines + [f"  {line}" for line in _points(front, target.points)]

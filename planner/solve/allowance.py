@@ -62,6 +62,11 @@ class Allowance:
         """Since the call; a deterministic run has none."""
         return 0.0 if self._options.deterministic else round(time.monotonic() - self._begin, 6)
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the time limit; none where it is over."""
+        return max(self._seconds_left(), 0.0)
+
     def affords(self, seconds: float) -> bool:
         """Whether so much time is left; that of a deterministic run has no end."""
         return self._options.deterministic or self._seconds_left() >= seconds

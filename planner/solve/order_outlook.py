@@ -27,14 +27,16 @@ class Outlook:
     """The operators that need the most in the best order found."""
 
 
-def outlook(graph: Graph) -> Outlook | None:
+def outlook(graph: Graph, budget: Budget | None = None) -> Outlook | None:
     """The outlook of a valid graph; None where it has no operators, or too many bytes to count."""
     instance = order_instance(graph)
     total = sum(instance.size) + sum(instance.extra) + instance.base
     if not graph.operators or total >= MOST_BYTES:
         return None
     listeners = OrderListeners(order=lambda *_: None, bound=lambda *_: None)
-    outcome = LeastPeak().solve(OrderTask(instance, deterministic=True), Budget(-1.0, _WORK), listeners)
+    outcome = LeastPeak().solve(
+        OrderTask(instance, deterministic=True), budget or Budget(-1.0, _WORK), listeners
+    )
     taken = steps(graph, outcome.order)
     most = max(step.bytes for step in taken)
     bound = max(outcome.bound, start_bytes(graph))

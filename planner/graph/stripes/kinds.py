@@ -4,8 +4,7 @@ What an operator computes is told by its type, as in TensorFlow Lite and ONNX; o
 whose shapes are not those of images, runs alone.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
 
@@ -17,37 +16,59 @@ from memstow.planner.model.memory import Memo
 _SAME_PLACE: Final = frozenset(
     (
         "abs",
+        "acos",
+        "acosh",
         "add",
+        "addn",
+        "and",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
         "batchnormalization",
         "biasadd",
+        "bitwiseand",
+        "bitwisenot",
+        "bitwiseor",
+        "bitwisexor",
         "cast",
         "ceil",
+        "celu",
+        "clamp",
         "clip",
         "cos",
+        "cosh",
         "dequantize",
         "dequantizelinear",
         "div",
+        "divide",
         "dropout",
         "elu",
         "equal",
         "erf",
         "exp",
+        "fakequant",
         "floor",
         "floordiv",
         "floormod",
         "gelu",
         "greater",
         "greaterequal",
+        "greaterorequal",
         "hardsigmoid",
         "hardswish",
+        "hardtanh",
         "identity",
         "leakyrelu",
         "less",
         "lessequal",
+        "lessorequal",
         "log",
         "logicaland",
         "logicalnot",
         "logicalor",
+        "logicalxor",
         "logistic",
         "max",
         "maximum",
@@ -56,10 +77,14 @@ _SAME_PLACE: Final = frozenset(
         "mish",
         "mod",
         "mul",
+        "multiply",
         "neg",
+        "negative",
         "not",
         "notequal",
+        "or",
         "pow",
+        "power",
         "prelu",
         "quantize",
         "quantizelinear",
@@ -68,25 +93,34 @@ _SAME_PLACE: Final = frozenset(
         "relu0to1",
         "relu6",
         "relun1to1",
+        "requantize",
         "round",
         "rsqrt",
+        "rsub",
+        "select",
+        "selectv2",
         "selu",
         "sigmoid",
         "sign",
         "silu",
         "sin",
+        "sinh",
         "softplus",
         "softsign",
         "sqrt",
         "square",
         "squareddifference",
         "sub",
+        "subtract",
         "swish",
+        "tan",
         "tanh",
+        "thresholdedrelu",
         "where",
+        "xor",
     )
 )
-_CONCAT: Final = frozenset(("concat", "concatenation"))
+_CONCAT: Final = frozenset(("concat", "concatenate", "concatenation"))
 _NEAREST: Final = frozenset(("resizenearest", "resizenearestneighbor"))
 _BILINEAR: Final = frozenset(("resizebilinear",))
 _MEAN: Final = frozenset(("mean", "reducemean", "globalaveragepool", "globalmaxpool", "reducemax"))
@@ -153,8 +187,10 @@ def kinds(graph: Graph) -> tuple[Kind | None, ...]:
         viewed = {name for view in graph.views for name in (view.tensor, view.of)}
         # Effects that no tensor shows do not come row by row.
         bound = {name for pair in graph.before for name in pair}
+        made = {name for operator in graph.operators for name in operator.outputs}
         known = tuple(
-            None if operator.id in bound else _kind(graph, operator, viewed) for operator in graph.operators
+            None if operator.id in bound else _kind(graph, operator, viewed, made)
+            for operator in graph.operators
         )
         _kinds.note(graph, known)
     return known
@@ -165,22 +201,49 @@ def word_of(operator: Operator) -> str:
     return (operator.type or "").lower().translate(_UNWRITTEN)
 
 
-def _kind(graph: Graph, operator: Operator, viewed: set[str]) -> Kind | None:
-    if len(operator.outputs) != 1 or viewed.intersection((*operator.inputs, *operator.outputs)):
+def _kind(graph: Graph, operator: Operator, viewed: set[str], made_here: set[str]) -> Kind | None:
+    if len(operator.outputs) != 1 or not operator.inputs:
+        return None
+    if viewed.intersection((*operator.inputs, *operator.outputs)):
         return None
     index = links_of(graph).tensor_index
-    tensors = [graph.tensors[index[name]] for name in operator.inputs if name in index]
+    reads = [_Read(index[name], graph.tensors[index[name]], name in made_here) for name in operator.inputs]
     made = graph.tensors[index[operator.outputs[0]]]
-    read = [(index[it.id], it) for it in tensors if it.kind != "constant"]
-    images = [(i, image_of(it)) for i, it in read]
-    if not images or any(image is None for _, image in images) or made.kind not in ("data", "external"):
+    if any(it.kind == "state" for it in (made, *(read.tensor for read in reads))):
         return None
-    found = list(dict.fromkeys((i, image) for i, image in images if image is not None))
-    if not all(_is_small(image) for image in (*(it for _, it in found), image_of(made)) if image is not None):
+    images = [image_of(it) for it in (made, *(read.tensor for read in reads))]
+    if not all(_is_small(image) for image in images if image is not None):
         return None
-    return _reduction(operator, found, made, index[made.id]) or _by_rows(
-        operator, found, made, index[made.id]
-    )
+    word = word_of(operator)
+    if operator.window is not None:
+        return _windowed(operator.window, word, reads, made, index[made.id])
+    if word in _MEAN or word in _DENSE:
+        return _added_up(word, reads, made, index[made.id])
+    image = image_of(made)
+    if image is None:
+        return None
+    if word in _NEAREST or word in _BILINEAR:
+        uses = _resizing(word in _NEAREST, reads, image)
+    elif word in _SAME_PLACE or (word in _CONCAT and _joins(reads, image)):
+        uses = _in_place(reads, image)
+    else:
+        return None
+    return None if uses is None else Kind(uses, index[made.id], image.rows, image.columns, False, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What an operator reads."""
+
+    index: int
+    tensor: Tensor
+    is_made: bool
+    """Whether an operator of the graph makes it."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all of it is there from the start."""
+        return self.tensor.kind == "constant" or (self.tensor.kind == "external" and not self.is_made)
 
 
 def _is_small(image: Image) -> bool:
@@ -188,63 +251,69 @@ def _is_small(image: Image) -> bool:
     return places <= _MOST_PLACES and places * image.columns <= _MOST_ELEMENTS_MADE
 
 
-def _reduction(operator: Operator, images: list[tuple[int, Image]], made: Tensor, to: int) -> Kind | None:
+def _one_image(reads: list[_Read]) -> Image | None:
+    """The image that comes first, where all beside it are fixed."""
+    return image_of(reads[0].tensor) if all(it.is_fixed for it in reads[1:]) else None
+
+
+def _windowed(window: Window, word: str, reads: list[_Read], made: Tensor, to: int) -> Kind | None:
+    image, result = _one_image(reads), image_of(made)
+    if image is None or result is None:
+        return None
+    whole = window.kernel == (image.rows, image.columns) and not any(window.padding)
+    if "pool" in word and whole and (result.rows, result.columns) == (1, 1):
+        return _reducing(reads[0], image, made, to)
+    use = Use(reads[0].index, *(_slid(window, image, axis) for axis in (0, 1)))
+    return Kind((use,), to, result.rows, result.columns, False, 0, 1)
+
+
+def _added_up(word: str, reads: list[_Read], made: Tensor, to: int) -> Kind | None:
     """One whose output needs all of its image, which it can have row by row."""
-    (tensor, image), word = images[0], word_of(operator)
-    if len(images) != 1 or made.shape is None or made.type is None:
+    image = _one_image(reads)
+    if image is None or not made.shape or made.type is None or prod(made.shape[:-1]) != 1:
         return None
-    elements, last = prod(made.shape), made.shape[-1] if made.shape else 0
-    by_channel = elements == last == image.channels
-    if operator.window is not None:
-        reduces = "pool" in word and by_channel and _is_whole(operator.window, image)
-    else:
-        flat = elements == last
-        reduces = (word in _MEAN and by_channel) or (word in _DENSE and flat and len(operator.inputs) > 1)
-    if not reduces:
+    if word in _MEAN and made.shape[-1] != image.channels:
         return None
-    element = -(-element_bits(made.type) // 8)
-    width = max(4, element) if "int" in made.type or made.type == "bool" else element
-    uses = (Use(tensor, Axis(image.rows), Axis(image.columns)),)
+    return _reducing(reads[0], image, made, to)
+
+
+def _reducing(read: _Read, image: Image, made: Tensor, to: int) -> Kind:
+    kind, elements = made.type or "int8", prod(made.shape or ())
+    element = -(-element_bits(kind) // 8)
+    width = max(4, element) if "int" in kind or kind == "bool" else element
+    uses = (Use(read.index, Axis(image.rows), Axis(image.columns)),)
     return Kind(uses, to, image.rows, image.columns, True, elements * width, width)
 
 
-def _is_whole(window: Window, image: Image) -> bool:
-    return (
-        window.kernel == (image.rows, image.columns) and not any(window.padding) and window.dilation == (1, 1)
-    )
+def _in_place(reads: list[_Read], made: Image) -> tuple[Use, ...] | None:
+    """Of those that need what is at the same place."""
+    uses: dict[int, Use] = {}
+    for it in reads:
+        if it.tensor.kind == "constant":
+            continue
+        image = image_of(it.tensor)
+        if image is None or (image.rows, image.columns) != (made.rows, made.columns):
+            return None
+        uses[it.index] = Use(it.index, Axis(image.rows), Axis(image.columns))
+    return tuple(uses.values())
 
 
-def _by_rows(operator: Operator, images: list[tuple[int, Image]], made: Tensor, to: int) -> Kind | None:
-    """One whose rows need some rows of its images."""
-    image = image_of(made)
-    if image is None:
+def _joins(reads: list[_Read], made: Image) -> bool:
+    """Whether channels of images, constants among them, are put beside each other."""
+    images = [image_of(replace(it.tensor, kind="data")) for it in reads]
+    if any(it is None or (it.rows, it.columns) != (made.rows, made.columns) for it in images):
+        return False
+    return sum(it.channels for it in images if it is not None) == made.channels
+
+
+def _resizing(nearest: bool, reads: list[_Read], made: Image) -> tuple[Use, ...] | None:
+    image = _one_image(reads)
+    if image is None or image.channels != made.channels:
         return None
-    uses = tuple(_uses(operator, images, image))
-    if len(uses) != len(images):
+    pairs = (image.rows, made.rows), (image.columns, made.columns)
+    if any(small > large for small, large in pairs):
         return None
-    return Kind(uses, to, image.rows, image.columns, False, 0, 1)
-
-
-def _uses(operator: Operator, images: list[tuple[int, Image]], made: Image) -> Iterator[Use]:
-    """How it reads its images; fewer than there are where it is not known."""
-    word = word_of(operator)
-    if operator.window is not None:
-        if len(images) == 1:
-            tensor, image = images[0]
-            rows, columns = (_slid(operator.window, image, axis) for axis in (0, 1))
-            yield Use(tensor, rows, columns)
-    elif word in _SAME_PLACE or word in _CONCAT:
-        alike = all((it.rows, it.columns) == (made.rows, made.columns) for _, it in images)
-        joined = sum(it.channels for _, it in images) == made.channels
-        if alike and (joined if word in _CONCAT else True):
-            for tensor, image in images:
-                yield Use(tensor, Axis(image.rows), Axis(image.columns))
-    elif word in _NEAREST or word in _BILINEAR:
-        tensor, image = images[0]
-        pairs = (image.rows, made.rows), (image.columns, made.columns)
-        if len(images) == 1 and all(small <= large for small, large in pairs):
-            rows, columns = (_resized(word in _NEAREST, small, large) for small, large in pairs)
-            yield Use(tensor, rows, columns)
+    return (Use(reads[0].index, *(_resized(nearest, small, large) for small, large in pairs)),)
 
 
 def _slid(window: Window, image: Image, axis: int) -> Axis:

@@ -13,19 +13,20 @@ from memstow.planner.verify.graphs.images import Along, Image, Scale, Slide, ima
 from memstow.planner.verify.graphs.refused import Refused
 
 _SAME_PLACE: Final = """
-abs acos acosh add addn asin asinh atan atan2 atanh biasadd bitwiseand bitwisenot bitwiseor bitwisexor cast
-ceil celu clamp clip cos cosh dequantize div divide elu equal erf exp fakequant floor floordiv floormod gelu
-greater greaterequal greaterorequal hardsigmoid hardswish hardtanh identity leakyrelu less lessequal
-lessorequal log logicaland logicalnot logicalor logicalxor logistic maximum minimum mish mod mul multiply
-neg negative not notequal or pow power prelu quantize reciprocal relu relu0to1 relu6 relun1to1 requantize
-round rsqrt rsub select selectv2 selu sigmoid sign silu sin sinh softplus softsign sqrt square
-squareddifference sub subtract swish tan tanh thresholdedrelu and xor where
+abs acos acosh add addn and asin asinh atan atan2 atanh batchnormalization biasadd bitwiseand bitwisenot
+bitwiseor bitwisexor cast ceil celu clamp clip cos cosh dequantize dequantizelinear div divide dropout elu
+equal erf exp fakequant floor floordiv floormod gelu greater greaterequal greaterorequal hardsigmoid
+hardswish hardtanh identity leakyrelu less lessequal lessorequal log logicaland logicalnot logicalor
+logicalxor logistic max maximum min minimum mish mod mul multiply neg negative not notequal or pow power
+prelu quantize quantizelinear reciprocal relu relu0to1 relu6 relun1to1 requantize round rsqrt rsub select
+selectv2 selu sigmoid sign silu sin sinh softplus softsign sqrt square squareddifference sub subtract swish
+tan tanh thresholdedrelu where xor
 """
 _ELEMENTWISE: Final = frozenset(_SAME_PLACE.split())
 _CONCAT: Final = frozenset(("concat", "concatenation", "concatenate"))
 _NEAREST: Final = frozenset(("resizenearestneighbor", "resizenearest"))
 _BILINEAR: Final = frozenset(("resizebilinear",))
-_MEAN: Final = frozenset(("mean", "globalaveragepool"))
+_MEAN: Final = frozenset(("mean", "reducemean", "reducemax", "globalaveragepool", "globalmaxpool"))
 _DENSE: Final = frozenset(("fullyconnected", "dense", "gemm", "matmul"))
 # Images that are larger are not gone through row by row.
 _MOST_ELEMENTS: Final = 1 << 24

@@ -20,7 +20,7 @@ from memstow.planner.verify.graphs.strips import strips_of
 from memstow.planner.verify.graphs.work import cost_of
 
 _SUM: Final = 4
-"""Bytes in which a reduction of integers adds up an element."""
+"""Bytes in which a reduction of integers adds up an element, at the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,9 @@ class _Striping:
         for extent in tensor.shape or ():
             elements *= extent
         kind = tensor.type or "int8"
-        each = _SUM if "int" in kind else -(-element_bits(kind) // 8)
+        each = -(-element_bits(kind) // 8)
+        if "int" in kind or kind == "bool":
+            each = max(each, _SUM)
         return Temporary(
             id=self.names.take(f"{tensor.id}.sums"),
             size=_within(elements * each),

@@ -2,17 +2,24 @@
 
 import threading
 from dataclasses import replace
+from itertools import pairwise
 from typing import NoReturn
 
 import pytest
 
+from memstow.planner.front.candidates import Candidate
+from memstow.planner.front.documents import read_front, write_front
+from memstow.planner.front.front import front
+from memstow.planner.front.graph_bounds import GraphBounds
 from memstow.planner.front.graphs import graph_points
 from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import FrontPoint
+from memstow.planner.model.front import FrontPoint, KeptOrder
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import Pool
+from memstow.planner.show.front_report import front_report
 from memstow.planner.verify import verify
 from tests.planner.graph.stripes.nets import random_net
 from tests.planner.graph.stripes.test_front import best, value
@@ -114,6 +121,77 @@ def test_a_capacity_leaves_those_that_fit() -> None:
     fitting, _ = run(small)
     assert {it.values["peak"] for it in fitting} <= set(range(capacity + 1))
     assert {it.values["cost"] for it in fitting} >= {it.values["cost"] for it in points[:3]}
+
+
+def test_what_is_too_small_is_told_what_is_needed_and_what_may_help() -> None:
+    graph = random_net(3, 6)
+    least = run(graph)[0][0].values["peak"]
+    small = replace(graph, pools=(Pool(id="ram", capacity=least - 1),))
+    points, ending = run(small)
+    assert (points, ending.complete, ending.infeasible) == ([], True, True)
+    why = ending.explanation
+    assert why is not None
+    assert (why.pool, why.capacity, why.needed) == ("ram", least - 1, least)
+    assert f"give it {least:,} or more" in why.message
+    assert "--with stripes,channels,recompute" in why.message
+    both = FrontRequest(options=STEADY, generators=frozenset(("stripes", "recompute")))
+    points, ending = run(small, both)
+    assert ending.explanation is None or (points == [] and ending.explanation.needed is None)
+    assert not ending.complete
+
+
+def _fork(order: str = "given") -> Graph:
+    """Two branches, the first steps of which are listed before the last."""
+    sizes = {"x": 10, "a": 100, "b": 100, "c": 1, "d": 1, "z": 1}
+    runs = (("x", "a"), ("x", "b"), ("a", "c"), ("b", "d"))
+    return Graph(
+        tensors=[Tensor(id=name, size=size) for name, size in sizes.items()],
+        operators=[
+            *(Operator(id=f"make {made}", inputs=[read], outputs=[made], cost=1) for read, made in runs),
+            Operator(id="join", inputs=["c", "d"], outputs=["z"], cost=1),
+        ],
+        inputs=["x"],
+        outputs=["z"],
+        order=order,  # type: ignore[arg-type]
+    )
+
+
+def test_a_front_says_that_it_kept_an_order_that_is_not_the_best() -> None:
+    said = front(_fork(), options=STEADY)
+    assert said.kept_order == KeptOrder(bytes=210, free_bytes=111)
+    assert said.points[0].values["peak"] == 210
+    free = front(_fork("free"), options=STEADY)
+    assert (free.kept_order, free.points[0].values["peak"]) == (None, 111)
+    text = front_report(said)
+    assert "--order free looks for other orders" in text
+    assert "111 live bytes, not 210, which is 47.14 % less than the least point" in text
+    # In the order that is best, only that it was kept.
+    operators = [_fork().operators[at] for at in (0, 2, 1, 3, 4)]
+    best_order = front(replace(_fork(), operators=tuple(operators)), options=STEADY)
+    assert best_order.kept_order == KeptOrder(bytes=111)
+    before = tuple(pairwise(it.id for it in _fork().operators))
+    assert front(replace(_fork(), before=before), options=STEADY).kept_order is None
+    assert read_front(write_front(said, "json")) == said
+
+
+def test_a_plan_above_its_live_bytes_leaves_room_for_another_point() -> None:
+    graph = random_net(3, 4)
+    bounds = GraphBounds(graph, FrontRequest(options=STEADY), None, 0)
+    schedule = Schedule(order=tuple(it.id for it in graph.operators))
+    bounds.know([Candidate(10, 5, schedule), Candidate(12, 4, schedule)])
+    plan = run(graph)[0][0].plan
+
+    def point(peak: int, cost: int) -> FrontPoint:
+        return FrontPoint(values={"peak": peak, "cost": cost}, plan=plan)
+
+    assert bounds.all_known([point(10, 5), point(12, 4)], None, None)
+    # The schedule of 10 bytes took 12: with the point that is as good, something of 10 or 11 may be missing.
+    assert not bounds.all_known([point(12, 5), point(12, 4)], None, None)
+    assert not bounds.all_known([point(12, 4)], None, None)
+    assert bounds.all_known([point(12, 4)], 4, None)
+    assert bounds.all_known([point(10, 5)], None, 11)
+    assert bounds.all_known([], None, 9)
+    assert not bounds.all_known([], None, 10)
 
 
 def test_stripes_are_for_one_pool() -> None:

@@ -73,6 +73,47 @@ def test_a_graph_in_memories_that_are_too_small(seed: int) -> None:
         assert not any(verify(moved, point.plan) for point in it.points)
 
 
+def test_a_graph_that_names_no_memory_is_in_the_largest_of_each_target() -> None:
+    graph: Graph = random_net(3000, 6)
+    front = memstow.front(graph, options=ENOUGH)
+    least = front.points[0].values["peak"]
+    boards = [
+        target("together", least - 1, least - 1),
+        target("large", 7, 2 * least, least),
+        target("none", least // 2 - 1, least // 2 - 1),
+        target("open", 10, None),
+    ]
+    found = memstow.front(graph, targets=boards, options=ENOUGH)
+    assert [(it.target, it.fits, it.pool) for it in found.targets] == [
+        ("none", "no", "p0"),
+        ("together", "unknown", "p0"),
+        ("large", "yes", "p1"),
+        ("open", "yes", "p1"),
+    ]
+    assert found.smallest is None
+    assert found.terms == ("peak", "cost")
+    assert values(found.targets[3].points) == values(front.points)
+    for board, it in ((boards[1], found.targets[2]), (boards[3], found.targets[3])):
+        moved = replace(graph, pools=board.pools, objective=None)
+        for point in it.points:
+            assert not verify(moved, point.plan)
+            assert {place.pool for place in point.plan.placements} <= {it.pool}
+            assert [use.pool for use in point.plan.pools] == [pool.id for pool in board.pools]
+    assert read_front(write_front(found, "json")) == found
+
+
+def test_a_graph_that_names_a_memory_is_not_moved_to_another() -> None:
+    graph: Graph = random_net(3000, 6)
+    named = replace(graph, tensors=(replace(graph.tensors[0], pools=("p0",)), *graph.tensors[1:]))
+    with pytest.raises(InputError, match="name the one whose peak counts"):
+        memstow.front(named, targets=[target("two", 10_000, 20_000)], options=ENOUGH)
+    # As with the pools of a graph, a term that names one counts its bytes.
+    found = memstow.front(
+        named, ("peak:p0", "cost"), generators=(), targets=[target("two", 10_000, 20_000)], options=ENOUGH
+    )
+    assert (found.targets[0].fits, found.targets[0].pool) == ("yes", None)
+
+
 def test_what_one_target_would_refuse_is_refused_before_any_work() -> None:
     told: list[FrontPoint] = []
     other = Target(name="other", pools=[Pool(id="fast", capacity=64), Pool(id="slow")])

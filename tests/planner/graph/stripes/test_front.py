@@ -1,6 +1,9 @@
 """The front of an order against every way to cut it into stripes, gone through one by one."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, combinations
+from random import Random
 
 import pytest
 
@@ -8,13 +11,14 @@ from memstow.planner.graph.arrays import start_bytes
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import listed_order
-from memstow.planner.graph.schedules import scheduled_graph
+from memstow.planner.graph.schedules import scheduled_graph, with_chosen
 from memstow.planner.graph.steps import steps
 from memstow.planner.graph.stripes.expand import cut_of
 from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
 from memstow.planner.model.plan import Schedule, Stripe
+from memstow.planner.verify.graphs.scheduled import scheduled as judged
 from memstow.solvers.core import Budget
 from tests.planner.graph.stripes.nets import random_net
 
@@ -124,6 +128,79 @@ def test_alternatives_stand_beside_stripes() -> None:
     fused = found.points[0].schedule
     assert fused == Schedule(order=("wide rows", "odd rows", "end"), alternatives=("fused",))
     assert value(graph, fused) == (128, 37)
+
+
+def with_other_ways(graph: Graph, seed: int) -> Graph:
+    """With alternatives of operators that work on one image: in two steps, which may run in stripes."""
+    random = Random(seed)
+    sizes = {tensor.id: tensor for tensor in graph.tensors}
+    found: list[Alternative] = []
+    for operator in graph.operators:
+        read = [sizes[name] for name in operator.inputs if sizes[name].kind == "data"]
+        if len(read) != 1 or len(operator.inputs) > 1 or random.random() < 0.4:
+            continue
+        narrow = operator.window is not None
+        made = sizes[operator.outputs[0]]
+        shape = (*(read[0].shape or ())[:2], 1) if narrow else read[0].shape
+        middle = replace(read[0], id=f"{operator.id}.middle", shape=shape)
+        found.append(
+            Alternative(
+                id=f"{operator.id} in two",
+                replaces=[operator.id],
+                tensors=[middle],
+                operators=[
+                    Operator(
+                        id=f"{operator.id}.1", type="relu", inputs=[read[0].id], outputs=[middle.id], cost=9
+                    ),
+                    Operator(
+                        id=f"{operator.id}.2",
+                        type=operator.type,
+                        inputs=[middle.id],
+                        outputs=[made.id],
+                        window=operator.window,
+                        cost=random.randint(0, 99),
+                    ),
+                ],
+                cost=random.choice((None, 20, 150)),
+            )
+        )
+    return replace(graph, alternatives=tuple(found[:2]))
+
+
+@pytest.mark.parametrize("chunk", range(5))
+def test_alternatives_run_in_stripes_as_well(chunk: int) -> None:
+    better = 0
+    for seed in range(chunk, 60, 5):
+        graph = with_other_ways(random_net(seed, 2 + seed % 3), seed)
+        require_valid(graph)
+        everything: list[Value] = []
+        for names in chain.from_iterable(
+            combinations([it.id for it in graph.alternatives], k) for k in range(3)
+        ):
+            chosen = with_chosen(graph, names)
+            order = tuple(it.id for it in chosen.operators)
+            for cuts in ways(chosen):
+                schedule = Schedule(order=order, stripes=cuts, alternatives=names)
+                made = judged(graph, schedule)
+                assert (start_bytes(made.graph), made.cost) == (
+                    start_bytes(chosen),
+                    value(graph, schedule)[1],
+                )
+                everything.append(value(graph, schedule))
+        found = order_front(graph, listed_order(graph), Budget(-1.0, -1))
+        assert found.complete
+        assert [(it.bytes, it.cost) for it in found.points] == best(iter(everything)), seed
+        assert [value(graph, it.schedule) for it in found.points] == best(iter(everything)), seed
+        better += any(it.schedule.alternatives and it.schedule.stripes for it in found.points)
+    assert better
+
+
+def test_where_there_are_too_many_alternatives_nothing_is_claimed() -> None:
+    graph = with_other_ways(random_net(3, 4), 3)
+    more = [replace(graph.alternatives[0], id=f"{number}") for number in range(70)]
+    many = replace(graph, alternatives=tuple(more))
+    assert not order_front(many, listed_order(many), Budget(-1.0, -1)).complete
+    assert order_front(graph, listed_order(graph), Budget(-1.0, -1)).complete
 
 
 @pytest.mark.parametrize(

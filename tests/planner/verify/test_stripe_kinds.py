@@ -1,0 +1,98 @@
+"""Who chooses stripes and the judge know the same operators: else proofs miss some, or plans are refused."""
+
+from collections import Counter
+from random import Random
+
+from memstow.planner.graph.check import find_issues
+from memstow.planner.graph.schedules import scheduled_graph
+from memstow.planner.graph.stripes import kinds as chosen
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Graph, Operator, Tensor, Window
+from memstow.planner.model.plan import Schedule, Stripe
+from memstow.planner.verify.graphs import kinds as judged
+from memstow.planner.verify.graphs.refused import Refused
+from memstow.planner.verify.graphs.scheduled import scheduled
+from memstow.planner.verify.tilings.types import BY_ELEMENT
+
+
+def odd_graph(seed: int) -> Graph:
+    """Two operators, the second of a random type on random tensors of all kinds."""
+    random = Random(seed)
+    groups = ("_SAME_PLACE", "_CONCAT", "_NEAREST", "_BILINEAR", "_MEAN", "_DENSE")
+    words = [*getattr(chosen, random.choice(groups)), "conv2d", "max_pool_2d", "odd"]
+    side = random.randint(1, 3), random.randint(1, 3)
+    types = ("int8", "int8", "int8", "float32", "int64", "bool", "int4")
+
+    def tensor(name: str, kind: str, extents: tuple[int, int] = side) -> Tensor:
+        shape = (*extents, random.choice((1, 1, 2)))
+        if random.random() < 0.1:
+            shape = (1, *shape)
+        elif random.random() < 0.1:
+            shape = shape[1:]
+        return Tensor(id=name, shape=shape, type=random.choice(types), kind=kind)  # type: ignore[arg-type]
+
+    there = [
+        tensor("x", "data"),
+        tensor("state", "state"),
+        tensor("weights", "constant"),
+        tensor("elsewhere", "external"),
+        tensor("first", random.choice(("data", "external"))),
+    ]
+    names = random.choices([it.id for it in there], (5, 1, 2, 2, 5), k=random.choice((1, 1, 2, 2, 3)))
+    window = None
+    extents = random.choice((side, side, (1, 1), (2 * side[0], 2 * side[1])))
+    if random.random() < 0.3:
+        window = Window(
+            kernel=(random.randint(1, side[0]), random.randint(1, side[1])),
+            dilation=(random.randint(1, 2), 1),
+        )
+        reach = (window.kernel[0] - 1) * window.dilation[0] + 1
+        extents = max(side[0] - reach + 1, 1), side[1] - window.kernel[1] + 1
+    return Graph(
+        tensors=[*there, tensor("made", random.choice(("data", "data", "external")), extents)],
+        operators=[
+            Operator(id="before", type="relu", inputs=["x"], outputs=["first"], cost=5),
+            Operator(
+                id="it", type=random.choice(words), inputs=names, outputs=["made"], window=window, cost=7
+            ),
+        ],
+        inputs=["x"],
+        outputs=["made"] if random.random() < 0.5 else [],
+    )
+
+
+def test_the_same_types() -> None:
+    assert frozenset(judged._ELEMENTWISE) == chosen._SAME_PLACE == BY_ELEMENT
+    for name in ("_CONCAT", "_NEAREST", "_BILINEAR", "_MEAN", "_DENSE"):
+        assert getattr(judged, name) == getattr(chosen, name), name
+
+
+def test_the_same_operators_in_the_same_bytes() -> None:
+    ways: Counter[str] = Counter()
+    for seed in range(4000):
+        graph = odd_graph(seed)
+        if find_issues(graph):
+            continue
+        for begin in (0, 1):
+            schedule = Schedule(order=("before", "it"), stripes=(Stripe(begin=begin, end=2, columns=1),))
+            try:
+                made = scheduled_graph(graph, schedule)
+            except InputError:
+                made = None
+            try:
+                found = scheduled(graph, schedule)
+            except Refused:
+                found = None
+            assert (made is None) == (found is None), (seed, begin, graph.operators[1])
+            if made is None or found is None:
+                ways["refused"] += 1
+                continue
+            assert found.cost == sum(it.cost or 0 for it in made.operators), seed
+            for one, other in zip(made.operators, found.graph.operators, strict=True):
+                assert (set(one.inputs), one.outputs) == (set(other.inputs), other.outputs), seed
+                assert {(it.id, it.size, it.alignment) for it in one.temporaries} == {
+                    (it.id, it.size, it.alignment) for it in other.temporaries
+                }, seed
+            ways[graph.operators[1].type or ""] += 1
+    assert ways.keys() >= {"concat", "conv2d", "mean", "fullyconnected", "max_pool_2d", "resizebilinear"}
+    assert ways["refused"] > 100
