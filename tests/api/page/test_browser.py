@@ -41,7 +41,9 @@ def test_every_state_is_accessible_and_silent(
 def test_a_plan_that_live_bytes_prove_cannot_be_smaller(look: Look, network: bytes, tmp_path: Path) -> None:
     look.show(network, tmp_path)
     assert look.verdict.endswith("No plan can be smaller.")
-    assert "least possible" in look.text(".caption")
+    assert "proven bound" in look.text(".facts")
+    # The sentence has said it: not again at the only map.
+    assert look.text(".caption") == "memory no limit"
 
 
 @pytest.mark.parametrize(("size", "offset", "said"), [(29_999, 30_000, "0.01 %"), (999, 1003, "0.40 %")])
@@ -167,6 +169,8 @@ def test_an_infeasible_problem_says_why(look: Look, tmp_path: Path) -> None:
     look.show(page_of(*samples.solved(samples.problem_of(samples.infeasible()))), tmp_path)
     assert look.verdict == "No plan fits into these memories."
     assert "13,312 bytes" in look.text(".side")
+    # Why nothing fits is said once.
+    assert look.page.evaluate("document.body.innerText.split('bytes of \\'ram\\' at once').length") == 2
 
 
 def test_a_forged_explanation_is_a_claim(look: Look, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_both_maps_have_one_scale(look: Look, tmp_path: Path) -> None:
     first, second = look.page.evaluate(marks)
     assert first == second
     # Zooming in one shows the same part of both: the link has one range.
-    look.page.keyboard.press("+")
+    look.page.keyboard.press("Alt+=")
     look.wait("location.hash.includes('across=')")
     assert look.page.evaluate("location.hash.split('up0=').length") == 2
 
@@ -185,7 +185,8 @@ def test_two_jobs_of_the_service_are_compared(look: Look, server: Server) -> Non
     jobs = [_done(server, {"problem": PROBLEM, "options": {"solver": it}}) for it in ("greedy", "exact")]
     look.open(f"{server.url}/compare?a={jobs[0]}&b={jobs[1]}#buffer=b")
     assert look.verdict.startswith("Both need 30 B.")
-    assert jobs[1] in look.text(".pair")
+    assert "second: exact" in look.text(".pair")
+    assert jobs[1] in look.page.locator(".compared a >> nth=1").get_attribute("href")
     assert look.violations() == []
     assert look.page.evaluate("location.search") == f"?a={jobs[0]}&b={jobs[1]}"
 

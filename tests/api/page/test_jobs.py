@@ -25,6 +25,7 @@ AWAY = refusal(
     503, "store_unavailable", "the store does not answer; nothing was lost, try again", **{"retry-after": "1"}
 )
 NO_KEY = refusal(401, "unauthorized", "send a key: Authorization: Bearer msk_...")
+GOOD_BUFFERS = buffers((8, 0, 2), (8, 1, 3))["buffers"]
 GOOD = places(0, 8, objective=peak_claim(16, 16))
 STATUSES = (401, 403, 404, 409, 503)
 
@@ -236,7 +237,7 @@ def test_the_list_of_jobs_lives_filters_and_pages(running: Any, address: str, da
     look.wait("document.querySelectorAll('.jobs tbody tr').length === 2")
     assert look.page.evaluate("document.images.length") == 0
     assert "<img src=x" in look.text(".jobs")
-    assert look.text(".jobs tbody tr td:nth-child(4)") == "4 EiB"
+    assert look.text(".jobs tbody tr td[data-of=best]") == "4 EiB"
     assert look.violations() == []
     look.page.click(".choices button:has-text('failed')")
     look.wait("location.search === '?state=failed'")
@@ -253,6 +254,7 @@ def test_two_jobs_of_one_problem_are_compared_from_the_list(look: Look, address:
     other = {**JOB, "id": "c" * 32, "name": "job c", "digest": "1" * 64}
     fake = FakeService(look.page).on("/v1/jobs", Answer(body={"jobs": [*rows, other], "next": None}))
     for row in rows:
+        fake.on(f"/v1/jobs/{row['id']}", Answer(body=row))
         fake.on(f"/v1/jobs/{row['id']}/problem", Answer(body=buffers((8, 0, 2), (8, 1, 3))))
         fake.on(f"/v1/jobs/{row['id']}/plan", Answer(body=GOOD))
     look.open(f"{address}/jobs")
@@ -262,6 +264,172 @@ def test_two_jobs_of_one_problem_are_compared_from_the_list(look: Look, address:
     look.page.click("button[aria-label='with this: compare job a with job b']")
     look.wait("document.querySelectorAll('.pair canvas[data-pool]').length === 2")
     assert look.page.evaluate("location.search") == f"?a={'a' * 32}&b={'b' * 32}"
+
+
+def test_compared_jobs_are_told_apart_by_what_they_were_asked_for(look: Look, address: str) -> None:
+    fake = FakeService(look.page)
+    options = ({"solver": "auto", "time_limit": 5.0}, {"solver": "first-fit", "time_limit": 5.0, "seed": 7})
+    for letter, given in zip("ab", options, strict=True):
+        about = {
+            **JOB,
+            **PROVEN,
+            "id": letter * 32,
+            "name": None,
+            "buffers": 2,
+            "options": given,
+            "solver": "exact",
+        }
+        fake.on(f"/v1/jobs/{letter * 32}", Answer(body=about))
+        fake.on(f"/v1/jobs/{letter * 32}/problem", Answer(body={"version": 1, "buffers": GOOD_BUFFERS}))
+        fake.on(f"/v1/jobs/{letter * 32}/plan", Answer(body=GOOD))
+    look.open(f"{address}/compare?a={'a' * 32}&b={'b' * 32}")
+    look.wait("document.querySelector('.compared')")
+    assert "first: auto, found by exact" in look.text(".pair")
+    assert "second: first-fit, seed 7" in look.text(".pair")
+    assert "solver first-fit, 5.0 s at most, seed 7" in look.text(".compared")
+    assert look.page.locator(f".compared a[href='/jobs/{'b' * 32}']").count() == 1
+    assert look.text(".title") == "2 buffers, job aaaaaaaa"
+    assert look.violations() == []
+    look.page.keyboard.press("x")
+    look.wait("document.querySelector('.compared p').innerText.includes('first-fit')")
+
+
+@pytest.mark.parametrize("wide", [390, 1440])
+def test_jobs_are_found_and_ended_together(running: Any, address: str, wide: int) -> None:
+    look = Look(running, wide=wide, refusals=STATUSES)
+    states = {"a": "running", "b": "queued", "c": "done", "d": "done"}
+    rows = [{**JOB, "id": key * 32, "name": f"job {key}", "state": state} for key, state in states.items()]
+    fake = FakeService(look.page).on("/v1/jobs", Answer(body={"jobs": rows, "next": None}))
+    look.open(f"{address}/jobs").wait("document.querySelectorAll('.jobs tbody tr').length === 4")
+    assert look.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    clipped = (
+        "[...document.querySelectorAll('.jobs tbody :is(td, th)')]"
+        ".filter((it) => it.getBoundingClientRect().right > innerWidth).length"
+    )
+    assert look.page.evaluate(clipped) == 0
+    look.page.focus("input.wanted")
+    look.page.keyboard.type("ob")
+    look.wait("location.search === '?search=ob'")
+    look.page.keyboard.type(" a")
+    look.wait("location.search === '?search=ob+a'")
+    assert look.page.evaluate("document.activeElement.value") == "ob a"
+    asked = [url for url in look.requests if "search=ob+a" in url]
+    assert asked
+    look.page.check("input[aria-label='select all that are shown']")
+    look.wait("document.querySelector('.chosen-jobs')")
+    assert "4 selected" in look.text(".chosen-jobs")
+    assert look.violations() == []
+    look.page.click("button:has-text('End 2 that go on')")
+    look.wait("document.querySelector('.chosen-jobs') === null")
+    ended = [url.partition("/v1/jobs?")[2] for url in look.requests if "ids=" in url]
+    assert ended == [f"ids={'a' * 32},{'b' * 32}"]
+    assert [path for path, method, _ in fake.asked if method == "DELETE"] == ["/v1/jobs"]
+    look.page.check("input[aria-label='select job c']")
+    look.page.check("input[aria-label='select job d']")
+    look.page.click(".chosen-jobs button:has-text('Delete selected')")
+    look.wait("document.querySelector('dialog[open]')")
+    assert "Delete 2 jobs?" in look.text("dialog")
+    look.page.click("dialog button.main")
+    look.wait("document.querySelector('dialog') === null")
+    assert [url.partition("/v1/jobs?")[2] for url in look.requests if "ids=" in url][1:] == [
+        f"ids={'c' * 32},{'d' * 32}&discard=true"
+    ]
+    look.close()
+
+
+def test_several_jobs_of_a_service_are_deleted_at_once(look: Look, client: Client, address: str) -> None:
+    jobs = [submit(client, buffers((8, 0, place + 1), name="bulk of two")) for place in range(2)]
+    for job in jobs:
+        over(client, job)
+    look.open(f"{address}/jobs?search=bulk+of+two")
+    look.wait("document.querySelectorAll('.jobs tbody tr').length === 2")
+    look.page.check("input[aria-label='select all that are shown']")
+    look.page.click(".chosen-jobs button:has-text('Delete selected')")
+    look.page.click("dialog button.main")
+    look.wait("document.querySelectorAll('.jobs tbody tr').length === 0")
+    assert [client.get(f"/v1/jobs/{job}").status_code for job in jobs] == [404, 404]
+
+
+def test_a_job_without_a_name_is_called_by_its_size(look: Look, address: str) -> None:
+    fake = FakeService(look.page).job(GOOD, **PROVEN, name=None, buffers=2)
+    fake.on(f"{BASE}/problem", Answer(body={"version": 1, "buffers": GOOD_BUFFERS}))
+    look.open(address + JOB_PAGE).wait("document.querySelector('.plan')")
+    assert look.text(".title") == f"2 buffers, job {JOB_ID[:8]}"
+
+
+def test_a_bound_close_to_the_best_is_told_by_what_is_between(look: Look, address: str) -> None:
+    plan = places(0, 10**9, objective=peak_claim(10**9 + 8, 10**9))
+    fake = FakeService(look.page).job(plan, state="running", status="feasible", value=10**9 + 8, bound=10**9)
+    fake.on(f"{BASE}/problem", Answer(body=buffers((10**9, 0, 1), (8, 1, 2))))
+    fake.on(f"{BASE}/events", stream((1, "phase", {"name": "exact", "seconds": 0.1})), AWAY)
+    look.open(address + JOB_PAGE)
+    look.wait("document.querySelector('.strip')?.innerText.includes('best')")
+    assert "best 954 MiB · at most 8 B above the least possible" in look.text(".strip .doing")
+    look.wait("document.querySelector('.caption')?.innerText.includes('8 B above the least possible')")
+    assert look.text(".caption").count("954 MiB") == 1
+
+
+@pytest.mark.parametrize("certificate", [None, {"kind": "exhausted", "solver": "mine"}])
+def test_what_the_service_has_found_is_said_in_one_colour_with_one_word(
+    look: Look, address: str, certificate: object
+) -> None:
+    problem = {
+        **buffers((10, 0, 1), (10, 1, 2), (1, 0, 1)),
+        "pools": [{"id": "memory"}, {"id": "other", "capacity": 1}],
+    }
+    plan = places(0, 10, 10, status="optimal", prover="mine", objective=peak_claim(20, 20, certificate))
+    plan["pools"] = [{"pool": "memory", "peak": 20, "bound": 20, "live": 10}]
+    fake = FakeService(look.page).job(plan, **{**PROVEN, "value": 20, "bound": 20})
+    fake.on(f"{BASE}/problem", Answer(body=problem | {"objective": ["peak"]}))
+    look.open(address + JOB_PAGE).wait("document.querySelector('.plan')")
+    assert look.verdict == "20 B. No plan can be smaller, as the service says."
+    assert "bound of the service" in look.text(".facts")
+    assert "least possible, as the service says" in look.text(".caption")
+    assert "The service says that 20 bytes are needed at least" in look.text(".side")
+    colours = (
+        "[document.querySelector('h1 span'), document.querySelector('.caption .met')]"
+        ".map((it) => getComputedStyle(it).color)"
+    )
+    verdict, caption = look.page.evaluate(colours)
+    assert verdict == caption
+    assert not {"as the judge says", "as the file claims"} & {*look.text("body").split("\n")}
+    assert "the file claims" not in look.text("body")
+
+
+def test_a_job_of_formulas_has_its_bar_and_the_words_of_the_service(look: Look, address: str) -> None:
+    problem = {
+        "symbols": [{"id": "s", "min": 1, "max": 8, "values": [1, 8]}],
+        "buffers": [
+            {"id": "x", "size": "8*s", "lifetime": [0, 2]},
+            {"id": "y", "size": "8*s", "lifetime": [1, 3]},
+        ],
+    }
+    placements = [
+        {"buffer": "x", "pool": "memory", "above": []},
+        {"buffer": "y", "pool": "memory", "above": ["x"]},
+    ]
+    points = [{"at": {"s": s}, "peak": 16 * s, "least": 16 * s} for s in (1, 8)]
+    plan = {
+        "status": "optimal",
+        "shapes": "pieces",
+        "orders": [{"placements": placements}],
+        "points": points,
+        "worst": 1.0,
+        "bound": 1.0,
+    }
+    fake = FakeService(look.page).job(
+        plan, state="running", status="feasible", value=16, bound=16, name="formulas"
+    )
+    fake.on(f"{BASE}/problem", Answer(body=problem))
+    fake.on(f"{BASE}/events", stream((1, "phase", {"name": "orders", "seconds": 0.1})), AWAY)
+    look.open(address + JOB_PAGE).wait("document.querySelector('.values')")
+    look.wait("document.querySelector('.strip .state')?.innerText === 'running'")
+    assert look.page.locator(".strip button:has-text('Stop, keep the best')").count() == 1
+    assert "Several orders were allowed; this plan has one, for every value." in look.text(".values")
+    look.page.keyboard.press("n")
+    look.wait("document.querySelector('.title').innerText.endsWith('s=8')")
+    assert look.verdict.startswith("128 B. No layout for this value can be smaller")
+    assert look.violations() == []
 
 
 def test_jobs_are_listed_opened_and_removed_by_keyboard(look: Look, client: Client, address: str) -> None:

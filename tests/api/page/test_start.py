@@ -91,7 +91,7 @@ def test_what_only_the_service_reads_is_sent_after_asking(look: Look, address: s
     assert look.violations() == []
     look.page.click(".strip button:has-text('Plan it')")
     look.wait("document.querySelector('.strip .state')?.innerText === 'proven'")
-    assert posted[-1][1].partition("?")[0] == "/v1/jobs"
+    assert posted[-1][1] == f"/v1/jobs?name={name}"
 
 
 def test_a_model_is_planned_in_the_order_that_is_asked_for(look: Look, address: str) -> None:
@@ -102,7 +102,7 @@ def test_a_model_is_planned_in_the_order_that_is_asked_for(look: Look, address: 
     look.page.check("dialog input[type=checkbox]")
     look.page.click("dialog button.main")
     look.wait("location.pathname.startsWith('/jobs/') && document.querySelector('.strip .state') !== null")
-    assert posted == [("POST", "/v1/jobs?order=free&in_place=true")]
+    assert posted == [("POST", "/v1/jobs?order=free&in_place=true&name=model.tflite")]
     look.wait("document.querySelector('h1')?.innerText.includes('No order and no plan can be smaller')")
 
 
@@ -131,7 +131,7 @@ def test_a_graph_that_was_read_here_is_planned_after_asking(look: Look, address:
     assert posted == []
     look.page.click(".strip button")
     look.wait("document.querySelector('h1')?.innerText.startsWith('8 B. No')")
-    assert posted == [("POST", "/v1/jobs")]
+    assert posted == [("POST", "/v1/jobs?name=graph.json")]
 
 
 def test_another_format_is_offered_to_the_service(look: Look, address: str) -> None:
@@ -171,6 +171,7 @@ def test_two_jobs_are_compared_with_a_key(look: Look, address: str) -> None:
     one, other = "a" * 32, "b" * 32
     fake = FakeService(look.page)
     for job in (one, other):
+        fake.on(f"/v1/jobs/{job}", Answer(body={**JOB, "id": job}))
         fake.on(f"/v1/jobs/{job}/problem", refusal(401, "unauthorized", "send a key"))
         fake.on(f"/v1/jobs/{job}/plan", refusal(401, "unauthorized", "send a key"))
     look.open(f"{address}/compare?a={one}&b={other}")

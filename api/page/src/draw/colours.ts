@@ -63,9 +63,10 @@ export function hex(colour: Rgb): string {
   return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** The same, a little darker: neighbours of one colour are told apart. */
+/** The same, a little darker, or lighter where it is dark: neighbours of one colour are told apart. */
 export function tint(colour: string): string {
-  return hex(rgb(colour).map((part) => Math.round(part * 0.91)) as unknown as Rgb);
+  const isDark = luminance(colour) < 0.1;
+  return hex(rgb(colour).map((part) => Math.round(isDark ? part + (255 - part) * 0.14 : part * 0.86)) as unknown as Rgb);
 }
 
 /** Black or white, whichever is read better on the colour. */

@@ -26,7 +26,7 @@ export function drawLive(pen: Pen, picture: Picture): void {
   pen.area([live.x, bottom, ...top, live.x + live.wide, bottom], theme.live);
   pen.line(top, theme.liveLine, 1);
   pen.line([live.x, bottom + 0.5, live.x + live.wide, bottom + 0.5], theme.frame, 1);
-  const words = live.x < 60 ? ["live"] : ["live", "bytes"];
+  const words = live.x < 70 ? ["live"] : ["live", "bytes"];
   words.forEach((word, line) => pen.text(live.x - 8, bottom - 4 - 13 * (words.length - 1 - line), word, { fill: theme.quiet, anchor: "end" }));
   drawSeen(pen, picture, scale);
 }

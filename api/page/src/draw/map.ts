@@ -3,7 +3,8 @@ import type { Amount } from "../model/columns.ts";
 import { countAbove, type Ordered } from "../model/order.ts";
 import { named, overlapping } from "../model/buffers.ts";
 import { inkOn, rim, type Theme, tint } from "./colours.ts";
-import { bytes, plain } from "./format.ts";
+import { whose } from "../model/verdict.ts";
+import { bytes, count, plain } from "./format.ts";
 import type { Pen } from "./pen.ts";
 import type { Picture } from "./picture.ts";
 import { scaleOf } from "./picture.ts";
@@ -16,7 +17,7 @@ const MOST_NAMES = 240;
 export function layerOf(picture: Picture): Layer {
   return {
     scene: picture.scene, low: picture.low, high: picture.high, spans: orderOf(picture).spans,
-    positions: picture.positions, shades: picture.shades.of, palette: paletteOf(picture.shades.colours, rimOf(picture.theme)),
+    positions: picture.positions, shades: picture.shades.of, tints: picture.shown.tints, palette: paletteOf(picture.shades.colours, rimOf(picture.theme)),
   };
 }
 
@@ -92,7 +93,7 @@ export function drawLevels(pen: Pen, picture: Picture): void {
 /** Green where the peak is proven to be the least possible. */
 export function boundColour(picture: Picture): string {
   const { bound, peak } = picture.pool;
-  return bound !== null && (bound.checked || bound.judged) && bound.value >= peak && bound.value <= peak && peak > 0 ? picture.theme.met : picture.theme.open;
+  return bound !== null && whose(bound, picture.source) !== "claimed" && bound.value >= peak && bound.value <= peak && peak > 0 ? picture.theme.met : picture.theme.open;
 }
 
 /** Names where they fit, among so many of the largest. */
@@ -150,7 +151,7 @@ export function fitted(pen: Pen, name: string, room: number): string {
 
 export function colourOf(picture: Picture, span: number): string {
   const colour = picture.shades.colours[picture.shades.of[span] as number] ?? picture.theme.other;
-  return (picture.scene.owner[span] as number) & 1 ? tint(colour) : colour;
+  return picture.shown.tints[picture.scene.owner[span] as number] === 1 ? tint(colour) : colour;
 }
 
 export function drawAxes(pen: Pen, picture: Picture): void {
@@ -158,10 +159,15 @@ export function drawAxes(pen: Pen, picture: Picture): void {
   const bottom = operators === null ? map.y + map.tall : operators.y + operators.tall;
   const scale = scaleOf(picture);
   pen.outline(map.x - 0.5, map.y - 0.5, map.wide + 1, map.tall + 1, theme.frame, 1);
-  for (const tick of addressTicks(picture.window.low, picture.window.high, map.tall > 200 ? 8 : 4)) {
+  const addresses = addressTicks(picture.window.low, picture.window.high, map.tall > 200 ? 8 : 4);
+  // Beside the map there is room for short addresses: long ones are told from the lowest on, which is written in the map.
+  const isLong = addresses.some((tick) => pen.measure(tick.text, 11, false) > map.x - 9);
+  const base = addresses[0]?.at ?? 0;
+  for (const tick of addresses) {
     const y = Math.round(scale.y(tick.at)) + 0.5;
     pen.line([map.x - 4, y, map.x, y], theme.frame, 1);
-    pen.text(map.x - 8, y + 4, tick.text, { fill: theme.quiet, anchor: "end" });
+    if (isLong && tick.at === base) pen.text(map.x + 5, y - 4, count(base), { fill: theme.ink, halo: theme.paper });
+    else pen.text(map.x - 8, y + 4, isLong ? `+${bytes(tick.at - base)}` : tick.text, { fill: theme.quiet, anchor: "end" });
   }
   const most = Math.max(2, Math.floor(map.wide / 90));
   const { axis } = picture.scene;

@@ -3,6 +3,7 @@ import type { Amount } from "../model/columns.ts";
 import type { Scene } from "../model/scene.ts";
 import type { Support } from "../model/reasons.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
+import type { Source } from "../model/verdict.ts";
 import { positions } from "../model/order.ts";
 import type { Theme } from "./colours.ts";
 import { type Frame, Scale, type Window } from "./scale.ts";
@@ -27,6 +28,8 @@ const TOWERS = 104;
 /** Below this width there are no towers; two pictures beside each other are narrow in any case. */
 const NARROW = 620;
 const NARROW_BESIDE = 440;
+/** Room for "1.25 GiB". */
+const NARROW_LEFT = 62;
 
 /** Room for the operators, and between them and the map. */
 const OPERATORS = 18;
@@ -34,7 +37,7 @@ const BELOW_MAP = 3;
 
 export function layoutOf(wide: number, tall: number, isBeside = false, hasOperators = false): Layout {
   const narrow = wide < (isBeside ? NARROW_BESIDE : NARROW);
-  const left = narrow ? 52 : 72;
+  const left = narrow ? NARROW_LEFT : 72;
   const beside = narrow ? 8 : TOWERS;
   const live: Frame = { x: left, y: LIVE_TOP, wide: wide - left - beside, tall: LIVE };
   const top = LIVE_TOP + LIVE + GAP;
@@ -49,6 +52,8 @@ export interface Picture {
   scene: Scene;
   pool: PoolShown;
   place: number;
+  /** Whose word counts for what nobody has counted here. */
+  source: Source;
   /** Of two plans, which one this is; otherwise empty. */
   label: string;
   layout: Layout;

@@ -33,6 +33,8 @@ export interface Layer {
   spans: Int32Array;
   positions: Float64Array;
   shades: Uint8Array;
+  /** Of each buffer, one of two tints. */
+  tints: Uint8Array;
   /** For each shade two colours, so that neighbours are told apart, each with that of its outline. */
   palette: Int32Array;
 }
@@ -47,7 +49,7 @@ export function paletteOf(colours: readonly string[], rimmed: (colour: string) =
 
 /** Draws until `most` are drawn or all spans before `until` are; returns how many were drawn. */
 export function fill(raster: Raster, layer: Layer, window: Window, until: number, most: number): number {
-  const { scene, low, high, spans, positions, shades, palette } = layer;
+  const { scene, low, high, spans, positions, shades, tints, palette } = layer;
   const { owner, begin, end } = scene;
   const { wide, tall, pixels, picks } = raster;
   const across = wide / (window.right - window.left);
@@ -65,7 +67,7 @@ export function fill(raster: Raster, layer: Layer, window: Window, until: number
     if (y1 <= 0 || y0 >= tall) continue;
     drawn++;
     let left = Math.round(x0), right = Math.round(x1), above = Math.round(y0), below = Math.round(y1);
-    const shade = 4 * (shades[span] as number) + 2 * (buffer & 1);
+    const shade = 4 * (shades[span] as number) + 2 * (tints[buffer] as number);
     const colour = palette[shade] as number;
     if (right > left && below > above) {
       const faint = below - above >= SEPARATED && below - above < APART;

@@ -11,7 +11,14 @@ const BOTTOM = 22;
 /** What happens before is drawn at the left edge. */
 const FIRST = 0.001;
 
-export function drawSearch(pen: Pen, steps: readonly SearchStep[], wide: number, tall: number, theme: Theme, isBytes: boolean): void {
+/** Whether there is a curve to see: more than one plan, or one above the bound. */
+export function isWorthDrawing(steps: readonly SearchStep[]): boolean {
+  const values = new Set(steps.flatMap((step) => step.value ?? []));
+  const bound = Math.max(0, ...steps.flatMap((step) => step.bound ?? []));
+  return values.size > 1 || (steps.length > 1 && [...values].some((value) => value > bound));
+}
+
+export function drawSearch(pen: Pen, steps: readonly SearchStep[], wide: number, tall: number, theme: Theme, isBytes: boolean, isProven: boolean): void {
   pen.rect(0, 0, wide, tall, theme.paper);
   const values = steps.filter((step) => step.value !== null);
   const bounds = steps.filter((step) => step.bound !== null);
@@ -36,7 +43,7 @@ export function drawSearch(pen: Pen, steps: readonly SearchStep[], wide: number,
   const floor = staircase(bounds.map((step) => [x(step.seconds), y(Math.max(lowest, step.bound as number))]), right);
   pen.area([...line, right, y(lowest), line[0] ?? LEFT, y(lowest)], theme.dark ? "#2a1d18" : "#faeeea");
   pen.line(line, theme.ink, 2);
-  const met = bound !== null && last <= bound;
+  const met = bound !== null && last <= bound && isProven;
   if (floor.length > 0) pen.line(floor, met ? theme.met : theme.open, 2, [6, 4]);
   pen.text(LEFT - 8, y(highest) + 4, `+${say(highest - lowest)}`, { fill: theme.quiet, anchor: "end" });
   pen.text(LEFT - 8, y(lowest) + 4, bound === null ? "best" : "bound", { fill: theme.quiet, anchor: "end" });

@@ -24,7 +24,10 @@ export function drawTowers(pen: Pen, picture: Picture): void {
   const tower = towerAt(scene, spans, picture.moment);
   const draw = (column: number, at: (place: number) => Amount, words: string): void => {
     pen.clip(towers.x, towers.y, towers.wide, towers.tall, () => {
-      tower.buffers.forEach((buffer, place) => block(pen, picture, column, buffer, at(place), shadeOf(picture, tower.spans[place] as number)));
+      tower.buffers.forEach((buffer, place) => {
+        const colour = shadeOf(picture, tower.spans[place] as number);
+        block(pen, picture, column, buffer, at(place), picture.shown.tints[buffer] === 1 ? tint(colour) : colour);
+      });
     });
     pen.text(towers.x + column * APART + WIDE / 2, towers.y + towers.tall + 16, words, { fill: theme.quiet, anchor: "middle", size: 10.5 });
   };
@@ -43,10 +46,10 @@ function drawNeeded(pen: Pen, picture: Picture): void {
   if (towers === null || named.length === 0) return;
   let total = 0;
   pen.clip(towers.x, towers.y, towers.wide, towers.tall, () => {
-    for (const { buffer, at } of stacked(scene, named)) {
+    stacked(scene, named).forEach(({ buffer, at }, place) => {
       total += Number(scene.sizes[buffer]);
-      block(pen, picture, 0, buffer, at, theme.atPeak);
-    }
+      block(pen, picture, 0, buffer, at, place & 1 ? tint(theme.atPeak) : theme.atPeak);
+    });
   });
   pen.text(towers.x, towers.y - 16, bytes(total), { fill: theme.ink, bold: true });
   pen.text(towers.x + WIDE / 2, towers.y + towers.tall + 16, "needed", { fill: theme.quiet, anchor: "middle", size: 10.5 });
@@ -63,7 +66,7 @@ function block(pen: Pen, picture: Picture, column: number, buffer: number, at: A
   const top = scale.y(Number(at + (picture.scene.sizes[buffer] as Amount)));
   const bottom = scale.y(Number(at));
   const line = bottom - top >= SEPARATED ? 1 : 0;
-  pen.rect(towers.x + column * APART, top + line, WIDE, Math.max(0.5, bottom - top - line), buffer & 1 ? tint(colour) : colour);
+  pen.rect(towers.x + column * APART, top + line, WIDE, Math.max(0.5, bottom - top - line), colour);
 }
 
 /** The colour of a buffer is that of the span which lives at the moment. */

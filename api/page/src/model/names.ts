@@ -44,6 +44,40 @@ export function sameName(one: PackedNames, other: PackedNames, index: number): b
   return true;
 }
 
+/** Their order, with numbers in them by their value: t2 before t10. */
+export function compareNames(names: PackedNames, one: number, other: number): number {
+  const { text, starts } = names;
+  let [at, against] = [starts[one] as number, starts[other] as number];
+  const [end, until] = [starts[one + 1] as number, starts[other + 1] as number];
+  while (at < end && against < until) {
+    const [left, right] = [text[at] as number, text[against] as number];
+    if (isDigit(left) && isDigit(right)) {
+      const [last, lastOther] = [afterDigits(text, at, end), afterDigits(text, against, until)];
+      while (at < last && text[at] === ZERO) at++;
+      while (against < lastOther && text[against] === ZERO) against++;
+      if (last - at !== lastOther - against) return last - at - (lastOther - against);
+      for (; at < last; at++, against++) if (text[at] !== text[against]) return (text[at] as number) - (text[against] as number);
+    } else {
+      if (left !== right) return left - right;
+      at++;
+      against++;
+    }
+  }
+  return end - at - (until - against);
+}
+
+const ZERO = 48;
+
+function isDigit(letter: number): boolean {
+  return letter >= ZERO && letter < ZERO + 10;
+}
+
+function afterDigits(text: Uint8Array, from: number, end: number): number {
+  let at = from;
+  while (at < end && isDigit(text[at] as number)) at++;
+  return at;
+}
+
 export function nameCount(names: PackedNames): number {
   return names.starts.length - 1;
 }

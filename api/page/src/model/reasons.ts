@@ -112,15 +112,13 @@ export function roundLess(peak: Amount): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, Number(peak)) / 64)));
 }
 
-/** Buffers by how many bytes they hold for how long. */
-export function byUse(scene: Scene, spans: Int32Array[], times: Float64Array): Int32Array {
+/** Buffers by how many bytes they hold for how long, whether they have a place or not. */
+export function byUse(scene: Scene, times: Float64Array): Int32Array {
   const use = new Float64Array(scene.sizes.length);
-  for (const list of spans) {
-    for (const span of list) {
-      const owner = scene.owner[span] as number;
-      const long = (times[scene.end[span] as number] as number) - (times[scene.begin[span] as number] as number);
-      use[owner] = (use[owner] as number) + long * Number(scene.sizes[owner]);
-    }
+  for (let span = 0; span < scene.owner.length; span++) {
+    const owner = scene.owner[span] as number;
+    const long = (times[scene.end[span] as number] as number) - (times[scene.begin[span] as number] as number);
+    use[owner] = (use[owner] as number) + long * Number(scene.sizes[owner]);
   }
   return Int32Array.from(use, (_, index) => index).sort((one, other) => (use[other] as number) - (use[one] as number) || one - other);
 }

@@ -12,6 +12,7 @@ import { type Scene, scenesOf } from "./scene.ts";
 import { hasNoPlan, MISSING_SECOND } from "./status.ts";
 import { type Profile, profileOf, skylineOf } from "./steps.ts";
 import type { ValuesShown } from "./symbolic_shown.ts";
+import { tintsOf } from "./tints.ts";
 import { checkPlan, type Validity } from "./validity.ts";
 
 export interface PoolShown {
@@ -31,6 +32,8 @@ export interface PoolShown {
 export interface Shown {
   scene: Scene;
   pools: PoolShown[];
+  /** For each buffer one of two tints of its colour. */
+  tints: Uint8Array;
   validity: Validity;
   /** For each term of the objective the best bound; null: none is known. */
   terms: (Bound | null)[];
@@ -127,9 +130,11 @@ function showScene(scene: Scene, plan: string, judged: string[], progress: Progr
   progress("checking", 0);
   const validity = hasNoPlan(scene) ? { faults: [], unchecked: [] } : checkPlan(scene);
   const { program } = scene;
+  progress("colouring", 0);
+  const tints = tintsOf(scene, spans, given);
   const needs = program === null ? [] : needsOf(program, pools.map((pool) => pool.profile.live), scene.zero);
   return {
-    scene, pools, validity, plan, second: null, ofSchedule: false,
+    scene, pools, tints, validity, plan, second: null, ofSchedule: false,
     needs, critical: program === null ? -1 : criticalOf(program, needs, scene.claims?.terms[0]?.certificate?.order?.operator ?? null),
     terms: termBounds(scene, prover, pools, judged), explained: isExplained(scene, prover),
   };
@@ -175,6 +180,7 @@ export function movable(shown: Shown): ArrayBuffer[] {
   };
   for (const one of [shown, ...(shown.second === null ? [] : [shown.second.shown])]) {
     look(one.scene, 0);
+    found.add(one.tints.buffer as ArrayBuffer);
     for (const part of [...one.pools, ...one.terms]) look(part, 0);
   }
   if (shown.second !== null) look(shown.second.moves, 0);

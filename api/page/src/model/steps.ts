@@ -121,6 +121,6 @@ export function skylineOf(scene: Scene, spans: Int32Array): Float64Array {
   return heights;
 }
 
-export function compare(one: Amount, other: Amount): number {
+export function compare<Value extends Amount | bigint | string>(one: Value, other: Value): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -45,8 +45,9 @@ function nothingFits(file: Symbolic, shown: Shown, points: PointShown[]): Verdic
   const least = checked[most] as Amount;
   const here = least > 0 ? `At least ${bytes(least)} are needed here, and ${ofPool(scene, most)}: this value alone may fit. A plan has to fit at every value.` : "A plan has to fit at every value; of this one nothing is known.";
   const where = points.find((point) => point.over);
-  const who = where !== undefined ? `as counted at ${valuesText(file.symbols, where.at)}` : file.counted !== "" ? `checked by ${plain(file.counted, 100)}, as the judge says` : "as the file claims";
-  return { lead: "No plan fits at every value,", rest: `${who}.`, tone: who === "as the file claims" ? "claimed" : "wrong", note: `${here} ${note}`.trim() };
+  const who = where !== undefined ? `as counted at ${valuesText(file.symbols, where.at)}` : file.counted !== "" ? `checked by ${plain(file.counted, 100)}, as the judge says` : null;
+  const known = { lead: "No plan fits at every value,", note: `${here} ${note}`.trim() };
+  return who === null ? { ...known, rest: "", tone: "claimed" } : { ...known, rest: `${who}.`, tone: "wrong" };
 }
 
 function ofPool(scene: Scene, place: number): string {

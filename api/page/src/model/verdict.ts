@@ -21,11 +21,25 @@ export interface Verdict {
 /** Whose word counts: a file from anywhere, or the service, which has judged the plan. */
 export type Source = "file" | "service";
 
+/** Who says that a bound holds: this page has counted it, the judge has when `memstow view` made the page, the service
+ * that has found it, or only the file. */
+export type Whose = "counted" | "judged" | "service" | "claimed";
+
+export function whose(bound: Bound, source: Source): Whose {
+  if (bound.checked) return "counted";
+  return bound.judged ? "judged" : source === "service" ? "service" : "claimed";
+}
+
+/** The same words wherever a bound is told; what was counted here needs none. */
+export const ON_WHOSE_WORD: Record<Whose, string> = {
+  counted: "", judged: ", as the judge says", service: ", as the service says", claimed: ", as the file claims",
+};
+
 export function verdictOf(shown: Shown, source: Source = "file"): Verdict {
   const { scene, validity } = shown;
   const claims = scene.claims;
   if (claims === null) return ofProblem(shown);
-  if (shown.symbolic?.verdict) return shown.symbolic.verdict;
+  if (shown.symbolic?.verdict) return onWord(shown.symbolic.verdict, source);
   if (claims.status === "infeasible") return ofInfeasible(shown, source);
   if (claims.status === "unknown") {
     return { lead: "No plan was found,", rest: "and no proof that none exists.", tone: "open", note: "" };
@@ -48,15 +62,18 @@ function ofProblem(shown: Shown): Verdict {
   return { lead: "No plan yet.", rest: `It takes at least ${bytes(most.value)}.`, tone: "open", note: "" };
 }
 
+/** What nobody has counted here stands on the word of the file, or of the service. */
+function onWord(verdict: Verdict, source: Source): Verdict {
+  if (verdict.tone !== "claimed") return verdict;
+  const said = ON_WHOSE_WORD[source === "service" ? "service" : "claimed"];
+  return { ...verdict, rest: `${verdict.rest}${said}.`.replace(/^, /, ""), tone: source === "service" ? "wrong" : "claimed" };
+}
+
 function ofInfeasible(shown: Shown, source: Source): Verdict {
   const explanation = shown.scene.claims?.explanation ?? null;
-  const known = shown.explained || source === "service";
-  return {
-    lead: "No plan fits",
-    rest: known ? "into these memories." : "into these memories, as the file claims.",
-    tone: known ? "wrong" : "claimed",
-    note: explanation === null ? "" : plain(explanation.message, 400),
-  };
+  const note = explanation === null ? "" : plain(explanation.message, 400);
+  if (shown.explained) return { lead: "No plan fits", rest: "into these memories.", tone: "wrong", note };
+  return onWord({ lead: "No plan fits", rest: "into these memories", tone: "claimed", note }, source);
 }
 
 function ofPlan(shown: Shown, source: Source): Verdict {
@@ -113,33 +130,31 @@ export function boundOf(shown: Shown, objective: string): Bound | null {
 
 function worded(term: string, value: Amount, bound: Bound | null, source: Source, shown: Shown): Verdict {
   const lead = isPeak(term) ? bytes(value) : "It fits.";
-  const known = bound !== null && (bound.checked || bound.judged || source === "service");
-  const word = bound === null || bound.checked || source === "service" ? "." : bound.judged ? ", as the judge says." : ", as the file claims.";
-  const counted = bound !== null && (bound.checked || bound.judged);
   const { least, nearly } = words(term, value, shown);
   if (bound === null) return { lead: isPeak(term) ? `${lead}.` : lead, rest: "", tone: "plain", note: "No bound is known." };
+  const by = whose(bound, source);
+  const word = `${ON_WHOSE_WORD[by]}.`;
+  const note = by === "service" || by === "claimed" ? unchecked(bound, shown) : "";
   if (bound.value > value) {
     // A claim that the plan itself disproves.
     return { lead: `${lead}.`, rest: "The file claims more than can be true.", tone: "wrong", note: "" };
   }
   if (bound.value >= value) {
-    const tone = known ? "proven" : "claimed";
     const said = `${least}${word}`;
-    return { lead: isPeak(term) ? `${lead}.` : lead, rest: said, tone, note: counted ? "" : unchecked(bound, shown, source) };
+    return { lead: isPeak(term) ? `${lead}.` : lead, rest: said, tone: by === "claimed" ? "claimed" : "proven", note };
   }
   const part = Number(value - bound.value) / Number(value);
   // Of a plan that may be more than twice as large as it must be, a share says nothing.
   if (part > 0.5 && isPeak(term)) {
-    return { lead: `${lead}.`, rest: `At least ${bytes(bound.value)} ${bound.value > 1 ? "are" : "is"} needed${word}`, tone: "open", note: counted ? "" : unchecked(bound, shown, source) };
+    return { lead: `${lead}.`, rest: `At least ${bytes(bound.value)} ${bound.value > 1 ? "are" : "is"} needed${word}`, tone: "open", note };
   }
   const rest = `${nearly.replace("%", percentUp(part))}${word}`;
-  return { lead: isPeak(term) ? `${lead},` : lead, rest, tone: "open", note: counted ? "" : unchecked(bound, shown, source) };
+  return { lead: isPeak(term) ? `${lead},` : lead, rest, tone: "open", note };
 }
 
-function unchecked(bound: Bound, shown: Shown, source: Source): string {
+function unchecked(bound: Bound, shown: Shown): string {
   const prover = shown.scene.claims?.prover ?? null;
-  const who = source === "service" ? "The service has found that; this page" : "This page";
-  return `${who} could not count it again: ${bound.reason}${prover === null || bound.reason.includes("claimed") ? "" : ` (${plain(prover, 40)})`}.`;
+  return `This page could not count it again: ${bound.reason}${prover === null || bound.reason.includes("claimed") ? "" : ` (${plain(prover, 40)})`}.`;
 }
 
 function words(term: string, value: Amount, { scene, ofSchedule, symbolic }: Shown): { least: string; nearly: string } {
@@ -164,8 +179,12 @@ export interface Fact {
   value: string;
 }
 
+const BOUNDS: Record<Whose, string> = {
+  counted: "proven bound", judged: "judged bound", service: "bound of the service", claimed: "claimed bound",
+};
+
 /** The figures beside the sentence. */
-export function factsOf(shown: Shown): Fact[] {
+export function factsOf(shown: Shown, source: Source): Fact[] {
   const { scene } = shown;
   const facts: Fact[] = [{ label: "buffers", value: count(scene.sizes.length) }];
   const claims = scene.claims;
@@ -174,7 +193,7 @@ export function factsOf(shown: Shown): Fact[] {
   const value = valueOf(shown, objective);
   const bound = boundOf(shown, objective);
   if (value !== null) facts.push({ label: label(objective), value: count(value) });
-  if (bound !== null) facts.push({ label: bound.checked ? "proven bound" : bound.judged ? "judged bound" : "claimed bound", value: count(bound.value) });
+  if (bound !== null) facts.push({ label: BOUNDS[whose(bound, source)], value: count(bound.value) });
   if (value !== null && bound !== null && value > bound.value && isPeak(objective)) {
     facts.push({ label: "gap", value: bytes(value - bound.value) });
   }

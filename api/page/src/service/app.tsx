@@ -3,12 +3,14 @@ import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { start } from "../shell/app.tsx";
 import { Reading } from "../shell/drop.tsx";
+import type { Opening } from "../shell/open.ts";
 import { parts } from "../shell/parts.ts";
 import type { Shown } from "../model/shown.ts";
 import { COMPARE } from "../shell/compare_jobs.ts";
 import * as state from "../shell/state.ts";
-import { compare, refused } from "./compared.ts";
+import { compare, ComparedStrip, refused } from "./compared.tsx";
 import { jobId, JobPlace, JobStrip, Refused, RemoveDialog } from "./jobpage.tsx";
+import { send, words } from "./http.ts";
 import { asking, key } from "./key.ts";
 import { KeyDialog } from "./keydialog.tsx";
 import { lazy } from "./lazy.tsx";
@@ -44,8 +46,8 @@ async function symbols(): Promise<typeof import("../symbols/parts.ts")> {
   return loaded;
 }
 
-async function opened(shown: Shown, restore: boolean): Promise<void> {
-  if (shown.symbolic !== undefined || formed !== null) (await symbols()).SYMBOL_PARTS.opened(shown, restore);
+async function opened(shown: Shown, how: Opening): Promise<void> {
+  if (shown.symbolic !== undefined || formed !== null) (await symbols()).SYMBOL_PARTS.opened(shown, how);
 }
 
 const isFormed = (): boolean => state.shown.value?.symbolic !== undefined;
@@ -61,7 +63,8 @@ const TITLES: Record<string, string> = { "/jobs": "jobs", "/new": "new plan", "/
 export function startServed(root: HTMLElement): void {
   Object.assign(parts, { navigation: Navigation, place, start: Start, status: Status, side: Beside, less: LessBytes, noPlan: NoPlan, withoutIt: WithoutIt, without: AskWithout, asks: true, dialogs: ServiceDialogs, takes, failed: OrTheService,
     front: FrontView, point: PointStrip, frontKey: (event: KeyboardEvent) => (isFormed() ? formed?.frontKey(event) ?? false : frontKey(event)),
-    opened: (shown: Shown, restore: boolean) => void opened(shown, restore), link: (address: URLSearchParams) => formed?.link(address) });
+    formats,
+    opened: (shown: Shown, how: Opening) => void opened(shown, how), link: (address: URLSearchParams) => formed?.link(address) });
   listenForLinks();
   let stop = (): void => undefined;
   effect(() => {
@@ -72,6 +75,21 @@ export function startServed(root: HTMLElement): void {
     stop = id !== null ? watch(id) : path() === COMPARE ? compare(query()) : () => undefined;
   });
   start(root);
+}
+
+/** The service writes the plans of its jobs in any format. */
+function formats(): ((format: string, name: string) => Promise<Blob>) | null {
+  const id = jobId();
+  if (id === null) return null;
+  return async (format, name) => {
+    const query = new URLSearchParams({ output_format: format });
+    if (format === "c-source" || format === "c-check") query.set("header", `${name}.h`);
+    try {
+      return await (await send(`/v1/jobs/${id}/plan?${query}`)).blob();
+    } catch (error) {
+      throw new Error(words(error));
+    }
+  };
 }
 
 function Navigation(): JSX.Element {
@@ -102,10 +120,13 @@ function Beside(props: { shown: Shown }): JSX.Element | null {
   return isFormed() ? <PointsSide /> : <AskSolver shown={props.shown} />;
 }
 
-function Status(): JSX.Element | null {
-  if (isFormed()) return <ValuesView />;
-  if (jobId() !== null) return <JobStrip />;
-  return path() === "/new" ? <NewStrip /> : <PlanStrip />;
+function Status(): JSX.Element {
+  return (
+    <>
+      {jobId() !== null ? <JobStrip /> : path() === "/new" ? <NewStrip /> : path() === COMPARE ? <ComparedStrip /> : <PlanStrip />}
+      {isFormed() && <ValuesView />}
+    </>
+  );
 }
 
 function ServiceDialogs(): JSX.Element {

@@ -1,5 +1,6 @@
 /** What is sent to the service: as it is written, to the last digit. */
-import { JsonReader, ReadError } from "../model/json.ts";
+import { inflated, isGzip } from "../model/gzip.ts";
+import { membersOf } from "../model/json.ts";
 import { send } from "./http.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -11,6 +12,8 @@ export interface Body {
   type: string;
   /** Parameters of the query that say how it is to be read. */
   query?: Record<string, string>;
+  /** What its job is called, where that is not in it. */
+  name?: string;
   /** Values of open dimensions of an ONNX model. */
   dims?: string[];
 }
@@ -22,26 +25,6 @@ const TYPES: Record<string, string> = {
 
 export function typeOf(name: string): string | null {
   return TYPES[name.toLowerCase().split(".").pop() ?? ""] ?? null;
-}
-
-/** The members of an object of JSON, as they are written; null: it is none. */
-export function membersOf(bytes: Uint8Array): Map<string, Uint8Array> | null {
-  const json = new JsonReader(bytes);
-  const found = new Map<string, Uint8Array>();
-  try {
-    if (!json.isObject()) return null;
-    json.object((name) => {
-      json.peek();
-      const from = json.at;
-      json.skip();
-      found.set(name, bytes.subarray(from, json.at));
-    });
-    json.end();
-    return found;
-  } catch (error) {
-    if (error instanceof ReadError) return null;
-    throw error;
-  }
 }
 
 /** What is written in the editor, as a body. */
@@ -97,7 +80,7 @@ function joined(pieces: readonly Uint8Array[]): Bytes {
 /** The problem or the graph that one of these files holds, as it is written; null: none of them does. */
 export async function problemOfFiles(files: readonly Blob[]): Promise<Bytes | null> {
   for (const file of files) {
-    const bytes = await unpacked(new Uint8Array(await file.arrayBuffer()));
+    const bytes = await bytesOf(file);
     const members = membersOf(bytes);
     if (members?.has("buffers") === true || members?.has("operators") === true) return bytes;
     const inside = [members?.get("graph"), members?.get("problem")].find((one) => first(one) === "{");
@@ -106,30 +89,43 @@ export async function problemOfFiles(files: readonly Blob[]): Promise<Bytes | nu
   return null;
 }
 
-async function unpacked(bytes: Bytes): Promise<Bytes> {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+async function bytesOf(file: Blob): Promise<Bytes> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return isGzip(bytes) ? inflated(bytes) : bytes;
 }
 
 /** A file as a body: what it is, by its name and by its members. */
 export async function bodyOfFile(file: File): Promise<Body> {
   const type = typeOf(file.name);
   if (type !== null) return { content: file, type };
-  const bytes = await unpacked(new Uint8Array(await file.arrayBuffer()));
+  const bytes = await bytesOf(file);
   const members = membersOf(bytes);
   const format = members === null ? "executorch" : members.has("schema_version") ? "structured" : members.has("sizes") ? "usmp" : null;
   return { content: bytes, type: format === null ? "application/json" : `application/vnd.memstow.${format}+json` };
 }
 
+const LONGEST_NAME = 200;
+
+/** Calls the job of this body as the file is called, unless the problem has a name of its own. */
+export async function nameBody(body: Body, file: string): Promise<void> {
+  const members = body.type.endsWith("json") ? membersOf(new Uint8Array(await new Response(body.content).arrayBuffer())) : null;
+  const inside = [members?.get("graph"), members?.get("problem")].find((one) => first(one) === "{");
+  const own = (inside === undefined ? members : membersOf(inside))?.get("name");
+  const name = [...file].slice(0, LONGEST_NAME).join("");
+  if (name !== "" && first(own) !== '"') body.name = name;
+}
+
 /** The problem, as the service reads it. */
 export async function converted(body: Body, stop?: AbortSignal): Promise<Uint8Array> {
-  const response = await post("/v1/convert", { ...body, query: { ...body.query, to: "json" } }, {}, stop);
+  const { name: _, ...unnamed } = body;
+  const response = await post("/v1/convert", { ...unnamed, query: { ...body.query, to: "json" } }, {}, stop);
   return new Uint8Array(await response.arrayBuffer());
 }
 
 export function post(path: string, body: Body, headers: Record<string, string> = {}, stop?: AbortSignal): Promise<Response> {
   const query = new URLSearchParams(body.query);
   for (const dim of body.dims ?? []) query.append("dim", dim);
+  if (body.name !== undefined) query.set("name", body.name);
   return send(query.toString() === "" ? path : `${path}?${query}`, {
     method: "POST", body: body.content, headers: { "Content-Type": body.type, ...headers }, ...(stop === undefined ? {} : { signal: stop }),
   });

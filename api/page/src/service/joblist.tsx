@@ -1,21 +1,29 @@
 /** `/jobs`: the newest first, as they go on. */
 import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { count, plain } from "../draw/format.ts";
 import { get, Refusal, words } from "./http.ts";
-import { end, Refused, removing } from "./jobpage.tsx";
+import { type Column, Heads, sorted, unsorted } from "../shell/sorting.tsx";
+import { end, endAll, Refused, removing } from "./jobpage.tsx";
 import { gapOf, isOver, type Job, long, nameOf, secondsBetween, STATES, stateOf, toneOf, valueOf } from "./jobs.ts";
 import { key } from "./key.ts";
-import { go, here, query } from "./route.ts";
+import { go, here, query, replace } from "./route.ts";
 
 const PAGE = 50;
 const PAUSE = 2000;
+/** Milliseconds after the last letter, after which the service is asked. */
+const TYPING = 300;
+/** The longest name of a job. */
+const LONGEST = 200;
 
 interface Page {
   jobs: Job[];
   next: string | null;
 }
+
+/** The jobs that are ticked. */
+const chosen = signal<ReadonlySet<string>>(new Set());
 
 export function JobList(): JSX.Element {
   const page = useSignal<Page | null>(null);
@@ -38,7 +46,11 @@ export function JobList(): JSX.Element {
       clearTimeout(timer);
     };
   }, [address, held, again.value]);
+  useEffect(() => {
+    chosen.value = new Set();
+  }, [address, held]);
   const soon = (): void => void (again.value += 1);
+  const failed = (said: string): void => void (failure.value = said);
   if (page.value === null && refusal.value !== null) return <Refused refusal={refusal.value} />;
   return (
     <main class="page wide">
@@ -46,7 +58,8 @@ export function JobList(): JSX.Element {
       <Filters asked={asked} />
       {refusal.value !== null && <p class="trouble" role="alert">{plain(words(refusal.value), 400)} What you see is the last that is known.</p>}
       {failure.value !== "" && <p class="trouble" role="alert">{plain(failure.value, 400)}</p>}
-      {page.value === null ? <p role="status" class="quiet">asking …</p> : <Table page={page.value} soon={soon} failed={(said) => (failure.value = said)} />}
+      {page.value !== null && <Chosen jobs={page.value.jobs} soon={soon} failed={failed} />}
+      {page.value === null ? <p role="status" class="quiet">asking …</p> : <Table page={page.value} soon={soon} failed={failed} />}
       <p class="buttons">
         {asked.get("cursor") !== null && <button type="button" onClick={() => go(withQuery(asked, "cursor", null))}>Newest</button>}
         {page.value?.next != null && <button type="button" onClick={() => go(withQuery(asked, "cursor", page.value?.next ?? null))}>Older</button>}
@@ -68,9 +81,43 @@ async function lookOnce(path: string, stop: AbortSignal, page: { value: Page | n
   }
 }
 
+/** What can be done with all jobs that are ticked. */
+function Chosen(props: { jobs: Job[]; soon: () => void; failed: (said: string) => void }): JSX.Element | null {
+  const { soon, failed } = props;
+  const busy = useSignal(false);
+  const jobs = props.jobs.filter((job) => chosen.value.has(job.id));
+  if (jobs.length === 0) return null;
+  const going = jobs.filter((job) => !isOver(job));
+  const over = jobs.filter(isOver);
+  const each = async (some: Job[], discard: boolean): Promise<void> => {
+    busy.value = true;
+    const said = await endAll(some.map((job) => job.id), discard);
+    busy.value = false;
+    failed(said);
+    if (said === "") chosen.value = new Set();
+    soon();
+  };
+  return (
+    <p class="chosen-jobs" role="group" aria-label="selected jobs">
+      <span role="status">{count(jobs.length)} selected</span>
+      <button type="button" disabled={busy.value || going.length === 0} onClick={() => void each(going, false)}>End {going.length === jobs.length ? "selected" : `${count(going.length)} that ${going.length === 1 ? "goes" : "go"} on`}</button>
+      <button
+        type="button" disabled={busy.value || over.length === 0}
+        onClick={() => (removing.value = { ids: over.map((job) => job.id), name: over.length === 1 ? plain(nameOf(over[0] as Job), 60) : `${count(over.length)} jobs`, then: () => {
+          chosen.value = new Set();
+          soon();
+        } })}
+      >
+        Delete {over.length === jobs.length ? "selected" : `${count(over.length)} that ${over.length === 1 ? "is" : "are"} over`}
+      </button>
+      <button type="button" class="link" onClick={() => (chosen.value = new Set())}>select none</button>
+    </p>
+  );
+}
+
 function listPath(asked: URLSearchParams): string {
   const parts = new URLSearchParams({ limit: String(PAGE) });
-  for (const name of ["state", "batch", "digest", "cursor"]) {
+  for (const name of ["state", "batch", "digest", "search", "cursor"]) {
     const value = asked.get(name);
     if (value !== null) parts.set(name, value);
   }
@@ -88,9 +135,30 @@ function withQuery(asked: URLSearchParams, name: string, value: string | null): 
 
 function Filters(props: { asked: URLSearchParams }): JSX.Element {
   const { asked } = props;
+  const wanted = asked.get("search") ?? "";
+  const text = useSignal(wanted);
+  const typing = useRef<number | undefined>(undefined);
+  useEffect(() => {
+    text.value = wanted;
+    return () => clearTimeout(typing.current);
+  }, [wanted]);
+  const search = (said: string): void => {
+    text.value = said;
+    clearTimeout(typing.current);
+    typing.current = setTimeout(() => {
+      // Letters of one word are one step of the way back.
+      const to = withQuery(query(), "search", said === "" ? null : said);
+      if (asked.has("search")) replace(to);
+      else go(to);
+    }, TYPING);
+  };
   const now = asked.get("state");
   return (
     <div class="tools">
+      <input
+        type="search" class="wanted" placeholder="Find a job by its name" aria-label="find jobs by a part of their name" maxLength={LONGEST}
+        value={text.value} onInput={(event) => search(event.currentTarget.value)}
+      />
       <div class="choices" role="group" aria-label="state">
         {[null, ...STATES].map((one) => (
           <button type="button" key={one} aria-pressed={one === now} onClick={() => go(withQuery(asked, "state", one))}>{one ?? "all"}</button>
@@ -105,17 +173,43 @@ function Filters(props: { asked: URLSearchParams }): JSX.Element {
   );
 }
 
+const listSort = unsorted();
+
+/** A value that is not known is the least. */
+function by<Value extends number | bigint | string>(value: (job: Job) => Value | null): (one: Job, other: Job) => number {
+  return (one, other) => {
+    const [left, right] = [value(one), value(other)];
+    if (left === null || right === null) return Number(left !== null) - Number(right !== null);
+    return left < right ? -1 : left > right ? 1 : 0;
+  };
+}
+
+const COLUMNS: Column<Job>[] = [
+  { title: "job", by: by((job) => nameOf(job).toLowerCase()) },
+  { title: "state", by: by(stateOf) },
+  { title: "buffers", by: by((job) => job.buffers), down: true },
+  { title: "best", by: by((job) => job.value), down: true },
+  { title: "gap", by: by((job) => job.gap), down: true },
+  { title: "solver", by: by((job) => job.solver) },
+  { title: "created", by: by((job) => Date.parse(job.created)), down: true },
+  { title: "took", by: by((job) => (job.started === null ? null : secondsBetween(job.started, job.finished))), down: true },
+];
+
 function Table(props: { page: Page; soon: () => void; failed: (said: string) => void }): JSX.Element {
   const { jobs } = props.page;
   if (jobs.length === 0) return <p class="said">There are none. <a href="/new">Make a plan</a></p>;
+  const all = jobs.every((job) => chosen.value.has(job.id));
+  const chooseAll = (): void => void (chosen.value = new Set(all ? [] : jobs.map((job) => job.id)));
   return (
     <div class="over" tabIndex={0} role="region" aria-label="table of jobs">
-      <table class="jobs">
-        <thead>
-          <tr>{["job", "state", "buffers", "best", "gap", "solver", "created", "took", "actions"].map((title) => <th key={title} scope="col">{title}</th>)}</tr>
-        </thead>
-        <tbody>
-          {jobs.map((job) => <Row key={job.id} job={job} soon={props.soon} failed={props.failed} />)}
+      <table class="jobs" role="table">
+        <Heads
+          columns={COLUMNS} sort={listSort}
+          before={<th role="columnheader" scope="col"><label class="all"><input type="checkbox" aria-label="select all that are shown" checked={all} onChange={chooseAll} /><span>all</span></label></th>}
+          after={<th role="columnheader" scope="col">actions</th>}
+        />
+        <tbody role="rowgroup">
+          {sorted(jobs, COLUMNS, listSort).map((job) => <Row key={job.id} job={job} soon={props.soon} failed={props.failed} />)}
         </tbody>
       </table>
     </div>
@@ -146,24 +240,30 @@ function Row(props: { job: Job; soon: () => void; failed: (said: string) => void
     failed(await end(job.id, false));
     soon();
   };
+  const tick = (): void => {
+    const next = new Set(chosen.value);
+    if (!next.delete(job.id)) next.add(job.id);
+    chosen.value = next;
+  };
   return (
-    <tr>
-      <th scope="row">
+    <tr role="row">
+      <td role="cell" class="tick"><input type="checkbox" aria-label={`select ${name}`} checked={chosen.value.has(job.id)} onChange={tick} /></td>
+      <th role="rowheader" scope="row">
         <a href={`/jobs/${job.id}`}>{name}</a>
         {job.setting !== null && <span class="quiet"> {plain(job.setting, 30)}</span>}
       </th>
-      <td><span class={`state ${toneOf(job)}`} title={job.error === null ? undefined : plain(job.error, 300)}>{stateOf(job)}</span></td>
-      <td>{count(job.buffers)}</td>
-      <td>{valueOf(job)}</td>
-      <td>{gapOf(job)}</td>
-      <td>{plain(job.solver ?? "", 30)}</td>
-      <td title={job.created}>{long(secondsBetween(job.created, null))} ago</td>
-      <td>{job.started === null ? "" : long(secondsBetween(job.started, job.finished))}</td>
-      <td class="actions">
+      <td role="cell"><span class={`state ${toneOf(job)}`} title={job.error === null ? undefined : plain(job.error, 300)}>{stateOf(job)}</span></td>
+      <td role="cell" data-of="buffers">{count(job.buffers)}</td>
+      <td role="cell" data-of="best">{valueOf(job)}</td>
+      <td role="cell" data-of="gap">{gapOf(job)}</td>
+      <td role="cell" data-of="solver">{plain(job.solver ?? "", 30)}</td>
+      <td role="cell" data-of="created" title={job.created}>{long(secondsBetween(job.created, null))} ago</td>
+      <td role="cell" data-of="took">{job.started === null ? "" : long(secondsBetween(job.started, job.finished))}</td>
+      <td role="cell" class="actions">
         <Compare job={job} name={name} />
         <button type="button" class="link" onClick={() => go(`/jobs?digest=${job.digest}`)} aria-label={`same problem as ${name}`}>same problem</button>
         {isOver(job)
-          ? <button type="button" class="link" aria-label={`delete ${name}`} onClick={() => (removing.value = { id: job.id, name, then: soon })}>delete</button>
+          ? <button type="button" class="link" aria-label={`delete ${name}`} onClick={() => (removing.value = { ids: [job.id], name, then: soon })}>delete</button>
           : <button type="button" class="link" aria-label={`stop ${name}`} onClick={() => void stop()}>stop</button>}
       </td>
     </tr>

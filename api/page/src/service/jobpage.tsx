@@ -3,19 +3,20 @@ import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { bytes, count, plain } from "../draw/format.ts";
+import type { Whole } from "../model/json.ts";
 import { isPeak } from "../model/status.ts";
 import { Box } from "../shell/dialogs.tsx";
 import { Reading } from "../shell/drop.tsx";
 import * as state from "../shell/state.ts";
 import { Refusal, send, words } from "./http.ts";
-import { isOver, type Job, long, secondsBetween, stateOf, toneOf } from "./jobs.ts";
+import { isOver, type Job, long, nameOf, secondsBetween, stateOf, toneOf } from "./jobs.ts";
 import { KeyForm } from "./keydialog.tsx";
 import { asking } from "./key.ts";
 import { go, path } from "./route.ts";
 import { best, bound, job, phase, trouble, unseen } from "./watch.ts";
 
-/** A job that is to be removed, if who asked is sure. */
-export const removing = signal<{ id: string; name: string; then: () => void } | null>(null);
+/** Jobs that are to be removed, if who asked is sure. */
+export const removing = signal<{ ids: string[]; name: string; then: () => void } | null>(null);
 
 export function jobId(): string | null {
   const found = /^\/jobs\/([^/]+)$/.exec(path());
@@ -84,7 +85,7 @@ export function JobStrip(): JSX.Element | null {
     stopping.value = false;
   };
   const remove = (): void => {
-    removing.value = { id: now.id, name: plain(now.name ?? now.id, 60), then: () => go("/jobs") };
+    removing.value = { ids: [now.id], name: plain(nameOf(now), 60), then: () => go("/jobs") };
   };
   return (
     <Strip>
@@ -128,7 +129,7 @@ function Doing(props: { job: Job }): JSX.Element {
     const [value, least] = [best.value, bound.value];
     if (state.front.value !== null) parts.push(`${state.front.value.points.length} points so far`);
     else parts.push(value === null ? "no plan yet" : `best ${say(value)}`);
-    if (state.front.value === null && least !== null && least > 0) parts.push(`at least ${say(least)}`);
+    if (state.front.value === null && least !== null && least > 0) parts.push(leastWords(value, least, say));
   }
   if (now.solver !== null && isOver(now) && now.status !== null) parts.push(plain(now.solver, 60));
   return (
@@ -137,6 +138,13 @@ function Doing(props: { job: Job }): JSX.Element {
       <Clock job={now} />
     </>
   );
+}
+
+/** The bound, so that it does not look like the best value where both are nearly the same. */
+function leastWords(value: Whole | null, least: Whole, say: (amount: Whole) => string): string {
+  if (value === null || say(value) !== say(least)) return `at least ${say(least)}`;
+  const apart = BigInt(value) - BigInt(least);
+  return apart > 0n ? `at most ${say(apart)} above the least possible` : "the least possible";
 }
 
 function Clock(props: { job: Job }): JSX.Element | null {
@@ -157,8 +165,17 @@ function Clock(props: { job: Job }): JSX.Element | null {
 
 /** Stops or removes a job; returns what was wrong. */
 export async function end(id: string, discard: boolean): Promise<string> {
+  return ended(`/v1/jobs/${id}${discard ? "?discard=true" : ""}`);
+}
+
+/** Stops or removes several jobs in one request; returns what was wrong. */
+export async function endAll(ids: readonly string[], discard: boolean): Promise<string> {
+  return ended(`/v1/jobs?ids=${ids.join(",")}${discard ? "&discard=true" : ""}`);
+}
+
+async function ended(path: string): Promise<string> {
   try {
-    await send(`/v1/jobs/${id}${discard ? "?discard=true" : ""}`, { method: "DELETE" });
+    await send(path, { method: "DELETE" });
     return "";
   } catch (error) {
     if (error instanceof Refusal && error.needsKey) asking.value = { why: words(error) };
@@ -175,14 +192,15 @@ export function RemoveDialog(): JSX.Element | null {
     removing.value = null;
   };
   const remove = async (): Promise<void> => {
-    failure.value = await end(now.id, true);
+    const [only, ...others] = now.ids;
+    failure.value = only !== undefined && others.length === 0 ? await end(only, true) : await endAll(now.ids, true);
     if (failure.value !== "") return;
     close();
     now.then();
   };
   return (
     <Box title={`Delete ${now.name}?`} done={close}>
-      <p class="said">The job, its problem and its plan are removed from the service.</p>
+      <p class="said">{now.ids.length === 1 ? "The job, its problem and its plan are" : "The jobs, their problems and their plans are"} removed from the service.</p>
       {failure.value !== "" && <p class="failed" role="alert">{plain(failure.value, 400)}</p>}
       <p class="buttons">
         <button type="button" class="main" onClick={() => void remove()}>Delete</button>

@@ -34,8 +34,37 @@ export function isOver(job: Job): boolean {
   return job.state !== "queued" && job.state !== "running";
 }
 
+/** What a job is called; one without a name by its size, and the beginning of its id. */
 export function nameOf(job: Job): string {
-  return job.name === null || job.name === "" ? job.id.slice(0, 8) : job.name;
+  if (job.name !== null && job.name !== "") return job.name;
+  return `${count(job.buffers)} ${job.buffers === 1 ? "buffer" : "buffers"}, job ${job.id.slice(0, 8)}`;
+}
+
+/** How a plan was asked for: the solver, and each option that is not as it always is. */
+export function optionWords(job: Job): string[] {
+  const { solver, time_limit: limit, deterministic, ...others } = job.options;
+  const said = [solver === undefined || solver === null ? "" : `solver ${String(solver)}`];
+  if (typeof limit === "number" && deterministic !== true) said.push(`${long(limit)} at most`);
+  if (deterministic === true) said.push("deterministic");
+  for (const [name, value] of Object.entries(others)) {
+    if (value === null || value === false || value === 0 || typeof value === "object") continue;
+    said.push(value === true ? words(name) : `${words(name)} ${String(value)}`);
+  }
+  return said.filter((text) => text !== "");
+}
+
+function words(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
+/** What tells two jobs of one problem apart, for each of them. */
+export function labelsOf(one: Job, other: Job): [string, string] {
+  const parts = (job: Job): string[] => [
+    job.setting ?? "", ...optionWords(job), job.options["solver"] === "auto" && job.solver !== null ? `found by ${job.solver}` : "", job.name ?? "",
+  ];
+  const own = (mine: string[], theirs: string[]): string => mine.filter((part) => part !== "" && !theirs.includes(part)).join(", ").replace(/^solver /, "");
+  const labels: [string, string] = [own(parts(one), parts(other)), own(parts(other), parts(one))];
+  return labels.map((label, place) => label || `job ${[one, other][place]?.id.slice(0, 8) ?? ""}`) as [string, string];
 }
 
 /** The state in a word, and for one that is over what came of it. */

@@ -4,9 +4,10 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Editor, Fault } from "../editor/types.ts";
 import { plain } from "../draw/format.ts";
-import { open } from "../shell/open.ts";
+import { membersOf } from "../model/json.ts";
+import { again, open, setLooked } from "../shell/open.ts";
 import * as state from "../shell/state.ts";
-import { type Body, bodyOf, isGraph, membersOf, post, problemOf } from "./bodies.ts";
+import { type Body, bodyOf, isGraph, post, problemOf } from "./bodies.ts";
 import { loadEditor, schemasOfBodies, solverNames } from "./editors.ts";
 import { Refusal, send, words } from "./http.ts";
 import { Examples } from "./startpage.tsx";
@@ -156,7 +157,9 @@ async function showPlan(body: Body, found: Uint8Array, gone: AbortSignal): Promi
   if (gone.aborted) return;
   const copy = new Blob([problem as Uint8Array<ArrayBuffer>]);
   const files = [{ name: "new plan", bytes: problem, held: false }, { name: "plan", bytes: found, held: false }];
+  const content = again(files);
   await open(files, { source: "service" });
+  setLooked(content);
   state.files.value = [copy];
 }
 

@@ -18,6 +18,12 @@ export function go(to: string): void {
   arrive();
 }
 
+/** Goes there in the place of where the page is. */
+export function replace(to: string): void {
+  history.replaceState(null, "", to);
+  here.value = to;
+}
+
 function arrive(): void {
   close();
   scrollTo(0, 0);

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { plain } from "../draw/format.ts";
 import { COMPARE } from "../shell/compare_jobs.ts";
 import * as state from "../shell/state.ts";
-import { type Body, post, problemOfFiles, typeOf } from "./bodies.ts";
+import { type Body, nameBody, post, problemOfFiles, typeOf } from "./bodies.ts";
 import { Refusal, words } from "./http.ts";
 import { Strip } from "./jobpage.tsx";
 import { asking } from "./key.ts";
@@ -46,8 +46,10 @@ export function PlanStrip(): JSX.Element | null {
     busy.value = true;
     said.value = "";
     try {
-      const problem = sent.value === null ? await problemOfFiles(state.files.value) : null;
-      await planBody(sent.value ?? { content: problem ?? "", type: "application/json" });
+      const body = sent.value ?? { content: await problemOfFiles(state.files.value) ?? "", type: "application/json" };
+      // The page calls a problem without a name as its file is called.
+      if (sent.value === null) await nameBody(body, shown.scene.name);
+      await planBody(body);
     } catch (error) {
       said.value = words(error);
       if (error instanceof Refusal && error.needsKey) asking.value = { why: words(error) };

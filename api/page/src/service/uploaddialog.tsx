@@ -3,9 +3,9 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { bytes, plain } from "../draw/format.ts";
 import { Box } from "../shell/dialogs.tsx";
-import { open } from "../shell/open.ts";
+import { again, open, setLooked } from "../shell/open.ts";
 import * as state from "../shell/state.ts";
-import { type Body, bodyOfFile, converted, typeOf } from "./bodies.ts";
+import { type Body, bodyOfFile, converted, nameBody, typeOf } from "./bodies.ts";
 import { Refusal, words } from "./http.ts";
 import { asking } from "./key.ts";
 import { asked, planBody, sent } from "./upload.tsx";
@@ -32,6 +32,7 @@ function Ask(props: { file: File }): JSX.Element {
     said.value = "";
     try {
       const body = await bodyOfFile(file);
+      await nameBody(body, file.name);
       if (isModel) body.query = { ...(order.value === "given" ? {} : { order: order.value }), ...(inPlace.value ? { in_place: "true" } : {}) };
       if (dims.value.trim() !== "") body.dims = dims.value.trim().split(/[\s,]+/);
       await (plan ? planBody(body) : lookAt(file.name, body));
@@ -73,8 +74,10 @@ function Ask(props: { file: File }): JSX.Element {
 async function lookAt(name: string, body: Body): Promise<void> {
   const problem = await converted(body);
   const copy = new Blob([problem as Uint8Array<ArrayBuffer>]);
-  const failure = await open([{ name, bytes: problem, held: false }]);
-  if (failure !== null) return;
+  const files = [{ name, bytes: problem, held: false }];
+  const content = again(files);
+  if (await open(files) !== null) return;
+  setLooked(content);
   state.files.value = [copy];
   sent.value = body;
 }

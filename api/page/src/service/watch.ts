@@ -4,7 +4,7 @@ import type { SearchStep } from "../model/documents.ts";
 import type { Whole } from "../model/json.ts";
 import { hasNoPlan } from "../model/status.ts";
 import { valueOf } from "../model/verdict.ts";
-import { close, open, setLooked } from "../shell/open.ts";
+import { again, close, open, setLooked } from "../shell/open.ts";
 import * as state from "../shell/state.ts";
 import { follow, type JobEvent, sleep } from "./events.ts";
 import { get, Refusal, send } from "./http.ts";
@@ -121,17 +121,19 @@ class Watch {
     this.#problem ??= await this.#fetchProblem();
     if (this.stop.aborted) return;
     const problem = this.#problem;
-    const name = job.peek()?.name ?? "job";
+    const now = job.peek();
+    const name = now === null ? "job" : nameOf(now);
     const files = [{ name, bytes: problem.slice() as Uint8Array, held: false }];
     if (plan !== null) files.push({ name: "plan", bytes: plan, held: false });
-    // Reading takes the bytes along; a plan that is dropped on this one needs them again.
-    const kept = files.map((file) => ({ ...file, bytes: file.bytes.slice() }));
-    const again = (): void => setLooked(() => Promise.resolve(kept.map((file) => ({ ...file, bytes: file.bytes.slice() }))));
+    // A plan that is dropped on this one needs them again.
+    const content = again(files);
     // The address may name a point, which is read from the same.
-    if (this.#isFront) again();
-    const failure = await open(files, { restore: !this.#restored, update: this.#restored, source: "service" });
+    if (this.#isFront) setLooked(content);
+    // Of formulas, at the value that is looked at.
+    const at = this.#restored ? state.shown.peek()?.symbolic?.at : undefined;
+    const failure = await open(files, { restore: !this.#restored, update: this.#restored, source: "service", ...(at === undefined ? {} : { at }) });
     if (this.stop.aborted) return;
-    if (failure === null) again();
+    if (failure === null) setLooked(content);
     if (failure === null && this.#restored && state.shown.peek()?.scene.program != null) {
       // Another plan may have another order, and so other moments.
       state.moment.value = null;
@@ -217,6 +219,8 @@ class Watch {
     const shown = state.shown.peek();
     const told = best.peek();
     if (this.#isFront || now === null || isOver(now) || told === null || shown === null || unseen.peek() !== "") return false;
+    // What is told of formulas is about their first point, whichever is looked at.
+    if (shown.symbolic !== undefined) return hasNoPlan(shown.scene);
     if (hasNoPlan(shown.scene)) return true;
     const value = valueOf(shown, now.objective ?? "");
     return value !== null && value > told;

@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import { type JSX, render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { CanvasPen } from "../draw/pen.ts";
-import { drawSearch } from "../draw/search.ts";
+import { drawSearch, isWorthDrawing } from "../draw/search.ts";
 import type { Second, Shown } from "../model/shown.ts";
 import { isPeak } from "../model/status.ts";
 import { Bar } from "./bar.tsx";
@@ -64,7 +64,7 @@ function Plan(props: { shown: Shown }): JSX.Element {
         <div class="maps">
           <Tools />
           {drawn(props.shown).map((place) => <PoolView key={place} place={place} />)}
-          {state.search.value.length > 1 && <SearchView shown={props.shown} />}
+          {isWorthDrawing(state.search.value) && <SearchView shown={props.shown} />}
         </div>
         <Side />
       </div>
@@ -78,6 +78,7 @@ function Two(props: { shown: Shown; second: Second }): JSX.Element {
   const places = [...new Set([...drawn(shown), ...drawn(second.shown)])].sort((one, other) => one - other);
   return (
     <main class="plan">
+      <parts.status />
       <Head />
       <div class="below">
         <div class="maps">
@@ -107,7 +108,8 @@ function SearchView(props: { shown: Shown }): JSX.Element {
       on.width = Math.round(on.clientWidth * density);
       on.height = Math.round(on.clientHeight * density);
       context.setTransform(density, 0, 0, density, 0, 0);
-      drawSearch(pen, state.search.value, on.clientWidth, on.clientHeight, state.theme.value, isPeak(props.shown.scene.objective[0] ?? ""));
+      drawSearch(pen, state.search.value, on.clientWidth, on.clientHeight, state.theme.value, isPeak(props.shown.scene.objective[0] ?? ""),
+        state.verdict.value?.tone === "proven");
     };
     const size = new ResizeObserver(draw);
     size.observe(on);

@@ -1,14 +1,12 @@
 /** The bar at the top: find a buffer, export, share, theme. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { named } from "../model/buffers.ts";
-import { search } from "../model/names.ts";
-import { bytes, plain } from "../draw/format.ts";
+import type { Shown } from "../model/shown.ts";
+import { Find } from "./find.tsx";
+import { type AtHand, documentsAtHand, formatsOf, saveDocument } from "./formats.tsx";
 import { parts } from "./parts.ts";
 import { save } from "./save.ts";
 import * as state from "./state.ts";
-
-const MOST_FOUND = 12;
 
 export function Bar(): JSX.Element {
   const shown = state.shown.value;
@@ -21,7 +19,7 @@ export function Bar(): JSX.Element {
       <parts.navigation />
       <span class="grow" />
       {shown !== null && <Find />}
-      {shown !== null && <Export />}
+      {shown !== null && <Export shown={shown} />}
       {SERVED && shown !== null && <Share />}
       <button type="button" onClick={flip} aria-label={`use ${other()} colours`}>{other() === "dark" ? "Dark" : "Light"}</button>
       <button type="button" class="round" onClick={() => (state.dialog.value = "keys")} aria-label="keys">?</button>
@@ -48,73 +46,36 @@ function Mark(): JSX.Element {
   );
 }
 
-function Find(): JSX.Element {
-  const text = useSignal("");
-  const at = useSignal(0);
-  const now = state.shown.value;
-  const found = now === null || text.value === "" ? [] : search(now.scene.names, text.value, MOST_FOUND);
-  const choose = (buffer: number | undefined): void => {
-    if (buffer === undefined) return;
-    state.chosen.value = buffer;
-    text.value = "";
-  };
-  const key = (event: KeyboardEvent): void => {
-    if (event.key === "ArrowDown") at.value = Math.min(found.length - 1, at.value + 1);
-    else if (event.key === "ArrowUp") at.value = Math.max(0, at.value - 1);
-    else if (event.key === "Enter") choose(found[at.value]);
-    else if (event.key === "Escape") {
-      text.value = "";
-      (event.target as HTMLElement).blur();
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  return (
-    <div class="find">
-      <input
-        id="find" type="search" placeholder="Find a buffer  ( / )" aria-label="find a buffer" autocomplete="off" spellcheck={false}
-        role="combobox" aria-expanded={found.length > 0} aria-controls="found" aria-autocomplete="list"
-        aria-activedescendant={found.length > 0 ? `found${at.value}` : undefined}
-        value={text.value} onKeyDown={key}
-        onInput={(event) => {
-          text.value = event.currentTarget.value;
-          at.value = 0;
-        }}
-      />
-      <ul id="found" role="listbox" aria-label="buffers" hidden={text.value === ""}>
-        {found.map((buffer, place) => (
-          <li
-            key={buffer} id={`found${place}`} role="option" aria-selected={place === at.value}
-            onPointerDown={(event) => {
-              event.preventDefault();
-              choose(buffer);
-            }}
-          >
-            <span class="name">{plain(named((now as NonNullable<typeof now>).scene, buffer))}</span>
-            <span class="quiet">{bytes(now?.scene.sizes[buffer] ?? 0)}</span>
-          </li>
-        ))}
-        {text.value !== "" && found.length === 0 && <li role="option" aria-selected={false} class="quiet">no buffer has this in its name</li>}
-      </ul>
-    </div>
-  );
-}
-
-function Export(): JSX.Element {
+function Export(props: { shown: Shown }): JSX.Element {
+  const { shown } = props;
   const open = useSignal(false);
-  const choose = (kind: "svg" | "png" | "csv") => () => {
+  const documents = useSignal<AtHand["what"][]>([]);
+  const choose = (run: () => unknown) => () => {
     open.value = false;
-    void save(kind);
+    void run();
+  };
+  const unfold = (): void => {
+    open.value = !open.value;
+    if (open.value) void documentsAtHand().then((all) => (documents.value = all.map((one) => one.what)));
   };
   return (
     <div class="menu" onFocusOut={(event) => {
       if (!event.currentTarget.contains(event.relatedTarget as Node | null)) open.value = false;
+    }} onKeyDown={(event) => {
+      if (event.key !== "Escape" || !open.value) return;
+      open.value = false;
+      document.getElementById("export")?.focus();
+      event.stopPropagation();
     }}>
-      <button type="button" id="export" aria-haspopup="true" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>Export</button>
+      <button type="button" id="export" aria-haspopup="true" aria-expanded={open.value} onClick={unfold}>Export</button>
       <div class="items" hidden={!open.value}>
-        <button type="button" onClick={choose("svg")}>Picture, SVG</button>
-        <button type="button" onClick={choose("png")}>Picture, PNG</button>
-        <button type="button" onClick={choose("csv")}>Buffers, CSV</button>
+        <button type="button" onClick={choose(() => save("svg"))}>Picture, SVG</button>
+        <button type="button" onClick={choose(() => save("png"))}>Picture, PNG</button>
+        <button type="button" onClick={choose(() => save("csv"))}>Buffers, CSV</button>
+        {state.front.value === null && documents.value.map((what) => (
+          <button type="button" key={what} onClick={choose(() => saveDocument(what))}>{what.charAt(0).toUpperCase()}{what.slice(1)}, JSON</button>
+        ))}
+        {formatsOf(shown).length > 0 && <button type="button" onClick={choose(() => (state.dialog.value = "formats"))}>C header and other formats …</button>}
       </div>
     </div>
   );

@@ -5,9 +5,12 @@ import { lifeText } from "../draw/shades.ts";
 import type { Amount } from "../model/columns.ts";
 import { distance, ELSEWHERE, HIGHER, type Moves, SAME, swapped } from "../model/moves.ts";
 import { named } from "../model/buffers.ts";
+import { compareNames } from "../model/names.ts";
 import type { Scene } from "../model/scene.ts";
 import type { Second, Shown } from "../model/shown.ts";
+import { compare } from "../model/steps.ts";
 import { swatch } from "./side.tsx";
+import { type Column, Heads, sorted, unsorted } from "./sorting.tsx";
 import * as state from "./state.ts";
 
 const ROWS = 18;
@@ -25,8 +28,8 @@ export function CompareSide(props: { shown: Shown; second: Second }): JSX.Elemen
     <aside class="side" aria-label="what moved">
       <div aria-live="polite">{state.chosen.value >= 0 && <Both shown={shown} second={second} />}</div>
       <section>
-        <h2>Moved, furthest first</h2>
-        {order.length === 0 ? <p>No buffer moved.</p> : <MoveTable first={shown.scene} second={second} buffers={Array.from(order.subarray(0, ROWS))} />}
+        <h2>Moved, {moveOrder()}</h2>
+        {order.length === 0 ? <p>No buffer moved.</p> : <MoveTable first={shown.scene} second={second} buffers={sortedMoves(shown.scene, second, Array.from(order)).slice(0, ROWS)} />}
         {order.length > ROWS && <button type="button" class="link" onClick={() => (state.dialog.value = "table")}>{count(order.length - ROWS)} more</button>}
       </section>
     </aside>
@@ -71,18 +74,44 @@ export function movedText(scene: Scene, moves: Moves, buffer: number): string {
   return `${count(distance(moves.by[buffer] as Amount, scene.zero))} ${kind === HIGHER ? "up" : "down"}`;
 }
 
-export function MoveTable(props: { first: Scene; second: Second; buffers: number[]; full?: boolean }): JSX.Element {
+const moveSort = unsorted();
+
+function moveColumns(first: Scene, second: Second, isFull = true): Column<number>[] {
+  const { kind, by } = second.moves;
+  const offset = (scene: Scene) => (one: number, other: number) => (
+    (scene.pool[one] as number) - (scene.pool[other] as number) || compare(scene.offsets[one] as Amount, scene.offsets[other] as Amount)
+  );
+  const far = (buffer: number): Amount => distance(by[buffer] as Amount, first.zero);
+  return [
+    { title: "name", by: (one, other) => compareNames(first.names, one, other) },
+    { title: "size", by: (one, other) => compare(first.sizes[one] as Amount, first.sizes[other] as Amount), down: true },
+    ...(isFull ? [{ title: "first", by: offset(first) }, { title: "second", by: offset(second.shown.scene) }] : []),
+    {
+      title: "moved", down: true,
+      by: (one, other) => Number(kind[one] === ELSEWHERE) - Number(kind[other] === ELSEWHERE) || compare(far(one), far(other)),
+    },
+  ];
+}
+
+/** These buffers as the heads of their table ask for. */
+export function sortedMoves(first: Scene, second: Second, buffers: readonly number[]): readonly number[] {
+  return sorted(buffers, moveColumns(first, second), moveSort);
+}
+
+export function moveOrder(): string {
+  return moveSort.value === null ? "furthest first" : `by ${moveSort.value.title === "moved" ? "how far" : moveSort.value.title}`;
+}
+
+export function MoveTable(props: { first: Scene; second: Second; buffers: readonly number[]; full?: boolean }): JSX.Element {
   const { first, second, buffers, full = false } = props;
   return (
     <table>
-      <thead>
-        <tr><th scope="col">name</th><th scope="col">size</th>{full && <><th scope="col">first</th><th scope="col">second</th></>}<th scope="col">moved</th></tr>
-      </thead>
+      <Heads columns={moveColumns(first, second, full)} sort={moveSort} />
       <tbody>
         {buffers.map((buffer) => (
           <tr key={buffer} class={buffer === state.chosen.value ? "chosen" : ""}>
             <th scope="row">
-              <button type="button" class="line" onClick={() => (state.chosen.value = buffer)}>
+              <button type="button" class="line" onClick={() => state.choose(buffer)}>
                 <i class="swatch" style={{ background: swatch(first, buffer) }} />
                 <span class="name">{plain(named(first, buffer), 60)}</span>
               </button>

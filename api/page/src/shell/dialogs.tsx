@@ -3,15 +3,15 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count } from "../draw/format.ts";
-import { search } from "../model/names.ts";
+import { nameAt, search } from "../model/names.ts";
 import type { Operator } from "../model/program.ts";
-import type { Scene } from "../model/scene.ts";
 import type { Second, Shown } from "../model/shown.ts";
-import { MoveTable } from "./compare.tsx";
+import { moveOrder, MoveTable, sortedMoves } from "./compare.tsx";
+import { Formats } from "./formats.tsx";
 import { KEYS } from "./keys.ts";
 import { parts } from "./parts.ts";
-import { OperatorTable, rankedOperators } from "./program.tsx";
-import { BufferTable, rankedBuffers } from "./side.tsx";
+import { operatorOrder, OperatorTable, sortedOperators } from "./program.tsx";
+import { allBuffers, bufferOrder, BufferTable, liveAt, momentText, shownPool, sortedBuffers } from "./side.tsx";
 import * as state from "./state.ts";
 
 const PAGE = 100;
@@ -21,6 +21,8 @@ export function Dialogs(): JSX.Element | null {
   if (open === "keys") return <Keys />;
   const { second } = state;
   if (open === "operators" && state.shown.value !== null) return <AllOperators shown={state.shown.value} />;
+  if (open === "live" && state.shown.value !== null && state.moment.value !== null) return <LiveBuffers shown={state.shown.value} moment={state.moment.value} />;
+  if (open === "formats" && state.shown.value !== null) return <Formats shown={state.shown.value} />;
   if (open === "table" && state.shown.value !== null) return second.value === null ? <AllBuffers /> : <AllMoves second={second.value} />;
   return <parts.dialogs />;
 }
@@ -48,7 +50,7 @@ function Keys(): JSX.Element {
       <dl class="keys">
         {KEYS.map((key) => <div key={key.keys}><dt><kbd>{key.keys}</kbd></dt><dd>{key.does}</dd></div>)}
       </dl>
-      <p class="quiet">The wheel zooms; with Shift only the time, with Alt only the addresses. Dragging moves, a double click shows everything. Drag on the live bytes to choose a part of the time, click there to choose a moment.</p>
+      <p class="quiet">The wheel zooms the time; with Shift, Ctrl or Alt the addresses, too. Dragging moves, a double click shows everything. Drag on the live bytes to choose a part of the time, click there to choose a moment.</p>
     </Box>
   );
 }
@@ -57,7 +59,20 @@ function Keys(): JSX.Element {
 function AllBuffers(): JSX.Element {
   const scene = (state.shown.value as Shown).scene;
   return (
-    <Listed title="Buffers, most byte-moments first" find={named(scene, rankedBuffers())}>
+    <Listed title={`Buffers, ${bufferOrder()}`} find={(text) => (text === "" ? allBuffers() : sortedBuffers(scene, search(scene.names, text, MOST_FOUND)))}>
+      {(buffers) => <BufferTable full scene={scene} buffers={buffers} />}
+    </Listed>
+  );
+}
+
+/** What is live at the moment that is looked at. */
+function LiveBuffers(props: { shown: Shown; moment: number }): JSX.Element {
+  const { shown, moment } = props;
+  const { scene } = shown;
+  const live = liveAt(shown, shownPool(shown), moment);
+  const find = (text: string): readonly number[] => sortedBuffers(scene, live.filter((buffer) => nameAt(scene.names, buffer).toLowerCase().includes(text)));
+  return (
+    <Listed title={`Live at ${momentText(shown, moment)}`} find={find}>
       {(buffers) => <BufferTable full scene={scene} buffers={buffers} />}
     </Listed>
   );
@@ -67,7 +82,7 @@ function AllMoves(props: { second: Second }): JSX.Element {
   const scene = (state.shown.value as Shown).scene;
   const { second } = props;
   return (
-    <Listed title="Buffers that moved, furthest first" find={named(scene, second.moves.order)}>
+    <Listed title={`Buffers that moved, ${moveOrder()}`} find={(text) => sortedMoves(scene, second, text === "" ? Array.from(second.moves.order) : search(scene.names, text, MOST_FOUND))}>
       {(buffers) => <MoveTable full first={scene} second={second} buffers={buffers} />}
     </Listed>
   );
@@ -77,23 +92,18 @@ function AllOperators(props: { shown: Shown }): JSX.Element | null {
   const { shown } = props;
   const { program } = shown.scene;
   if (program === null) return null;
-  const find = (text: string): number[] => rankedOperators(shown).filter((place) => {
+  const find = (text: string): readonly number[] => sortedOperators(shown).filter((place) => {
     const { id, type } = program.operators[place] as Operator;
     return id.toLowerCase().includes(text) || type.toLowerCase().includes(text);
   });
   return (
-    <Listed title="Operators, most bytes live first" find={find}>
+    <Listed title={`Operators, ${operatorOrder()}`} find={find}>
       {(operators) => <OperatorTable full shown={shown} program={program} operators={operators} />}
     </Listed>
   );
 }
 
 const MOST_FOUND = 5000;
-
-/** All of them, or those with this in their names. */
-function named(scene: Scene, all: Int32Array): (text: string) => ArrayLike<number> {
-  return (text) => (text === "" ? all : search(scene.names, text, MOST_FOUND));
-}
 
 /** A page of a list. */
 function Listed(props: { title: string; find: (text: string) => ArrayLike<number>; children: (found: number[]) => JSX.Element }): JSX.Element {

@@ -180,7 +180,9 @@ export class Gestures {
     event.preventDefault();
     const moved = event.deltaY !== 0 ? event.deltaY : event.deltaX;
     const factor = Math.exp(Math.max(-120, Math.min(120, moved)) * (event.deltaMode === 1 ? 0.04 : 0.0022));
-    this.#zoom(event.offsetX, event.offsetY, event.altKey ? 1 : factor, event.shiftKey ? 1 : factor, picture);
+    // Time alone, unless a key is held: whoever turns a wheel does not mean to lose the ground from sight.
+    const up = event.shiftKey || event.ctrlKey || event.altKey ? factor : 1;
+    this.#zoom(event.offsetX, event.offsetY, factor, up, picture);
   }
 
   #zoom(x: number, y: number, across: number, up: number, picture: Picture): void {

@@ -13,7 +13,7 @@ export function Head(): JSX.Element | null {
   const verdict = state.verdict.value;
   if (shown === null || verdict === null) return null;
   const { second } = shown;
-  const facts = second === null ? factsOf(shown) : differenceFacts(shown, second.shown, second.moves);
+  const facts = second === null ? factsOf(shown, state.source()) : differenceFacts(shown, second.shown, second.moves);
   return (
     <div class="head">
       <div>
@@ -77,6 +77,7 @@ export function Tools(): JSX.Element | null {
       )}
       <Choices label="Show" all={[{ value: false, text: "everything" }, { value: true, text: "the proof" }]} now={state.proofOnly.value} set={(value) => (state.proofOnly.value = value)} />
       {shown.second !== null && <button type="button" onClick={swap}>Swap</button>}
+      {(state.across.value !== null || state.upward.value.size > 0) && <button type="button" title="show everything ( 0 )" onClick={state.lookAtAll}>Show all of it</button>}
       <span class="grow" />
       <Legend />
     </div>

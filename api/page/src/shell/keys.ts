@@ -2,17 +2,20 @@
 import type { Shown } from "../model/shown.ts";
 import { flip } from "./bar.tsx";
 import { swap } from "./compare.tsx";
+import { findNext, lookNear } from "./find.tsx";
 import { colourings, setByChange } from "./head.tsx";
 import { parts } from "./parts.ts";
 import { save } from "./save.ts";
 import * as state from "./state.ts";
 
 export const KEYS = [
-  { keys: "/", does: "find a buffer" },
+  { keys: "/", does: "find a buffer; Enter goes to it, and to the next" },
+  { keys: "g G", does: "the next of those that were found, or the one before" },
   { keys: "[ ]", does: "choose the buffer before or after; of two plans, the one that moved further or less" },
   { keys: "← → ↑ ↓", does: "move the map" },
-  { keys: "+ −", does: "zoom; with Shift only the time" },
+  { keys: "+ −", does: "zoom the time; with Alt the addresses, too" },
   { keys: "0", does: "show everything" },
+  { keys: "z", does: "zoom to the buffer that is chosen" },
   { keys: ", .", does: "the moment before or after" },
   { keys: "m", does: "back to the moment that decides" },
   { keys: "c", does: "next colours" },
@@ -59,6 +62,9 @@ function general(key: string): boolean {
 function onPlan(event: KeyboardEvent, shown: Shown): boolean {
   switch (event.key) {
     case "/": document.getElementById("find")?.focus(); break;
+    case "g": findNext(1); break;
+    case "G": findNext(-1); break;
+    case "z": lookNear(state.chosen.value); break;
     case "[": choose(shown, -1); break;
     case "]": choose(shown, 1); break;
     case ",": moveMoment(shown, -1); break;
@@ -77,8 +83,8 @@ function onPlan(event: KeyboardEvent, shown: Shown): boolean {
       state.operator.value = -1;
       break;
     case "0": state.lookAtAll(); break;
-    case "+": case "=": zoom(shown, 0.8, event.shiftKey && event.key === "+" && event.altKey); break;
-    case "-": case "_": zoom(shown, 1.25, event.shiftKey); break;
+    case "+": case "=": zoom(shown, 0.8, event.altKey); break;
+    case "-": case "_": zoom(shown, 1.25, event.altKey); break;
     default: return arrow(event, shown);
   }
   return true;
@@ -96,11 +102,11 @@ function arrow(event: KeyboardEvent, shown: Shown): boolean {
   return true;
 }
 
-function zoom(shown: Shown, factor: number, onlyTime: boolean): void {
+function zoom(shown: Shown, factor: number, alsoAddresses: boolean): void {
   const place = state.active.value;
   const { left, right, low, high } = state.windowOf(shown, place);
   const [x, y] = [(left + right) / 2, (low + high) / 2];
-  const [across, up] = [((right - left) / 2) * factor, ((high - low) / 2) * (onlyTime ? 1 : factor)];
+  const [across, up] = [((right - left) / 2) * factor, ((high - low) / 2) * (alsoAddresses ? factor : 1)];
   state.look(shown, place, { left: x - across, right: x + across, low: y - up, high: y + up });
 }
 
@@ -116,7 +122,7 @@ function choose(shown: Shown, by: number): void {
   const now = order === null ? state.chosen.value : order.indexOf(state.chosen.value);
   const from = now < 0 && by < 0 ? 0 : now;
   const next = (from + by + count) % count;
-  state.chosen.value = order === null ? next : (order[next] as number);
+  state.choose(order === null ? next : (order[next] as number));
 }
 
 function nextOperator(shown: Shown, by: number): void {

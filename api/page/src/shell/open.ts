@@ -26,6 +26,8 @@ export interface Opening {
   point?: number;
   /** Values of the symbols of a plan of formulas. */
   at?: bigint[];
+  /** Whether it is the same plan as before, at other values. */
+  moved?: boolean;
 }
 
 type Content = () => Promise<File0[]>;
@@ -44,6 +46,12 @@ export function lookedAt(): Content | null {
 /** What is shown was read from these. */
 export function setLooked(content: Content): void {
   looked = content;
+}
+
+/** The same files each time: reading takes their bytes along. */
+export function again(files: readonly File0[]): Content {
+  const kept = files.map((file) => ({ ...file, bytes: file.bytes.slice() }));
+  return () => Promise.resolve(kept.map((file) => ({ ...file, bytes: file.bytes.slice() })));
 }
 
 /** Shows these files, with those that wait for them; a plan alone is compared with the one that is shown. */
@@ -93,7 +101,7 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
     if (!update) startLooking(shown);
     state.stage.value = { kind: "shown", shown, source: how.source ?? "file" };
     if (how.restore === true) readFragment(location.hash);
-    if (!update) parts.opened(shown, how.restore === true);
+    if (how.moved !== true) parts.opened(shown, { ...how, update });
     return null;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { Amount } from "../model/columns.ts";
 import type { Shown } from "../model/shown.ts";
+import type { Opening } from "./open.ts";
 
 type Part = () => JSX.Element | null;
 
@@ -33,10 +34,12 @@ export interface Parts {
   frontKey: (event: KeyboardEvent) => boolean;
   /** Takes files that the page cannot read itself; false: it can. */
   takes: (files: File[]) => boolean;
-  /** Another plan is shown than before, of which the address may say more. */
-  opened: (shown: Shown, restore: boolean) => void;
+  /** Another plan is shown than before. */
+  opened: (shown: Shown, how: Opening) => void;
   /** What the address of the page says besides. */
   link: (address: URLSearchParams) => void;
+  /** What writes the plan that is shown in a format, named so; null: nothing here does. */
+  formats: () => ((format: string, name: string) => Promise<Blob>) | null;
   /** Below a message that files cannot be shown. */
   failed: Part;
 }
@@ -45,5 +48,5 @@ const nothing = (): null => null;
 
 export const parts: Parts = {
   navigation: nothing, place: nothing, start: nothing, status: nothing, side: nothing, less: nothing, noPlan: nothing, withoutIt: nothing, without: nothing, asks: false, dialogs: nothing,
-  front: nothing, point: nothing, frontKey: () => false, takes: () => false, opened: () => undefined, link: () => undefined, failed: nothing,
+  front: nothing, point: nothing, frontKey: () => false, takes: () => false, opened: () => undefined, link: () => undefined, formats: () => null, failed: nothing,
 };

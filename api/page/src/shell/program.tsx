@@ -6,8 +6,10 @@ import type { OrderProof } from "../model/plan.ts";
 import { type Operator, type Program } from "../model/program.ts";
 import type { Scene } from "../model/scene.ts";
 import type { Shown } from "../model/shown.ts";
+import { type Source, whose } from "../model/verdict.ts";
 import { compare } from "../model/steps.ts";
 import { BufferLine } from "./side.tsx";
+import { type Column, Heads, sorted, unsorted } from "./sorting.tsx";
 import * as state from "./state.ts";
 
 const FEW = 7;
@@ -50,31 +52,51 @@ function Uses(props: { scene: Scene; title: string; buffers: number[] }): JSX.El
   );
 }
 
-/** Operators by what is live while they run. */
-export function rankedOperators(shown: Shown): number[] {
-  return Array.from(shown.needs.keys()).sort((one, other) => (
+/** Numbers in names by their value: o2 before o10. */
+const inOrder = new Intl.Collator("en", { numeric: true });
+const operatorSort = unsorted();
+
+function operatorColumns(shown: Shown, isFull = true): Column<number>[] {
+  const text = (place: number, field: "id" | "type"): string => shown.scene.program?.operators[place]?.[field] ?? "";
+  const by = (field: "id" | "type") => (one: number, other: number) => inOrder.compare(text(one, field), text(other, field));
+  return [
+    { title: "operator", by: by("id") },
+    ...(isFull ? [{ title: "type", by: by("type") }] : []),
+    { title: "runs", by: (one, other) => one - other },
+    { title: "live then", by: (one, other) => compare(shown.needs[one] as Amount, shown.needs[other] as Amount), down: true },
+  ];
+}
+
+/** Operators by what is live while they run, or as the heads of their tables ask for. */
+export function sortedOperators(shown: Shown): readonly number[] {
+  const ranked = Array.from(shown.needs.keys()).sort((one, other) => (
     compare(shown.needs[other] as Amount, shown.needs[one] as Amount) || one - other
   ));
+  return sorted(ranked, operatorColumns(shown), operatorSort);
+}
+
+export function operatorOrder(): string {
+  return operatorSort.value === null ? "most bytes live first" : `by ${operatorSort.value.title}`;
 }
 
 export function Operators(props: { shown: Shown; program: Program }): JSX.Element | null {
-  const order = rankedOperators(props.shown);
+  const order = sortedOperators(props.shown);
   if (order.length === 0) return null;
   return (
     <section>
-      <h2>Operators, most bytes live first</h2>
+      <h2>Operators, {operatorOrder()}</h2>
       <OperatorTable shown={props.shown} program={props.program} operators={order.slice(0, FEW)} />
       {order.length > FEW && <button type="button" class="link" onClick={() => (state.dialog.value = "operators")}>{count(order.length - FEW)} more</button>}
     </section>
   );
 }
 
-export function OperatorTable(props: { shown: Shown; program: Program; operators: number[]; full?: boolean }): JSX.Element {
+export function OperatorTable(props: { shown: Shown; program: Program; operators: readonly number[]; full?: boolean }): JSX.Element {
   const { shown, program, operators, full = false } = props;
   const { critical } = shown;
   return (
     <table>
-      <thead><tr><th scope="col">operator</th>{full && <th scope="col">type</th>}<th scope="col">runs</th><th scope="col">live then</th></tr></thead>
+      <Heads columns={operatorColumns(shown, full)} sort={operatorSort} />
       <tbody>
         {operators.map((place) => {
           const operator = program.operators[place] as Operator;
@@ -98,7 +120,7 @@ export function OperatorTable(props: { shown: Shown; program: Program; operators
 }
 
 /** Why no order of the operators needs less, in words: the judge counts such proofs, this page does not. */
-export function orderProofWords(shown: Shown, trusted: boolean): string {
+export function orderProofWords(shown: Shown, source: Source): string {
   const { scene } = shown;
   const term = scene.claims?.terms[0];
   const bound = shown.terms[0] ?? null;
@@ -106,11 +128,14 @@ export function orderProofWords(shown: Shown, trusted: boolean): string {
     return "Nothing is claimed about other orders of the operators. In this order the live bytes say what is needed.";
   }
   const proof = term.certificate?.order ?? null;
-  const whose = bound.judged || trusted ? "The judge has checked this." : "This page does not count such proofs: so the file claims.";
+  const who = {
+    counted: "", judged: "The judge has checked this.", service: "This page does not count such proofs: so the service says.",
+    claimed: "This page does not count such proofs: so the file claims.",
+  }[whose(bound, source)];
   const said = proof === null
     ? `No order needs less than ${count(bound.value)} bytes, as ${plain(term.certificate?.solver ?? scene.claims?.prover ?? "the plan", 40)} claims.`
     : term.certificate?.kind === "cut" ? cutWords(proof, bound.value) : refutedWords(proof);
-  return proof === null ? said : `${said} ${whose}`;
+  return proof === null ? said : `${said} ${who}`.trim();
 }
 
 function cutWords(proof: OrderProof, bound: Amount): string {

@@ -6,10 +6,13 @@ import * as state from "./state.ts";
 
 export async function save(kind: "svg" | "png" | "csv"): Promise<void> {
   const content = await contentOf(kind);
-  if (content === null) return;
+  if (content !== null) saveAs(content, `${fileName()}.${kind}`);
+}
+
+export function saveAs(content: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);
-  link.download = `${fileName()}.${kind}`;
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
@@ -35,7 +38,8 @@ export async function contentOf(kind: "svg" | "png" | "csv"): Promise<Blob | nul
   return new Blob([svgOf(pictures, words)], { type: "image/svg+xml" });
 }
 
-function fileName(): string {
+/** What the files of this plan are called, without their ends. */
+export function fileName(): string {
   const name = (state.shown.value?.scene.name ?? "plan").replace(/\.json(\.gz)?$/, "").replace(/[^\w.-]+/g, "-").replace(/^[-.]+|-+$/g, "");
   return name.slice(0, 80) || "plan";
 }

@@ -8,8 +8,13 @@ import { byUse, roundLess } from "../model/reasons.ts";
 import { named, top } from "../model/buffers.ts";
 import type { Scene } from "../model/scene.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
+import { whose } from "../model/verdict.ts";
 import { hasNoPlan } from "../model/status.ts";
+import { compareNames } from "../model/names.ts";
+import { compare } from "../model/steps.ts";
+import { lookNear } from "./find.tsx";
 import { parts } from "./parts.ts";
+import { type Column, Heads, sorted, unsorted } from "./sorting.tsx";
 import { ChosenOperator, Operators, orderProofWords } from "./program.tsx";
 import * as state from "./state.ts";
 
@@ -25,6 +30,7 @@ export function Side(): JSX.Element | null {
       <div aria-live="polite">
         {program !== null && state.operator.value >= 0 && <ChosenOperator shown={shown} program={program} />}
         {state.chosen.value >= 0 && <Chosen shown={shown} />}
+        {state.moment.value !== null && <Moment shown={shown} moment={state.moment.value} />}
       </div>
       {hasNoPlan(shown.scene) ? <parts.noPlan shown={shown} /> : <parts.less shown={shown} />}
       <parts.side shown={shown} />
@@ -38,7 +44,7 @@ export function Side(): JSX.Element | null {
 export function BufferLine(props: { scene: Scene; buffer: number }): JSX.Element {
   const { scene, buffer } = props;
   return (
-    <button type="button" class="line" onClick={() => (state.chosen.value = buffer)}>
+    <button type="button" class="line" onClick={() => state.choose(buffer)}>
       <i class="swatch" style={{ background: swatch(scene, buffer) }} />
       <span class="name">{plain(named(scene, buffer), 60)}</span>
       <span class="quiet">{bytes(scene.sizes[buffer] as Amount)}</span>
@@ -70,6 +76,7 @@ function Chosen(props: { shown: Shown }): JSX.Element {
     <section>
       <h2>
         {plain(named(scene, buffer), 120)}
+        {place >= 0 && <button type="button" class="link near" aria-label="zoom to this buffer" title="zoom to this buffer ( z )" onClick={() => lookNear(buffer)}>zoom</button>}
         <button type="button" class="round close" aria-label="choose no buffer" onClick={() => (state.chosen.value = -1)}>×</button>
       </h2>
       <dl class="rows">
@@ -104,6 +111,51 @@ function whyWords(supports: number, gap: Amount, more: boolean): string {
   return more ? `It rests on more than ${those}; the nearest:` : `It rests on ${those}, down to the ground:`;
 }
 
+/** What is live in a pool at a step, largest first. */
+export function liveAt(shown: Shown, place: number, moment: number): number[] {
+  const { scene } = shown;
+  const found = new Set<number>();
+  for (let span = 0; span < scene.owner.length; span++) {
+    const buffer = scene.owner[span] as number;
+    const pool = scene.pool[buffer] as number;
+    if ((scene.begin[span] as number) > moment || moment >= (scene.end[span] as number)) continue;
+    if ((scene.sizes[buffer] as Amount) > 0 && (pool === place || (pool < 0 && scene.pools.length === 1))) found.add(buffer);
+  }
+  return [...found].sort((one, other) => compare(scene.sizes[other] as Amount, scene.sizes[one] as Amount) || one - other);
+}
+
+/** What a step of the axis is called. */
+export function momentText(shown: Shown, moment: number): string {
+  const { axis } = shown.scene;
+  return axis.kind === "time" ? `t = ${exactTime(axis.times[moment] as number)}` : "this moment";
+}
+
+/** The moment that is looked at in place of the one that decides. */
+function Moment(props: { shown: Shown; moment: number }): JSX.Element {
+  const { shown, moment } = props;
+  const { scene } = shown;
+  const place = shownPool(shown);
+  const pool = shown.pools[place] as PoolShown;
+  const live = pool.profile.live[moment] as Amount;
+  const buffers = liveAt(shown, place, moment);
+  const where = scene.pools.length > 1 ? ` in ${plain(scene.pools[place]?.id ?? "", 24)}` : "";
+  const less = pool.profile.most - live;
+  return (
+    <section>
+      <h2>
+        At {momentText(shown, moment)}
+        <button type="button" class="round close" aria-label="back to the moment that decides" onClick={() => (state.moment.value = null)}>×</button>
+      </h2>
+      <p>
+        {bytes(live)} are live{where}, {less > 0 ? `${bytes(less)} less than the most` : "the most there are"}
+        {buffers.length === 0 ? "." : `: ${buffers.length === 1 ? "1 buffer" : `${count(buffers.length)} buffers`}, largest first.`}
+      </p>
+      {buffers.slice(0, FEW).map((buffer) => <BufferLine key={buffer} scene={scene} buffer={buffer} />)}
+      {buffers.length > FEW && <button type="button" class="link" onClick={() => (state.dialog.value = "live")}>{count(buffers.length - FEW)} more</button>}
+    </section>
+  );
+}
+
 function highestPool(shown: Shown): number {
   const chosen = shown.scene.pool[state.chosen.value] ?? -1;
   if (chosen >= 0) return chosen;
@@ -125,9 +177,12 @@ function Proof(props: { shown: Shown }): JSX.Element {
   const { scene } = props.shown;
   const asked = scene.pools.findIndex((pool) => `peak:${pool.id}` === scene.objective[0]);
   const place = asked < 0 ? shownPool(props.shown) : asked;
+  const bound = props.shown.pools[place]?.bound ?? null;
+  // Beside a moment that somebody has chosen, it is said that this is about another one.
+  const when = state.moment.value !== null && bound !== null && bound.moment >= 0 && scene.axis.kind === "time" ? `, at ${momentText(props.shown, bound.moment)}` : "";
   return (
     <section>
-      <h2>The proof</h2>
+      <h2>The proof{when}</h2>
       <p>{proofWords(props.shown, place)}</p>
     </section>
   );
@@ -137,10 +192,11 @@ function proofWords(shown: Shown, place: number): string {
   const { scene, pools } = shown;
   const pool = pools[place] as PoolShown;
   const bound = pool.bound;
-  if (scene.program?.anyOrder === true) return orderProofWords(shown, state.isTrusted());
+  if (scene.program?.anyOrder === true) return orderProofWords(shown, state.source());
   if (bound === null) return "No bound is known: the plan gives none, and live bytes alone give none here.";
   if (!bound.checked) {
-    return `The plan claims that ${count(bound.value)} bytes are needed at least. This page cannot count that again: ${plain(bound.reason, 120)}.`;
+    const who = { counted: "", judged: "The judge has checked", service: "The service says", claimed: "The file claims" }[whose(bound, state.source())];
+    return `${who} that ${count(bound.value)} bytes are needed at least. This page cannot count that again: ${plain(bound.reason, 120)}.`;
   }
   if (bound.buffers.length === 0) return `Nothing must be in ${plain(scene.pools[place]?.id ?? "", 24)}.`;
   const when = scene.axis.kind === "time" && bound.moment >= 0 ? ` at t = ${exactTime(scene.axis.times[bound.moment] as number)}` : "";
@@ -152,38 +208,68 @@ function proofWords(shown: Shown, place: number): string {
   return `${all} ${count(sum)} bytes; ${why} ${count(bound.value)}${sum < bound.value ? "" : " must be here"}. ${end}`;
 }
 
+/** All buffers, most byte-moments first. */
 const ranked = computed(() => {
   const now = state.shown.value;
-  return now === null ? new Int32Array() : byUse(now.scene, now.pools.map((pool) => pool.given.spans), state.positions.value);
+  return now === null ? [] : Array.from(byUse(now.scene, state.positions.value));
 });
 
-export function rankedBuffers(): Int32Array {
-  return ranked.value;
+const bufferSort = unsorted();
+
+function bufferColumns(scene: Scene, isFull = false): Column<number>[] {
+  const begin = (buffer: number): number => scene.begin[scene.firstSpan[buffer] as number] ?? 0;
+  const offset = (buffer: number): Amount => ((scene.pool[buffer] as number) < 0 ? scene.zero : (scene.offsets[buffer] as Amount));
+  return [
+    { title: "name", by: (one, other) => compareNames(scene.names, one, other) },
+    { title: "size", by: (one, other) => compare(scene.sizes[one] as Amount, scene.sizes[other] as Amount), down: true },
+    ...(isFull && scene.pools.length > 1 ? [{ title: "pool", by: (one: number, other: number) => (scene.pool[one] as number) - (scene.pool[other] as number) }] : []),
+    { title: "at", by: (one, other) => compare(offset(one), offset(other)) },
+    { title: "lives", by: (one, other) => begin(one) - begin(other), about: "when a buffer is live; ordered by when it begins" },
+  ];
+}
+
+/** These buffers in the order that the heads of their tables ask for. */
+export function sortedBuffers(scene: Scene, buffers: readonly number[]): readonly number[] {
+  return sorted(buffers, bufferColumns(scene, true), bufferSort);
+}
+
+/** Every buffer, in that order. */
+const allSorted = computed(() => {
+  const now = state.shown.value;
+  return now === null ? [] : sortedBuffers(now.scene, ranked.value);
+});
+
+export function allBuffers(): readonly number[] {
+  return allSorted.value;
+}
+
+export function bufferOrder(): string {
+  return bufferSort.value === null ? "most byte-moments first" : `by ${bufferSort.value.title}`;
 }
 
 function Largest(props: { shown: Shown }): JSX.Element {
   const { scene } = props.shown;
-  const order = ranked.value;
+  const order = allSorted.value;
   return (
     <section>
-      <h2>Buffers, most byte-moments first</h2>
-      <BufferTable scene={scene} buffers={Array.from(order.subarray(0, ROWS))} />
+      <h2>Buffers, {bufferOrder()}</h2>
+      <BufferTable scene={scene} buffers={order.slice(0, ROWS)} />
       {order.length > ROWS && <button type="button" class="link" onClick={() => (state.dialog.value = "table")}>{count(order.length - ROWS)} more</button>}
     </section>
   );
 }
 
-export function BufferTable(props: { scene: Scene; buffers: number[]; full?: boolean }): JSX.Element {
+export function BufferTable(props: { scene: Scene; buffers: readonly number[]; full?: boolean }): JSX.Element {
   const { scene, buffers } = props;
   const severalPools = scene.pools.length > 1 && props.full === true;
   return (
     <table>
-      <thead><tr><th scope="col">name</th><th scope="col">size</th>{severalPools && <th scope="col">pool</th>}<th scope="col">at</th><th scope="col">lives</th></tr></thead>
+      <Heads columns={bufferColumns(scene, props.full)} sort={bufferSort} />
       <tbody>
         {buffers.map((buffer) => (
           <tr key={buffer} class={buffer === state.chosen.value ? "chosen" : ""}>
             <th scope="row">
-              <button type="button" class="line" onClick={() => (state.chosen.value = buffer)}>
+              <button type="button" class="line" onClick={() => state.choose(buffer)}>
                 <i class="swatch" style={{ background: swatch(scene, buffer) }} />
                 <span class="name">{plain(named(scene, buffer), 60)}</span>
               </button>

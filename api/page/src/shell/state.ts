@@ -54,7 +54,7 @@ export const moving = signal(false);
 /** Bytes by which the peak should be smaller; null: a round amount. */
 export const less = signal<number | null>(null);
 export const themeName = signal<"light" | "dark">("light");
-export const dialog = signal<"keys" | "table" | "operators" | null>(null);
+export const dialog = signal<"keys" | "table" | "live" | "operators" | "formats" | null>(null);
 /** The pool that keys act on. */
 export const active = signal(0);
 
@@ -138,7 +138,7 @@ export function pictureOf(place: number, layout: Layout, withPassing: boolean, w
   const edge = which === 0 ? edges.value : edgesOfSecond.value;
   if (now === null || pool === undefined || shade === null || edge === null) return null;
   return {
-    shown: now, scene: now.scene, pool, place, layout, theme: theme.value, byChange: byChange.value,
+    shown: now, scene: now.scene, pool, place, source: source(), layout, theme: theme.value, byChange: byChange.value,
     label: second.value === null ? "" : `${which === 0 ? "first" : "second"}: ${now.plan}`,
     positions: positions.value, shades: shade, ...edge, window: windowOf(now, place),
     moment: (withPassing ? passing.value : null) ?? stepFor(pool),
@@ -156,9 +156,9 @@ function elsewhere(place: number, which: Which): Amount | null {
   return other.pool[chosen.value] === place ? (other.offsets[chosen.value] as Amount) : null;
 }
 
-/** Whether the service has judged what is shown. */
-export function isTrusted(): boolean {
-  return stage.value.kind === "shown" && stage.value.source === "service";
+/** Whose word counts for what nobody has counted here. */
+export function source(): Source {
+  return stage.value.kind === "shown" ? stage.value.source : "file";
 }
 
 /** Looks at an operator, and at the moment at which most is live while it runs. */
@@ -192,6 +192,41 @@ function kept(from: number, to: number, least: number, most: number, smallest: n
   const range = Math.min(most - least, Math.max(to - from, smallest));
   const start = Math.min(Math.max(from, least), most - range);
   return [start, start + range];
+}
+
+/** Chooses a buffer, and moves the map there if it is elsewhere. */
+export function choose(buffer: number): void {
+  chosen.value = buffer;
+  bringIntoView(buffer, "there");
+}
+
+/** A part of the view below which a buffer is too small to be found by eye, and the part that it then gets. */
+const SMALL = 1 / 60;
+const NEAR = 1 / 12;
+
+/** Moves the map so that all of a buffer is seen; `near`: and nearer where it would be too small; `fill`: so that it
+ * fills the map. */
+export function bringIntoView(buffer: number, how: "there" | "near" | "fill"): void {
+  const now = shown.peek();
+  const place = now?.scene.pool[buffer] ?? -1;
+  const edge = edges.peek();
+  if (now === null || edge === null || place < 0) return;
+  const { scene } = now;
+  const [from, to] = [scene.firstSpan[buffer] as number, (scene.firstSpan[buffer + 1] as number) - 1];
+  const at = positions.peek();
+  const window = windowOf(now, place);
+  const [left, right] = within(at[scene.begin[from] as number] as number, at[scene.end[to] as number] as number, window.left, window.right, how);
+  const [low, high] = within(edge.low[buffer] as number, edge.high[buffer] as number, window.low, window.high, how);
+  active.value = place;
+  look(now, place, { left, right, low, high });
+}
+
+function within(from: number, to: number, seenFrom: number, seenTo: number, how: "there" | "near" | "fill"): [number, number] {
+  const [size, range] = [to - from, seenTo - seenFrom];
+  const wanted = how === "fill" ? size * 1.5 : size > range ? size * 1.1 : how === "near" && size < range * SMALL ? size / NEAR : range;
+  if (wanted === range && from >= seenFrom && to <= seenTo) return [seenFrom, seenTo];
+  const middle = (from + to) / 2;
+  return [middle - wanted / 2, middle + wanted / 2];
 }
 
 export function lookAtAll(): void {

@@ -4,7 +4,7 @@ import { type PointShown, pointAt, shownAt, type ValuesShown } from "../model/sy
 import { nearest, spread } from "../model/symbol.ts";
 import { symbolicAmong, type Symbolic } from "../model/symbolic.ts";
 import type { Shown } from "../model/shown.ts";
-import { lookedAt, open } from "../shell/open.ts";
+import { lookedAt, open, type Opening } from "../shell/open.ts";
 import * as state from "../shell/state.ts";
 import { reasonOf, unpacked } from "../worker/reader.ts";
 
@@ -68,7 +68,7 @@ async function follow(): Promise<void> {
     if (file !== null) show(file, at, now.points);
     else {
       const content = lookedAt();
-      const said = content === null ? "" : await open(await content(), { update: true, at }) ?? "";
+      const said = content === null ? "" : await open(await content(), { update: true, moved: true, at, source: state.source() }) ?? "";
       if (number !== count) return;
       failure.value = said;
       state.upward.value = new Map();
@@ -88,7 +88,7 @@ function show(from: Symbolic, at: bigint[], points: PointShown[]): void {
       failure.value = "";
       // The axis stays; addresses do not.
       state.upward.value = new Map();
-      state.stage.value = { kind: "shown", shown, source: "file" };
+      state.stage.value = { kind: "shown", shown, source: state.source() };
     });
   } catch (error) {
     failure.value = reasonOf(error);
@@ -96,7 +96,7 @@ function show(from: Symbolic, at: bigint[], points: PointShown[]): void {
 }
 
 /** A plan is shown: what the address says of the value, and what is needed to lay it out again. */
-export function opened(shown: Shown, restore: boolean): void {
+export function opened(shown: Shown, { restore, update }: Opening): void {
   const { symbolic } = shown;
   count++;
   file = null;
@@ -104,15 +104,19 @@ export function opened(shown: Shown, restore: boolean): void {
   charted = "";
   batch(() => {
     wanted.value = null;
+    failure.value = "";
+    // Of a better plan the same is looked at, and the curve of before stays until the new one is counted.
+    if (update === true) return;
     along.value = 0;
     counted.value = null;
-    failure.value = "";
   });
   if (symbolic === undefined) return;
-  first = symbolic.at;
-  const linked = restore ? linkedValue(symbolic) : null;
-  if (linked !== null) go(linked);
-  addEventListener("hashchange", followAddress);
+  if (update !== true) {
+    first = symbolic.at;
+    const linked = restore === true ? linkedValue(symbolic) : null;
+    if (linked !== null) go(linked);
+    addEventListener("hashchange", followAddress);
+  }
   if (symbolic.buffers <= MOST_HERE) void keep();
   else chart();
 }

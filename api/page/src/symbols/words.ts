@@ -2,6 +2,13 @@
 import { plain } from "../draw/format.ts";
 import { type PointShown, ratioOf, type ValuesShown } from "../model/symbolic_shown.ts";
 import { valuesText } from "../model/symbolic_verdict.ts";
+import { ON_WHOSE_WORD } from "../model/verdict.ts";
+import { source } from "../shell/state.ts";
+
+/** On whose word stands what this page has not counted. */
+function claimant(): "service" | "claimed" {
+  return source() === "service" ? "service" : "claimed";
+}
 
 /** Rounded up: a plan is never told to be better than it is. */
 export function ratioText(ratio: number | null): string {
@@ -12,7 +19,7 @@ export function ratioText(ratio: number | null): string {
 export function kindText(now: ValuesShown): string {
   if (now.orders === 0) return "";
   if (now.shapes === "fixed") return "The same offsets at every value.";
-  if (now.orders === 1) return "One order of the buffers for every value.";
+  if (now.orders === 1) return now.shapes === "pieces" ? "Several orders were allowed; this plan has one, for every value." : "One order of the buffers for every value.";
   const which = ["first", "second", "third"][now.order] ?? `${now.order + 1}th`;
   return `${now.orders} orders, of which the best counts at each value; here it is the ${which}.`;
 }
@@ -26,7 +33,7 @@ export function worstText(now: ValuesShown): string {
   if (ratio !== null && ratio < 1) return "";
   const known = now.points.filter((point) => ratioOf(point) !== null);
   const which = known.length === now.points.length ? (known.length === 1 ? "the point" : `all ${known.length} points`) : `${known.length} of ${now.points.length} points`;
-  const word = known.every((point) => point.counted) ? "" : ", as the file claims of the least";
+  const word = known.every((point) => point.counted) ? "" : `${ON_WHOSE_WORD[claimant()]} of the least`;
   if (ratio === 1) return `The least possible at ${which}${word}.`;
   return `At most ${ratioText(ratio)} of the least at ${which}${word}; the most at ${valuesText(now.symbols, worst.at)}.`;
 }
@@ -48,7 +55,7 @@ export function boundText(now: ValuesShown): string {
   const kind = now.shapes === "fixed" ? "offsets for all values" : now.shapes === "order" ? "one order" : "so many orders";
   // Rounded down: a claim is never told to be stronger than it is.
   const text = now.bound === ratio ? "less" : `less than ×${(Math.floor(now.bound * 1000) / 1000).toFixed(3)}`;
-  return `No ${kind} can do with ${text}, as the file claims.`.replace("No offsets", "No other offsets");
+  return `No ${kind} can do with ${text}${ON_WHOSE_WORD[claimant()]}.`.replace("No offsets", "No other offsets");
 }
 
 export function judgedText(now: ValuesShown): string {
@@ -66,6 +73,6 @@ export function standsText(now: ValuesShown, point: PointShown): string {
   // Where there is no plan, nothing says that a value alone does not fit but the live bytes.
   if (point.peak === null) return point.over || now.orders > 0 ? "no room" : "open";
   if (point.least === null) return "open";
-  if (point.peak === point.least) return point.counted ? "least" : "claimed";
+  if (point.peak === point.least) return point.counted || claimant() === "service" ? "least" : "claimed";
   return "above";
 }

@@ -1,4 +1,5 @@
 /** Reading and checking in a worker: the page stays alive, and all memory of the worker is given back at its end. */
+import { inflated, isGzip } from "../model/gzip.ts";
 import { ReadError } from "../model/json.ts";
 import type { Front } from "../model/front.ts";
 import { movable, type Progress, readShown, type Shown } from "../model/shown.ts";
@@ -55,15 +56,6 @@ async function read(request: Request, report: (report: Report) => void): Promise
 
 export async function unpacked(file: Request["files"][number]): Promise<Request["files"][number]> {
   return file.held || isGzip(file.bytes) ? { ...file, bytes: await inflated(file.bytes) } : file;
-}
-
-function isGzip(bytes: Uint8Array): boolean {
-  return bytes[0] === 0x1f && bytes[1] === 0x8b;
-}
-
-async function inflated(bytes: Uint8Array): Promise<Uint8Array> {
-  const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 export function reasonOf(error: unknown): string {

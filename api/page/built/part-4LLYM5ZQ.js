@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-MFCZKSHE.js";import"./part-DVZ65SPW.js";import"./part-57RAO4BY.js";import"./part-YS3JCH37.js";import"./part-XLBNNJ3T.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};

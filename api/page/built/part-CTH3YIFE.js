@@ -1,0 +1,1 @@
+function n(r){return r[0]===31&&r[1]===139}async function a(r){let e=new Blob([r]).stream().pipeThrough(new DecompressionStream("gzip"));return new Uint8Array(await new Response(e).arrayBuffer())}export{n as a,a as b};

@@ -1,1 +1,0 @@
-import{r as a}from"./part-APRIL3UL.js";import"./part-HNQLCSUG.js";import"./part-HEGWKSK3.js";import"./part-D5PB5WQZ.js";import"./part-57RAO4BY.js";import"./part-YS3JCH37.js";import"./part-XLBNNJ3T.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
