@@ -378,7 +378,7 @@ def test_what_the_service_has_found_is_said_in_one_colour_with_one_word(
         "pools": [{"id": "memory"}, {"id": "other", "capacity": 1}],
     }
     plan = places(0, 10, 10, status="optimal", prover="mine", objective=peak_claim(20, 20, certificate))
-    plan["pools"] = [{"pool": "memory", "peak": 20, "bound": 20, "live": 10}]
+    plan["pools"] = [{"pool": "memory", "peak": 20, "bound": 20}]
     fake = FakeService(look.page).job(plan, **{**PROVEN, "value": 20, "bound": 20})
     fake.on(f"{BASE}/problem", Answer(body=problem | {"objective": ["peak"]}))
     look.open(address + JOB_PAGE).wait("document.querySelector('.plan')")
