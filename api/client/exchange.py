@@ -176,7 +176,7 @@ class Exchange:
         targets: "Sequence[Target | str]",
     ) -> "Flow[Front]":
         """The front, when its job is done."""
-        job = yield from self.submit_front(problem, asked, options, targets, None, None, None)
+        job = yield from self.submit_front(problem, asked, options, targets, None, None, None, None)
         yield Follow(job)
         return (yield from self.front(job))
 

@@ -24,7 +24,7 @@ def odd_graph(seed: int) -> Graph:
     types = ("int8", "int8", "int8", "float32", "int64", "bool", "int4")
 
     def tensor(name: str, kind: str, extents: tuple[int, int] = side) -> Tensor:
-        shape = (*extents, random.choice((1, 1, 2)))
+        shape: tuple[int, ...] = (*extents, random.choice((1, 1, 2)))
         if random.random() < 0.1:
             shape = (1, *shape)
         elif random.random() < 0.1:
