@@ -613,15 +613,15 @@ def test_plans_of_one_problem_may_come_at_once(database: Database) -> None:
     assert cache.find("k0") == cache.find("k1") == solved(b"p")
 
 
-def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mode(database: Database) -> None:
-    """A deterministic answer is the same bytes whoever asked before."""
+def test_an_answer_that_another_question_outdid_is_none_unless_it_stands_alone(database: Database) -> None:
+    """A deterministic answer is the same bytes whoever asked before; that of a named solver is its own."""
     cache = PlanCache(database)
     mine, theirs = feasible(9), feasible(8)
     cache.store([CachedPlan("d", mine, "k", True)])
-    assert cache.answer("k", "d", deterministic=False) == mine
+    assert cache.answer("k", "d", stands_alone=False) == mine
     cache.store([CachedPlan("d", theirs, "other", True)])
-    assert cache.answer("k", "d", deterministic=False) is None
-    assert cache.answer("k", "d", deterministic=True) == mine
+    assert cache.answer("k", "d", stands_alone=False) is None
+    assert cache.answer("k", "d", stands_alone=True) == mine
 
 
 def test_a_key_is_known_by_its_text_until_it_is_revoked(database: Database) -> None:
