@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from memstow.api.http import schemas
 from memstow.api.http.responses import MEDIA_TYPES
 from memstow.api.operations import plan_forms
 from memstow.api.operations.body import LONGEST_NAME
@@ -47,11 +48,13 @@ OPTION_PARAMETERS: Final = [
         "name": name,
         "in": "query",
         "description": f"The option `{name}`, unless the body says otherwise.",
-        "schema": {"$ref": f"#/components/schemas/Options/properties/{name}"},
+        "schema": schemas.in_query(schema),
         "required": False,
     }
-    for name in OPTION_NAMES
+    for name, schema in schemas.options()["properties"].items()
+    if name in OPTION_NAMES
 ]
+"""Each with a schema of its own: generators of clients follow no reference into another schema."""
 
 SHAPES_PARAMETERS: Final = [
     {"name": name, "in": "query", "description": description, "schema": schema, "required": False}

@@ -115,11 +115,11 @@ VERDICT_SCHEMA: Final[JsonObject] = {
 }
 
 _WHOLE: Final = {"type": "integer"}
-_TILE: Final[JsonObject] = {
+TILE_SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": dict.fromkeys(("channels", "rows", "columns", "inputs"), _WHOLE),
 }
-_TILING: Final[JsonObject] = {
+TILING_SCHEMA: Final[JsonObject] = {
     "type": "object",
     "description": "docs/tiling.md describes the members.",
     "required": ["operator", "pool", "capacity", "why_not", "needs", "bound", "least", "complete", "tile"],
@@ -134,7 +134,7 @@ _TILING: Final[JsonObject] = {
         "why_not": _NULLABLE_TEXT,
         **dict.fromkeys(("needs", "bound", "least"), _NULLABLE_WHOLE),
         "complete": {"type": "boolean"},
-        "tile": {"anyOf": [_TILE, {"type": "null"}]},
+        "tile": {"anyOf": [{"$ref": "#/components/schemas/Tile"}, {"type": "null"}]},
         "loops": {"type": "array", "items": {"enum": ["channels", "rows", "columns", "inputs"]}},
         **dict.fromkeys(("tiles", "bytes", "l1"), _WHOLE),
         "buffers": {"type": "array", "items": {"type": "object"}},
@@ -143,12 +143,12 @@ _TILING: Final[JsonObject] = {
 }
 TILINGS_SCHEMA: Final[JsonObject] = {
     "anyOf": [
-        _TILING,
+        {"$ref": "#/components/schemas/Tiling"},
         {
             "type": "object",
             "required": ["tilings", "tiled", "bytes", "least"],
             "properties": {
-                "tilings": {"type": "array", "items": _TILING},
+                "tilings": {"type": "array", "items": {"$ref": "#/components/schemas/Tiling"}},
                 "tiled": _WHOLE,
                 "bytes": _WHOLE,
                 "least": _WHOLE,

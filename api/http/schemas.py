@@ -6,7 +6,14 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from memstow.api.http.errors import MEDIA_TYPE
-from memstow.api.http.response_schemas import JOB_SCHEMA, PROBLEM_DOCUMENT, TILINGS_SCHEMA, VERDICT_SCHEMA
+from memstow.api.http.response_schemas import (
+    JOB_SCHEMA,
+    PROBLEM_DOCUMENT,
+    TILE_SCHEMA,
+    TILING_SCHEMA,
+    TILINGS_SCHEMA,
+    VERDICT_SCHEMA,
+)
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, media_type_of_plan
 from memstow.api.http.samples import CSV, GRAPH, PLANS_FOR_OTHERS, PROBLEM, SVG, XLA_DUMP
 from memstow.api.operations.requests import MODEL_FORMATS
@@ -70,6 +77,7 @@ TITLES: Final = {
 _ALWAYS: Final = (400, 401, 403, 408, 413, 414, 422, 429, 431, 500, 503, 507)
 
 
+_OBJECT: Final[JsonObject] = {"type": "object"}
 SHAPES_MEMBERS: Final[JsonObject] = {
     "shapes": {
         "enum": list(SHAPES),
@@ -96,6 +104,8 @@ def schemas() -> JsonObject:
         "ProblemDocument": PROBLEM_DOCUMENT,
         "Job": JOB_SCHEMA,
         "Verdict": VERDICT_SCHEMA,
+        "Tile": TILE_SCHEMA,
+        "Tiling": TILING_SCHEMA,
         "Tilings": TILINGS_SCHEMA,
     }
     for name, model in _MODELS.items():
@@ -103,13 +113,34 @@ def schemas() -> JsonObject:
         for title, schema in {**made.pop("$defs", {}), name: made}.items():
             if found.setdefault(title, schema) != schema:
                 raise AssertionError(f"two models are called {title}")
-    found["Options"]["properties"]["solver"]["enum"] = [AUTO, *names()]
+    found["Options"] = options()
     return found
+
+
+def options() -> JsonObject:
+    """The schema of options, with the solvers that there are."""
+    made: JsonObject = TypeAdapter(Options).json_schema(ref_template="#/components/schemas/{model}")
+    del made["$defs"]
+    made["properties"]["solver"]["enum"] = [AUTO, *names()]
+    return made
+
+
+def in_query(schema: JsonObject) -> JsonObject:
+    """The schema of an option in a query: it has no null, and no default, since the body comes before it."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    alone = {**schema, **kinds[0]} if len(kinds) == 1 else schema
+    return {name: value for name, value in alone.items() if name not in ("anyOf", "default", "title")}
 
 
 def ref(name: str) -> dict[str, str]:
     """A reference to a schema."""
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def list_of(member: str, element: JsonObject | None = None) -> JsonObject:
+    """The schema of an object with one member, which is a list."""
+    listed = {"type": "array", "items": element or {"type": "object"}}
+    return {"type": "object", "required": [member], "properties": {member: listed}}
 
 
 def target() -> JsonObject:
@@ -230,11 +261,11 @@ def enveloped(
     if alone:
         content[MEDIA_TYPES["json"]] = {"schema": ref("Problem"), "example": PROBLEM}
         content[MEDIA_TYPES["csv"]] = {"schema": {"type": "string"}, "example": CSV}
-        for name in ("structured", "executorch", "usmp"):
-            content[MEDIA_TYPES[name]] = {
-                "schema": {"type": "object" if name == "structured" else ["array", "object"]},
-                "example": EXAMPLES_ALONE[name],
-            }
+        content[MEDIA_TYPES["structured"]] = {"schema": _OBJECT, "example": EXAMPLES_ALONE["structured"]}
+        for name in ("executorch", "usmp"):
+            # A list or an object. Without a schema: a list among the kinds of a body is what a generator of
+            # clients for Python makes calls of that fail, whatever the body.
+            content[MEDIA_TYPES[name]] = {"example": EXAMPLES_ALONE[name]}
         content[MEDIA_TYPES["xla"]] = {"schema": {"type": "string"}, "example": XLA_DUMP}
         content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph"), "example": GRAPH}
     for name in models or (MODEL_FORMATS if alone else ()):
@@ -319,6 +350,70 @@ EXAMPLES_ALONE: Final[JsonObject] = {
         },
     },
 }
+
+
+def tidy(document: JsonObject) -> None:
+    """Make the document one of which generators of clients make typed clients, in three languages at least.
+
+    A body that is an object gets a name, for the class that it becomes. What is the same in every object of a
+    kind is required, so that it tells the kinds apart.
+    """
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            if content is not None:
+                content["schema"] = _named_bodies(document, operation["operationId"], content["schema"])
+    _tidy(document)
+
+
+def _named_bodies(document: JsonObject, operation: str, schema: JsonObject) -> JsonObject:
+    """The schema of a body with its objects moved to the components."""
+    if "anyOf" in schema:
+        return {"anyOf": [_named_bodies(document, operation, kind) for kind in schema["anyOf"]]}
+    if "properties" not in schema:
+        return schema
+    name = "".join(word.capitalize() for word in operation.split("_"))
+    name += "GraphEnvelope" if "graph" in schema["properties"] else "Envelope"
+    document["components"]["schemas"][name] = schema
+    return ref(name)
+
+
+def _tidy(node: Any) -> None:
+    if isinstance(node, list):
+        for part in node:
+            _tidy(part)
+    if isinstance(node, dict):
+        _tidy_types(node)
+        _tidy_kinds(node)
+        for name, part in node.items():
+            if name not in ("example", "examples"):
+                _tidy(part)
+
+
+def _tidy_types(node: JsonObject) -> None:
+    """Say what a value is where that is left open, or taken for something smaller."""
+    kinds = node.get("type")
+    listed = kinds if isinstance(kinds, list) else [kinds]
+    for kind, size in (("integer", "int64"), ("number", "double")):
+        if kind in listed:
+            node.setdefault("format", size)
+    if isinstance(node.get("enum"), list) and not {"type", "anyOf"} & node.keys():
+        node["type"] = "string"
+    parts = node.get("prefixItems")
+    if parts and "items" not in node and all(part == parts[0] for part in parts):
+        node["items"] = dict(parts[0])
+
+
+def _tidy_kinds(node: JsonObject) -> None:
+    """Let each kind say which it is."""
+    members = node.get("properties")
+    if isinstance(members, dict):
+        same = [name for name, member in members.items() if isinstance(member, dict) and "const" in member]
+        if same:
+            node["required"] = [*same, *(name for name in node.get("required", ()) if name not in same)]
+    if "discriminator" in node and "oneOf" in node:
+        del node["discriminator"]
+        node["anyOf"] = node.pop("oneOf")
 
 
 def pretty(document: Any) -> str:

@@ -79,7 +79,7 @@ async def get_queue(request: Request, service: CurrentService) -> Response:
                 }
             ]
         },
-        {"type": "object", "required": ["jobs"], "properties": {"jobs": {"type": "array"}}},
+        schemas.list_of("jobs"),
         "application/json",
         403,
     ),
@@ -112,7 +112,7 @@ async def list_running(request: Request, service: CurrentService) -> Response:
                 }
             ]
         },
-        {"type": "object", "required": ["keys"], "properties": {"keys": {"type": "array"}}},
+        schemas.list_of("keys"),
         "application/json",
         403,
     ),

@@ -57,7 +57,7 @@ async def _position(
             "description": "The stream.",
             "content": {
                 "text/event-stream": {
-                    "example": 'id: 3\nevent: incumbent\ndata: {"value": 12288, "seconds": 0.1}\n\n'
+                    "example": 'id: 3\nevent: incumbent\ndata: {"value": 12288, "seconds": 0.1}\n\n',
                 }
             },
         },

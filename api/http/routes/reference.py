@@ -37,7 +37,7 @@ _NAMES: Final = {"type": "array", "items": {"type": "string"}}
         200,
         "The solvers.",
         {"solvers": [{"name": "greedy", "summary": "...", "supports": "...", "missing": None}]},
-        {"type": "object", "required": ["solvers"], "properties": {"solvers": {"type": "array"}}},
+        schemas.list_of("solvers"),
     ),
 )
 async def list_solvers(request: Request, service: CurrentService) -> Response:
@@ -143,7 +143,7 @@ async def get_schema(
         200,
         "The targets.",
         {"targets": [{"version": 1, "name": "nrf52840", "pools": [{"id": "ram", "capacity": 262144}]}]},
-        {"type": "object", "required": ["targets"], "properties": {"targets": {"type": "array"}}},
+        schemas.list_of("targets", schemas.ref("Target")),
     ),
 )
 async def list_targets(request: Request, service: CurrentService) -> Response:
@@ -169,7 +169,7 @@ def _targets() -> list[JsonObject]:
         200,
         "Names and paths.",
         {"examples": [{"name": "first", "path": "/v1/examples/first"}]},
-        {"type": "object", "required": ["examples"], "properties": {"examples": {"type": "array"}}},
+        schemas.list_of("examples"),
     ),
 )
 async def list_examples(request: Request, service: CurrentService) -> Response:

@@ -44,7 +44,7 @@ def carried_out(flow: Flow[Any], heard: Iterable[Reply]) -> tuple[list[Any], Any
 
 
 def test_a_busy_server_is_asked_again_when_it_says_so_with_the_same_key() -> None:
-    flow = Exchange(6).submit(PROBLEM, None, 3, None, None, None)
+    flow = Exchange(6).submit(PROBLEM, None, 3, None, None, None, None)
     heard: list[Reply] = [
         refusal(429, "queue_full"),
         LOST,

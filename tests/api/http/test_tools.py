@@ -262,8 +262,10 @@ def test_every_error_is_a_problem_document(client: TestClient) -> None:
     document = problem_document(client.put("/v1/plan", content=b""), 405, "method_not_allowed")
     assert "POST" in document["detail"]
     several = client.put("/v1/jobs")
-    assert problem_document(several, 405, "method_not_allowed")["detail"] == "this path takes GET, POST"
-    assert several.headers["allow"] == "GET, POST"
+    assert (
+        problem_document(several, 405, "method_not_allowed")["detail"] == "this path takes DELETE, GET, POST"
+    )
+    assert several.headers["allow"] == "DELETE, GET, POST"
     large = client.post(
         "/v1/plan", content=b" " * ((32 << 20) + 1), headers={"content-type": "application/json"}
     )

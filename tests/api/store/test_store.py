@@ -613,8 +613,8 @@ def test_plans_of_one_problem_may_come_at_once(database: Database) -> None:
     assert cache.find("k0") == cache.find("k1") == solved(b"p")
 
 
-def test_an_answer_that_another_question_outdid_is_none_but_in_deterministic_mode(database: Database) -> None:
-    """A deterministic answer is the same bytes whoever asked before."""
+def test_an_answer_that_another_question_outdid_is_none_unless_it_stands_alone(database: Database) -> None:
+    """A deterministic answer is the same bytes whoever asked before; that of a named solver is its own."""
     cache = PlanCache(database)
     mine, theirs = feasible(9), feasible(8)
     cache.store([CachedPlan("d", mine, "k", True)])
