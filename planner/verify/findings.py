@@ -157,6 +157,11 @@ class Findings:
         if self._counts[code] <= LISTED:
             self._listed.append(Violation(code, text.format(*map(_grouped, values)), buffers, pool))
 
+    def merge(self, other: "Findings") -> None:
+        """Note what others have found."""
+        for violation in other._listed:
+            self.add(violation.code, "{}", violation.message, buffers=violation.buffers, pool=violation.pool)
+
     def full(self, code: Code) -> bool:
         """Whether another violation of this code would not be listed."""
         return self._counts[code] >= LISTED

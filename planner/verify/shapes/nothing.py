@@ -1,8 +1,10 @@
 """A plan that says that nothing fits: whether its reason shows it, or a layout contradicts it."""
 
+from dataclasses import replace
 from itertools import chain
 
 from memstow.planner.model.plan import Explanation, Plan, Status
+from memstow.planner.model.ranges import measure
 from memstow.planner.model.symbolic import SymbolicPlan
 from memstow.planner.verify.findings import Code, Findings
 from memstow.planner.verify.problem_index import ProblemIndex
@@ -26,20 +28,21 @@ def check_nothing(
 ) -> None:
     """Judge the explanation: at the points, at the corners, and with the largest sizes."""
     explanation = plan.explanation
-    if plan.status is not Status.INFEASIBLE:
-        if explanation is not None and not explanation.message:
-            findings.add(Code.EXPLANATION, "the explanation says nothing")
-        return
     if explanation is None:
-        findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
+        if plan.status is Status.INFEASIBLE:
+            findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
+        return
+    where = _shown_at(explanation, sizes, space)
+    if where is None:
+        findings.merge(_false_everywhere(explanation, index, space))
+    if plan.status is not Status.INFEASIBLE:
         return
     says = f"nothing fits at every value ({explanation.code[:64]})"
-    where = _shown_at(explanation, sizes, space)
     if where is not None:
         claims.proven(Subject.NOTHING_FITS, None, says, f"counting at {where}", holds=True)
         return
-    contradicted = _fits(explanation, index, is_fixed=plan.shapes == "fixed")
-    claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, not contradicted)
+    contradicted = not findings.total and _fits(explanation, index, is_fixed=plan.shapes == "fixed")
+    claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, not (findings.total or contradicted))
     if contradicted:
         text = "the explanation does not show that nothing fits: the judge has found places for all buffers"
         findings.add(Code.EXPLANATION, text)
@@ -49,7 +52,8 @@ def _shown_at(explanation: Explanation, sizes: Sizes, space: Space) -> str | Non
     """A point at which these buffers need more than there is."""
     if explanation.code not in COUNTED_AGAIN:
         return None
-    points = dict.fromkeys(chain(space.points, space.corners(), sizes.points_of_largest()))
+    every = space.all() if space.count <= _MOST_POINTS else ()
+    points = dict.fromkeys(chain(every, space.points, space.corners(), sizes.points_of_largest()))
     for values in list(points)[:_MOST_POINTS]:
         claims, findings = _judged(
             explanation, ProblemIndex(sizes.problem_with(sizes.at(values)), Findings())
@@ -57,6 +61,21 @@ def _shown_at(explanation: Explanation, sizes: Sizes, space: Space) -> str | Non
         if not findings.total and claims[0].standing is Standing.CHECKED:
             return space.say(values)
     return None
+
+
+def _false_everywhere(explanation: Explanation, largest: ProblemIndex, space: Space) -> Findings:
+    """What is wrong with it at every value of the symbols, where it is shown at none that was looked at.
+
+    What is so at some value is so of the largest sizes: these conflict at the same moments, need no less and
+    have no other pools. Only the pools that several may go to can be fewer, and what these have together.
+    """
+    _, findings = _judged(explanation, largest)
+    at_most = sum(largest.ends), sum(map(measure, largest.reserved))
+    some = (explanation.capacity or 0) <= at_most[0] and (explanation.reserved or 0) <= at_most[1]
+    if findings.total and explanation.pool is None and some and space.count > _MOST_POINTS:
+        amounts = replace(explanation, needed=None, capacity=None, reserved=None)
+        _, findings = _judged(amounts, largest)
+    return findings
 
 
 def _fits(explanation: Explanation, largest: ProblemIndex, is_fixed: bool) -> bool:

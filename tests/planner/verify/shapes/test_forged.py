@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from memstow.planner.model.plan import Explanation, Placement, Status
+from memstow.planner.model.problem import Pool, Reserved
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -15,6 +16,7 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
+from memstow.planner.verify import Verdict
 from memstow.planner.verify.shapes import judge_symbolic
 from tests.planner.verify.shapes.made import some_order, some_problem
 
@@ -130,3 +132,76 @@ def test_as_many_symbols_as_there_may_be() -> None:
     verdict = judge_symbolic(problem, SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order]))
     assert verdict.valid
     assert verdict.claims[-1].says == f"'memory' needs at most {16 * 2**30 + 7918:,} bytes at every value"
+
+
+TIGHT = SymbolicProblem(
+    symbols=[Symbol(id="s", min=1, max=4)],
+    pools=[Pool(id="p", capacity=9, reserved=[Reserved(offset=0, size=2)]), Pool(id="q", capacity=1)],
+    buffers=[
+        SymbolicBuffer(id="a", size="s", lifetime=(0, 2), pools=["p"]),
+        SymbolicBuffer(id="b", size="2*s", lifetime=(1, 3), pools=["p"]),
+        SymbolicBuffer(id="c", size="s", lifetime=(3, 4), pools=["p"]),
+    ],
+)
+WIDE = replace(TIGHT, symbols=[Symbol(id="s", min=1, max=4), Symbol(id="t", min=1, max=100)])
+WHY = Explanation(
+    code="over_capacity",
+    message="at s=4 2 buffers need 12 bytes of 'p'",
+    pool="p",
+    time=1,
+    needed=14,
+    capacity=9,
+    reserved=2,
+    buffers=["a", "b"],
+)
+FALSE = {
+    "a larger pool": replace(WHY, capacity=10),
+    "a smaller pool": replace(WHY, capacity=8),
+    "more is reserved": replace(WHY, reserved=3),
+    "nothing is reserved": replace(WHY, reserved=0),
+    "another pool": replace(WHY, pool="q", capacity=1, reserved=0),
+    "no pool of this name": replace(WHY, pool="r"),
+    "another time": replace(WHY, time=2),
+    "more is needed than at any value": replace(WHY, needed=15),
+    "no more is needed than there is": replace(WHY, needed=9),
+    "others at that time": replace(WHY, buffers=("a", "c")),
+    "one that fits": replace(WHY, buffers=("a",)),
+    "one twice": replace(WHY, buffers=("a", "a")),
+    "nobody": replace(WHY, buffers=()),
+    "no such buffer": replace(WHY, buffers=("a", "z")),
+    "they have no place": replace(WHY, code="no_place", time=None, needed=None),
+    "of all pools": replace(WHY, pool=None, capacity=11),
+    "no words": replace(WHY, message=""),
+}
+
+
+@pytest.mark.parametrize("status", [Status.INFEASIBLE, Status.UNKNOWN])
+@pytest.mark.parametrize("problem", [TIGHT, WIDE], ids=["few values", "many values"])
+def test_why_nothing_fits_is_counted_again(problem: SymbolicProblem, status: Status) -> None:
+    def verdict(explanation: Explanation) -> Verdict:
+        plan = SymbolicPlan(status=status, shapes="order", explanation=explanation)
+        return judge_symbolic(problem, plan)
+
+    assert verdict(WHY).valid
+    assert not verdict(WHY).unchecked
+    accepted = [name for name, explanation in FALSE.items() if verdict(explanation).valid]
+    assert accepted == []
+
+
+def test_why_nothing_fits_may_be_shown_by_sizes_that_do_not_occur_together() -> None:
+    """Then it is a claim: each buffer is counted at its largest, and no value shows it."""
+    apart = SymbolicProblem(
+        symbols=[Symbol(id="s", min=0, max=8)],
+        pools=[Pool(id="p", capacity=9)],
+        buffers=[
+            SymbolicBuffer(id="a", size="1 + s", lifetime=(0, 2)),
+            SymbolicBuffer(id="b", size="9 - s", lifetime=(0, 2)),
+        ],
+    )
+    why = Explanation(
+        code="over_capacity", message="18 bytes", pool="p", needed=18, capacity=9, buffers=["a", "b"]
+    )
+    plan = SymbolicPlan(status=Status.UNKNOWN, shapes="fixed", explanation=why)
+    assert judge_symbolic(apart, plan).valid
+    for wrong in (replace(why, needed=19), replace(why, capacity=8)):
+        assert not judge_symbolic(apart, replace(plan, explanation=wrong)).valid
