@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.operations.body_documents import (
@@ -175,6 +176,12 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
     front = read_front_members(issues, form, raw)
     _refuse_shapes(issues, "query", form.shapes or {})
     _refuse_shapes(issues, "", [name for name in of_symbols if name in raw])
+    hint = None if options is None or front is not None else options.hint
+    if hint is not None and subject == "graph":
+        # Requests about problems do not wait for this import.
+        from memstow.planner.graph.schedules import require_hint_of_orders
+
+        collect(issues, "options", partial(require_hint_of_orders, hint))
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))

@@ -37,6 +37,7 @@ from memstow.api.operations.solve import Inbox, OnUpdate, solve
 from memstow.api.operations.symbolic import has_symbols, symbolic_to_judge
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.objective import MOVES, parse_term
 from memstow.planner.model.plan import PLANNED, ExhaustedWindow, Plan
 from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.processes.frames import Message
@@ -199,12 +200,21 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     if any(isinstance(claim.certificate, ExhaustedWindow) for claim in plan.objective):
         # The judge searches the window itself, for a second or two.
         _require_own_process(most_choices)
+    if hint is not None and request.recheck_seconds is None:
+        _require_moves(plan)
     verdict = judge(problem, plan, hint)
     if request.recheck_seconds is not None:
         from memstow.planner.solve.recheck import recheck
 
         verdict = recheck(problem, plan, verdict, request.recheck_seconds, hint)
     return _json_document(as_data(verdict))
+
+
+def _require_moves(plan: Plan) -> None:
+    """Refuse a hint that nothing is counted against."""
+    if all(parse_term(it.term) != MOVES for it in plan.objective):
+        message = "the term `moves` is counted against it, which this plan does not have; leave it out"
+        raise InputError.single("unused_option", "$.hint", message)
 
 
 def _to_judge(request: VerifyRequest, content: object) -> "tuple[Problem | Graph, Plan, Plan | None]":

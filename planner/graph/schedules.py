@@ -8,13 +8,35 @@ from memstow.planner.graph.runs import with_runs
 from memstow.planner.graph.stripes.expand import with_stripes
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import GIVEN, Alternative, Graph
-from memstow.planner.model.plan import Schedule
+from memstow.planner.model.plan import Plan, Schedule
 
 
 def only_orders(schedule: Schedule) -> bool:
     """Whether each operator of the graph runs once, by itself."""
     again = len(set(schedule.order)) < len(schedule.order)
     return not (again or schedule.alternatives or schedule.stripes or schedule.spills)
+
+
+def require_hint_of_orders(hint: Plan) -> None:
+    """Refuse a hint of which nothing could be followed: here each operator runs once, by itself."""
+    schedule = hint.schedule
+    if schedule is None or only_orders(schedule):
+        return
+    does = (
+        "runs operators in stripes"
+        if schedule.stripes
+        else "chooses alternatives"
+        if schedule.alternatives
+        else "copies tensors out and back"
+        if schedule.spills
+        else "runs operators again"
+    )
+    message = (
+        f"the schedule of this plan {does}, and no search starts from such a one: leave the hint out, or "
+        "give a plan in which each operator runs once. A point of a front is written as a plan by "
+        "`memstow verify GRAPH front.json --point N --output plan.json`"
+    )
+    raise InputError.single("hint_schedule", "$.hint.schedule", message)
 
 
 def scheduled_graph(graph: Graph, schedule: Schedule) -> Graph:

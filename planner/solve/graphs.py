@@ -9,7 +9,7 @@ from memstow.planner.check import take_as_valid
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
-from memstow.planner.model.errors import InputError, RefusedPlanError
+from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.events import Bound, Event, Listener, OnBetter
 from memstow.planner.model.graph import FREE, GIVEN, Graph
 from memstow.planner.model.options import Options
@@ -35,7 +35,11 @@ def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
     """Solve the graph within the options' limits; the plan has the order of its operators."""
     _require_graph(graph)
     require_valid(graph)
-    _require_hint_of_orders(options.hint)
+    if options.hint is not None:
+        # Most graphs are planned without one, and do not wait for this import.
+        from memstow.planner.graph.schedules import require_hint_of_orders
+
+        require_hint_of_orders(options.hint)
     if graph.alternatives:
         # Few graphs have any; the others do not wait for this import.
         from memstow.planner.solve.alternatives import plan_with_alternatives
@@ -48,30 +52,6 @@ def _require_graph(graph: object) -> None:
     if not isinstance(graph, Graph):
         kind = type(graph).__name__
         raise TypeError(f"plan takes a Problem or a Graph, not {kind}: memstow.read_problem reads a document")
-
-
-def _require_hint_of_orders(hint: Plan | None) -> None:
-    """Refuse a hint of which nothing could be followed: here each operator runs once, by itself."""
-    from memstow.planner.graph.schedules import only_orders
-
-    schedule = None if hint is None else hint.schedule
-    if schedule is None or only_orders(schedule):
-        return
-    does = (
-        "runs operators in stripes"
-        if schedule.stripes
-        else "chooses alternatives"
-        if schedule.alternatives
-        else "copies tensors out and back"
-        if schedule.spills
-        else "runs operators again"
-    )
-    message = (
-        f"the schedule of this plan {does}, and no search starts from such a one: leave the hint out, or "
-        "give a plan in which each operator runs once. A point of a front is written as a plan by "
-        "`memstow verify GRAPH front.json --point N --output plan.json`"
-    )
-    raise InputError.single("hint_schedule", "$.hint.schedule", message)
 
 
 def plan_without_alternatives(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:

@@ -33,6 +33,7 @@ from memstow.api.operations.requests import (
     VerifyRequest,
 )
 from memstow.planner import formats
+from memstow.planner.model.errors import InputError
 
 router = APIRouter(tags=["tools"])
 
@@ -112,6 +113,9 @@ async def verify(
 ) -> Response:
     """Judge."""
     require_known(request, "recheck", "time_limit")
+    if not recheck and "time_limit" in request.query_params:
+        message = "it limits `recheck`: ask for that as well, or leave it out"
+        raise InputError.single("unused_option", "query.time_limit", message)
     caller = await service.caller(request)
     form = BodyForm(format=model_or_json(request))
     body = await read_body(request, service.settings)

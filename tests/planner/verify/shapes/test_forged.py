@@ -143,7 +143,7 @@ TIGHT = SymbolicProblem(
         SymbolicBuffer(id="c", size="s", lifetime=(3, 4), pools=["p"]),
     ],
 )
-WIDE = replace(TIGHT, symbols=[Symbol(id="s", min=1, max=4), Symbol(id="t", min=1, max=100)])
+WIDE = replace(TIGHT, symbols=(Symbol(id="s", min=1, max=4), Symbol(id="t", min=1, max=100)))
 WHY = Explanation(
     code="over_capacity",
     message="at s=4 2 buffers need 12 bytes of 'p'",
@@ -152,7 +152,7 @@ WHY = Explanation(
     needed=14,
     capacity=9,
     reserved=2,
-    buffers=["a", "b"],
+    buffers=("a", "b"),
 )
 FALSE = {
     "a larger pool": replace(WHY, capacity=10),
@@ -199,7 +199,7 @@ def test_why_nothing_fits_may_be_shown_by_sizes_that_do_not_occur_together() -> 
         ],
     )
     why = Explanation(
-        code="over_capacity", message="18 bytes", pool="p", needed=18, capacity=9, buffers=["a", "b"]
+        code="over_capacity", message="18 bytes", pool="p", needed=18, capacity=9, buffers=("a", "b")
     )
     plan = SymbolicPlan(status=Status.UNKNOWN, shapes="fixed", explanation=why)
     assert judge_symbolic(apart, plan).valid
