@@ -53,9 +53,9 @@ _PREFER = {
     "is not solved at once becomes a job, for which the request waits. If it is not done by then, the "
     "response is the best plan so far, with `Memstow-Final: false` and the `Location` of the job that goes "
     "on. Without a plan, for a deterministic run, and with `Prefer: respond-async` it is the job (202). "
-    "With another `output_format` than `json`, 200 is always the final plan in that format: where there is "
-    "none, the response is an error (422 `infeasible` or `no_plan_found`), and 503 `plan_not_ready` with "
-    "`Retry-After` while the job goes on.",
+    "With another `output_format` than `json`, 200 is the final plan in that format, or the best so far with "
+    "`Prefer: wait=N`. Where there is none, the response is an error (422 `infeasible` or `no_plan_found`), "
+    "and 503 `plan_not_ready` with `Retry-After` while the job goes on.",
     response_class=Response,
     responses=schemas.answers(
         200,

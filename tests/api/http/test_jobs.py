@@ -177,10 +177,11 @@ def test_several_jobs_are_stopped_or_removed_at_once(client: TestClient) -> None
         client.post(f"/v1/jobs?name=several {i}", json={"problem": hard(50, 80 + i), "priority": -5}).json()[
             "id"
         ]
-        for i in range(4)
+        for i in range(25)
     ]
     answer = client.delete("/v1/jobs?search=SEVERAL&state=queued")
-    assert (answer.status_code, answer.json()) == (200, {"jobs": sorted(waiting), "more": False}), answer.text
+    assert (answer.status_code, answer.json()["more"]) == (200, False), answer.text
+    assert sorted(answer.json()["jobs"]) == sorted(waiting)
     assert {client.get(f"/v1/jobs/{job}").json()["state"] for job in waiting} == {"cancelled"}
     assert events(client, waiting[0])[-1][1] == "done"
     again = client.delete("/v1/jobs?search=several")
