@@ -129,8 +129,8 @@ async def verify(
     operation_id="inspect",
     summary="What is in a problem: counts, sizes, bounds, the hardest moments, what it needs",
     description="With `needs` the solvers are asked for the smallest capacity of each pool, the others as "
-    "given, for constraints whose removal alone lets a plan exist, and for the fewest buffers that must change "
-    "where more is live than a pool can hold; never for longer than `sync_seconds`.",
+    "given, for constraints whose removal alone lets a plan exist, and for the fewest buffers that must "
+    "change where more is live than a pool can hold; never for longer than `sync_seconds`.",
     response_class=Response,
     responses=schemas.answers(
         200,

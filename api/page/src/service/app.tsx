@@ -103,7 +103,7 @@ function Beside(props: { shown: Shown }): JSX.Element | null {
 }
 
 function Status(): JSX.Element | null {
-  if (isFormed()) return <ValuesView />;
+  if (isFormed()) return <>{jobId() !== null && <JobStrip />}<ValuesView /></>;
   if (jobId() !== null) return <JobStrip />;
   return path() === "/new" ? <NewStrip /> : <PlanStrip />;
 }
