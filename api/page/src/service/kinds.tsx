@@ -200,7 +200,7 @@ export function pathOf(kind: Kind | null): string {
 }
 
 /** Everything as a job was asked, to be edited. */
-export function chooseAs(options: Record<string, unknown>): void {
+export function chooseAs(options: Record<string, unknown>, inOrder: string): void {
   const front = options["front"] as Record<string, unknown> | undefined;
   const list = (value: unknown): string => (Array.isArray(value) ? value.join(",") : value === undefined || value === null ? "" : String(value));
   asFront.value = front !== undefined;
@@ -211,6 +211,6 @@ export function chooseAs(options: Record<string, unknown>): void {
   points.value = list(front?.["points"]);
   shapes.value = list(options["shapes"]) || "order";
   pieces.value = list(options["pieces"]) || "2";
-  order.value = "";
+  order.value = inOrder;
   inPlace.value = false;
 }

@@ -128,7 +128,7 @@ async function fill(editor: { current: Editor | null }, said: { value: string },
     if (gone.aborted) return;
     if (text.length > MOST_TEXT) throw new Error("It is too long to be edited here.");
     draft.value = pretty(text);
-    chooseAs(options);
+    chooseAs(options, query().get("order") ?? "");
     if (job !== null) setOptions(options);
     editor.current?.replace(draft.value);
     // From here on the text is that of who writes.

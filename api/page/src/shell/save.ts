@@ -7,9 +7,13 @@ import * as state from "./state.ts";
 export async function save(kind: "svg" | "png" | "csv"): Promise<void> {
   const content = await contentOf(kind);
   if (content === null) return;
+  download(content, `${fileName()}.${kind}`);
+}
+
+export function download(content: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);
-  link.download = `${fileName()}.${kind}`;
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
