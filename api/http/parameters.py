@@ -84,7 +84,7 @@ FRONT_PARAMETERS: Final = [
     {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
     for name, description, schema in (
         ("terms", "The two terms of the front, with a comma between.", {"type": "string"}),
-        ("generators", "Of a graph: what may be done, with commas between.", {"type": "string"}),
+        ("generators", "Of a graph: what may be done, with commas between, or none.", {"type": "string"}),
         ("cost", "Of a graph: given, or bytes.", {"enum": ["given", "bytes"]}),
         ("within", "At most this many times the least second term.", {"type": "number", "minimum": 1}),
         ("points", "At most this many points.", {"type": "integer", "minimum": 1, "maximum": 1000}),

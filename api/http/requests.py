@@ -184,7 +184,7 @@ def _front_in(request: Request) -> dict[str, FrontValue]:
 def _listed(request: Request, name: str) -> list[str] | None:
     """The parts of a parameter, which has commas between."""
     given = request.query_params.get(name)
-    return None if given is None else given.split(",")
+    return None if given is None else [] if (name, given) == ("generators", "none") else given.split(",")
 
 
 def _shapes_in(request: Request) -> dict[str, QueryValue]:

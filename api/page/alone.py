@@ -75,6 +75,13 @@ class PointPlans:
     documents: tuple[bytes, ...]
     of: tuple[int | None, ...]
     """For each point the index of its document; None: the page does not hold its plan."""
+    keeps_order: bool = False
+    """Whether it is the front of a graph whose operators run as they are listed."""
+
+    def fields(self) -> dict[str, bytes]:
+        """What the page reads of it."""
+        made = {self.kind: b"[" + b",".join(self.documents) + b"]", "of": json.dumps(self.of).encode()}
+        return made | ({"keeps_order": b"true"} if self.keeps_order else {})
 
 
 def page_alone(
@@ -116,8 +123,7 @@ def front_alone(
     fields = {
         "name": json.dumps(title).encode(),
         "front": front,
-        plans.kind: b"[" + b",".join(plans.documents) + b"]",
-        "of": json.dumps(plans.of).encode(),
+        **plans.fields(),
         "told": json.dumps(told).encode(),
     }
     if first is not None:

@@ -34,8 +34,7 @@ def front_file(document: Problem | Graph, front: Front) -> bytes:
     fields = {
         "name": json.dumps(front.name or document.name or "front").encode(),
         "front": write_front(front, "json"),
-        held.kind: b"[" + b",".join(held.documents) + b"]",
-        "of": json.dumps(held.of).encode(),
+        **held.fields(),
     }
     return b"{" + b", ".join(b'"%s": %s' % (name.encode(), it) for name, it in fields.items()) + b"}"
 
@@ -80,7 +79,8 @@ def _held(
             place_of[schedule] = len(documents)
             documents.append(made)
         chosen[it] = place_of[schedule]
-    return PointPlans("graphs", tuple(documents), tuple(chosen.get(it) for it in range(len(front.points))))
+    places = tuple(chosen.get(it) for it in range(len(front.points)))
+    return PointPlans("graphs", tuple(documents), places, document.order == GIVEN)
 
 
 def _as_it_runs(graph: Graph, schedule: Schedule | None) -> Graph:

@@ -59,8 +59,8 @@ memstow inspect model.json --capacity 12MiB --needs --without conv1
         "--needs",
         action="store_true",
         help="find out what would be needed for a plan to exist: the smallest capacity of each pool, with "
-        "the others unchanged, single constraints whose removal is enough, and the fewest buffers that must "
-        "change",
+        "the others unchanged, single constraints whose removal is enough, and the fewest buffers "
+        "that must change",
     )
     parser.add_argument(
         "--time-limit",

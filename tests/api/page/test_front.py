@@ -415,6 +415,61 @@ def test_the_chart_is_saved(look: Look, page: bytes, tmp_path: Path) -> None:
     assert "9.28 KiB" in picture
 
 
+def test_the_front_is_saved_as_other_files(
+    look: Look, page: bytes, net: tuple[Graph, Front], tmp_path: Path
+) -> None:
+    look.show(page, tmp_path)
+    saved = {}
+    for kind in ("PNG", "CSV", "JSON"):
+        with look.page.expect_download() as download:
+            look.page.click(f"[aria-label='save the front as'] button:has-text('{kind}')")
+        assert download.value.suggested_filename == f"front.{kind.lower()}"
+        saved[kind] = Path(download.value.path()).read_bytes()
+    assert saved["PNG"].startswith(b"\x89PNG")
+    rows = list(csv.DictReader(io.StringIO(saved["CSV"].decode())))
+    told = json.loads(saved["JSON"])
+    terms = net[1].terms
+    assert [[row[term] for term in terms] for row in rows] == [
+        [str(it.values[term]) for term in terms] for it in net[1].points
+    ]
+    assert [[it[term] for term in terms] for it in told["points"]] == [
+        [it.values[term] for term in terms] for it in net[1].points
+    ]
+    assert [{"bounds": it["bounds"]} for it in told["points"]] == [
+        {"bounds": it.bounds} for it in net[1].points
+    ]
+
+
+def test_a_front_of_one_point_says_why_there_is_one(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path)
+    cheap = {**PROBLEM, "reuse_costs": []}
+    dropped(look, front(point(96, 0, 0, 64, 0, proven=True, bounds=(96, 0)), complete=True), cheap)
+    assert look.verdict.startswith("One point: 96 B, reuse cost 0.")
+    assert "There is nothing to choose: no plan has less peak, whatever its reuse cost" in look.text(".head")
+    assert look.violations() == []
+
+
+def test_that_the_order_was_kept_is_told(look: Look, tmp_path: Path) -> None:
+    net = samples.conv_net()
+    for graph, kept in ((replace(net, order="given"), True), (replace(net, order="free"), False)):
+        look.show(front_page(graph, samples.front_of(graph), "", None).page, tmp_path)
+        assert ("--order free" in look.text(".head")) == kept
+
+
+def test_a_job_in_the_listed_order_can_be_found_again_in_the_best(look: Look, address: str) -> None:
+    look.open(f"{address}/new")
+    look.wait("document.querySelector('.segments') && document.querySelectorAll('select option').length > 1")
+    look.page.click(".segments button:has-text('Front')")
+    look.page.click(".segments button:has-text('Graph')")
+    look.page.click(".segments button:has-text('Front')")
+    look.page.locator(".asked label:has-text('as the graph says') select").select_option("given")
+    look.page.click("button.main")
+    look.wait("document.querySelector('.again') !== null")
+    look.page.click(".again")
+    look.wait("document.querySelector('.segments [aria-pressed=true]')?.innerText === 'Front'")
+    assert look.page.locator(".asked label:has-text('as the graph says') select").input_value() == "free"
+
+
 def test_points_beyond_the_room_are_drawn_without_plans(
     look: Look, net: tuple[Graph, Front], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -225,3 +225,86 @@ def test_a_key_is_asked_for_and_the_text_stays(look: Look, address: str) -> None
     look.page.click("button.main")
     look.wait("document.querySelector('.plan') !== null")
     assert fake.headers_of("/v1/plan")[-1]["authorization"] == "Bearer msk_0123_secret"
+
+
+ORDERS = ".asked label:has-text('one for all values') select"
+
+
+def pressed(look: Look) -> str:
+    """The kind that is chosen."""
+    return look.text(".segments button[aria-pressed='true']")
+
+
+GRAPH = {
+    "version": 1,
+    "tensors": [{"id": "x", "size": 8}, {"id": "y", "size": 8}, {"id": "z", "size": 4}],
+    "operators": [
+        {"id": "f", "inputs": ["x"], "outputs": ["y"]},
+        {"id": "g", "inputs": ["y"], "outputs": ["z"]},
+    ],
+    "inputs": ["x"],
+    "outputs": ["z"],
+}
+SYMBOLIC = {
+    "version": 1,
+    "symbols": [{"id": "s", "min": 1, "max": 8}],
+    "buffers": [{"id": "x", "size": "4*s", "lifetime": [0, 2]}, {"id": "y", "size": 8, "lifetime": [1, 3]}],
+}
+
+
+def test_what_is_written_is_recognised(look: Look, address: str) -> None:
+    editor(look, address)
+    assert pressed(look) == "Problem"
+    for content, kind in (
+        (GRAPH, "Graph"),
+        (SYMBOLIC, "Symbols"),
+        ({"problem": GRAPH, "front": {}}, "Front"),
+    ):
+        write(look, json.dumps(content))
+        look.wait(f"document.querySelector('.segments [aria-pressed=true]')?.innerText === '{kind}'")
+    write(look, "id,lower,upper,size\na,0,2,64\n")
+    look.page.click(".segments button:has-text('Problem')")
+    assert pressed(look) == "Problem"
+    look.page.click(".segments button:has-text('Graph')")
+    assert "What is written is a problem. Paste a graph to plan it." in look.text("[role=status]")
+
+
+def test_each_kind_has_something_to_begin_with(look: Look, address: str) -> None:
+    editor(look, address)
+    for kind in ("Graph", "Symbols", "Front", "Problem"):
+        look.page.click(f".segments button:has-text('{kind}')")
+        look.wait(f"document.querySelector('.segments [aria-pressed=true]')?.innerText === '{kind}'")
+        assert look.violations(preload=False) == []
+    look.page.click(".segments button:has-text('Symbols')")
+    look.wait(f"{TEXT}.includes('symbols')")
+    look.page.click("button.main")
+    look.wait("document.querySelector('.slider') !== null")
+
+
+def test_a_front_is_found_and_edited_as_one(look: Look, address: str) -> None:
+    editor(look, address)
+    write(look, json.dumps(GRAPH))
+    look.wait("document.querySelector('.segments [aria-pressed=true]')?.innerText === 'Graph'")
+    look.page.click(".segments button:has-text('Front')")
+    look.page.get_by_label("Times the least cost, at most").fill("1.5")
+    look.page.get_by_label("Besides the order").select_option("none")
+    look.page.click("button.main")
+    look.wait(
+        "document.querySelector('.front h1') !== null && document.querySelector('a[href*=\"/new?job\"]')"
+    )
+    look.page.click("a[href*='/new?job']")
+    look.wait("document.querySelector('.segments [aria-pressed=true]')?.innerText === 'Front'")
+    assert look.page.get_by_label("Times the least cost, at most").input_value() == "1.5"
+    assert look.page.get_by_label("Besides the order").input_value() == "none"
+
+
+def test_the_job_of_symbols_is_edited_as_one(look: Look, address: str) -> None:
+    editor(look, address)
+    write(look, json.dumps(SYMBOLIC))
+    look.wait("document.querySelector('.segments [aria-pressed=true]')?.innerText === 'Symbols'")
+    look.page.locator(ORDERS).select_option("fixed")
+    look.page.click("button.main")
+    look.wait("document.querySelector('a[href*=\"/new?job\"]')")
+    look.page.click("a[href*='/new?job']")
+    look.wait("document.querySelector('.segments [aria-pressed=true]')?.innerText === 'Symbols'")
+    assert look.page.locator(ORDERS).input_value() == "fixed"

@@ -40,7 +40,7 @@ export function movesCsv(first: Scene, second: Scene, moves: Moves): string {
 }
 
 /** Quoted where needed; what a spreadsheet would take for a formula begins with an apostrophe. */
-function cell(text: string): string {
+export function cell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -27,10 +27,12 @@ export function chartOf(front: Front, wide: number, tall: number): Chart {
   const values = (axis: 0 | 1): number[] => front.points.map((point) => Number(point.values[axis]));
   const [xs, ys] = [values(0), values(1)];
   // Bounds far below would press the points together: their whiskers end at the frame.
-  const [fromX, toX] = ends(xs, 0.08);
+  // One point has no range: it is drawn in the middle of what is below and above it.
+  const one = front.points.length === 1;
+  const [fromX, toX] = one ? around(xs[0] as number) : ends(xs, 0.08);
   const lowest = Math.min(...ys), highest = Math.max(...ys);
   const log = lowest > 0 && highest / lowest > FAR;
-  const [fromY, toY] = log ? [lowest / 1.15, highest * 1.3] : ends(ys, 0.08);
+  const [fromY, toY] = log ? [lowest / 1.15, highest * 1.3] : one ? around(lowest) : ends(ys, 0.08);
   const share = log
     ? (value: number): number => Math.log(Math.max(value, 1e-9) / fromY) / Math.log(toY / fromY)
     : (value: number): number => (value - fromY) / (toY - fromY);
@@ -38,6 +40,10 @@ export function chartOf(front: Front, wide: number, tall: number): Chart {
   const y = (value: number): number => tall - BOTTOM - (tall - TOP - BOTTOM) * share(value);
   const places = front.points.map((_, place) => [x(xs[place] as number), y(ys[place] as number)] as const);
   return { x, y, wide, tall, places, log, range: { x: [fromX, toX], y: [fromY, toY] } };
+}
+
+function around(value: number): [number, number] {
+  return [0, Math.max(1, 2 * value)];
 }
 
 function ends(values: number[], margin: number): [number, number] {
@@ -66,7 +72,8 @@ export function drawChart(pen: Pen, front: Front, chart: Chart, theme: Theme, ch
   pen.clip(...frame, () => drawRegions(pen, front, chart, theme));
   drawLeast(pen, front, chart, theme);
   pen.outline(...frame, theme.frame, 1);
-  if (front.points[chosen] !== undefined) drawCross(pen, front, chart, theme, chosen);
+  const crossed = front.points.length === 1 ? 0 : chosen;
+  if (front.points[crossed] !== undefined) drawCross(pen, front, chart, theme, crossed);
   front.points.forEach((point, place) => drawPoint(pen, point, chart.places[place] as readonly [number, number], theme, place === chosen));
   drawLabels(pen, front, chart, theme, chosen);
 }
@@ -98,14 +105,15 @@ function drawAxes(pen: Pen, front: Front, chart: Chart, theme: Theme): void {
     pen.line([LEFT, y, wide - RIGHT, y], theme.frame, 1);
     pen.text(LEFT - 8, y + 4, tick.text, { fill: theme.quiet, anchor: "end" });
   }
-  for (const tick of ratioTicks(range.y, Number(lowest ?? 0), many, chart.log)) {
+  const isOne = front.points.length === 1;
+  for (const tick of isOne ? [] : ratioTicks(range.y, Number(lowest ?? 0), many, chart.log)) {
     const y = chart.y(tick * Number(lowest));
     pen.line([wide - RIGHT, y, wide - RIGHT + 5, y], theme.quiet, 1);
     pen.text(wide - RIGHT + 9, y + 4, `×${Number(tick.toPrecision(6))}`, { fill: theme.quiet });
   }
   pen.text(wide - RIGHT, tall - 10, `${plain(first, 40)}${isBytes(first) ? ", bytes" : ""} →`, { fill: theme.ink, anchor: "end", bold: true });
   pen.text(LEFT, 20, `↑ ${plain(second, 40)}${isBytes(second) ? ", bytes" : ""}`, { fill: theme.ink, bold: true });
-  if (Number(lowest ?? 0) > 0) pen.text(wide - RIGHT + 9, 20, "of least", { fill: theme.quiet });
+  if (!isOne && Number(lowest ?? 0) > 0) pen.text(wide - RIGHT + 9, 20, "of least", { fill: theme.quiet });
 }
 
 function decimalTicks(from: number, to: number, most: number): { at: number; text: string }[] {
@@ -243,7 +251,9 @@ function drawLabels(pen: Pen, front: Front, chart: Chart, theme: Theme, chosen: 
     const point = front.points[place];
     if (point === undefined || point.standing === "wrong" || point.standing === "worse") continue;
     const [x, y] = chart.places[place] as readonly [number, number];
-    const text = [valueText(front.terms[0], point.values[0]), ratio(point.values[1], lowest) || valueText(front.terms[1], point.values[1])].join("  ");
+    const text = front.points.length === 1
+      ? front.terms.map((term, axis) => `${plain(term, 30).replaceAll("_", " ")} ${valueText(term, point.values[axis as 0 | 1])}`).join(", ")
+      : [valueText(front.terms[0], point.values[0]), ratio(point.values[1], lowest) || valueText(front.terms[1], point.values[1])].join("  ");
     const wide = pen.measure(text, 11, place === chosen);
     const spots = [[x + 9, y - 9], [x - 9 - wide, y + 18], [x + 16, y - 22]] as const;
     for (const [left, base] of spots) {

@@ -19,7 +19,7 @@ function onChart(event: KeyboardEvent, front: Front): boolean {
     case "ArrowLeft": case "ArrowUp": case "N": choose(front, -1); break;
     case "Home": state.point.value = inOrder(front)[0] ?? -1; break;
     case "End": state.point.value = inOrder(front)[front.points.length - 1] ?? -1; break;
-    case "s": saveFront(front); break;
+    case "s": void saveFront(front, "svg"); break;
     case "Escape": state.point.value = -1; break;
     case "Enter":
       if (isButton || state.point.value < 0) return false;

@@ -25,6 +25,7 @@ export function FrontView(): JSX.Element | null {
           <p class="title">{plain(front.name, 120)}</p>
           <h1 class={verdict.tone}>{verdict.lead} <span>{verdict.rest}</span></h1>
           {verdict.note !== "" && <p class="note">{verdict.note}</p>}
+          {front.keepsOrder && <KeptOrder />}
         </div>
         <dl class="facts">
           {factsOfFront(front).map((fact) => <div key={fact.label}><dt>{fact.label}</dt><dd>{fact.value}</dd></div>)}
@@ -64,8 +65,31 @@ function Legend(props: { front: Front }): JSX.Element {
         {(front.complete || has("counted", "claimed") || front.points.some((point) => point.bounds.some((bound) => bound !== null))) && <span class="entry"><i class="swatch hole" />no plan, as the file claims</span>}
       </div>
       <span class="grow" />
-      <button type="button" onClick={() => saveFront(front)}>Save as SVG</button>
+      <Exports front={front} />
     </div>
+  );
+}
+
+function Exports(props: { front: Front }): JSX.Element {
+  const kinds = [["svg", "SVG"], ["png", "PNG"], ["csv", "CSV"], ["json", "JSON"]] as const;
+  return (
+    <div class="choices" role="group" aria-label="save the front as">
+      <span class="quiet">Save as</span>
+      {kinds.map(([kind, name]) => <button key={kind} type="button" onClick={() => void saveFront(props.front, kind)}>{name}</button>)}
+    </div>
+  );
+}
+
+/** That another order was not looked at, and how to look. */
+function KeptOrder(): JSX.Element {
+  const job = /^\/jobs\/(\w+)$/.exec(location.pathname)?.[1];
+  return (
+    <p class="note">
+      The operators run in the order in which they are listed, as the graph says; in another one less memory may do.{" "}
+      {SERVED && job !== undefined
+        ? <a class="again" href={`/new?job=${job}&order=free`}>Find the front with the best order</a>
+        : <>Make the front with <code>--order free</code> to see.</>}
+    </p>
   );
 }
 
@@ -132,7 +156,8 @@ function Tip(props: { front: Front; point: FrontPoint; x: number; y: number; wid
 /** The chosen point, with what is known of it. */
 function Chosen(props: { front: Front }): JSX.Element | null {
   const { front } = props;
-  const place = state.point.value;
+  // Where there is one, nobody has to choose it.
+  const place = front.points.length === 1 ? 0 : state.point.value;
   const point = front.points[place];
   if (point === undefined) return <section><p>Choose a point to see its plan.</p></section>;
   return (

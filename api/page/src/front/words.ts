@@ -8,6 +8,7 @@ export function verdictOfFront(front: Front): Verdict {
   const sound = onFront(front);
   const wrong = front.points.length - sound.length;
   const notes = [
+    ...(sound.length === 1 && front.points.length === 1 ? [oneWords(front, sound[0] as FrontPoint)] : []),
     ...(wrong > 0 ? [`${wrong === 1 ? "One point is" : `${wrong} points are`} crossed out: the list says why.`] : []),
     ...(front.points.some((point) => point.missing !== "") ? [missingText(front)] : []),
   ];
@@ -26,7 +27,7 @@ export function verdictOfFront(front: Front): Verdict {
     return { lead, rest, tone: front.complete || !counted ? "claimed" : "open", note };
   }
   const proven = sound.length - open;
-  const rest = proven === 0 ? "None is proven; there may be better ones." : `${proven} of ${sound.length} proven${counted ? "" : ", as the file claims"}; there may be better ones.`;
+  const rest = sound.length === 1 ? "It is not proven; there may be better ones." : proven === 0 ? "None is proven; there may be better ones." : `${proven} of ${sound.length} proven${counted ? "" : ", as the file claims"}; there may be better ones.`;
   return { lead, rest, tone: "open", note };
 }
 
@@ -35,10 +36,18 @@ function range(front: Front, sound: FrontPoint[]): string {
   const [first] = front.terms;
   const sorted = [...sound].sort((one, other) => Number(one.values[0]) - Number(other.values[0]));
   const [low, high] = [sorted[0] as FrontPoint, sorted[sorted.length - 1] as FrontPoint];
-  if (sorted.length === 1) return `One point: ${valueText(first, low.values[0])}`;
+  if (sorted.length === 1) return `One point: ${valueText(first, low.values[0])}, ${plain(front.terms[1], 30).replaceAll("_", " ")} ${valueText(front.terms[1], low.values[1])}`;
   const times = ratio(low.values[1], least(front, 1));
   const price = times === "" ? `${valueText(front.terms[1], low.values[1])} of ${plain(front.terms[1], 30)}` : `${times} the ${plain(front.terms[1], 30).replaceAll("_", " ")}`;
   return `From ${valueText(first, high.values[0])} down to ${valueText(first, low.values[0])} for ${price}`;
+}
+
+/** Why there is nothing to choose. */
+function oneWords(front: Front, point: FrontPoint): string {
+  const [first, second] = front.terms.map((term) => plain(term, 30).replaceAll("_", " ")) as [string, string];
+  if (front.complete) return `There is nothing to choose: no plan has less ${first}, whatever its ${second}, as the file claims.`;
+  if (point.standing !== "open") return `This plan has the least of both; no other is needed.`;
+  return `No plan with less ${first} was found, whatever its ${second}; there may be some.`;
 }
 
 function missingText(front: Front): string {

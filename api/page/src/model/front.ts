@@ -34,6 +34,8 @@ export interface Front {
   first: number;
   /** Whether `memstow view` had the judge count every plan. */
   judged: boolean;
+  /** Whether the operators of its graph run as they are listed, although others might need less. */
+  keepsOrder: boolean;
 }
 
 export interface RawPoint {
@@ -62,12 +64,13 @@ export interface FrontFile {
   first: number;
   /** What the judge says against each point; null: it was not asked. */
   told: (string | null)[] | null;
+  keepsOrder: boolean;
 }
 
 export type Base = Pick<Documents, "problem" | "graph">;
 
 export function readFrontFile(json: JsonReader): FrontFile {
-  const found: Omit<FrontFile, "front"> & { front: RawFront | null } = { front: null, name: "", bases: [], of: [], first: -1, told: null };
+  const found: Omit<FrontFile, "front"> & { front: RawFront | null } = { front: null, name: "", bases: [], of: [], first: -1, told: null, keepsOrder: false };
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "front") found.front = readFront(json);
@@ -76,6 +79,7 @@ export function readFrontFile(json: JsonReader): FrontFile {
     else if (field === "graphs") json.list(() => found.bases.push({ problem: null, graph: readGraph(json) }));
     else if (field === "of") json.list(() => found.of.push(json.isNull() ? null : Number(json.whole())));
     else if (field === "first") found.first = Number(json.whole());
+    else if (field === "keeps_order") found.keepsOrder = readBoolean(json);
     else if (field === "told") {
       const told: (string | null)[] = [];
       json.list(() => told.push(json.isNull() ? null : json.string()));

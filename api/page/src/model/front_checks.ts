@@ -53,7 +53,7 @@ export function checkedFront(file: FrontFile, dropped: Base, show: Show, progres
   for (const draft of drafts) againstOthers(raw, draft, sound);
   return {
     name: raw.name || file.name, terms: raw.terms, complete: raw.complete, explanation: raw.explanation,
-    first: file.first < drafts.length ? file.first : -1, judged: file.told !== null,
+    first: file.first < drafts.length ? file.first : -1, judged: file.told !== null, keepsOrder: file.keepsOrder,
     points: drafts.map((draft, place) => pointOf(draft, worse[place] === true)),
   };
 }

@@ -123,7 +123,7 @@ function Beside(props: { shown: Shown }): JSX.Element | null {
 function Status(): JSX.Element {
   return (
     <>
-      {jobId() !== null ? <JobStrip /> : path() === "/new" ? <NewStrip /> : path() === COMPARE ? <ComparedStrip /> : <PlanStrip />}
+      {jobId() !== null ? <JobStrip /> : isFormed() ? null : path() === "/new" ? <NewStrip /> : path() === COMPARE ? <ComparedStrip /> : <PlanStrip />}
       {isFormed() && <ValuesView />}
     </>
   );

@@ -33,10 +33,6 @@ export function bodyOf(text: string): Body {
   return { content: text, type: /^\s*BufferAssignment:/.test(text) ? "application/vnd.memstow.xla" : "text/csv" };
 }
 
-export function isGraph(members: Map<string, Uint8Array> | null): boolean {
-  return members !== null && (members.has("operators") || members.has("graph"));
-}
-
 function first(bytes: Uint8Array | undefined): string {
   return bytes === undefined ? "" : String.fromCharCode(bytes[0] ?? 0);
 }

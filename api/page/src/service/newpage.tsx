@@ -1,5 +1,5 @@
 /** `/new`: a problem or a graph is written, sent, and its plan shown. */
-import { signal, useSignal } from "@preact/signals";
+import { computed, signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Editor, Fault } from "../editor/types.ts";
@@ -7,32 +7,24 @@ import { plain } from "../draw/format.ts";
 import { membersOf } from "../model/json.ts";
 import { again, open, setLooked } from "../shell/open.ts";
 import * as state from "../shell/state.ts";
-import { type Body, bodyOf, isGraph, post, problemOf } from "./bodies.ts";
+import { type Body, bodyOf, post, problemOf } from "./bodies.ts";
 import { loadEditor, schemasOfBodies, solverNames } from "./editors.ts";
-import { Refusal, send, words } from "./http.ts";
+import { get, Refusal, send, words } from "./http.ts";
 import { Examples } from "./startpage.tsx";
 import { key, asking } from "./key.ts";
+import type { Job } from "./jobs.ts";
+import { asFront, chooseAs, isFrontText, type Kind, KindChoice, kindOf, KindOptions, kindQuery, pathOf, STARTS } from "./kinds.tsx";
 import { pretty } from "./pretty.ts";
 import { follow, here, query } from "./route.ts";
 
-const FIRST = `{
-  "version": 1,
-  "name": "first",
-  "buffers": [
-    {"id": "input", "size": 4096, "lifetime": [0, 2]},
-    {"id": "conv1", "size": 8192, "lifetime": [1, 3]},
-    {"id": "conv2", "size": 4096, "lifetime": [2, 5]},
-    {"id": "relu", "size": 4096, "lifetime": [3, 5]},
-    {"id": "output", "size": 1024, "lifetime": [4, 6]}
-  ]
-}
-`;
+const NAMES: Record<Kind, string> = { problem: "a problem", graph: "a graph", symbols: "a problem with symbols" };
 const MOST_TEXT = 4_000_000;
 /** Seconds for which a plan is waited for here; what takes longer is followed as a job. */
 const WAIT = 2;
 
 /** What is written, kept while other pages are looked at. */
-const draft = signal(FIRST);
+const draft = signal(STARTS.problem);
+const kind = computed(() => kindOf(draft.value));
 const limit = signal("10");
 const solver = signal("auto");
 const repeatable = signal(false);
@@ -75,6 +67,13 @@ export function NewPage(): JSX.Element {
     }
     busy.value = false;
   };
+  const change = (to: Kind): void => {
+    said.value = "";
+    if (Object.values(STARTS).includes(draft.value) || draft.value.trim() === "") {
+      draft.value = STARTS[to];
+      editor.current?.replace(draft.value);
+    } else said.value = `What is written is ${NAMES[kind.value ?? "problem"]}. Paste ${NAMES[to]} to plan it.`;
+  };
   const reveal = (fault: Fault): void => editor.current?.reveal(fault);
   return (
     <main class="page wide new">
@@ -82,27 +81,35 @@ export function NewPage(): JSX.Element {
       <div class="columns">
         <div class="written" ref={host} />
         <aside class="asked" aria-label="how it is solved">
+          <KindChoice kind={kind.value} change={change} />
+          <KindOptions kind={kind.value} />
           <Options />
           <p class="buttons">
-            <button type="button" class="main" disabled={busy.value} onClick={() => void send(false)}>{busy.value ? "Planning …" : "Plan"}</button>
-            <button type="button" disabled={busy.value} onClick={() => void send(true)}>As a job</button>
+            <button type="button" class="main" disabled={busy.value} onClick={() => void send(false)}>{busy.value ? "Planning …" : asFront.value && kind.value !== "symbols" ? "Find the front" : "Plan"}</button>
+            <button type="button" disabled={busy.value} hidden={kind.value !== "problem" || asFront.value} onClick={() => void send(true)}>As a job</button>
           </p>
           <div role="status">
             {said.value !== "" && <p class="trouble">{plain(said.value, 400)}</p>}
             {refusal.value !== null && <Faults refusal={refusal.value} reveal={reveal} />}
           </div>
           <Examples />
-          <p class="quiet">A problem, a graph or a request in JSON, or a problem in CSV. <kbd>Ctrl</kbd> <kbd>Space</kbd> completes names and values; <kbd>F8</kbd> goes to the next fault.</p>
+          <p class="quiet">A problem, a graph, a problem with symbols or a request in JSON, or a problem in CSV. <kbd>Ctrl</kbd> <kbd>Space</kbd> completes names and values; <kbd>F8</kbd> goes to the next fault.</p>
         </aside>
       </div>
     </main>
   );
 }
 
+/** Another text: one that asks for a front is sent as one. */
+function write(text: string): void {
+  draft.value = text;
+  if (isFrontText(text)) asFront.value = true;
+}
+
 async function mount(host: { current: HTMLDivElement | null }, editor: { current: Editor | null }, gone: AbortSignal, said: { value: string }): Promise<void> {
   const openEditor = await loadEditor();
   if (gone.aborted || host.current === null) return;
-  editor.current = openEditor(host.current, { text: draft.peek(), label: "problem, graph or request", changed: (text) => (draft.value = text) });
+  editor.current = openEditor(host.current, { text: draft.peek(), label: "problem, graph or request", changed: write });
   try {
     const schemas = await schemasOfBodies();
     if (!gone.aborted) editor.current?.complete(schemas);
@@ -118,9 +125,12 @@ async function fill(editor: { current: Editor | null }, said: { value: string },
   try {
     const path = job === null ? `/v1/examples/${encodeURIComponent(example ?? "")}` : `/v1/jobs/${encodeURIComponent(job)}/problem`;
     const text = await (await send(path, { signal: gone })).text();
+    const options = job === null ? {} : (await get<Job>(`/v1/jobs/${encodeURIComponent(job)}`, gone)).options;
     if (gone.aborted) return;
     if (text.length > MOST_TEXT) throw new Error("It is too long to be edited here.");
     draft.value = pretty(text);
+    chooseAs(options, query().get("order") ?? "");
+    if (job !== null) setOptions(options);
     editor.current?.replace(draft.value);
     // From here on the text is that of who writes.
     history.replaceState(null, "", "/new");
@@ -130,6 +140,12 @@ async function fill(editor: { current: Editor | null }, said: { value: string },
     said.value = words(error);
     if (error instanceof Refusal && error.needsKey) asking.value = { why: words(error) };
   }
+}
+
+function setOptions(options: Record<string, unknown>): void {
+  if (typeof options["time_limit"] === "number") limit.value = String(options["time_limit"]);
+  if (typeof options["solver"] === "string") solver.value = options["solver"];
+  repeatable.value = options["deterministic"] === true;
 }
 
 function optionsOf(): Record<string, string> {
@@ -142,10 +158,10 @@ function optionsOf(): Record<string, string> {
 
 /** Sends it, and shows its plan here, or goes to its job. */
 async function plan(text: string, asJob: boolean, gone: AbortSignal): Promise<void> {
-  const body = { ...bodyOf(text), query: optionsOf() };
-  const members = body.type === "application/json" ? membersOf(new TextEncoder().encode(text)) : null;
-  // The order of a graph is found with its plan: its job knows both.
-  if (asJob || isGraph(members)) return follow(await post("/v1/jobs", body, {}, gone), gone);
+  const now = kindOf(text);
+  const body = { ...bodyOf(text), query: { ...optionsOf(), ...kindQuery(now) } };
+  // The order of a graph is found with its plan, and plans of a front one after another: the job knows all.
+  if (asJob || now !== "problem" || asFront.value) return follow(await post(pathOf(now), body, {}, gone), gone);
   const response = await post("/v1/plan", body, { Prefer: `wait=${WAIT}` }, gone);
   if (response.status === 202 || response.headers.get("memstow-final") === "false") return follow(response, gone);
   const found = new Uint8Array(await response.arrayBuffer());

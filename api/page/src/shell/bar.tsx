@@ -20,7 +20,7 @@ export function Bar(): JSX.Element {
       <span class="grow" />
       {shown !== null && <Find />}
       {shown !== null && <Export shown={shown} />}
-      {SERVED && shown !== null && <Share />}
+      {SERVED && (shown !== null || state.stage.value.kind === "front") && <Share />}
       <button type="button" onClick={flip} aria-label={`use ${other()} colours`}>{other() === "dark" ? "Dark" : "Light"}</button>
       <button type="button" class="round" onClick={() => (state.dialog.value = "keys")} aria-label="keys">?</button>
     </header>
