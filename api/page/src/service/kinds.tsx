@@ -1,7 +1,7 @@
 /** What is planned on `/new`: a problem, a graph, a front or sizes with symbols; recognised from what is written. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { membersOf } from "./bodies.ts";
+import { membersOf } from "../model/json.ts";
 
 export type Kind = "problem" | "graph" | "symbols";
 /** What is asked for: what is written decides, or a front is chosen. */

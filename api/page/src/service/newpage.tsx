@@ -4,7 +4,6 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Editor, Fault } from "../editor/types.ts";
 import { plain } from "../draw/format.ts";
-import { membersOf } from "../model/json.ts";
 import { again, open, setLooked } from "../shell/open.ts";
 import * as state from "../shell/state.ts";
 import { type Body, bodyOf, post, problemOf } from "./bodies.ts";
