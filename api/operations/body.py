@@ -35,6 +35,7 @@ from memstow.planner import formats
 from memstow.planner.formats import is_graph, is_plan, problem_format
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Problem
 from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
 from memstow.planner.reading.parse import parse_options
@@ -43,7 +44,6 @@ from memstow.planner.reading.printable import printable, shown
 if TYPE_CHECKING:
     from memstow.api.operations.symbolic_body import SymbolicRequest
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.problem import Problem
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
 LONGEST_NAME: Final = 200
@@ -177,11 +177,11 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
     _refuse_shapes(issues, "query", form.shapes or {})
     _refuse_shapes(issues, "", [name for name in of_symbols if name in raw])
     hint = None if options is None or front is not None else options.hint
-    if hint is not None and subject == "graph":
+    if hint is not None and problem is not None and not isinstance(problem, Problem):
         # Requests about problems do not wait for this import.
         from memstow.planner.graph.schedules import require_hint_of_orders
 
-        collect(issues, "options", partial(require_hint_of_orders, hint))
+        collect(issues, "options", partial(require_hint_of_orders, problem, hint))
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))

@@ -17,10 +17,16 @@ def only_orders(schedule: Schedule) -> bool:
     return not (again or schedule.alternatives or schedule.stripes or schedule.spills)
 
 
-def require_hint_of_orders(hint: Plan) -> None:
-    """Refuse a hint of which nothing could be followed: here each operator runs once, by itself."""
+def require_hint_of_orders(graph: Graph, hint: Plan) -> None:
+    """Refuse a hint whose schedule no search starts from: in all of them each operator runs once, by itself.
+
+    The order of another graph is passed over, like places that are no longer valid.
+    """
     schedule = hint.schedule
     if schedule is None or only_orders(schedule):
+        return
+    is_order_alone = not (schedule.stripes or schedule.alternatives or schedule.spills)
+    if is_order_alone and set(schedule.order) != {it.id for it in graph.operators}:
         return
     does = (
         "runs operators in stripes"

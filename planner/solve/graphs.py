@@ -39,7 +39,7 @@ def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
         # Most graphs are planned without one, and do not wait for this import.
         from memstow.planner.graph.schedules import require_hint_of_orders
 
-        require_hint_of_orders(options.hint)
+        require_hint_of_orders(graph, options.hint)
     if graph.alternatives:
         # Few graphs have any; the others do not wait for this import.
         from memstow.planner.solve.alternatives import plan_with_alternatives

@@ -185,9 +185,10 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     from memstow.planner.model.objective import MOVES, parse_term
     from memstow.planner.verify import judge
 
-    terms = {*(it.term for it in plan.objective), *(chosen.front.terms if chosen.front is not None else ())}
+    terms = [*(it.term for it in plan.objective), *(chosen.front.terms if chosen.front is not None else ())]
+    counts_moves = any(parse_term(term) == MOVES for term in terms)
     _refuse_unused(
-        hint is not None and MOVES not in terms and not args.recheck,
+        hint is not None and not counts_moves and not args.recheck,
         "--hint",
         "the term `moves` is counted against it, which this plan does not have; leave it out",
     )
