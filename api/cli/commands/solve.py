@@ -34,8 +34,8 @@ from memstow.api.cli.io.results import (
     add_results,
     check_names,
     check_results,
-    tells_more,
     wants_columns_only,
+    wants_json,
     wants_model,
     write_plain_results,
     write_results,
@@ -151,13 +151,15 @@ def run(args: argparse.Namespace) -> int:
     else:
         plan, interrupted = _locked_plan(args, document, options, search)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
-    if model is not None and tells_more(args):
+    if model is not None and wants_json(args):
         plan = with_arenas(model, written, document, plan)
     data = None if written is None else written.data
     shows = write_results(args, document, plan, data)
     if args.open:
         show_page(page_of(document, plan, args.file, search.steps()), None)
     if model is not None and shows:
+        # Measured after the outputs are written, which may take long, unless one of them has it.
+        plan = plan if plan.arena is not None else with_arenas(model, written, document, plan)
         show_arena(plan, written is not None)
     return _told(plan, interrupted)
 

@@ -12,7 +12,7 @@ from memstow.planner.model.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.plan import Arena, Plan
+    from memstow.planner.model.plan import Arena, Arenas, Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.tflm.scratch import Scratch
 
@@ -140,32 +140,42 @@ def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Mo
 def with_arenas(model: Model, written: Model | None, document: "Problem | Graph", plan: "Plan") -> "Plan":
     """The plan with what the runtime needs of its arena, for the model as it is and with the plan."""
     from memstow.planner.model.errors import InputError
-    from memstow.planner.model.graph import GIVEN
-    from memstow.planner.model.plan import PLANNED, Arenas
-    from memstow.planner.model.problem import Problem
+    from memstow.planner.model.plan import Arenas
     from memstow.planner.tflm.kernels import ELSEWHERE, obstacles
-    from memstow.planner.tflm.saving import notes
-    from memstow.planner.tflm.written_model import written_model as written_with
 
     found = obstacles(model.data)
     if found:
         told = [f"TensorFlow Lite Micro cannot run this model: {it}; {ELSEWHERE}" for it in found]
         return replace(plan, arena=Arenas(notes=tuple(told)))
-    before = _arena(model)
-    after = written
-    if written is None and plan.status in PLANNED:
-        try:
-            made = written_with(model.data, plan, model.scratch, replan=True)
-        except InputError as error:
-            told = [f"the model cannot carry this plan: {error.issues[0].message}"]
-            return replace(plan, arena=Arenas(before=before, notes=tuple(told)))
-        after = replace(model, data=made.model, scratch=made.scratch)
-    if after is None:
-        return replace(plan, arena=Arenas(before=before))
-    needed = _arena(after)
+    try:
+        before = _arena(model)
+    except InputError as error:
+        told = [f"the arena of TensorFlow Lite Micro is not known: {error.issues[0].message}"]
+        return replace(plan, arena=Arenas(notes=tuple(told)))
+    try:
+        return replace(plan, arena=_arenas(model, written, document, plan, before))
+    except InputError as error:
+        told = [f"the model cannot carry this plan: {error.issues[0].message}"]
+        return replace(plan, arena=Arenas(before=before, notes=tuple(told)))
+
+
+def _arenas(
+    model: Model, written: Model | None, document: "Problem | Graph", plan: "Plan", before: "Arena"
+) -> "Arenas":
+    from memstow.planner.model.graph import GIVEN
+    from memstow.planner.model.plan import PLANNED, Arenas
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.tflm.saving import notes
+    from memstow.planner.tflm.written_model import written_model as written_with
+
+    if plan.status not in PLANNED:
+        return Arenas(before=before)
+    if written is None:
+        made = written_with(model.data, plan, model.scratch, replan=True)
+        written = replace(model, data=made.model, scratch=made.scratch)
+    after = _arena(written)
     order = GIVEN if isinstance(document, Problem) else document.order
-    says = notes(before, needed, plan, order, model.has_scratch)
-    return replace(plan, arena=Arenas(before=before, after=needed, notes=says))
+    return Arenas(before=before, after=after, notes=notes(before, after, plan, order, model.has_scratch))
 
 
 def show_arena(plan: "Plan", is_written: bool) -> None:

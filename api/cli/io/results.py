@@ -141,11 +141,10 @@ def wants_model(args: argparse.Namespace) -> bool:
     return any(output.form == MODEL for output in _asked(args, _outputs(args)))
 
 
-def tells_more(args: argparse.Namespace) -> bool:
-    """Whether an output has more than places: the report, or the plan as JSON."""
+def wants_json(args: argparse.Namespace) -> bool:
+    """Whether an output is the plan as JSON."""
     outputs = _outputs(args)
-    alone = _printed_forms(args, outputs)
-    return "json" in {*alone, *(output.form for output in outputs)} or not (alone or args.quiet)
+    return "json" in {*_printed_forms(args, outputs), *(output.form for output in outputs)}
 
 
 def write_results(

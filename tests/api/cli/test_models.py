@@ -8,6 +8,8 @@ import pytest
 
 import memstow
 from memstow.api.cli.exit_codes import Exit
+from memstow.planner.model.errors import InputError
+from memstow.planner.tflm import measure
 from tests.api.cli.conftest import Cli
 from tests.planner.tflm.campaign import scratch_of
 from tests.planner.tflm.device import device_log
@@ -167,6 +169,36 @@ def test_what_the_runtime_cannot_run_is_said_and_what_works_instead(cli: Cli) ->
     assert "least arena" not in told
     found = json.loads(cli("solve", "gelu.tflite", "--json").out)["arena"]
     assert found.keys() == {"notes"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_whose_own_plan_cannot_be_read_is_planned_all_the_same(cli: Cli) -> None:
+    Path("wrong.tflite").write_bytes(carrying([0]))
+    ran = cli("solve", "wrong.tflite")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    told = " ".join(line.strip() for line in ran.out.splitlines())
+    assert "the arena of TensorFlow Lite Micro is not known: the model carries a memory plan that" in told
+
+
+@needs_runtime
+@pytest.mark.usefixtures("folder")
+def test_outputs_are_written_although_the_arena_cannot_be_measured(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "measure_arena", failing)
+    ran = cli(
+        "solve", "model.tflite", "--scratch", "measure", "--output", "planned.tflite", "--output", "p.json"
+    )
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert Path("planned.tflite").exists()
+    assert json.loads(Path("p.json").read_text())["arena"]["notes"] == [
+        "the arena of TensorFlow Lite Micro is not known: out of time"
+    ]
+
+
+def failing(_: bytes) -> None:
+    """A runtime that does not come to an end."""
+    raise InputError.single("cannot_measure", "$", "out of time")
 
 
 @pytest.mark.usefixtures("folder")
