@@ -134,7 +134,8 @@ def test_a_model_becomes_source_code(client: TestClient, name: str) -> None:
     graph = memstow.read_graph(MODEL)
     plan = memstow.plan(graph, memstow.Options(deterministic=True))
     problem = memstow.read_problem(MODEL)
-    assert response.content == exports.export(problem, plan, name, prefix="net")
+    labels = memstow.buffer_labels(graph)
+    assert response.content == exports.export(problem, plan, name, prefix="net", labels=labels)
 
 
 def test_a_model_comes_back_with_its_operators_in_a_better_order(client: TestClient) -> None:
