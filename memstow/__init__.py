@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         Front as Front,
         FrontOptions as FrontOptions,
         FrontPoint as FrontPoint,
+        KeptOrder as KeptOrder,
         TargetFront as TargetFront,
     )
     from memstow.planner.model.graph import (
@@ -185,7 +186,7 @@ _HOMES: Final = {
         "Window",
     ),
     "memstow.planner.model.digest": ("digest",),
-    "memstow.planner.model.front": ("Front", "FrontOptions", "FrontPoint", "TargetFront"),
+    "memstow.planner.model.front": ("Front", "FrontOptions", "FrontPoint", "KeptOrder", "TargetFront"),
     "memstow.planner.model.errors": (
         "DeclinedError",
         "InputError",
