@@ -41,7 +41,7 @@ async def new(request: Request) -> HTMLResponse:
 @router.get("/jobs", include_in_schema=False)
 async def jobs(request: Request) -> HTMLResponse:
     """The page with the jobs; it takes the filters of `/v1/jobs`."""
-    require_known(request, "state", "batch", "digest", "cursor")
+    require_known(request, "state", "batch", "digest", "search", "cursor")
     return _page()
 
 

@@ -198,6 +198,8 @@ def _fields(part: Any) -> _Json:
     values = dict(zip(names, values_of(part), strict=True))
     if isinstance(part, ProgressEvent):
         return {name: value for name, value in values.items() if value is not None}
+    if isinstance(part, Machine) and not part.model:
+        del values["model"]
     return values
 
 

@@ -209,7 +209,11 @@ def test_targets_are_compared_with_them() -> None:
     found = memstow.front(graph, generators=["stripes", "channels"], targets=targets, options=STEADY)
     expected = memstow.front(with_channels(graph), targets=targets, options=STEADY)
     assert found.smallest == "tight"
-    assert (found.targets, found.digest) == (expected.targets, expected.digest)
+    assert found.digest == expected.digest
+    # What else to ask for depends on what was asked for.
+    assert [replace(it, explanation=None) for it in found.targets] == [
+        replace(it, explanation=None) for it in expected.targets
+    ]
 
 
 @pytest.mark.skipif(not SHARED_GRAPHS.is_dir(), reason="needs ../shared/data")

@@ -71,7 +71,7 @@ def test_random_schedules_are_the_same_problem_at_the_same_cost(chunk: int) -> N
         schedule = random_schedule(graph, seed)
         try:
             theirs = scheduled_problem(graph, schedule)
-        except ValueError as error:
+        except InputError as error:
             reason = str(error)
             try:
                 judged(graph, schedule)

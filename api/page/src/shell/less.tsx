@@ -45,16 +45,14 @@ export function LessBytes(props: { shown: Shown }): JSX.Element | null {
 /** Why there is no plan, and what stands against one. */
 export function NoPlan(props: { shown: Shown }): JSX.Element | null {
   const { scene, pools } = props.shown;
-  const explanation = scene.claims?.explanation ?? null;
   const closest = scene.claims?.closest ?? [];
   const full = scene.pools.flatMap((pool, place) => (
     pool.capacity !== null && (pools[place] as PoolShown).profile.most > pool.capacity ? [{ place, capacity: pool.capacity }] : []
   ));
-  if (explanation === null && closest.length === 0 && full.length === 0) return null;
+  if (closest.length === 0 && full.length === 0) return null;
   return (
     <section class="less">
       <h2>Why nothing fits</h2>
-      {explanation !== null && <p>{plain(explanation.message, 600)}</p>}
       {closest.map((one) => <p key={one.pool}>The closest attempt needs {bytes(one.peak)} of {plain(one.pool, 30)}, which has {bytes(one.capacity)}.</p>)}
       {full.map((one) => (
         <div key={one.place}>
