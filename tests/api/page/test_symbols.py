@@ -400,7 +400,7 @@ def test_where_nothing_fits_at_every_value_one_value_may_fit(look: Look, tmp_pat
     assert "At least 32 B are needed here, and memory has 0.98 KiB: this value alone may" in look.text(
         ".note"
     )
-    assert "That nothing fits is checked by counting at s=64, as the judge says." in look.text(".values")
+    assert "That nothing fits is checked by counting at s=32, as the judge says." in look.text(".values")
     rows = (
         "[...document.querySelectorAll('.points tbody tr')].map((it) => it.innerText.split(/\\s+/).join(' '))"
     )

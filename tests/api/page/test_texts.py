@@ -33,7 +33,7 @@ import { pretty } from "./service/pretty.ts";
 export default (texts) => texts.map(pretty);
 """
 MEMBERS = """
-import { membersOf } from "./service/bodies.ts";
+import { membersOf } from "./model/json.ts";
 export default (texts) => texts.map((text) => {
   const found = membersOf(new TextEncoder().encode(text));
   return found === null ? null : [...found].map(([name, bytes]) => [name, new TextDecoder().decode(bytes)]);
