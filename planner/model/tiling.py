@@ -120,7 +120,7 @@ class TilingOptions:
     pool: Id | None = None
     """The memory of the tiles; default: the first pool with a capacity, or the only one."""
     capacity: Bytes | None = None
-    """Bytes of this memory; default: as the pool says."""
+    """Bytes of this memory, no more than the pool has; default: as the pool says."""
     home: Id | None = None
     """The memory where whole tensors lie; default: the first pool after that of the tiles, if any."""
     objective: tuple[TilingTerm, ...] = ("bytes", "tiles")

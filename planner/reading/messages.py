@@ -136,6 +136,10 @@ def _error_of_a_union(error: "ErrorDetails", place: Place, given: object, at: Pa
     if isinstance(given, list):
         # It was meant as an interval: its own error helps more than that it is not "always".
         return None if error["type"] == "literal_error" else _error_of(error, place)
+    if at and at[-1] == "im2col":
+        return FieldError(
+            "not_pixels", at, f'expected an integer from 0 below 2^31 or "tile", given {shown(given)}'
+        )
     return FieldError("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
 
 

@@ -42,9 +42,14 @@ def memories_of(graph: Graph, options: TilingOptions) -> Memories:
     """The memories that the options ask for; InputError where there are none."""
     pool = _pool_of(graph, options)
     if options.capacity is not None:
+        if pool.capacity is not None and options.capacity > pool.capacity:
+            message = f"the pool {pool.id!r} has {pool.capacity:,} bytes; give so many or fewer"
+            raise InputError.single("beyond_pool", "capacity", message)
         pool = replace(pool, capacity=options.capacity, reserved=_within(pool, options.capacity))
     if pool.capacity is None:
         message = f"the pool {pool.id!r} has no capacity; give one, such as 64KiB"
+        if not graph.pools:
+            message = "the graph names no pools, and so no capacity; give one, such as 64KiB"
         raise InputError.single("no_capacity", "capacity", message)
     return Memories(pool, pool.capacity, _home_of(graph, options, pool))
 

@@ -57,7 +57,8 @@ memstow tile net.json --pool l1 --home l2 --objective beyond,bytes --output tile
         dest="room",
         type=amount,
         metavar="N",
-        help="bytes of this pool: 65536, 64KiB, 0x10000 (default: as the pool says)",
+        help="bytes of this pool, of which it may have more: 65536, 64KiB, 0x10000 (default: as the pool "
+        "says)",
     )
     memory.add_argument(
         "--home",

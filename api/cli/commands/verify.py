@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.exit_codes import Exit
@@ -235,11 +236,23 @@ def _run_tilings(args: argparse.Namespace, document: "Problem | Graph", tilings:
         if verdict.valid:
             number = 1 if isinstance(tilings, Tiling) else len(tilings.tilings)
             print(f"valid: {number:,} {'operator' if number == 1 else 'operators'} in tiles")
+            _print_incomplete((tilings,) if isinstance(tilings, Tiling) else tilings.tilings)
         else:
             _print_violations(verdict)
         _print_claims(verdict)
     failed = not verdict.valid or (args.strict and verdict.unchecked)
     return Exit.INVALID if failed else Exit.DONE
+
+
+def _print_incomplete(tilings: "Sequence[Tiling]") -> None:
+    """Of which operators a better tile, or a point of the front, may be missing."""
+    partial = [it for it in tilings if not it.complete]
+    if not partial:
+        return
+    names = ", ".join(plain(it.operator, most=40) for it in partial[:8])
+    more = f" and {len(partial) - 8:,} more" if len(partial) > 8 else ""
+    missing = "better tiles and points of a front" if any(it.front for it in partial) else "better tiles"
+    print(f"  not all tiles were looked at: {missing} may be missing, of {names}{more}")
 
 
 def _refuse_unused(is_unused: bool, option: str, message: str) -> None:

@@ -15,6 +15,11 @@ _OF_PLANS: Final = (
     ("--hint", (None,)),
     ("--recheck", (False,)),
     ("--output", (None,)),
+    ("--capacity", (None,)),
+    ("--fit-only", (False,)),
+    ("--order", (None,)),
+    ("--in-place", (False,)),
+    ("--no-in-place", (False,)),
 )
 
 

@@ -58,6 +58,8 @@ def memory_of(graph: Graph, options: TilingOptions, tensors: Iterable[Tensor]) -
         pool = next(chain(limited, graph.pools), Pool(id=UNNAMED))
     if options.capacity is not None:
         limit = options.capacity
+        if pool.capacity is not None and limit > pool.capacity:
+            return f"the pool {pool.id!r} has {pool.capacity:,} bytes, and the options take {limit:,} of it"
         kept = (
             replace(it, size=min(it.size, limit - it.offset)) for it in pool.reserved if it.offset < limit
         )

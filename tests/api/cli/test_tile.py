@@ -68,6 +68,7 @@ def test_what_fits_no_tile_ends_with_a_code_of_its_own(cli: Cli, layer: Path) ->
         (["--pool", "l3"], "--pool: "),
         (["--home", "l3"], "--home: "),
         (["--front"], "--front: "),
+        (["--capacity", "1MiB"], "--capacity: the pool"),
         (["--target", "rp2o40"], "did you mean rp2040"),
     ],
 )
@@ -121,6 +122,10 @@ def test_tiles_are_verified_from_a_file_and_from_standard_input(
         (["--recheck"], "--recheck: it is for plans"),
         (["--plan-format", "csv"], "--plan-format: it is for plans"),
         (["--output", "plan.json"], "--output: it is for plans"),
+        (["--capacity", "64"], "--capacity: it is for plans"),
+        (["--fit-only"], "--fit-only: it is for plans"),
+        (["--order", "free"], "--order: it is for plans"),
+        (["--no-in-place"], "--no-in-place: it is for plans"),
     ],
 )
 def test_options_about_plans_are_refused_for_tiles(
@@ -130,6 +135,18 @@ def test_options_about_plans_are_refused_for_tiles(
     cli("tile", layer, "--output", layer.with_name("tiles.json"))
     ran = cli("verify", layer, layer.with_name("tiles.json"), *words)
     assert (ran.code, told in ran.err) == (Exit.USAGE, True), ran.err
+
+
+def test_verify_says_that_not_all_tiles_were_looked_at(cli: Cli, layer: Path) -> None:
+    made = layer.with_name("tiles.json")
+    cli("tile", layer, "--operator", "conv", "--front", "--output", made)
+    assert "not all tiles" not in cli("verify", layer, made).out
+    raw = json.loads(made.read_text())
+    raw |= {"complete": False, "bound": None, "front": raw["front"][1:]}
+    made.write_text(json.dumps(raw))
+    ran = cli("verify", layer, made)
+    assert ran.code == Exit.DONE
+    assert "points of a front may be missing, of conv" in ran.out
 
 
 def test_tiles_of_a_problem_cannot_be_judged(cli: Cli, layer: Path, three: Path) -> None:

@@ -114,6 +114,7 @@ def test_the_capacity_can_be_given_for_a_graph_without_pools() -> None:
         (TilingOptions(multiples=(("rows", 0),)), "not_a_multiple"),
         (TilingOptions(im2col=-1), "not_pixels"),
         (TilingOptions(capacity=-1), "too_large"),
+        (TilingOptions(pool="l1", capacity=1 << 20), "beyond_pool"),
         (TilingOptions(work=0), "too_small"),
     ],
 )
@@ -140,7 +141,8 @@ def test_alignment_and_tiles_are_minimised_as_asked() -> None:
 
 
 def test_a_layer_that_fits_is_one_tile_with_single_buffers() -> None:
-    found = tile(GRAPH, "conv", TilingOptions(capacity=1 << 20))
+    roomy = Pool(id="l1", capacity=1 << 20)
+    found = tile(replace(GRAPH, pools=(roomy, *GRAPH.pools[1:])), "conv", TilingOptions(capacity=1 << 19))
     assert found.whole is not None
     assert (found.whole.fits, chosen(found).tiles) == (True, 1)
     assert chosen(found).bytes == found.least == found.bound

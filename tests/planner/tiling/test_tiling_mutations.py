@@ -47,6 +47,7 @@ def layer(*pools: Pool, rows: int = 6, columns: int = 5, deep: int = 4, made: in
 
 
 SMALL: Final = layer(Pool(id="l1", capacity=300, alignment=2), Pool(id="l2", capacity=150))
+ROOMY: Final = layer(Pool(id="l1", capacity=4096, alignment=2), Pool(id="l2", capacity=150))
 RESERVED: Final = layer(
     Pool(id="l1", capacity=600, base=8, alignment=16, reserved=(Reserved(offset=200, size=40),))
 )
@@ -62,7 +63,7 @@ CASES: Final[dict[str, tuple[Graph, TilingOptions]]] = {
         RESERVED,
         TilingOptions(objective=("alignment", "bytes"), multiples=(("channels", 4), ("rows", 2))),
     ),
-    "one tile": (SMALL, TilingOptions(capacity=4096)),
+    "one tile": (ROOMY, TilingOptions()),
     "none fits": (SMALL, TilingOptions(capacity=24, front=True)),
     "not in the family": (UNTILED, TilingOptions()),
     "no pools": (OF_ELEMENTS, TilingOptions(capacity=64, front=True)),
@@ -169,7 +170,7 @@ def test_every_figure_that_is_changed_is_refused(name: str) -> None:
 
 
 def test_tilings_of_all_operators_have_their_sums() -> None:
-    found = together(tile_all(SMALL, TilingOptions(capacity=512)))
+    found = together(tile_all(SMALL, TilingOptions()))
     assert parse_tilings(all_as_data(found.tilings)) == found
     assert judge_tilings(SMALL, found).valid
     for wrong in (
@@ -235,3 +236,29 @@ def test_the_tensors_at_home_are_chosen_from_a_few_only() -> None:
     assert verify_tiling(graph, found).valid
     roomy = replace(graph, pools=(graph.pools[0], Pool(id="l2", capacity=1 << 20)))
     assert verify_tiling(roomy, tile(roomy, "add", TilingOptions())).valid
+
+
+def test_tiles_of_more_than_the_pool_has_are_refused() -> None:
+    large = layer(Pool(id="l1", capacity=1 << 20, alignment=2))
+    found = tile(large, "conv", TilingOptions(pool="l1", capacity=1 << 18))
+    assert verify_tiling(large, found).valid
+    small = layer(Pool(id="l1", capacity=300, alignment=2))
+    (wrong,) = verify_tiling(small, found).wrong
+    assert wrong == "the pool 'l1' has 300 bytes, and the options take 262,144 of it"
+
+
+def test_a_point_that_is_no_tile_is_not_said_to_take_too_long() -> None:
+    found = tile(TINY, "conv", TilingOptions(front=True))
+    assert found.front is not None
+    assert found.front[0].replayed
+    bad = replace(found.front[0], tile=replace(found.front[0].tile, rows=0))
+    wrong = verify_tiling(TINY, replace(found, front=(bad, *found.front[1:]))).wrong
+    assert any("is no tile" in it for it in wrong)
+    assert not any("takes too long" in it for it in wrong)
+
+
+def test_pixels_that_are_none_are_named_as_such() -> None:
+    raw = json.loads(write_tiling(tile(TINY, "conv")))
+    raw["options"]["im2col"] = 1 << 64
+    with pytest.raises(InputError, match=r"options\.im2col: expected an integer from 0 below 2\^31"):
+        parse_tilings(raw)
