@@ -7,7 +7,7 @@ whole units, less the largest rest, is what the memory is at least as large as.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from math import gcd
+from math import gcd, lcm
 from typing import Final
 
 from memstow.planner.graph.storages import storages
@@ -36,12 +36,16 @@ class Load:
 def unit_of(graph: Graph) -> int:
     """What all that is planned begins at a multiple of, with any alternatives; 1 where there are views.
 
-    Pieces of a group of views begin anywhere in it.
+    The alignment of its pool counts, too. Pieces of a group of views begin anywhere in it.
     """
+    if graph.views:
+        return 1
     alignments = [it.alignment for it in _planned(graph)]
-    unit = gcd(*alignments) or 1
+    pools = {it.alignment for it in graph.pools} or {1}
     many = len(alignments) + len(graph.operators)
-    return 1 if graph.views or unit * many >= _MOST else unit
+    in_pools = gcd(*(lcm(alignment, pool) for alignment in set(alignments) for pool in pools))
+    fitting = (it for it in (in_pools, gcd(*alignments)) if 0 < it * many < _MOST)
+    return next(fitting, 1)
 
 
 def _planned(graph: Graph) -> Iterator[Tensor | Temporary]:

@@ -82,11 +82,24 @@ def _nothing(front: Front) -> str:
 
 def _target(front: Front, target: TargetFront) -> list[str]:
     size = "no limit" if target.bytes is None else human(target.bytes)
-    where = "" if target.pool is None else f", all in {plain(target.pool, most=_NAME)!r}"
+    where = ""
+    if target.pool is not None:
+        capacity = _capacity(target)
+        of = "" if capacity is None else f" of {human(capacity)}"
+        where = f", all in {plain(target.pool, most=_NAME)!r}{of}"
+        size += " in all"
     lines = [f"{plain(target.target, most=_NAME)} ({size}): {_FITS[target.fits]}{where}"]
     if target.explanation is not None:
         lines.append(f"  {plain(target.explanation.message)}")
     return lines + [f"  {line}" for line in _points(front, target.points)]
+
+
+def _capacity(target: TargetFront) -> int | None:
+    """Of the only memory that all is in, where that is known."""
+    for point in target.points:
+        return next((it.capacity for it in point.plan.pools if it.pool == target.pool), None)
+    said = target.explanation
+    return said.capacity if said is not None and said.pool == target.pool else None
 
 
 def _which(front: Front) -> str:
@@ -94,4 +107,7 @@ def _which(front: Front) -> str:
         return f"the smallest that will do: {plain(front.smallest, most=_NAME)}"
     if all(target.fits == "no" for target in front.targets):
         return "none of them will do"
-    return "the smallest that will do is not known; give it more time"
+    said = "the smallest that will do is not known"
+    # What the others say of themselves is of more use.
+    open_ = [it for it in front.targets if it.fits == "unknown"]
+    return f"{said}; give it more time" if not open_ or any(it.explanation is None for it in open_) else said

@@ -115,6 +115,7 @@ def test_what_fits_nowhere(cli: Cli, file: Path) -> None:
         (("--output", "a.csv", "--output", "./a.csv"), "[one_file_twice]"),
         (("--order", "free"), "[not_a_graph]"),
         (("--target", "no-such"), "no target of that name"),
+        (("--target", "rp2040", "--capacity", "1000"), "--capacity: each target says"),
         (("--target", "rp2040", "--terms", "peak:fast,placement_cost"), "[unknown_pool]"),
     ],
 )

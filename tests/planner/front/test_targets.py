@@ -8,11 +8,13 @@ import pytest
 import memstow
 from memstow.planner.front.documents import read_front, write_front
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import Front, FrontPoint
+from memstow.planner.model.front import Front, FrontPoint, TargetFront
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.model.target import Target
+from memstow.planner.show.front_report import front_report
 from memstow.planner.targets.target import retarget
 from memstow.planner.verify import verify
 from tests.planner.graph.stripes.nets import random_net
@@ -71,6 +73,26 @@ def test_a_graph_in_memories_that_are_too_small(seed: int) -> None:
     for it in front.targets[1:]:
         moved = replace(graph, pools=(Pool(id="p0", capacity=it.bytes),), objective=None)
         assert not any(verify(moved, point.plan) for point in it.points)
+
+
+def test_time_is_not_blamed_where_a_reason_is_told() -> None:
+    unknown = TargetFront(target="a", fits="unknown", bytes=8)
+    why = Explanation(code="too_small", message="pool 'ram' has 8 bytes", pool="ram", needed=9, capacity=8)
+    text = {
+        said: front_report(Front(terms=TERMS, targets=[replace(unknown, explanation=said)]))
+        for said in (None, why)
+    }
+    assert text[None].endswith("is not known; give it more time")
+    assert text[why].endswith("is not known")
+
+
+def test_the_report_tells_how_large_the_memory_is_that_all_is_in() -> None:
+    graph: Graph = random_net(3000, 6)
+    board = target("board", 1 << 20, 1 << 21)
+    text = front_report(memstow.front(graph, targets=[board], options=ENOUGH))
+    assert text.startswith("board (3 MiB in all): fits, all in 'p1' of 2 MiB\n")
+    tight = front_report(memstow.front(graph, targets=[target("board", 1, 2)], options=ENOUGH))
+    assert tight.startswith("board (3 B in all): does not fit, all in 'p1' of 2 B\n")
 
 
 def test_a_graph_that_names_no_memory_is_in_the_largest_of_each_target() -> None:

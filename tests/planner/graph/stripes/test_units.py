@@ -60,7 +60,9 @@ def aligned_net(seed: int, operators: int) -> Graph:
     tensors = tuple(replace(it, alignment=alignment()) for it in graph.tensors)
     return replace(
         graph,
-        pools=(Pool(id="memory", base=random.choice((None, 0, 5, 64))),),
+        pools=(
+            Pool(id="memory", alignment=random.choice((1, 1, 6, 16)), base=random.choice((None, 0, 5, 64))),
+        ),
         tensors=(*tensors, counter) if random.random() < 0.3 else tensors,
         operators=tuple(changed),
     )
@@ -158,7 +160,7 @@ def tiny(seed: int) -> Graph:
         )
         for i in range(count)
     ]
-    pool = Pool(id="memory", base=random.choice((None, 1, 2)))
+    pool = Pool(id="memory", alignment=random.choice((1, 1, 2, 6)), base=random.choice((None, 1, 2)))
     return Graph(pools=[pool], tensors=made, operators=operators, inputs=["t0"], outputs=[names[-1]])
 
 
@@ -217,6 +219,27 @@ def test_pieces_of_views_begin_anywhere() -> None:
         views=[View(tensor="z", of="y", offset=16)],
     )
     assert unit_of(graph) == 1
+
+
+def test_the_alignment_of_the_pool_counts() -> None:
+    graph = Graph(
+        pools=[Pool(id="ram", capacity=47, alignment=32)],
+        tensors=[Tensor(id=name, size=20, alignment=16) for name in ("x", "y")],
+        operators=[Operator(id="one", inputs=["x"], outputs=["y"])],
+        inputs=["x"],
+        outputs=["y"],
+    )
+    assert unit_of(graph) == 32
+    said = front(graph, options=STEADY)
+    assert said.complete
+    assert said.explanation is not None
+    assert "give it 52 or more" in said.explanation.message
+    (pool,) = graph.pools
+    (point,) = front(replace(graph, pools=[replace(pool, capacity=52)]), options=STEADY).points
+    assert (point.values["peak"], point.proven) == (52, True)
+    two = replace(graph, pools=[pool, Pool(id="slow", alignment=8)])
+    assert unit_of(two) == 16
+    assert unit_of(replace(graph, pools=[replace(pool, alignment=1 << 40)])) == 16
 
 
 def test_large_alignments_do_not_overflow() -> None:
