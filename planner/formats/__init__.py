@@ -189,6 +189,8 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
         from memstow.planner.formats.lock import is_lock
 
         raw = raw["plan"] if is_lock(raw) else raw
+    if isinstance(raw, dict) and "placements" not in raw:
+        _refuse_other_results(raw)
     is_problem = isinstance(raw, dict) and "buffers" in raw and "placements" not in raw
     if is_problem or (isinstance(raw, list) and not is_plan(raw)):
         message = "this is a problem, where a plan is expected: the problem is named before its plan"
@@ -197,6 +199,19 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
     if form.read_plan is None:
         raise _no_plans(form.name)
     return form.read_plan(raw, problem)
+
+
+def _refuse_other_results(raw: dict[str, Any]) -> None:
+    """InputError for what memstow has made as well, and is no plan."""
+    if {"terms", "points"} <= raw.keys():
+        message = (
+            "this is a front, where a plan is expected: `memstow verify` takes the plan of its point N by "
+            "--point N, and writes it to a file of its own by --output"
+        )
+        raise InputError.single("not_a_plan", "$", message)
+    if "tilings" in raw or {"operator", "unit"} <= raw.keys():
+        message = "these are tiles of operators, where a plan is expected: `memstow verify` judges them"
+        raise InputError.single("not_a_plan", "$", message)
 
 
 def write_plan(problem: Problem, plan: Plan, name: str = "json") -> bytes:

@@ -7,9 +7,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 from memstow.planner.formats.native import encode_document, plain
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import OWN_FIELDS, Front, FrontOptions, FrontPoint, TargetFront
-from memstow.planner.reading.issues import Findings
+from memstow.planner.reading.issues import Findings, Renamed
 from memstow.planner.reading.json_text import parse_json
+from memstow.planner.reading.paths import Path
 from memstow.planner.reading.sections import read_whole
 
 Json = dict[str, object]
@@ -51,8 +53,11 @@ def plain_point(point: FrontPoint) -> Json:
 def read_front(data: bytes) -> Front:
     """The front in a JSON document; InputError where it is none."""
     raw = parse_json(data)
+    if isinstance(raw, dict) and "placements" in raw and "points" not in raw:
+        message = "this is a plan, where a front is expected: a plan has no points, so no --point either"
+        raise InputError.single("not_a_front", "$", message)
     findings = Findings(raw)
-    made = read_whole(Front, _with_values(raw), findings)
+    made = read_whole(Front, _with_values(raw), Renamed(findings, _as_written))
     if findings or not isinstance(made, Front):
         raise findings.error()
     return made
@@ -90,6 +95,13 @@ def _with_values(raw: Any) -> Any:
         if isinstance(raw.get(name), list):
             made[name] = [change(it) if isinstance(it, dict) else it for it in raw[name]]
     return made
+
+
+def _as_written(path: Path) -> Path:
+    """The place in the document of what stands in `values` here."""
+    at = len(path) - 2
+    in_point = at >= 2 and path[at] == "values" and path[at - 2] == "points"
+    return (*path[:at], path[-1]) if in_point else path
 
 
 def _point_with_values(raw: dict[str, object]) -> dict[str, object]:

@@ -39,8 +39,7 @@ def require_hint_of_orders(graph: Graph, hint: Plan) -> None:
     )
     message = (
         f"the schedule of this plan {does}, and no search starts from such a one: leave the hint out, or "
-        "give a plan in which each operator runs once. A point of a front is written as a plan by "
-        "`memstow verify GRAPH front.json --point N --output plan.json`"
+        "give a plan in which each operator runs once"
     )
     raise InputError.single("hint_schedule", "$.hint.schedule", message)
 

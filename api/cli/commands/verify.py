@@ -101,8 +101,8 @@ memstow solve model.json --json | memstow verify model.json -
         "-o",
         "--output",
         metavar="FILE",
-        help="if the plan is valid, write it to this file, as its name ends: .json or .csv; so a point of a "
-        "front becomes a plan in a file of its own",
+        help="if the plan is valid, write it to this file, as its name ends: .json or .csv (places "
+        "alone); so a point of a front becomes a plan in a file of its own",
     )
     parser.set_defaults(run=run)
 
@@ -181,6 +181,7 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
         _refuse_unused(args.plan_format is not None, "--plan-format", message)
         chosen = ChosenPlan(carried.plan, document)
     plan, document = chosen.plan, chosen.document
+    _refuse_lost_schedule(args, form, plan)
     hint = None if args.hint is None else read_plan(args.hint, problem_of(document))
 
     from memstow.planner.model.objective import MOVES, parse_term
@@ -276,6 +277,21 @@ def _output_form(args: argparse.Namespace) -> str:
         message = "the output cannot be a file that is read; choose another name"
         raise InputError.single("one_file_twice", "--output", message)
     return format_of(args.output, None)
+
+
+def _refuse_lost_schedule(args: argparse.Namespace, form: str, plan: "Plan") -> None:
+    """InputError for a plan that is not the same one without a schedule that the format has no place for."""
+    if form != "csv" or plan.schedule is None:
+        return
+    from memstow.planner.graph.schedules import only_orders
+    from memstow.planner.model.errors import InputError
+
+    if not only_orders(plan.schedule):
+        message = (
+            "CSV has the places of a plan and not what runs in stripes, again or in another way; "
+            "use a name that ends with .json"
+        )
+        raise InputError.single("lost_schedule", plain(args.output), message)
 
 
 def _write(args: argparse.Namespace, form: str, chosen: ChosenPlan) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NoReturn
 from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.io.arguments import Commands, add_command, whole
 from memstow.api.cli.io.front_point import read_chosen_plan
-from memstow.api.cli.io.loops_output import LOOPS, LOOPS_HEADER, loops_content, loops_told_by
-from memstow.api.cli.io.output import refuse_unwritable, write_out
+from memstow.api.cli.io.loops_output import LOOPS, LOOPS_HEADER, SUFFIXES, loops_content, loops_told_by
+from memstow.api.cli.io.output import refuse_unwritable, suffix_of, write_out
 from memstow.api.cli.io.page_file import comparison_of, page_of, show_page
 from memstow.api.cli.io.problem_input import (
     OF_GRAPHS,
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _form(args: argparse.Namespace) -> str:
     """What is written; an InputError for options that are not about that."""
-    form: str = args.output_format or loops_told_by(args.output) or "html"
+    form: str = args.output_format or loops_told_by(args.output) or _page_told_by(args.output)
     if args.prefix is not None and form != LOOPS_HEADER:
         _refuse("unused_option", "--prefix", "it is for loops in C: name an output such as net.loops.h")
     if form in LOOPS and args.output is None:
@@ -143,6 +143,17 @@ def _form(args: argparse.Namespace) -> str:
     if form in LOOPS and args.problem is None:
         _refuse("no_problem", "--problem", "loops are those of a graph's operators; give the graph")
     return form
+
+
+def _page_told_by(path: str | None) -> str:
+    """The format of a page; an InputError for a name that ends as that of something else."""
+    if suffix_of(path) not in ("", ".html", ".htm"):
+        message = (
+            f"{plain(suffix_of(path))} is not a supported format: use a name that ends with .html, or for "
+            f"loops with {', '.join(SUFFIXES)}; or choose with --output-format"
+        )
+        _refuse("unknown_suffix", plain(path or ""), message)
+    return "html"
 
 
 def _write_loops(args: argparse.Namespace, form: str) -> None:

@@ -133,6 +133,7 @@ def test_mistakes_are_told(
     [
         ("peak", 1, "it says that peak is 1"),
         ("cost", 1, "it says that cost is 1"),
+        ("peak", -1, "$.points[0].peak: expected at least 0"),
         ("bounds", {"peak": 10**9}, "its bound of peak is above its value"),
         ("bounds", {}, "it is called proven"),
         (None, "0" * 64, "of another problem or graph"),
@@ -158,8 +159,22 @@ def test_what_a_front_says_of_a_point_is_verified(
         forged["points"][0][field] = value
     front.write_text(json.dumps(forged))
     ran = cli("verify", graph, front, "--point", "1")
-    assert ran.code == Exit.INVALID
+    assert ran.code == (Exit.USAGE if value == -1 else Exit.INVALID)
     assert said in ran.out + ran.err
+
+
+def test_a_front_and_a_plan_in_the_place_of_each_other_are_told(cli: Cli, file: Path, tmp_path: Path) -> None:
+    front, plan = tmp_path / "front.json", tmp_path / "plan.json"
+    assert cli("front", file, *TERMS, *FEW, "--output", front).code == Exit.DONE
+    assert cli("solve", file, "--output", plan, "--quiet").code == Exit.DONE
+    for words in (("verify", file, front), ("solve", file, "--hint", front)):
+        ran = cli(*words)
+        assert (ran.code, ran.err.count("\n")) == (Exit.USAGE, 1)
+        assert "this is a front, where a plan is expected" in ran.err
+        assert "--point N" in ran.err
+    ran = cli("verify", file, plan, "--point", "1")
+    assert (ran.code, ran.err.count("\n")) == (Exit.USAGE, 1)
+    assert "this is a plan, where a front is expected" in ran.err
 
 
 @pytest.fixture
@@ -224,7 +239,13 @@ def test_a_front_that_says_nothing_of_its_channels_is_refused(
 
 @pytest.mark.parametrize(
     ("output", "said"),
-    [("-", "[no_output]"), ("plan.svg", "[unknown_suffix]"), ("front.json", "[one_file_twice]")],
+    [
+        ("-", "[no_output]"),
+        ("plan.svg", "[unknown_suffix]"),
+        ("front.json", "[one_file_twice]"),
+        # Without what it does beside an order it would be another plan.
+        ("plan.csv", "[lost_schedule]"),
+    ],
 )
 def test_outputs_of_a_verdict_that_are_impossible_are_told(
     cli: Cli, parts: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, output: str, said: str

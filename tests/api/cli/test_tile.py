@@ -153,3 +153,13 @@ def test_tiles_of_a_problem_cannot_be_judged(cli: Cli, layer: Path, three: Path)
     cli("tile", layer, "--output", layer.with_name("tiles.json"))
     ran = cli("verify", three, layer.with_name("tiles.json"))
     assert "name the graph" in ran.err
+
+
+def test_tiles_in_the_place_of_a_plan_are_told(cli: Cli, layer: Path) -> None:
+    made = layer.with_name("tiles.json")
+    for words in ((), ("--operator", "conv")):
+        cli("tile", layer, *words, "--output", made)
+        for arguments in (("view", made, "--problem", layer), ("solve", layer, "--hint", made)):
+            ran = cli(*arguments)
+            assert ran.code == Exit.USAGE
+            assert "these are tiles of operators" in ran.err

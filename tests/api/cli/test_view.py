@@ -45,6 +45,17 @@ def test_the_file_holds_the_plan_and_its_problem(cli: Cli, three: Path, tmp_path
     assert held["plan"] == json.loads(plan.read_text())
 
 
+@pytest.mark.parametrize("name", ["page.h", "page.tflite", "page.svg", "page.json"])
+def test_a_page_has_no_name_of_something_else(cli: Cli, three: Path, tmp_path: Path, name: str) -> None:
+    plan, page = tmp_path / "plan.json", tmp_path / name
+    cli("solve", three, "--output", plan, "--quiet")
+    ran = cli("view", plan, "--problem", three, "--output", page)
+    assert (ran.code, page.exists()) == (Exit.USAGE, False)
+    assert ".loops.h" in ran.err
+    ran = cli("view", plan, "--problem", three, "--output", page, "--output-format", "html")
+    assert (ran.code, page.exists()) == (Exit.DONE, True)
+
+
 def test_a_plan_in_csv_needs_no_problem(cli: Cli, tmp_path: Path) -> None:
     plan, page = tmp_path / "plan.csv", tmp_path / "page.html"
     plan.write_text("id,lower,upper,size,offset\na,0,2,64,0\nb,1,3,64,64\n")
