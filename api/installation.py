@@ -26,6 +26,8 @@ EXTRAS: Final = {
     "dask": "a Dask cluster: --scheduler, --executor dask",
 }
 """What each extra is for; of those for users, `all` has several of these."""
+RUNTIME: Final = "tflite-micro"
+"""TensorFlow Lite Micro, for `--scratch measure`; its index has versions before a release alone."""
 _NATIVE: Final = ("memstow.solvers._native", "memstow.planner.judge._judge", "memstow.planner.plain._columns")
 _PROGRAMS: Final = {
     "C compiler": ("CC", "cc", "gcc", "clang"),
@@ -83,6 +85,7 @@ class Installation(NamedTuple):
     packages: tuple[Package, ...]
     extras: tuple[Extra, ...]
     programs: dict[str, str | None]  # by what it is, where it is
+    runtime: Package  # which measures models, and no extra brings
 
 
 def look() -> Installation:
@@ -97,6 +100,7 @@ def look() -> Installation:
         tuple(_packages(PACKAGE, None)),
         tuple(Extra(name, purpose, tuple(_packages(PACKAGE, name))) for name, purpose in EXTRAS.items()),
         {name: _program(*names) for name, names in _PROGRAMS.items()},
+        Package(RUNTIME, "", _version(RUNTIME)),
     )
 
 

@@ -127,6 +127,7 @@ def _document(found: "Installation", checkup: "Checkup | None", faults: list[str
             for extra in found.extras
         ],
         "programs": found.programs,
+        "runtime": _package_json(found.runtime),
         "server": None if checkup is None else asdict(checkup),
     }
 
@@ -145,6 +146,9 @@ def _print_installation(found: "Installation") -> None:
         if extra.missing:
             _print_words("lacks", [_state(package) for package in extra.missing])
             print(f"    install it with: {extra.command}")
+    runtime = found.runtime
+    here = f"none; pip install --pre {runtime.name}" if runtime.version is None else runtime.version
+    print(f"{runtime.name}, for solve --scratch measure: {here}")
     for name, place in found.programs.items():
         print(f"{name}: {place or 'none; only needed to build memstow, or what it writes'}")
 

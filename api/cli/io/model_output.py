@@ -119,11 +119,14 @@ def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Mo
     """The model with the plan, or as it is where the plan saves nothing; None if there is no plan."""
     from memstow.planner.formats.tflite.reordering import reorder_model
     from memstow.planner.model.plan import PLANNED
+    from memstow.planner.tflm.kernels import obstacles
     from memstow.planner.tflm.scratch import in_order
     from memstow.planner.tflm.written_model import written_model as written
 
     if plan.status not in PLANNED or plan.schedule is None:
         return None
+    for obstacle in obstacles(model.data)[:1]:
+        print_error(f"the model is written, and TensorFlow Lite Micro cannot run it: {obstacle}")
     if model.order_only:
         _warn_if_worse(document, plan)
         order = plan.schedule.order

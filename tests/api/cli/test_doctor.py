@@ -60,6 +60,17 @@ def test_it_says_what_is_here(cli: Cli) -> None:
     assert "native core: works" in text
 
 
+def test_it_says_whether_models_can_be_measured(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    _without(monkeypatch, **{"tflite-micro": "0.7"})
+    assert "tflite-micro, for solve --scratch measure: 0.7\n" in cli("doctor").out
+    _without(monkeypatch, "tflite-micro")
+    ran = cli("doctor")
+    assert ran.code == Exit.DONE
+    assert "--scratch measure: none; pip install --pre tflite-micro\n" in ran.out
+    runtime = json.loads(cli("doctor", "--json").out)["runtime"]
+    assert runtime == {"name": "tflite-micro", "limits": "", "version": None, "fits": False}
+
+
 def test_every_extra_for_users_is_explained() -> None:
     assert {*installation.EXTRAS} == {*PROJECT["optional-dependencies"]} - {"all", "dev"}
 

@@ -169,6 +169,9 @@ def test_what_the_runtime_cannot_run_is_said_and_what_works_instead(cli: Cli) ->
     assert "least arena" not in told
     found = json.loads(cli("solve", "gelu.tflite", "--json").out)["arena"]
     assert found.keys() == {"notes"}
+    ran = cli("solve", "gelu.tflite", "--output", "planned.tflite", "--quiet")
+    assert (ran.code, ran.out) == (Exit.DONE, "")
+    assert "is written, and TensorFlow Lite Micro cannot run it: it has no kernel for GELU" in ran.err
 
 
 @pytest.mark.usefixtures("folder")
