@@ -37,6 +37,8 @@ COUNTED_AGAIN = frozenset({"over_capacity", "no_place"})
 """Codes of explanations that the judge can check by counting."""
 NO_ORDER = "no_order"
 """The code of the explanation that in each order of a graph too many bytes are live."""
+GROUP_POOLS = "group_pools"
+"""The code of the issue that buffers which are tied together have no pool in common."""
 _ABOUT_BUFFERS = COUNTED_AGAIN | {"no_layout"}
 
 
@@ -64,6 +66,13 @@ def check_explanation(
     if explanation is not None and explanation.certificate is not None:
         counted = _check_orders(index, explanation, explanation.certificate, findings, against_orders)
         kind = explanation.certificate.kind if counted else None
+    elif (
+        explanation is not None
+        and explanation.code == NO_ORDER
+        and (against_orders is None or len(index.pools) != 1)
+    ):
+        message = "the explanation is about the orders of a graph of one pool, and this is none"
+        findings.add(Code.EXPLANATION, message)
     holds = findings.total == before
     says = f"nothing fits ({code})"
     if kind is not None:
@@ -158,6 +167,8 @@ def _check_pool(index: ProblemIndex, explanation: Explanation, findings: Finding
 
 def _reason_against(index: ProblemIndex, explanation: Explanation) -> str | None:
     """Why it does not follow that nothing fits; None where it does, or where only a search can tell."""
+    if explanation.code == GROUP_POOLS:
+        return _against_group(index, explanation.buffers)
     if not explanation.buffers:
         return None
     if explanation.code == "over_capacity":
@@ -167,6 +178,20 @@ def _reason_against(index: ProblemIndex, explanation: Explanation) -> str | None
         for name in explanation.buffers:
             if empty_pools.pools_for(index.buffer_index[name]):
                 return f"{name!r} has a place when it is alone"
+    return None
+
+
+def _against_group(index: ProblemIndex, names: Sequence[str]) -> str | None:
+    """Why these buffers, or if none is named any, are not tied together without a pool in common."""
+    tied = {name for tie in index.problem.relative for name in (tie.buffer, tie.base)}
+    loose = [name for name in names if name not in tied]
+    if loose or not tied:
+        return f"{loose[0]!r} is tied to no other buffer" if loose else "no buffers are tied together"
+    common = set(range(len(index.pools)))
+    for name in names:
+        common &= set(index.allowed(index.buffer_index[name]))
+    if common and (names or len(index.pools) == 1):
+        return f"all of them may be in {index.pools[min(common)].id!r}"
     return None
 
 

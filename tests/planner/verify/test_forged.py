@@ -519,6 +519,24 @@ def test_pins_that_cannot_hold_are_no_layout_of_the_judges_own(
     assert [it.standing for it in verdict.claims] == [Standing.CLAIMED]
 
 
+@pytest.mark.parametrize(
+    ("tied", "names", "said"),
+    [
+        (False, ("a", "b"), "'a' is tied to no other buffer"),
+        (False, (), "no buffers are tied together"),
+        (True, ("a", "b"), "all of them may be in 'p'"),
+        (True, (), "all of them may be in 'p'"),
+    ],
+)
+def test_a_group_without_a_pool_is_one_that_is_there(tied: bool, names: tuple[str, ...], said: str) -> None:
+    buffers = tuple(Buffer(id=name, size=4, lifetime=(0, 2)) for name in "ab")
+    ties = (Relative(buffer="b", base="a", offset=4),) if tied else ()
+    problem = Problem(buffers=buffers, pools=(Pool(id="p", capacity=6),), relative=ties)
+    why = Explanation(code="group_pools", message="so it is", buffers=names)
+    (wrong,) = judge(problem, Plan(status=Status.INFEASIBLE, explanation=why)).violations
+    assert said in wrong.message
+
+
 CHAIN = tuple(Buffer(id=f"b{i}", size=4, lifetime=(i, i + 2)) for i in range(3))
 TWINS = tuple(Buffer(id=name, size=4, lifetime=(0, 2)) for name in "xy")
 

@@ -11,7 +11,7 @@ from memstow.planner.graph.reading import parse_graph
 from memstow.planner.model.graph import Graph, Operator, Tensor, View
 from memstow.planner.model.options import Options
 from memstow.planner.model.order_proofs import Chain, Cut, DeadSet, RefutedOrders, Way
-from memstow.planner.model.plan import Plan, gap_of
+from memstow.planner.model.plan import Explanation, Plan, Status, gap_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, judge, verify
@@ -154,6 +154,17 @@ def test_a_problem_has_no_orders_to_prove_anything_of() -> None:
     assert [it.message for it in verify(problem, plan)] == [
         "the certificate does not prove that peak is at least 4: it is about the orders of a graph"
     ]
+
+
+def test_that_no_order_fits_is_said_of_a_graph_of_one_pool_alone() -> None:
+    why = Explanation(code="no_order", message="so it is")
+    nothing = Plan(status=Status.INFEASIBLE, explanation=why)
+    problem = Problem(buffers=[Buffer(id="a", size=4, lifetime=(0, 1))], pools=[Pool(id="p", capacity=9)])
+    for document in (problem, replace(FORK, pools=(Pool(id="fast", capacity=1), Pool(id="slow")))):
+        verdict = judge(document, nothing)
+        assert ["about the orders of a graph" in it.message for it in verdict.violations] == [True]
+        assert verdict.claims[-1].standing is Standing.REFUTED
+    assert judge(replace(FORK, pools=(Pool(id="p", capacity=1),), order="free"), nothing).valid
 
 
 def test_with_several_pools_a_proof_of_all_bytes_says_nothing_of_one() -> None:
