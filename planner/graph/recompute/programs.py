@@ -11,6 +11,7 @@ from memstow.planner.graph.links import links_of
 from memstow.planner.graph.run_checks import at_states, runs_once
 from memstow.planner.graph.storages import Storage, storages
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
+from memstow.planner.model.ranges import measure
 from memstow.solvers.recompute import RecomputeArrays
 
 Kind = Literal["recompute", "spill"]
@@ -90,6 +91,8 @@ def program_of(
         ends = everything[source].tensor, everything[target].tensor
         if all(tensor in index for tensor in ends):
             in_place.extend((at[operator], *(index[tensor] for tensor in ends)))
+    room = _room_to_wait(graph, counting.pool)
+    fits = {it.tensor: room is None or size_of(graph.tensors[it.tensor]) <= room for it in items}
     arrays = RecomputeArrays(
         extra=array("q", (_phase_bytes(counting, graph.operators[it]) for it in order)),
         fixed=fixed,
@@ -104,12 +107,24 @@ def program_of(
         size=array("q", (it.size for it in items)),
         producer=array("q", (at[it.writers[0]] if it.writers else -1 for it in items)),
         kept=array("q", (it.to_end for it in items)),
-        spillable=array("q", ("spill" in kinds for _ in items)),
+        spillable=array("q", ("spill" in kinds and fits[it.tensor] for it in items)),
         start=base + sum(it.size for it in stored if it.from_start),
         end=end,
         base=base,
     )
     return Program(graph, order, arrays, [it.tensor for it in items])
+
+
+def _room_to_wait(graph: Graph, pool: str | None) -> int | None:
+    """The most bytes that any other pool has for one copy; None: no limit."""
+    room = 0
+    for it in graph.pools:
+        if it.id == pool:
+            continue
+        if it.capacity is None:
+            return None
+        room = max(room, it.capacity - measure((one.offset, one.offset + one.size) for one in it.reserved))
+    return room
 
 
 def _phase_bytes(counting: Counting, operator: Operator) -> int:

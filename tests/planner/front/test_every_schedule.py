@@ -74,6 +74,17 @@ def test_who_makes_nothing_runs_again_where_a_copy_needs_it(
     assert list(lies(asked, said, schedules(asked, more=1, spills=1))) == []
 
 
+def test_what_is_larger_than_the_other_pool_does_not_wait_there() -> None:
+    slow = {"id": "slow", "capacity": 2, "reserved": [{"offset": 1, "size": 1}]}
+    tensors = [{**it, "size": 2 * it["size"]} for it in KEPT["tensors"]]
+    small: Document = {**KEPT, "pools": [{"id": "p"}, slow], "tensors": tensors}
+    asked = _with_copies(small)
+    said = asked.front()
+    assert said.complete
+    assert not any(it.plan.schedule and it.plan.schedule.spills for it in said.points)
+    assert list(lies(asked, said, schedules(asked, more=1, spills=1))) == []
+
+
 def test_the_check_sees_points_that_are_beaten_or_missing() -> None:
     asked = _with_copies(TURNED_BACK)
     said = asked.front()
