@@ -63,4 +63,4 @@ def verdict_on_point(
     except (InputError, Refused) as error:
         wrong = Violation(Code.VALUE, f"point {number + 1:,} of the front: {error}")
         return replace(verdict, violations=(*verdict.violations, wrong))
-    return judge_point(problem, front, number, verdict, hint, cost)
+    return judge_point(problem, front, number, verdict, hint, cost, document.order)

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Final
 
 from memstow.planner.model.front import Front, FrontPoint
+from memstow.planner.model.graph import GIVEN
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify.findings import Code, Findings, Violation
@@ -13,14 +15,23 @@ from memstow.planner.verify.problem_index import ProblemIndex
 from memstow.planner.verify.verdict import COUNTED, Claim, Standing, Subject, Verdict
 
 _COST = "cost"
+_BY_DEFAULT: Final = ("stripes",)
+"""What may be done to a graph where nothing else was asked for."""
 
 
 def judge_point(
-    problem: Problem, front: Front, number: int, verdict: Verdict, hint: Plan | None, cost: int | None
+    problem: Problem,
+    front: Front,
+    number: int,
+    verdict: Verdict,
+    hint: Plan | None,
+    cost: int | None,
+    order: str | None = None,
 ) -> Verdict:
     """The verdict on the plan of this point, from 0, and on what the front says of it.
 
-    `problem`: what the plan is a plan of; `cost`: of its schedule, if it has one.
+    `problem`: what the plan is a plan of; `cost`: of its schedule, if it has one; `order`: of a graph, that
+    which it asks for.
     """
     point = front.points[number]
     author = "the front" if front.memstow is None else f"memstow {front.memstow[:64]}"
@@ -28,6 +39,9 @@ def judge_point(
     judging.shape()
     judging.values(problem, hint, cost)
     judging.bounds()
+    judging.kept_order(order)
+    if order is not None:
+        judging.ways()
     name = f"point {number + 1:,} of the front"
     violations = tuple(Violation(Code.VALUE, f"{name}: {it}") for it in judging.wrong)
     claims = tuple(judging.claims)
@@ -116,6 +130,38 @@ class _Judging:
                 self._claim(term, says, reason is not None)
         if point.proven and point.bounds != point.values:
             self.wrong.append("it is called proven, and its bounds are not its values")
+
+    def kept_order(self, order: str | None) -> None:
+        """That operators ran as they are listed, and what that needs."""
+        kept = self._front.kept_order
+        if kept is None:
+            return
+        reason = None
+        if order != GIVEN:
+            reason = "it is said to keep the listed order, and there is none that is to be kept"
+        elif kept.free_bytes is not None and kept.free_bytes >= kept.bytes:
+            reason = "another order is said to need less than the listed one, and does not"
+        if reason is not None:
+            self.wrong.append(reason)
+        says = f"in the listed order {kept.bytes:,} bytes are live at once"
+        if kept.free_bytes is not None:
+            says += f", in another {kept.free_bytes:,}"
+        self._claim(None, says, reason is not None)
+
+    def ways(self) -> None:
+        """That the plan does nothing to the graph that was not asked for."""
+        schedule = self._point.plan.schedule
+        if schedule is None:
+            return
+        asked = self._front.asked.generators
+        allowed = _BY_DEFAULT if asked is None else asked
+        for name, does, is_done in (
+            ("stripes", "runs in stripes", bool(schedule.stripes)),
+            ("spill", "copies tensors out and back", bool(schedule.spills)),
+            ("recompute", "runs operators again", len(set(schedule.order)) < len(schedule.order)),
+        ):
+            if is_done and name not in allowed:
+                self.wrong.append(f"its plan {does}, which was not asked for")
 
     def _below(self, term: str, bound: int, other: str, limit: int) -> int | None:
         """A point that has less of the term than the bound, and no more of the other."""

@@ -7,12 +7,14 @@ import pytest
 
 import memstow
 from memstow.planner.front.point_verdict import document_of_point, verdict_on_point
-from memstow.planner.model.front import Front
+from memstow.planner.model.front import Front, FrontOptions, KeptOrder
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
-from memstow.planner.verify import Subject, Verdict, judge
+from memstow.planner.verify import Standing, Subject, Verdict, judge
 from tests.planner.front.fronts import tense_problem
+from tests.planner.graph.stripes.nets import random_net
 
 STEADY = Options(deterministic=True, work_limit=300_000)
 PROBLEM = Problem(
@@ -131,3 +133,29 @@ def test_points_with_capacities_are_plans_of_the_problem_with_these(seed: int) -
         points = list(front.points)
         points[number] = replace(point, values=values, bounds={}, proven=False)
         assert not verdict_of(problem, replace(front, points=tuple(points)), number, None).valid
+
+
+def test_what_was_not_asked_for_and_an_order_that_was_not_kept_are_refused() -> None:
+    graph = random_net(0, 4)
+    options = Options(deterministic=True, work_limit=10_000_000)
+    front = replace(memstow.front(graph, options=options), kept_order=KeptOrder(bytes=9, free_bytes=8))
+    schedules = [it.plan.schedule for it in front.points]
+    number = next(at for at, it in enumerate(schedules) if it is not None and it.stripes)
+
+    def verdict(front: Front, document: Graph | Problem = graph) -> Verdict:
+        # The plan itself was judged before.
+        return verdict_on_point(document, document, replace(front, digest=None), number, Verdict((), ()))
+
+    honest = verdict(front)
+    assert honest.valid
+    said = {it.says: it.standing for it in honest.claims}
+    assert said["in the listed order 9 bytes are live at once, in another 8"] is Standing.CLAIMED
+    for asked in (FrontOptions(generators=("recompute",)), FrontOptions(generators=())):
+        wrong = verdict(replace(front, asked=asked)).violations
+        assert any("its plan runs in stripes, which was not asked for" in it.message for it in wrong)
+    worse = verdict(replace(front, kept_order=KeptOrder(bytes=9, free_bytes=9)))
+    assert any("another order is said to need less" in it.message for it in worse.violations)
+    free = verdict(front, replace(graph, order="free"))
+    assert any("said to keep the listed order" in it.message for it in free.violations)
+    of_problem = replace(front_of("peak:fast", "peak:slow"), kept_order=front.kept_order)
+    assert not verdict_of(PROBLEM, of_problem).valid
