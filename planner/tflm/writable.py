@@ -47,7 +47,10 @@ def require_writable(model: bytes, asked: Asked, names: OptionNames) -> None:
         )
         raise InputError.single("in_place", names.of_in_place, message)
     if asked.pools > 1:
-        message = "the runtime has one arena, and there are several memories; plan for one"
+        message = (
+            "the runtime has one arena, and there are several memories; leave the target out, and give the "
+            "capacity of one of them"
+        )
         raise InputError.single("several_pools", names.of_pools, message)
     require_plannable(model, asked.replan)
     if asked.order != GIVEN:

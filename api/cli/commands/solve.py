@@ -161,7 +161,18 @@ def run(args: argparse.Namespace) -> int:
         # Measured after the outputs are written, which may take long, unless one of them has it.
         plan = plan if plan.arena is not None else with_arenas(model, written, document, plan)
         show_arena(plan, written is not None)
+    if shows:
+        _tell_of_fronts(document, plan)
     return _told(plan, interrupted)
+
+
+def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:
+    """Where a graph does not fit as it is, it may in another way."""
+    from memstow.planner.model.plan import Status
+    from memstow.planner.model.problem import Problem
+
+    if plan.status is Status.INFEASIBLE and not isinstance(document, Problem) and len(document.pools) == 1:
+        print("`memstow front` looks for ways to run it that need less memory")
 
 
 def _run_in_columns(args: argparse.Namespace, columns: "Columns") -> int:

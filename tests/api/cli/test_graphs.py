@@ -62,7 +62,9 @@ def test_pairs_in_place_can_be_left_out(cli: Cli, forked: Path) -> None:
 
 
 def test_the_memories_of_a_graph_can_be_changed(cli: Cli, forked: Path) -> None:
-    assert cli("solve", forked, "--capacity", "120").code == Exit.INFEASIBLE
+    ran = cli("solve", forked, "--capacity", "120")
+    assert ran.code == Exit.INFEASIBLE
+    assert "`memstow front` looks for ways to run it" in ran.out
     assert cli("solve", forked, "--capacity", "120", "--order", "free", "--fit-only").code == Exit.DONE
     assert cli("solve", forked, "--target", "rp2040").code == Exit.DONE
 
