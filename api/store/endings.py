@@ -33,10 +33,14 @@ class Ending:
     ran_seconds: float = 0.0
 
 
-def figures_of(progress: Progress) -> dict[str, int | float | str]:
+def figures_of(progress: Progress) -> dict[str, int | float | str | None]:
     """The columns of a job with what is new in its progress."""
     names = ("value", "bound", "peak", "solver", "status")
-    return {name: it for name in names if (it := getattr(progress, name)) is not None}
+    figures = {name: it for name in names if (it := getattr(progress, name)) is not None}
+    if progress.plan is not None and progress.value is not None:
+        # The bound belongs to this value: that of another point of a front may be above it.
+        figures["bound"] = progress.bound
+    return figures
 
 
 def finish_job(connection: Connection, job: str, before: State, ending: Ending) -> None:

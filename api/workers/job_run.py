@@ -123,6 +123,9 @@ class JobRun:
             # Of several in a row the last one is enough.
             self._events.pop()
         self._events.append(JobEvent(name, json.dumps(event_data(event))))
+        if self.job.is_front:
+            # Found or proven while one of its points was looked for: that says nothing of the front.
+            return
         match event:
             case Incumbent():
                 self._progress, self._changed = replace(self._progress, value=event.value), True

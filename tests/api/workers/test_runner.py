@@ -33,7 +33,7 @@ from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import Runner, RunnerSettings
 from memstow.api.workers.shortage import Backoff
 from memstow.planner.front.documents import read_front
-from memstow.planner.model.events import Incumbent
+from memstow.planner.model.events import Bound, Incumbent
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan
 from tests.api.store.drafts import draft
@@ -438,6 +438,28 @@ def test_a_job_is_taken_over_when_it_shows_no_life_for_a_lease(
         found = jobs.get(job)
         assert found is not None
         assert found.state is state, now
+
+
+def test_what_is_proven_of_one_point_is_no_bound_of_a_front(database: Database, jobs: Queue) -> None:
+    problem = parse_problem(
+        {"version": 1, "buffers": [{"id": "a", "size": 4, "lifetime": [0, 1]}], **TWO_POOLS}
+    )
+    whole = memstow.front(problem, ("peak:fast", "placement_cost"))
+    first = replace(whole.points[0], bounds={}, proven=False)
+    front = replace(whole, points=(first, *whole.points[1:]), complete=False)
+    job, _ = jobs.submit(draft(options=options(front={"terms": ["peak:fast", "placement_cost"]})))
+
+    def act(control: RunControl) -> None:
+        control.on_update(Incumbent(value=3, solver="greedy", seconds=0.1))
+        control.on_update(Bound(value=3, solver="order", seconds=0.2))
+        control.on_update(FrontUpdate(front=front_result(front), points=()))
+        control.on_update(Bound(value=4, solver="order", seconds=0.3))
+        raise ChildError("stuck", "did not end when it was told to")
+
+    run_next(runner_of(database, jobs, Place(act)), database)
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.value, found.bound, found.gap) == (first.values["peak:fast"], None, None)
 
 
 @pytest.mark.parametrize("told", [True, False])
