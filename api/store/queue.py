@@ -3,9 +3,9 @@
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, and_, delete, insert, or_, select
+from sqlalchemy import Connection, String, and_, case, cast, delete, func, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from memstow.api.callbacks.allowed import place_of
@@ -21,7 +21,11 @@ from memstow.api.store.notices import announce
 from memstow.api.store.tables import LONGEST_NAME, batches, callbacks, documents, jobs
 
 if TYPE_CHECKING:
-    from sqlalchemy import Select
+    from sqlalchemy import ColumnElement, Select
+
+
+# How much of its id is shown of a job.
+_SHORT_ID: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,9 @@ class Filter:
     batch_id: str | None = None
     digest: str | None = None
     search: str | None = None  # a part of their names, whatever the case
+    nameless: bool = (
+        False  # the search also finds them by their id, and those without a name by their buffers
+    )
     ids: tuple[str, ...] | None = None
     before: tuple[float, str] | None = None  # created and id of the last job of the page before
 
@@ -281,6 +288,20 @@ def _with_callbacks(connection: Connection, found: list[Job]) -> list[Job]:
     return [replace(job, callback=told[job.id]) if job.id in told else job for job in found]
 
 
+def _called(text: str, *, nameless: bool) -> "ColumnElement[bool]":
+    """Those with this text in their name, or in what a job without one is called for people."""
+    named = jobs.c.name.icontains(text, autoescape=True)
+    plain = text.replace(",", "").strip()
+    if not nameless or not plain:
+        return named
+    noun = case((jobs.c.buffers == 1, " buffer job "), else_=" buffers job ")
+    called = cast(jobs.c.buffers, String) + noun + func.substr(jobs.c.id, 1, _SHORT_ID, type_=String)
+    without = and_(func.coalesce(jobs.c.name, "") == "", called.icontains(plain, autoescape=True))
+    if len(plain) < _SHORT_ID:
+        return or_(named, without)
+    return or_(named, without, jobs.c.id.startswith(plain.lower(), autoescape=True))
+
+
 def _filtered(query: "Select[Any]", wanted: Filter) -> "Select[Any]":
     if wanted.key_id is not None:
         query = query.where(jobs.c.key_id == wanted.key_id)
@@ -293,7 +314,7 @@ def _filtered(query: "Select[Any]", wanted: Filter) -> "Select[Any]":
     if wanted.ids is not None:
         query = query.where(jobs.c.id.in_(wanted.ids))
     if wanted.search is not None:
-        query = query.where(jobs.c.name.icontains(wanted.search, autoescape=True))
+        query = query.where(_called(wanted.search, nameless=wanted.nameless))
     if wanted.before is not None:
         created, name = wanted.before
         query = query.where(or_(jobs.c.created < created, and_(jobs.c.created == created, jobs.c.id < name)))

@@ -67,6 +67,17 @@ BySearch = Annotated[
     ),
 ]
 
+ByWhatIsShown = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=LONGEST_NAME,
+        description="Only jobs with this text in their name, in upper or lower case; and those whose id "
+        "begins with it, from eight digits on. One without a name is called after its buffers and its id, "
+        "such as `454 buffers, job 9cfda5a2`.",
+    ),
+]
+
 
 @router.post(
     "/v1/jobs",
@@ -160,7 +171,7 @@ async def list_jobs(
     state: OfState = None,
     batch: OfBatch = None,
     digest: OfDigest = None,
-    search: BySearch = None,
+    search: ByWhatIsShown = None,
     limit: Annotated[int, Query(ge=1, le=500, description="Jobs in a page.")] = 50,
     cursor: Annotated[str | None, Query(max_length=200, description="`next` of the page before.")] = None,
 ) -> Response:
@@ -168,7 +179,7 @@ async def list_jobs(
     require_known(request, *_FILTERS, "limit", "cursor")
     caller = await service.caller(request, Role.READ)
     before = None if cursor is None else _place_of(cursor)
-    wanted = replace(_wanted(caller, state, batch, digest, search), before=before)
+    wanted = replace(_wanted(caller, state, batch, digest, search), before=before, nameless=True)
     found = await service.in_thread(service.queue.page, wanted, limit)
     following = _cursor_at(found[-1]) if len(found) == limit else None
 

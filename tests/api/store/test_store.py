@@ -350,6 +350,38 @@ def test_jobs_are_found_by_a_part_of_their_name(jobs: Queue) -> None:
         assert [job.name for job in jobs.page(Filter(search=search), 9)] == names
 
 
+def test_a_bound_goes_with_its_value_and_not_with_a_later_one(jobs: Queue, claims: Claims) -> None:
+    job, _ = jobs.submit(draft())
+    claims.claim("server", 9)
+    claims.record(job, 1, Progress(value=9, bound=9, plan=b"nine"), [])
+    claims.record(job, 1, Progress(solver="mine"), [])
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.value, found.bound, found.gap) == (9, 9, 0.0)
+    # The first point of a front so far, of which nothing is proven yet.
+    claims.record(job, 1, Progress(value=8, plan=b"eight"), [])
+    found = jobs.get(job)
+    assert found is not None
+    assert (found.value, found.bound, found.gap) == (8, None, None)
+
+
+def test_jobs_without_a_name_are_found_by_what_they_are_called(jobs: Queue) -> None:
+    nameless, _ = jobs.submit(draft(name=None))
+    named, _ = jobs.submit(draft(name="a job of two"))
+    (job,) = [one for one in jobs.page(Filter(), 9) if one.id == nameless]
+    shown = f"{job.buffers:,} {'buffer' if job.buffers == 1 else 'buffers'}, job {nameless[:8]}"
+
+    def ids_of(search: str, nameless: bool = True) -> set[str]:
+        return {job.id for job in jobs.page(Filter(search=search, nameless=nameless), 9)}
+
+    assert ids_of(shown) == ids_of(nameless[:8].upper()) == {nameless}
+    assert ids_of("job") == {nameless, named}
+    assert ids_of(named) == ids_of(named[:8]) == {named}
+    assert ids_of(",") == ids_of("no such") == set()
+    # What is ended by its name has one.
+    assert ids_of("job", nameless=False) == {named}
+
+
 def test_jobs_that_are_stopped_in_parts_are_all_stopped_in_the_end(jobs: Queue, claims: Claims) -> None:
     names = [jobs.submit(draft(name="part", key_id="ab"[i % 2]))[0] for i in range(5)]
     claims.claim("server", 9)
