@@ -8,6 +8,8 @@ const LEFT = 72;
 const RIGHT = 104;
 const TOP = 20;
 const BOTTOM = 22;
+/** Between the texts of two marks. */
+const APART = 8;
 /** What happens before is drawn at the left edge. */
 const FIRST = 0.001;
 
@@ -35,9 +37,15 @@ export function drawSearch(pen: Pen, steps: readonly SearchStep[], wide: number,
   const say = isBytes ? bytes : count;
   pen.text(LEFT, 12, "Search", { fill: theme.ink, bold: true });
   pen.text(LEFT + 46, 12, "best plan above the bound, over seconds", { fill: theme.quiet });
+  let free = 0;
   for (const mark of marks(from, to)) {
     pen.line([x(mark), TOP, x(mark), tall - BOTTOM], theme.frame, 1);
-    pen.text(x(mark), tall - 6, mark < 1 ? `${Math.round(mark * 1000)} ms` : `${mark} s`, { fill: theme.quiet, anchor: "middle" });
+    const text = mark < 1 ? `${Math.round(mark * 1000)} ms` : `${mark} s`;
+    const half = pen.measure(text, 11, false) / 2;
+    // A mark whose text would lie on that of the one before has a line only.
+    if (x(mark) - half < free) continue;
+    pen.text(x(mark), tall - 6, text, { fill: theme.quiet, anchor: "middle" });
+    free = x(mark) + half + APART;
   }
   const line = staircase(values.map((step) => [x(step.seconds), y(step.value as number)]), right);
   const floor = staircase(bounds.map((step) => [x(step.seconds), y(Math.max(lowest, step.bound as number))]), right);
