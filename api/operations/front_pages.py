@@ -5,7 +5,7 @@ from dataclasses import replace
 from memstow.api.operations.documents import document_from
 from memstow.api.operations.encoding import options_from_text, targets_in
 from memstow.api.operations.requests import WriteFrontRequest
-from memstow.api.page.front_plans import front_file
+from memstow.api.page.front_plans import TargetOf, front_file
 from memstow.planner.front.choices import with_choices
 from memstow.planner.front.documents import read_front
 from memstow.planner.front.targets import in_targets
@@ -23,10 +23,17 @@ def file_for_page(request: WriteFrontRequest) -> bytes:
     found = in_targets(document, front.asked, options_from_text(options, None), targets_in(options))
     at = [it.target for it in front.targets].index(shown)
     target = front.targets[at]
+    others = [other for other in front.targets if other is not target]
+    of = TargetOf(
+        name=shown,
+        smallest=shown == front.smallest,
+        all=len(front.targets),
+        open=sum(not other.complete for other in others),
+    )
     # The page draws one front; which memories it is for, its name says.
     name = f"{front.name or 'front'} in {shown}"
     one = replace(front, name=name[:1024], points=target.points, complete=target.complete, targets=())
-    return front_file(found[at].document, one)
+    return front_file(found[at].document, one, of)
 
 
 def _shown(front: Front) -> str | None:

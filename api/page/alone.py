@@ -76,7 +76,7 @@ class PointPlans:
     of: tuple[int | None, ...]
     """For each point the index of its document; None: the page does not hold its plan."""
     keeps_order: bool = False
-    """Whether it is the front of a graph whose operators run as they are listed."""
+    """Whether it is the front of a graph whose operators run as they are listed, although others may be."""
 
     def fields(self) -> dict[str, bytes]:
         """What the page reads of it."""

@@ -6,7 +6,7 @@ the file.
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from memstow.api.page.alone import PointPlans
@@ -14,6 +14,7 @@ from memstow.planner.formats import write_problem
 from memstow.planner.formats.graph.native import to_bytes
 from memstow.planner.front.candidates import ends_first
 from memstow.planner.front.documents import write_front
+from memstow.planner.front.kept_order import has_other_orders
 from memstow.planner.graph.costs import with_cost_unit
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.schedules import only_orders, scheduled_graph
@@ -28,7 +29,19 @@ MOST_BYTES: Final = 32 << 20
 """Bytes of these plans and of what they are for, before they are compressed."""
 
 
-def front_file(document: Problem | Graph, front: Front) -> bytes:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetOf:
+    """Of several targets, the one whose front the page draws."""
+
+    name: str
+    smallest: bool
+    """Whether it is the smallest that will do."""
+    all: int
+    open: int
+    """Of how many others not every point is known and proven."""
+
+
+def front_file(document: Problem | Graph, front: Front, target: TargetOf | None = None) -> bytes:
     """The front with what its plans are for, as a file that the page reads."""
     held, front = point_plans(document, front, None, [None] * len(front.points))
     fields = {
@@ -36,6 +49,8 @@ def front_file(document: Problem | Graph, front: Front) -> bytes:
         "front": write_front(front, "json"),
         **held.fields(),
     }
+    if target is not None:
+        fields["target"] = json.dumps(asdict(target)).encode()
     return b"{" + b", ".join(b'"%s": %s' % (name.encode(), it) for name, it in fields.items()) + b"}"
 
 
@@ -80,7 +95,8 @@ def _held(
             documents.append(made)
         chosen[it] = place_of[schedule]
     places = tuple(chosen.get(it) for it in range(len(front.points)))
-    return PointPlans("graphs", tuple(documents), places, document.order == GIVEN)
+    keeps_order = document.order == GIVEN and has_other_orders(document)
+    return PointPlans("graphs", tuple(documents), places, keeps_order)
 
 
 def _as_it_runs(graph: Graph, schedule: Schedule | None) -> Graph:

@@ -49,7 +49,28 @@ def test_a_plan_that_live_bytes_prove_cannot_be_smaller(look: Look, network: byt
 @pytest.mark.parametrize(("size", "offset", "said"), [(29_999, 30_000, "0.01 %"), (999, 1003, "0.40 %")])
 def test_a_gap_is_rounded_up(look: Look, tmp_path: Path, size: int, offset: int, said: str) -> None:
     look.show(page_of(buffers((size, 0, 2), (1, 0, 2)), places(0, offset)), tmp_path)
-    assert look.verdict.endswith(f"within {said} of the least possible.")
+    assert look.verdict.endswith(f", of which at most {said} could be saved.")
+
+
+@pytest.mark.parametrize(
+    ("peak", "bound", "said"),
+    [(4, 3, "Whether 4 B is then the least peak is open: at least 3 B"), (4, 4, "")],
+)
+def test_a_later_term_that_is_open_is_told_with_the_first(
+    look: Look, tmp_path: Path, peak: int, bound: int, said: str
+) -> None:
+    pools = [{"id": "fast", "capacity": 8, "cost": 1}, {"id": "slow", "cost": 9}]
+    objective = [
+        {"term": "placement_cost", "value": 3, "bound": 3, "gap": 0.0},
+        {"term": "peak", "value": peak, "bound": bound, "gap": 1 - bound / peak},
+    ]
+    plan = places(1, status="feasible" if said else "optimal", objective=objective)
+    plan["placements"][0]["pool"] = "fast"
+    look.show(page_of(buffers((3, 0, 2), pools=pools, objective=["placement_cost", "peak"]), plan), tmp_path)
+    assert look.verdict.startswith("It fits. No plan has cheaper accesses: 3")
+    assert (said in look.verdict) if said else ("open" not in look.verdict)
+    tones = look.page.evaluate("document.querySelector('h1').className")
+    assert tones == ("open" if said else "claimed")
 
 
 def test_of_a_plan_far_above_its_bound_the_bound_is_said(look: Look, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.schedules import only_orders
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontOptions
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.problem import Problem
 from tests.api.page import samples
 from tests.api.page.browser import Look
@@ -332,10 +332,23 @@ def test_a_job_for_a_front_is_drawn_and_its_points_open(running: Any, server: Se
     look = Look(running).open(f"{address}/jobs/{job}")
     look.wait("document.querySelectorAll('.points tbody tr').length === 2")
     look.wait("document.querySelector('.strip a.button')?.textContent === 'Edit'")
-    assert standings(look) == ["claimed", "claimed"]
+    # One word and one colour, that of the bar: the service has proven what it shows.
+    assert look.text(".strip .state") == "proven"
+    assert standings(look) == ["proven", "proven"]
+    assert look.verdict.endswith("All are proven, and none is missing, as the service says.")
     look.page.keyboard.press("End")
+    look.wait("document.querySelector('.side .see')")
+    assert "as the file claims" not in look.text("body")
+    colours = (
+        "['.strip .state', 'h1 span'].map((it) => getComputedStyle(document.querySelector(it)).color)"
+        ".concat(getComputedStyle(document.querySelector('.legend .dot')).backgroundColor)"
+    )
+    assert len(set(look.page.evaluate(colours))) == 1
     look.page.keyboard.press("Enter")
     look.wait(ON_PLAN).wait("location.hash === '#point=2'")
+    assert "as the service says" in look.text("nav.point")
+    assert "as the file claims" not in look.text("body")
+    assert look.text(".solver button") == "Ask the solver"
     look.page.reload()
     look.wait(ON_PLAN)
     assert "2 of 2" in look.text("nav.point")
@@ -398,12 +411,21 @@ def test_a_job_of_targets_shows_the_smallest_that_will_do(running: Any, server: 
         wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["finished"], "the fronts")
         whole = client.get(f"/v1/jobs/{job}/front", params={"output_format": "page"}).json()
     assert whole["front"]["name"] == "three buffers in 96"
+    assert whole["target"] == {"name": "96", "smallest": True, "all": 3, "open": 0}
     look = Look(running).open(f"{address}/jobs/{job}")
     look.wait("document.querySelectorAll('.points tbody tr').length === 1")
+    assert "in the memories of 96, the smallest of 3 targets that will do." in look.text(".head")
     look.page.keyboard.press("Home")
     look.page.keyboard.press("Enter")
     look.wait(ON_PLAN)
     look.close()
+
+
+def test_a_target_that_is_known_says_that_others_are_not(look: Look, page: bytes, tmp_path: Path) -> None:
+    look.show(page, tmp_path)
+    held = {"front": front(*two_points(), complete=True), "problems": [PROBLEM], "of": [0, 0]}
+    dropped(look, held | {"target": {"name": "tiny", "smallest": False, "all": 3, "open": 2}})
+    assert "in the memories of tiny, one of 3 targets. Of 2 others not all is known" in look.text(".head")
 
 
 def test_the_chart_is_saved(look: Look, page: bytes, tmp_path: Path) -> None:
@@ -451,7 +473,16 @@ def test_a_front_of_one_point_says_why_there_is_one(look: Look, page: bytes, tmp
 
 def test_that_the_order_was_kept_is_told(look: Look, tmp_path: Path) -> None:
     net = samples.conv_net()
-    for graph, kept in ((replace(net, order="given"), True), (replace(net, order="free"), False)):
+    aside = Operator(id="aside", inputs=(), outputs=("aside.out",))
+    other = replace(
+        net, tensors=(*net.tensors, Tensor(id="aside.out", size=1)), operators=(*net.operators, aside)
+    )
+    # Of a chain there is one order, which nobody has kept.
+    for graph, kept in (
+        (replace(net, order="given"), False),
+        (replace(other, order="given"), True),
+        (replace(other, order="free"), False),
+    ):
         look.show(front_page(graph, samples.front_of(graph), "", None).page, tmp_path)
         assert ("--order free" in look.text(".head")) == kept
 

@@ -107,12 +107,12 @@ def test_a_job_is_seen_live_and_can_be_stopped(look: Look, client: Client, addre
     job = submit(client, hard(600, 21), time_limit=600.0)
     look.open(f"{address}/jobs/{job}")
     look.wait("document.querySelector('.strip .state')?.innerText === 'running'")
-    look.wait("document.querySelector('h1')?.innerText.includes('of the least possible')")
+    look.wait("document.querySelector('h1')?.innerText.includes('could be saved')")
     look.wait("document.querySelector('canvas.search') !== null")
     look.page.click(".strip button")
     look.wait("document.querySelector('.strip .state')?.innerText === 'cancelled'")
     assert "its best plan is kept" in look.text(".strip")
-    assert "of the least possible" in look.verdict
+    assert "could be saved" in look.verdict
     look.page.click(".strip button:has-text('Delete')")
     look.wait("document.querySelector('dialog[open]') !== null")
     assert look.violations() == []
@@ -348,6 +348,38 @@ def test_several_jobs_of_a_service_are_deleted_at_once(look: Look, client: Clien
     look.page.click("dialog button.main")
     look.wait("document.querySelectorAll('.jobs tbody tr').length === 0")
     assert [client.get(f"/v1/jobs/{job}").status_code for job in jobs] == [404, 404]
+
+
+def test_a_job_is_found_by_what_the_list_calls_it(look: Look, client: Client, address: str) -> None:
+    nameless = {"version": 1, "buffers": buffers(*[(8, 0, 2)] * 7)["buffers"]}
+    job = submit(client, nameless)
+    submit(client, nameless | {"name": "seven"})
+    over(client, job)
+    for search in (f"7 buffers, job {job[:8]}", job[:8].upper(), job):
+        look.open(f"{address}/jobs").wait("document.querySelectorAll('.jobs tbody tr').length > 1")
+        look.page.fill("input[type=search]", search)
+        look.wait("document.querySelectorAll('.jobs tbody tr').length === 1")
+        assert look.text(".jobs tbody th") == f"7 buffers, job {job[:8]}"
+    look.page.fill("input[type=search]", "no such name")
+    look.wait("document.querySelector('.said')")
+    assert look.text(".said") == "No job here is called “no such name”. All jobs"
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        ({"status": "feasible", "value": 20, "gap": 0.2}, "20 %"),
+        ({"status": "feasible", "value": 16, "gap": 0.0}, "0 %, first term"),
+        ({"status": "optimal", "value": 16, "gap": 0.0}, "0 %"),
+        ({"status": "feasible", "value": 16, "gap": 0.0, "options": {"front": {}}}, ""),
+        ({"status": "optimal", "value": 16, "gap": 0.0, "options": {"front": {}}}, "0 %"),
+    ],
+)
+def test_a_gap_in_the_list_says_of_what_it_is(look: Look, address: str, about: JsonObject, said: str) -> None:
+    job = {**JOB, "state": "done", "bound": 16, **about}
+    FakeService(look.page).on("/v1/jobs", Answer(body={"jobs": [job], "next": None}))
+    look.open(f"{address}/jobs").wait("document.querySelectorAll('.jobs tbody tr').length === 1")
+    assert look.text(".jobs td[data-of=gap]") == said
 
 
 def test_a_job_without_a_name_is_called_by_its_size(look: Look, address: str) -> None:

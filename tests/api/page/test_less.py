@@ -12,6 +12,7 @@ from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.solve import engine
 from tests.api.page import samples
 from tests.api.page.browser import Look
+from tests.api.page.fake import Answer, FakeService
 from tests.api.page.test_start import drop, sent
 
 LESS = ".less"
@@ -88,6 +89,27 @@ def test_at_a_service_the_solver_is_asked(look: Look, address: str) -> None:
     look.page.click(".without button")
     look.wait("document.querySelector('.without').innerText.includes('The peak would be 10 B')")
     assert "no plan without it needs less" in look.text(".without")
+
+
+def test_the_plan_that_is_shown_is_enough(look: Look, address: str) -> None:
+    fake = FakeService(look.page)
+    pool = {"pool": "memory", "capacity": 10, "least": None, "bound": 10, "enough": 40}
+    needs = {"status": "unknown", "explanation": None, "pools": [pool], "releases": [], "untried": 0}
+    fake.on("/v1/inspect", Answer(body={"needs": needs | {"shortfalls": None, "confirmed": None}}))
+    fake.on("/v1/jobs", Answer(body={"jobs": [], "next": None}))
+    fake.on("/v1/examples", Answer(body={"examples": []}))
+    look.open(f"{address}/#buffer=b")
+    drop(look, "both.json", {"problem": LOOSE, "plan": PLACED})
+    look.wait("document.querySelector('.solver') !== null")
+    look.page.click(".solver button.ask")
+    look.wait("document.querySelector('.solver').innerText.includes('Not decided')")
+    assert "memory needs at least 10 B; this plan does with 18 B." in look.text(".solver")
+    look.page.fill(".find input", "b")
+    look.page.keyboard.press("Enter")
+    look.wait("document.querySelector('.without') !== null")
+    look.page.click(".without button")
+    look.wait("document.querySelector('.without').innerText.includes('at most')")
+    assert "would be at most 18 B, and at least 10 B" in look.text(".without")
 
 
 def test_the_solver_confirms_the_changes(look: Look, address: str) -> None:

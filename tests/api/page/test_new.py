@@ -275,10 +275,32 @@ def test_each_kind_has_something_to_begin_with(look: Look, address: str) -> None
         look.page.click(f".segments button:has-text('{kind}')")
         look.wait(f"document.querySelector('.segments [aria-pressed=true]')?.innerText === '{kind}'")
         assert look.violations(preload=False) == []
+    look.page.click(".segments button:has-text('Problem')")
+    # What formulas are not solved with is neither offered nor sent.
+    look.page.get_by_label("Solver").select_option("exact")
     look.page.click(".segments button:has-text('Symbols')")
     look.wait(f"{TEXT}.includes('symbols')")
+    assert look.page.get_by_label("Solver").count() == 0
     look.page.click("button.main")
     look.wait("document.querySelector('.slider') !== null")
+
+
+def test_a_front_begins_with_a_problem_that_has_one(look: Look, address: str) -> None:
+    editor(look, address)
+    look.page.click(".segments button:has-text('Front')")
+    look.wait(f"{TEXT}.includes('two memories')")
+    look.page.click("button.main")
+    look.wait("document.querySelectorAll('.points tbody tr').length === 6")
+
+
+def test_what_is_wrong_is_told_once_with_its_place(look: Look, address: str) -> None:
+    editor(look, address)
+    content = {"problem": SYMBOLIC, "options": {"solver": "exact"}}
+    write(look, json.dumps(content))
+    look.page.click("button.main")
+    look.wait("document.querySelector('.faults li')")
+    assert look.text("[role=status]").count("leave it out") == 1
+    assert "solver" in look.text(".faults")
 
 
 def test_a_front_is_found_and_edited_as_one(look: Look, address: str) -> None:

@@ -111,7 +111,26 @@ def test_live_bytes_of_one_order_prove_nothing_about_others(look: Look, page: by
 def test_in_the_order_of_the_document_live_bytes_are_a_proof(look: Look, page: bytes, tmp_path: Path) -> None:
     look.show(page, tmp_path)
     dropped(look, GRAPH | {"order": "given"}, planned(GRAPH, ["A", "B", "C", "D", "Y"]))
+    assert look.verdict == "130 B. No plan of this order can be smaller."
+    assert "in another one less memory may do. Plan it with --order free to see." in look.text(".head")
+    worse = planned(GRAPH | {"order": "given"}, ["A", "B", "C", "D", "Y"])
+    worse["objective"] = worse["pools"] = []
+    last = max(worse["placements"], key=lambda place: int(place["offset"]))
+    last["offset"] += 40
+    dropped(look, GRAPH | {"order": "given"}, worse)
+    assert look.verdict.endswith("could be saved in this order.")
+    assert "No plan of this order can be lower than that." in look.text(".side")
+
+
+def test_of_a_graph_with_one_order_a_proof_is_about_all_plans(
+    look: Look, page: bytes, tmp_path: Path
+) -> None:
+    look.show(page, tmp_path)
+    before = [["A", "B"], ["B", "C"], ["C", "D"], ["D", "Y"]]
+    chain = GRAPH | {"order": "given", "before": before}
+    dropped(look, chain, planned(chain, ["A", "B", "C", "D", "Y"]))
     assert look.verdict == "130 B. No plan can be smaller."
+    assert "in another one" not in look.text(".head")
 
 
 def test_an_order_that_the_graph_does_not_allow_is_no_plan(look: Look, page: bytes, tmp_path: Path) -> None:
@@ -129,7 +148,7 @@ def test_a_graph_alone_is_shown_in_its_listed_order(look: Look, page: bytes, tmp
     assert look.verdict == "No plan yet."
     assert "the solver must say" in look.text(".note")
     dropped(look, GRAPH | {"order": "given"})
-    assert look.verdict == "No plan yet. It takes at least 130 B."
+    assert look.verdict == "No plan yet. This order takes at least 130 B."
 
 
 def test_keys_choose_operators_and_the_critical_one_first(look: Look, page: bytes, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import { plain } from "../draw/format.ts";
 import type { Pen } from "../draw/pen.ts";
 import { addressTicks } from "../draw/ticks.ts";
 import type { Front, FrontPoint } from "../model/front.ts";
-import { isBytes, least, onFront, ratio, short, valueText } from "./values.ts";
+import { isBytes, isProven, least, onFront, ratio, short, valueText } from "./values.ts";
 
 const LEFT = 84, RIGHT = 70, TOP = 34, BOTTOM = 48;
 const RADIUS = 5;
@@ -74,7 +74,7 @@ export function drawChart(pen: Pen, front: Front, chart: Chart, theme: Theme, ch
   pen.outline(...frame, theme.frame, 1);
   const crossed = front.points.length === 1 ? 0 : chosen;
   if (front.points[crossed] !== undefined) drawCross(pen, front, chart, theme, crossed);
-  front.points.forEach((point, place) => drawPoint(pen, point, chart.places[place] as readonly [number, number], theme, place === chosen));
+  front.points.forEach((_, place) => drawPoint(pen, front, place, chart, theme, place === chosen));
   drawLabels(pen, front, chart, theme, chosen);
 }
 
@@ -216,9 +216,9 @@ function drawCross(pen: Pen, front: Front, chart: Chart, theme: Theme, chosen: n
   pen.text(x, chart.tall - BOTTOM + 31, valueText(front.terms[0], point.values[0]), { fill: theme.ink, bold: true, anchor: "middle" });
 }
 
-function drawPoint(pen: Pen, point: FrontPoint, place: readonly [number, number], theme: Theme, chosen: boolean): void {
-  const [x, y] = place;
-  const { standing } = point;
+function drawPoint(pen: Pen, front: Front, place: number, chart: Chart, theme: Theme, chosen: boolean): void {
+  const [x, y] = chart.places[place] as readonly [number, number];
+  const { standing } = front.points[place] as FrontPoint;
   if (chosen) disc(pen, x, y, RADIUS + 5, theme.chosen, theme.paper, 2);
   if (standing === "wrong" || standing === "worse") {
     const colour = standing === "wrong" ? theme.capacity : theme.reserved;
@@ -226,7 +226,7 @@ function drawPoint(pen: Pen, point: FrontPoint, place: readonly [number, number]
     pen.line([x - 5, y + 5, x + 5, y - 5], colour, 2.5);
     return;
   }
-  const colour = standing === "counted" ? theme.met : accent(theme);
+  const colour = isProven(front, standing) ? theme.met : accent(theme);
   disc(pen, x, y, RADIUS, colour, standing === "open" ? theme.paper : colour, 2);
 }
 

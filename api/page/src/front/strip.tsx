@@ -19,7 +19,7 @@ export function PointStrip(): JSX.Element | null {
       <span>
         <b>{valueText(first, point.values[0])}</b> of {plain(first, 30).replaceAll("_", " ")} at <b>{ratio(point.values[1], least(front, 1)) || valueText(second, point.values[1])}</b> of the least {plain(second, 30).replaceAll("_", " ")}
       </span>
-      <span class={point.standing === "wrong" ? "wrong" : "quiet"}>{standingText(point.standing)}</span>
+      <span class={point.standing === "wrong" ? "wrong" : "quiet"}>{standingText(front, point.standing)}</span>
       <span class="grow" />
       <button type="button" class="round" aria-label="the point before" disabled={neighbour(front, place, -1, true) === place} onClick={() => step(front, -1)}>‹</button>
       <span class="quiet">{at} of {front.points.length}</span>

@@ -5,12 +5,13 @@ import { useEffect, useRef } from "preact/hooks";
 import { plain } from "../draw/format.ts";
 import { CanvasPen } from "../draw/pen.ts";
 import type { Front, FrontPoint } from "../model/front.ts";
+import { KeptOrder } from "../shell/head.tsx";
 import { openPoint } from "../shell/open.ts";
 import { parts } from "../shell/parts.ts";
 import * as state from "../shell/state.ts";
 import { accent, type Chart, chartOf, drawChart, grounds, pointAt } from "./chart.ts";
 import { saveFront } from "./picture.ts";
-import { exact, inOrder, least, ratio, standingText, valueText } from "./values.ts";
+import { exact, inOrder, isProven, least, onWord, ratio, standingText, standingWord, valueText } from "./values.ts";
 import { factsOfFront, verdictOfFront } from "./words.ts";
 
 export function FrontView(): JSX.Element | null {
@@ -25,7 +26,7 @@ export function FrontView(): JSX.Element | null {
           <p class="title">{plain(front.name, 120)}</p>
           <h1 class={verdict.tone}>{verdict.lead} <span>{verdict.rest}</span></h1>
           {verdict.note !== "" && <p class="note">{verdict.note}</p>}
-          {front.keepsOrder && <KeptOrder />}
+          {front.keepsOrder && <KeptOrder ofFront />}
         </div>
         <dl class="facts">
           {factsOfFront(front).map((fact) => <div key={fact.label}><dt>{fact.label}</dt><dd>{fact.value}</dd></div>)}
@@ -52,17 +53,18 @@ function Legend(props: { front: Front }): JSX.Element {
   const theme = state.theme.value;
   const has = (...standings: string[]): boolean => front.points.some((point) => standings.includes(point.standing));
   const blue = accent(theme);
+  const shade = isProven(front, "claimed") ? theme.met : blue;
   const paper = grounds(theme);
   return (
     <div class="tools">
       <div class="legend">
         {has("counted") && <span class="entry"><i class="dot" style={{ background: theme.met, borderColor: theme.met }} />proven, counted here</span>}
-        {has("claimed") && <span class="entry"><i class="dot" style={{ background: blue, borderColor: blue }} />proven, as the file claims</span>}
+        {has("claimed") && <span class="entry"><i class="dot" style={{ background: shade, borderColor: shade }} />{standingText(front, "claimed")}</span>}
         {has("open") && <span class="entry"><i class="dot" style={{ borderColor: blue }} />open</span>}
         {has("worse", "wrong") && <span class="entry"><b class="wrong" aria-hidden="true">×</b>not on the front</span>}
         <span class="entry"><i class="swatch" style={{ background: paper.plans }} />plans are known</span>
         {!front.complete && <span class="entry"><i class="swatch" style={{ background: paper.unknown }} />unknown</span>}
-        {(front.complete || has("counted", "claimed") || front.points.some((point) => point.bounds.some((bound) => bound !== null))) && <span class="entry"><i class="swatch hole" />no plan, as the file claims</span>}
+        {(front.complete || has("counted", "claimed") || front.points.some((point) => point.bounds.some((bound) => bound !== null))) && <span class="entry"><i class="swatch hole" />no plan{onWord(front)}</span>}
       </div>
       <span class="grow" />
       <Exports front={front} />
@@ -77,19 +79,6 @@ function Exports(props: { front: Front }): JSX.Element {
       <span class="quiet">Save as</span>
       {kinds.map(([kind, name]) => <button key={kind} type="button" onClick={() => void saveFront(props.front, kind)}>{name}</button>)}
     </div>
-  );
-}
-
-/** That another order was not looked at, and how to look. */
-function KeptOrder(): JSX.Element {
-  const job = /^\/jobs\/(\w+)$/.exec(location.pathname)?.[1];
-  return (
-    <p class="note">
-      The operators run in the order in which they are listed, as the graph says; in another one less memory may do.{" "}
-      {SERVED && job !== undefined
-        ? <a class="again" href={`/new?job=${job}&order=free`}>Find the front with the best order</a>
-        : <>Make the front with <code>--order free</code> to see.</>}
-    </p>
   );
 }
 
@@ -148,7 +137,7 @@ function Tip(props: { front: Front; point: FrontPoint; x: number; y: number; wid
     <div class="tip" style={{ top: `${y + 12}px`, ...side }}>
       <b>{exact(front.terms[0], point.values[0])}</b>
       <span>{plain(front.terms[1], 40)} {exact(front.terms[1], point.values[1])} {ratio(point.values[1], least(front, 1))}</span>
-      <span>{standingText(point.standing)}{point.missing === "" ? "; click for the plan" : ""}</span>
+      <span>{standingText(front, point.standing)}{point.missing === "" ? "; click for the plan" : ""}</span>
     </div>
   );
 }
@@ -172,9 +161,9 @@ function Chosen(props: { front: Front }): JSX.Element | null {
         ))}
         {front.terms.map((term, axis) => {
           const bound = point.bounds[axis as 0 | 1] ?? null;
-          return bound === null ? null : <div key={term}><dt>at least</dt><dd>{exact(term, bound)} {axis === 0 ? `for no more ${plain(front.terms[1], 30).replaceAll("_", " ")}` : `in no more ${plain(front.terms[0], 30).replaceAll("_", " ")}`}, as the file claims</dd></div>;
+          return bound === null ? null : <div key={term}><dt>at least</dt><dd>{exact(term, bound)} {axis === 0 ? `for no more ${plain(front.terms[1], 30).replaceAll("_", " ")}` : `in no more ${plain(front.terms[0], 30).replaceAll("_", " ")}`}{onWord(front)}</dd></div>;
         })}
-        <div><dt>stands</dt><dd>{standingText(point.standing)}</dd></div>
+        <div><dt>stands</dt><dd>{standingText(front, point.standing)}</dd></div>
       </dl>
       {point.faults.map((fault) => <p key={fault} class="wrong">{fault}.</p>)}
       {point.missing === "" ? <p><button type="button" class="see" onClick={() => void openPoint(place)}>See the plan</button></p> : <p>{plain(point.missing, 300)}.</p>}
@@ -202,7 +191,7 @@ function Points(props: { front: Front }): JSX.Element {
                 </th>
                 <td>{valueText(front.terms[1], point.values[1])}</td>
                 {ratio(1, lowest) !== "" && <td>{ratio(point.values[1], lowest)}</td>}
-                <td class={point.standing === "wrong" ? "wrong" : ""}>{{ counted: "proven", claimed: "claimed", open: "open", worse: "worse", wrong: "wrong" }[point.standing]}</td>
+                <td class={point.standing === "wrong" ? "wrong" : ""}>{standingWord(front, point.standing)}</td>
               </tr>
             );
           })}

@@ -1,33 +1,36 @@
 /** A front in a sentence: what there is to choose, and how much of it is proven. */
 import { plain } from "../draw/format.ts";
-import type { Front, FrontPoint } from "../model/front.ts";
+import type { Front, FrontPoint, Target } from "../model/front.ts";
 import type { Fact, Verdict } from "../model/verdict.ts";
-import { exact, least, onFront, ratio, valueText } from "./values.ts";
+import { exact, least, onFront, onWord, ratio, valueText } from "./values.ts";
 
 export function verdictOfFront(front: Front): Verdict {
   const sound = onFront(front);
   const wrong = front.points.length - sound.length;
+  const word = onWord(front);
   const notes = [
+    ...(front.target === null ? [] : [targetWords(front.target)]),
     ...(sound.length === 1 && front.points.length === 1 ? [oneWords(front, sound[0] as FrontPoint)] : []),
     ...(wrong > 0 ? [`${wrong === 1 ? "One point is" : `${wrong} points are`} crossed out: the list says why.`] : []),
     ...(front.points.some((point) => point.missing !== "") ? [missingText(front)] : []),
   ];
   const note = notes.join(" ");
   if (sound.length === 0) {
-    const rest = front.points.length === 0 ? (front.complete ? "Nothing fits, as the file claims." : "Nothing was found.") : "All of them are wrong.";
+    const rest = front.points.length === 0 ? (front.complete ? `Nothing fits${word}.` : "Nothing was found.") : "All of them are wrong.";
     return { lead: "No point is left.", rest, tone: "wrong", note: [plain(front.explanation, 300), note].filter((text) => text !== "").join(" ") };
   }
   const lead = `${range(front, sound)}.`;
   const open = sound.filter((point) => point.standing === "open").length;
   const counted = sound.every((point) => point.standing === "counted");
-  if (wrong > 0 && front.complete) return { lead, rest: "The file calls it complete, but parts of it are wrong.", tone: "wrong", note };
+  if (wrong > 0 && front.complete) return { lead, rest: `The ${front.source} calls it complete, but parts of it are wrong.`, tone: "wrong", note };
   if (open === 0) {
     const all = sound.length === 1 ? "It is proven" : "All are proven";
-    const rest = front.complete ? `${all}, and none is missing, as the file claims.` : `${all}${counted ? "" : ", as the file claims"}; there may be others.`;
-    return { lead, rest, tone: front.complete || !counted ? "claimed" : "open", note };
+    const rest = front.complete ? `${all}, and none is missing${word}.` : `${all}${counted ? "" : word}; there may be others.`;
+    const claimed = front.source === "file" && !counted ? "claimed" : "open";
+    return { lead, rest, tone: !front.complete ? claimed : front.source === "service" ? "proven" : "claimed", note };
   }
   const proven = sound.length - open;
-  const rest = sound.length === 1 ? "It is not proven; there may be better ones." : proven === 0 ? "None is proven; there may be better ones." : `${proven} of ${sound.length} proven${counted ? "" : ", as the file claims"}; there may be better ones.`;
+  const rest = sound.length === 1 ? "It is not proven; there may be better ones." : proven === 0 ? "None is proven; there may be better ones." : `${proven} of ${sound.length} proven${counted ? "" : word}; there may be better ones.`;
   return { lead, rest, tone: "open", note };
 }
 
@@ -45,9 +48,17 @@ function range(front: Front, sound: FrontPoint[]): string {
 /** Why there is nothing to choose. */
 function oneWords(front: Front, point: FrontPoint): string {
   const [first, second] = front.terms.map((term) => plain(term, 30).replaceAll("_", " ")) as [string, string];
-  if (front.complete) return `There is nothing to choose: no plan has less ${first}, whatever its ${second}, as the file claims.`;
+  const plan = front.keepsOrder ? "plan of this order" : "plan";
+  if (front.complete) return `There is nothing to choose: no ${plan} has less ${first}, whatever its ${second}${onWord(front)}.`;
   if (point.standing !== "open") return `This plan has the least of both; no other is needed.`;
-  return `No plan with less ${first} was found, whatever its ${second}; there may be some.`;
+  return `No ${plan} with less ${first} was found, whatever its ${second}; there may be some.`;
+}
+
+/** In whose memories it is, where several targets are compared: their job is proven only if all of them are. */
+function targetWords(target: Target): string {
+  const name = plain(target.name, 60);
+  const which = target.smallest ? `${name}, the smallest of ${target.all} targets that will do` : `${name}, one of ${target.all} targets`;
+  return `This is in the memories of ${which}.${target.open === 0 ? "" : ` Of ${target.open === 1 ? "another" : `${target.open} others`} not all is known, so the job as a whole is not proven.`}`;
 }
 
 function missingText(front: Front): string {

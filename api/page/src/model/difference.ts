@@ -5,7 +5,7 @@ import type { Amount } from "./columns.ts";
 import { distance, type Moves } from "./moves.ts";
 import { isPeak } from "./status.ts";
 import type { Shown } from "./shown.ts";
-import { boundOf, type Fact, isCounted, valueOf, type Verdict } from "./verdict.ts";
+import { boundOf, type Fact, isCounted, planOf, valueOf, type Verdict } from "./verdict.ts";
 
 export function differenceOf(first: Shown, second: Shown, moves: Moves): Verdict {
   const broken = [first, second].flatMap((shown, place) => (shown.validity.faults.length > 0 ? [place] : []));
@@ -61,7 +61,7 @@ function provenWords(first: Shown, second: Shown, term: string): string {
   });
   if (!proven) return "";
   const which = one === other ? "either" : one < other ? "the first" : "the second";
-  return `No plan can be ${isPeak(term) ? "smaller" : "cheaper"} than ${which}.`;
+  return `No ${planOf(first)} can be ${isPeak(term) ? "smaller" : "cheaper"} than ${which}.`;
 }
 
 function movedWords(first: Shown, moves: Moves): string {

@@ -4,6 +4,7 @@ import { type RawGraph, readGraph } from "./graph.ts";
 import { JsonReader, type Whole } from "./json.ts";
 import { readPlan, type RawPlan } from "./plan.ts";
 import { readProblem, type RawProblem } from "./problem.ts";
+import type { Source } from "./verdict.ts";
 
 /** How a point stands: `wrong` are those that contradict themselves, another point, or their own plan. */
 export type Standing = "counted" | "claimed" | "open" | "worse" | "wrong";
@@ -26,6 +27,8 @@ export interface Front {
   name: string;
   terms: readonly [string, string];
   points: FrontPoint[];
+  /** Whose word counts for what was not counted here. */
+  source: Source;
   /** Whether the file says that no point is missing. */
   complete: boolean;
   /** Why nothing fits, as the file says. */
@@ -36,6 +39,17 @@ export interface Front {
   judged: boolean;
   /** Whether the operators of its graph run as they are listed, although others might need less. */
   keepsOrder: boolean;
+  /** Of several targets, the one in whose memories it is; null: there are none. */
+  target: Target | null;
+}
+
+export interface Target {
+  name: string;
+  /** Whether it is the smallest that will do. */
+  smallest: boolean;
+  /** How many there are, and of how many others not every point is known or proven. */
+  all: number;
+  open: number;
 }
 
 export interface RawPoint {
@@ -65,12 +79,13 @@ export interface FrontFile {
   /** What the judge says against each point; null: it was not asked. */
   told: (string | null)[] | null;
   keepsOrder: boolean;
+  target: Target | null;
 }
 
 export type Base = Pick<Documents, "problem" | "graph">;
 
 export function readFrontFile(json: JsonReader): FrontFile {
-  const found: Omit<FrontFile, "front"> & { front: RawFront | null } = { front: null, name: "", bases: [], of: [], first: -1, told: null, keepsOrder: false };
+  const found: Omit<FrontFile, "front"> & { front: RawFront | null } = { front: null, name: "", bases: [], of: [], first: -1, told: null, keepsOrder: false, target: null };
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "front") found.front = readFront(json);
@@ -80,6 +95,7 @@ export function readFrontFile(json: JsonReader): FrontFile {
     else if (field === "of") json.list(() => found.of.push(json.isNull() ? null : Number(json.whole())));
     else if (field === "first") found.first = Number(json.whole());
     else if (field === "keeps_order") found.keepsOrder = readBoolean(json);
+    else if (field === "target") found.target = readTarget(json);
     else if (field === "told") {
       const told: (string | null)[] = [];
       json.list(() => told.push(json.isNull() ? null : json.string()));
@@ -87,6 +103,18 @@ export function readFrontFile(json: JsonReader): FrontFile {
     } else json.skip();
   });
   return found.front === null ? json.fail("no front is in it") : { ...found, front: found.front };
+}
+
+function readTarget(json: JsonReader): Target {
+  const target: Target = { name: "", smallest: false, all: 0, open: 0 };
+  json.object((field) => {
+    if (json.isNull()) return;
+    if (field === "name") target.name = json.string();
+    else if (field === "smallest") target.smallest = readBoolean(json);
+    else if (field === "all" || field === "open") target[field] = Number(json.whole());
+    else json.skip();
+  });
+  return target;
 }
 
 export function readFront(json: JsonReader): RawFront {

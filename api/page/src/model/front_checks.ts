@@ -1,6 +1,6 @@
 /** How the points of a front stand: what the document says is held against itself and against the plans.
  *
- * A point is proven only as the file claims, unless both of its bounds follow from what is live in any plan.
+ * A point is proven only as somebody says, unless both of its bounds follow from what is live in any plan.
  */
 import { count, plain } from "../draw/format.ts";
 import { type Base, baseOf, type Front, type FrontFile, type FrontPoint, type RawFront, type RawPoint, type Standing } from "./front.ts";
@@ -53,7 +53,7 @@ export function checkedFront(file: FrontFile, dropped: Base, show: Show, progres
   for (const draft of drafts) againstOthers(raw, draft, sound);
   return {
     name: raw.name || file.name, terms: raw.terms, complete: raw.complete, explanation: raw.explanation,
-    first: file.first < drafts.length ? file.first : -1, judged: file.told !== null, keepsOrder: file.keepsOrder,
+    first: file.first < drafts.length ? file.first : -1, judged: file.told !== null, keepsOrder: file.keepsOrder, target: file.target, source: "file",
     points: drafts.map((draft, place) => pointOf(draft, worse[place] === true)),
   };
 }

@@ -21,7 +21,7 @@ export function readFronts(files: Files, point: number | null, progress: Progres
       continue;
     }
     const json = new JsonReader(one.bytes, (part) => progress(`reading ${one.name}`, part));
-    file = isAlone ? { front: readFront(json), name: one.name, bases: [], of: [], first: -1, told: null, keepsOrder: false } : readFrontFile(json);
+    file = isAlone ? { front: readFront(json), name: one.name, bases: [], of: [], first: -1, told: null, keepsOrder: false, target: null } : readFrontFile(json);
     json.end();
     // Nobody but `memstow view` is believed that plans were judged.
     if (!one.held) file.told = null;

@@ -2,7 +2,7 @@
 import type { Amount, Amounts } from "./columns.ts";
 import type { RawGraph, RawOperator } from "./graph.ts";
 import type { Whole } from "./json.ts";
-import type { Run } from "./lowering.ts";
+import { hasOneOrder, type Run } from "./lowering.ts";
 import type { NameIndex } from "./names.ts";
 
 export interface Operator {
@@ -22,14 +22,18 @@ export interface Program {
   edges: Float64Array;
   /** Whether bounds must hold for every order that the graph allows, so that this one proves nothing about them. */
   anyOrder: boolean;
+  /** Whether bounds are about the listed order only, as the graph says, although it allows others. */
+  keepsOrder: boolean;
 }
 
 export function programOf(graph: RawGraph, run: Run, index: NameIndex, times: Float64Array | bigint[]): Program {
   const begins = run.order.map((operator) => (run.spans.get(operator.id) as readonly [bigint, bigint])[0]);
+  const anyOrder = graph.order !== "given" || !run.asListed;
   return {
     operators: run.order.map((operator) => operatorOf(operator, index)),
     edges: Float64Array.from([...begins, run.end], (time) => rankAt(times, time)),
-    anyOrder: graph.order !== "given" || !run.asListed,
+    anyOrder,
+    keepsOrder: !anyOrder && !hasOneOrder(graph),
   };
 }
 

@@ -59,7 +59,7 @@ function ofProblem(shown: Shown): Verdict {
   }
   const most = shown.pools.length === 1 ? shown.pools[0]?.bound : null;
   if (most === null || most === undefined) return { lead: "A problem without a plan.", rest: "", tone: "plain", note: "" };
-  return { lead: "No plan yet.", rest: `It takes at least ${bytes(most.value)}.`, tone: "open", note: "" };
+  return { lead: "No plan yet.", rest: `${keepsOrder(shown) ? "This order" : "It"} takes at least ${bytes(most.value)}.`, tone: "open", note: "" };
 }
 
 /** What nobody has counted here stands on the word of the file, or of the service. */
@@ -72,8 +72,9 @@ function onWord(verdict: Verdict, source: Source): Verdict {
 function ofInfeasible(shown: Shown, source: Source): Verdict {
   const explanation = shown.scene.claims?.explanation ?? null;
   const note = explanation === null ? "" : plain(explanation.message, 400);
-  if (shown.explained) return { lead: "No plan fits", rest: "into these memories.", tone: "wrong", note };
-  return onWord({ lead: "No plan fits", rest: "into these memories", tone: "claimed", note }, source);
+  const lead = keepsOrder(shown) ? "No plan of this order fits" : "No plan fits";
+  if (shown.explained) return { lead, rest: "into these memories.", tone: "wrong", note };
+  return onWord({ lead, rest: "into these memories", tone: "claimed", note }, source);
 }
 
 function ofPlan(shown: Shown, source: Source): Verdict {
@@ -82,7 +83,28 @@ function ofPlan(shown: Shown, source: Source): Verdict {
   if (objective === undefined) return { lead: "It fits.", rest: "", tone: "proven", note: "" };
   const value = valueOf(shown, objective);
   if (value === null) return { lead: "It fits.", rest: "", tone: "plain", note: "" };
-  return worded(objective, value, boundOf(shown, objective), source, shown);
+  const verdict = worded(objective, value, boundOf(shown, objective), source, shown);
+  if (verdict.tone !== "proven" && verdict.tone !== "claimed") return verdict;
+  const later = openLater(shown, source);
+  return later === "" ? verdict : { ...verdict, rest: `${verdict.rest} ${later}`, tone: "open" };
+}
+
+/** The first of the later terms that a plan with the same values of those before it may have less of. */
+function openLater(shown: Shown, source: Source): string {
+  const { claims } = shown.scene;
+  for (const [place, { term }] of (claims?.terms ?? []).entries()) {
+    const value = valueOf(shown, term);
+    const bound = shown.terms[place] ?? null;
+    if (place === 0 || value === null || bound === null || bound.value >= value) continue;
+    const say = isPeak(term) || term.startsWith("peak:") ? bytes : count;
+    return `Whether ${say(value)} is then the least ${label(term).replace(", bytes", "")} is open: at least ${say(bound.value)}${ON_WHOSE_WORD[whose(bound, source)]}.`;
+  }
+  return "";
+}
+
+/** Whether the operators of a graph run as they are listed, so that no bound is about other orders. */
+export function keepsOrder(shown: Shown): boolean {
+  return !shown.ofSchedule && shown.scene.program?.keepsOrder === true;
 }
 
 /** Whether this page counts the value of a term itself. */
@@ -137,7 +159,7 @@ function worded(term: string, value: Amount, bound: Bound | null, source: Source
   const note = by === "service" || by === "claimed" ? unchecked(bound, shown) : "";
   if (bound.value > value) {
     // A claim that the plan itself disproves.
-    return { lead: `${lead}.`, rest: "The file claims more than can be true.", tone: "wrong", note: "" };
+    return { lead: `${lead}.`, rest: `The ${source} claims more than can be true.`, tone: "wrong", note: "" };
   }
   if (bound.value >= value) {
     const said = `${least}${word}`;
@@ -149,7 +171,7 @@ function worded(term: string, value: Amount, bound: Bound | null, source: Source
     return { lead: `${lead}.`, rest: `At least ${bytes(bound.value)} ${bound.value > 1 ? "are" : "is"} needed${word}`, tone: "open", note };
   }
   const rest = `${nearly.replace("%", percentUp(part))}${word}`;
-  return { lead: isPeak(term) ? `${lead},` : lead, rest, tone: "open", note };
+  return { lead: isPeak(term) && !term.startsWith("peak:") ? `${lead},` : lead, rest, tone: "open", note };
 }
 
 function unchecked(bound: Bound, shown: Shown): string {
@@ -157,21 +179,35 @@ function unchecked(bound: Bound, shown: Shown): string {
   return `This page could not count it again: ${bound.reason}${prover === null || bound.reason.includes("claimed") ? "" : ` (${plain(prover, 40)})`}.`;
 }
 
-function words(term: string, value: Amount, { scene, ofSchedule, symbolic }: Shown): { least: string; nearly: string } {
+/** Of what a graph is run in a bound is about; "": of everything that it allows. */
+function runIn(shown: Shown): string {
+  if (shown.scene.program?.anyOrder === true) return "";
+  return shown.ofSchedule ? "this schedule" : keepsOrder(shown) ? "this order" : "";
+}
+
+/** What a bound is about: "plan", or "plan of this order". */
+export function planOf(shown: Shown): string {
+  const run = runIn(shown);
+  return run === "" ? "plan" : `plan of ${run}`;
+}
+
+/** What is said where no plan is better, and where one may be: % is the part that such a plan could save, as in a gap. */
+function words(term: string, value: Amount, shown: Shown): { least: string; nearly: string } {
+  const { scene, symbolic } = shown;
   const anyOrder = scene.program?.anyOrder === true;
-  if (symbolic !== undefined && term === "peak") return { least: "No layout for this value can be smaller", nearly: "within % of the least for this value" };
-  if (ofSchedule && !anyOrder && term === "peak") {
-    return { least: "No plan of this schedule can be smaller", nearly: "within % of the least that this schedule needs" };
-  }
-  if (anyOrder && term === "peak") return { least: "No order and no plan can be smaller", nearly: "within % of the least that any order needs" };
-  if (term === "peak") return { least: "No plan can be smaller", nearly: "within % of the least possible" };
-  if (term === "max_peak") return { least: "No plan has a smaller largest pool", nearly: "within % of the least possible" };
+  if (symbolic !== undefined && term === "peak") return { least: "No layout for this value can be smaller", nearly: "of which at most % could be saved at this value" };
+  if (anyOrder && term === "peak") return { least: "No order and no plan can be smaller", nearly: "of which at most % could be saved in any order" };
+  const run = runIn(shown);
+  const one = planOf(shown);
+  const saved = `at most % could be saved${run === "" ? "" : ` in ${run}`}`;
+  if (term === "peak") return { least: `No ${one} can be smaller`, nearly: `of which ${saved}` };
+  if (term === "max_peak") return { least: `No ${one} has a smaller largest pool`, nearly: `of which ${saved}` };
   if (term.startsWith("peak:")) {
     const pool = plain(term.slice(5), 30);
-    return { least: `No plan needs less of ${pool}`, nearly: `of ${pool}, within % of the least possible` };
+    return { least: `No ${one} needs less of ${pool}`, nearly: `of ${pool}, of which ${saved}` };
   }
   const what = { placement_cost: "cheaper accesses", reuse_cost: "lower costs of reuse", moves: "fewer moves", preference: "better pools" }[term] ?? plain(term, 30);
-  return { least: `No plan has ${what}: ${count(value)}`, nearly: `Its cost of ${count(value)} is within % of the least possible` };
+  return { least: `No ${one} has ${what}: ${count(value)}`, nearly: `Of its cost of ${count(value)} ${saved}` };
 }
 
 export interface Fact {

@@ -59,7 +59,7 @@ export function JobList(): JSX.Element {
       {refusal.value !== null && <p class="trouble" role="alert">{plain(words(refusal.value), 400)} What you see is the last that is known.</p>}
       {failure.value !== "" && <p class="trouble" role="alert">{plain(failure.value, 400)}</p>}
       {page.value !== null && <Chosen jobs={page.value.jobs} soon={soon} failed={failed} />}
-      {page.value === null ? <p role="status" class="quiet">asking …</p> : <Table page={page.value} soon={soon} failed={failed} />}
+      {page.value === null ? <p role="status" class="quiet">asking …</p> : <Table page={page.value} asked={asked} soon={soon} failed={failed} />}
       <p class="buttons">
         {asked.get("cursor") !== null && <button type="button" onClick={() => go(withQuery(asked, "cursor", null))}>Newest</button>}
         {page.value?.next != null && <button type="button" onClick={() => go(withQuery(asked, "cursor", page.value?.next ?? null))}>Older</button>}
@@ -156,7 +156,7 @@ function Filters(props: { asked: URLSearchParams }): JSX.Element {
   return (
     <div class="tools">
       <input
-        type="search" class="wanted" placeholder="Find a job by its name" aria-label="find jobs by a part of their name" maxLength={LONGEST}
+        type="search" class="wanted" placeholder="Find a job by its name or id" aria-label="find jobs by a part of their name, or by their id" maxLength={LONGEST}
         value={text.value} onInput={(event) => search(event.currentTarget.value)}
       />
       <div class="choices" role="group" aria-label="state">
@@ -195,9 +195,17 @@ const COLUMNS: Column<Job>[] = [
   { title: "took", by: by((job) => (job.started === null ? null : secondsBetween(job.started, job.finished))), down: true },
 ];
 
-function Table(props: { page: Page; soon: () => void; failed: (said: string) => void }): JSX.Element {
+/** No jobs at all, or none that is looked for. */
+function None(props: { asked: URLSearchParams }): JSX.Element {
+  const search = props.asked.get("search");
+  const narrowed = ["search", "state", "batch", "digest", "cursor"].some((name) => props.asked.get(name) !== null);
+  if (!narrowed) return <p class="said">There are none. <a href="/new">Make a plan</a></p>;
+  return <p class="said">{search === null ? "There are none of these." : `No job here is called “${plain(search, 60)}”.`} <a href="/jobs">All jobs</a></p>;
+}
+
+function Table(props: { page: Page; asked: URLSearchParams; soon: () => void; failed: (said: string) => void }): JSX.Element {
   const { jobs } = props.page;
-  if (jobs.length === 0) return <p class="said">There are none. <a href="/new">Make a plan</a></p>;
+  if (jobs.length === 0) return <None asked={props.asked} />;
   const all = jobs.every((job) => chosen.value.has(job.id));
   const chooseAll = (): void => void (chosen.value = new Set(all ? [] : jobs.map((job) => job.id)));
   return (

@@ -85,9 +85,12 @@ export function valueOf(job: Job): string {
   return isPeak(job.objective ?? "") ? bytes(job.value) : count(job.value);
 }
 
+/** Of the first term: where that is the least, and the plan is not proven, a later one is open. */
 export function gapOf(job: Job): string {
-  if (job.value === null || job.bound === null) return "";
-  return job.gap === null ? "" : percentUp(job.gap);
+  if (job.value === null || job.bound === null || job.gap === null) return "";
+  // The first point of a front says nothing of the others.
+  if (job.options["front"] !== undefined) return job.status === "optimal" ? percentUp(job.gap) : "";
+  return `${percentUp(job.gap)}${job.gap === 0 && job.status === "feasible" && isOver(job) ? ", first term" : ""}`;
 }
 
 /** How long ago, or how long: two figures at most. */

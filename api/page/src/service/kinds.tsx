@@ -5,7 +5,7 @@ import { membersOf } from "../model/json.ts";
 
 export type Kind = "problem" | "graph" | "symbols";
 /** What is asked for: what is written decides, or a front is chosen. */
-type Choice = Kind | "front";
+export type Choice = Kind | "front";
 
 export const asFront = signal(false);
 const order = signal("");
@@ -25,7 +25,7 @@ const CHOICES: [Choice, string, string][] = [
   ["symbols", "Symbols", "One plan for sizes that are formulas of symbols, at all of their values."],
 ];
 
-export const STARTS: Record<Kind, string> = {
+export const STARTS: Record<Choice, string> = {
   problem: `{
   "version": 1,
   "name": "first",
@@ -61,6 +61,19 @@ export const STARTS: Record<Kind, string> = {
   "outputs": ["output"]
 }
 `,
+  front: `{
+  "version": 1,
+  "name": "two memories",
+  "pools": [{"id": "fast", "capacity": 4096}, {"id": "slow", "cost": 4}],
+  "buffers": [
+    {"id": "a", "size": 1024, "lifetime": [0, 3], "accesses": 9000},
+    {"id": "b", "size": 2048, "lifetime": [1, 4], "accesses": 3000},
+    {"id": "c", "size": 1536, "lifetime": [2, 6], "accesses": 8000},
+    {"id": "d", "size": 512, "lifetime": [3, 7], "accesses": 600},
+    {"id": "e", "size": 1024, "lifetime": [5, 9], "accesses": 4000}
+  ]
+}
+`,
   symbols: `{
   "version": 1,
   "name": "a sequence",
@@ -91,7 +104,7 @@ export function isFrontText(text: string): boolean {
 }
 
 /** A segment for each; that of the text is pressed, or the front. */
-export function KindChoice(props: { kind: Kind | null; change: (kind: Kind) => void }): JSX.Element {
+export function KindChoice(props: { kind: Kind | null; change: (to: Choice) => void }): JSX.Element {
   const { kind, change } = props;
   const pressed: Choice | null = asFront.value && kind !== "symbols" ? "front" : kind;
   const told = CHOICES.find(([choice]) => choice === pressed)?.[2] ?? "What is written cannot be read yet.";
@@ -103,7 +116,7 @@ export function KindChoice(props: { kind: Kind | null; change: (kind: Kind) => v
             key={choice} type="button" aria-pressed={choice === pressed}
             onClick={() => {
               asFront.value = choice === "front";
-              if (choice === "front" ? kind === "symbols" : choice !== kind) change(choice === "front" ? "graph" : choice);
+              if (choice !== pressed) change(choice);
             }}
           >{name}</button>
         ))}

@@ -12,11 +12,11 @@ import { get, Refusal, send, words } from "./http.ts";
 import { Examples } from "./startpage.tsx";
 import { key, asking } from "./key.ts";
 import type { Job } from "./jobs.ts";
-import { asFront, chooseAs, isFrontText, type Kind, KindChoice, kindOf, KindOptions, kindQuery, pathOf, STARTS } from "./kinds.tsx";
+import { asFront, type Choice, chooseAs, isFrontText, type Kind, KindChoice, kindOf, KindOptions, kindQuery, pathOf, STARTS } from "./kinds.tsx";
 import { pretty } from "./pretty.ts";
 import { follow, here, query } from "./route.ts";
 
-const NAMES: Record<Kind, string> = { problem: "a problem", graph: "a graph", symbols: "a problem with symbols" };
+const NAMES: Record<Choice, string> = { problem: "a problem", graph: "a graph", front: "a problem or a graph", symbols: "a problem with symbols" };
 const MOST_TEXT = 4_000_000;
 /** Seconds for which a plan is waited for here; what takes longer is followed as a job. */
 const WAIT = 2;
@@ -66,9 +66,13 @@ export function NewPage(): JSX.Element {
     }
     busy.value = false;
   };
-  const change = (to: Kind): void => {
+  const change = (to: Choice): void => {
     said.value = "";
-    if (Object.values(STARTS).includes(draft.value) || draft.value.trim() === "") {
+    const isOurs = Object.values(STARTS).includes(draft.value) || draft.value.trim() === "";
+    // Of any graph there is a front, and of a problem with something to trade for memory, which the first one lacks.
+    const fits = to === "front" ? kind.value === "graph" || kind.value === "problem" && !isOurs : to === kind.value;
+    if (fits) return;
+    if (isOurs) {
       draft.value = STARTS[to];
       editor.current?.replace(draft.value);
     } else said.value = `What is written is ${NAMES[kind.value ?? "problem"]}. Paste ${NAMES[to]} to plan it.`;
@@ -82,7 +86,7 @@ export function NewPage(): JSX.Element {
         <aside class="asked" aria-label="how it is solved">
           <KindChoice kind={kind.value} change={change} />
           <KindOptions kind={kind.value} />
-          <Options />
+          <Options kind={kind.value} />
           <p class="buttons">
             <button type="button" class="main" disabled={busy.value} onClick={() => void send(false)}>{busy.value ? "Planning …" : asFront.value && kind.value !== "symbols" ? "Find the front" : "Plan"}</button>
             <button type="button" disabled={busy.value} hidden={kind.value !== "problem" || asFront.value} onClick={() => void send(true)}>As a job</button>
@@ -147,10 +151,10 @@ function setOptions(options: Record<string, unknown>): void {
   repeatable.value = options["deterministic"] === true;
 }
 
-function optionsOf(): Record<string, string> {
+function optionsOf(now: Kind | null): Record<string, string> {
   const found: Record<string, string> = {};
   if (limit.value.trim() !== "") found["time_limit"] = limit.value.trim();
-  if (solver.value !== "auto") found["solver"] = solver.value;
+  if (solver.value !== "auto" && now !== "symbols") found["solver"] = solver.value;
   if (repeatable.value) found["deterministic"] = "true";
   return found;
 }
@@ -158,7 +162,7 @@ function optionsOf(): Record<string, string> {
 /** Sends it, and shows its plan here, or goes to its job. */
 async function plan(text: string, asJob: boolean, gone: AbortSignal): Promise<void> {
   const now = kindOf(text);
-  const body = { ...bodyOf(text), query: { ...optionsOf(), ...kindQuery(now) } };
+  const body = { ...bodyOf(text), query: { ...optionsOf(now), ...kindQuery(now) } };
   // The order of a graph is found with its plan, and plans of a front one after another: the job knows all.
   if (asJob || now !== "problem" || asFront.value) return follow(await post(pathOf(now), body, {}, gone), gone);
   const response = await post("/v1/plan", body, { Prefer: `wait=${WAIT}` }, gone);
@@ -178,7 +182,7 @@ async function showPlan(body: Body, found: Uint8Array, gone: AbortSignal): Promi
   state.files.value = [copy];
 }
 
-function Options(): JSX.Element {
+function Options(props: { kind: Kind | null }): JSX.Element {
   const names = useSignal<string[]>(["auto"]);
   useEffect(() => {
     solverNames().then((found) => (names.value = found), () => undefined);
@@ -186,12 +190,15 @@ function Options(): JSX.Element {
   return (
     <>
       <label>Seconds at most<input type="number" min="0" step="any" value={limit.value} onInput={(event) => (limit.value = event.currentTarget.value)} /></label>
-      <label>
-        Solver
-        <select value={solver.value} onChange={(event) => (solver.value = event.currentTarget.value)}>
-          {names.value.map((name) => <option key={name} value={name}>{name}</option>)}
-        </select>
-      </label>
+      {/* Formulas have a search of their own. */}
+      {props.kind !== "symbols" && (
+        <label>
+          Solver
+          <select value={solver.value} onChange={(event) => (solver.value = event.currentTarget.value)}>
+            {names.value.map((name) => <option key={name} value={name}>{name}</option>)}
+          </select>
+        </label>
+      )}
       <label class="tick"><input type="checkbox" checked={repeatable.value} onChange={(event) => (repeatable.value = event.currentTarget.checked)} />the same plan each time</label>
       <p class="quiet">Options in a request take precedence.</p>
     </>
@@ -202,7 +209,8 @@ function Faults(props: { refusal: Refusal; reveal: (fault: Fault) => void }): JS
   const { issues } = props.refusal;
   return (
     <>
-      <p class="trouble">{plain(words(props.refusal), 400)}</p>
+      {/* Of one thing, what is wrong with it stands below, with its place. */}
+      {issues.length !== 1 && <p class="trouble">{issues.length === 0 ? plain(words(props.refusal), 400) : `${issues.length} things are wrong:`}</p>}
       <ul class="faults">
         {issues.map((issue, place) => (
           <li key={place}>

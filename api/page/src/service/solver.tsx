@@ -8,7 +8,6 @@ import type { Shortfall } from "../model/changes.ts";
 import { type Amount, amount } from "../model/columns.ts";
 import { named } from "../model/buffers.ts";
 import type { Whole } from "../model/json.ts";
-import type { Scene } from "../model/scene.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
 import { hasNoPlan } from "../model/status.ts";
 import { Changes } from "../shell/less.tsx";
@@ -62,7 +61,7 @@ export function AskSolver(props: { shown: Shown }): JSX.Element | null {
   return (
     <section class="solver" aria-label="ask the solver">
       <h2>{question.text}</h2>
-      <Asking shown={shown} question={question} answer={(needs) => <Answer needs={needs} place={question.place} scene={shown.scene} />} />
+      <Asking shown={shown} question={question} answer={(needs) => <Answer needs={needs} place={question.place} shown={shown} />} />
     </section>
   );
 }
@@ -75,18 +74,25 @@ export function AskWithout(props: { shown: Shown; place: number; buffer: number;
     <div class="without">
       <Asking shown={shown} question={question} answer={(needs) => {
         const pool = needs.pools.find((one) => one.pool === shown.scene.pools[place]?.id);
-        return <p>{pool === undefined ? "" : withoutWords(pool, shown.scene)}</p>;
+        return <p>{pool === undefined ? "" : withoutWords(pool, shown, place)}</p>;
       }} />
     </div>
   );
 }
 
-function withoutWords(pool: Needs["pools"][number], scene: Scene): string {
+/** What the plan that is shown needs in a pool: no less is known to be enough than this. */
+function peakShown(shown: Shown, place: number): Amount | null {
+  return hasNoPlan(shown.scene) || shown.validity.faults.length > 0 ? null : shown.pools[place]?.peak ?? null;
+}
+
+function withoutWords(pool: Needs["pools"][number], shown: Shown, place: number): string {
+  const { scene } = shown;
   const order = scene.program === null ? "" : " in this order";
   const others = scene.pools.length > 1 ? "With the other memories as they are, the" : "The";
   if (pool.least !== null) return `${others} peak would be ${bytes(pool.least)}: no plan without it needs less${order}.`;
   if (pool.bound === null || pool.enough === null) return `Not decided in ${SECONDS} s.`;
-  return `${others} peak would be at most ${bytes(pool.enough)}, and at least ${bytes(pool.bound)}${order}.`;
+  const peak = peakShown(shown, place);
+  return `${others} peak would be at most ${bytes(peak !== null && peak < pool.enough ? peak : pool.enough)}, and at least ${bytes(pool.bound)}${order}.`;
 }
 
 function Asking(props: { shown: Shown; question: Question; answer: (needs: Needs) => JSX.Element }): JSX.Element {
@@ -133,15 +139,16 @@ function Asking(props: { shown: Shown; question: Question; answer: (needs: Needs
   );
 }
 
-function Answer(props: { needs: Needs; place: number; scene: Scene }): JSX.Element {
-  const { needs, scene, place } = props;
+function Answer(props: { needs: Needs; place: number; shown: Shown }): JSX.Element {
+  const { needs, shown, place } = props;
+  const { scene } = shown;
   const helping = needs.releases.filter((one) => one.helps === true);
   const verdict = { fits: "Yes: the solver has found one.", infeasible: "No plan exists.", unknown: `Not decided in ${SECONDS} s.` }[needs.status];
   const asked = needs.pools.filter((one) => needs.status === "infeasible" || one.pool === scene.pools[place]?.id);
   return (
     <>
       <p><b>{verdict}</b> {needs.status === "infeasible" && plain(needs.explanation ?? "", 400)}</p>
-      {asked.slice(0, FEW).map((one) => <p key={one.pool}>{leastWords(one)}</p>)}
+      {asked.slice(0, FEW).map((one) => <p key={one.pool}>{leastWords(one, one.pool === scene.pools[place]?.id ? peakShown(shown, place) : null)}</p>)}
       {(needs.shortfalls ?? []).slice(0, FEW).map((one) => (
         <Changes key={one.pool} scene={scene} shortfall={one} confirmed={needs.confirmed} />
       ))}
@@ -157,9 +164,11 @@ function Answer(props: { needs: Needs; place: number; scene: Scene }): JSX.Eleme
   );
 }
 
-function leastWords(one: Needs["pools"][number]): string {
+function leastWords(one: Needs["pools"][number], peak: Amount | null): string {
   const pool = plain(one.pool, 30);
   if (one.least !== null) return `With the other memories as they are, ${pool} needs ${bytes(one.least)}, and no plan needs less.`;
   if (one.bound === null) return `No capacity of ${pool} alone would do.`;
-  return `With the other memories as they are, ${pool} needs at least ${bytes(one.bound)}${one.enough === null ? "" : `; ${bytes(one.enough)} are enough`}.`;
+  const isBest = peak !== null && (one.enough === null || peak <= one.enough);
+  const enough = isBest ? `; this plan does with ${bytes(peak)}` : one.enough === null ? "" : `; ${bytes(one.enough)} are enough`;
+  return `With the other memories as they are, ${pool} needs at least ${bytes(one.bound)}${enough}.`;
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { plain } from "../draw/format.ts";
 import type { Colouring } from "../draw/shades.ts";
 import { differenceFacts } from "../model/difference.ts";
-import { factsOf } from "../model/verdict.ts";
+import { factsOf, keepsOrder } from "../model/verdict.ts";
 import { hasNoPlan } from "../model/status.ts";
 import { swap } from "./compare.tsx";
 import * as state from "./state.ts";
@@ -22,6 +22,7 @@ export function Head(): JSX.Element | null {
           {verdict.lead} <span>{verdict.rest}</span>
         </h1>
         {verdict.note !== "" && <p class="note">{verdict.note}</p>}
+        {second === null && keepsOrder(shown) && <KeptOrder ofFront={false} />}
       </div>
       <dl class="facts">
         {facts.map((fact) => (
@@ -32,6 +33,20 @@ export function Head(): JSX.Element | null {
         ))}
       </dl>
     </div>
+  );
+}
+
+/** That another order was not looked at, and how to look. */
+export function KeptOrder(props: { ofFront: boolean }): JSX.Element {
+  const { ofFront } = props;
+  const job = /^\/jobs\/(\w+)$/.exec(location.pathname)?.[1];
+  return (
+    <p class="note">
+      The operators run in the order in which they are listed, as the graph says; in another one less memory may do.{" "}
+      {SERVED && job !== undefined
+        ? <a class="again" href={`/new?job=${job}&order=free`}>{ofFront ? "Find the front with the best order" : "Plan it in the best order"}</a>
+        : <>{ofFront ? "Make the front" : "Plan it"} with <code>--order free</code> to see.</>}
+    </p>
   );
 }
 

@@ -92,9 +92,10 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
   try {
     const found = await reading.found;
     if ("front" in found) {
-      if (update) updateFront(found.front);
-      else showFront(found.front);
-      if (how.restore === true) restorePoint(found.front);
+      const front = { ...found.front, source: how.source ?? "file" };
+      if (update) updateFront(front);
+      else showFront(front);
+      if (how.restore === true) restorePoint(front);
       return null;
     }
     const { shown } = found;
@@ -155,7 +156,7 @@ export async function openPoint(place: number, restore = false): Promise<void> {
   const front = state.front.peek();
   state.point.value = place;
   if (looked === null || front?.points[place] === undefined || front.points[place].missing !== "") return;
-  await open(await looked(), { point: place, restore });
+  await open(await looked(), { point: place, restore, source: front.source });
 }
 
 /** Back from the plan of a point. */

@@ -10,7 +10,7 @@ import { named } from "../model/buffers.ts";
 import type { Amount } from "../model/columns.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
 import { hasNoPlan, isPeak } from "../model/status.ts";
-import { ON_WHOSE_WORD, whose } from "../model/verdict.ts";
+import { keepsOrder, ON_WHOSE_WORD, whose } from "../model/verdict.ts";
 import { Gestures, type Hover } from "./gestures.ts";
 import * as state from "./state.ts";
 
@@ -119,7 +119,7 @@ function Caption(props: { shown: Shown; place: number; label: string }): JSX.Ele
   const isSaid = scene.pools.length === 1 && props.label === "" && state.verdict.value?.tone === "proven" && isPeak(scene.objective[0] ?? "");
   return (
     <h2 class="caption">
-      <b>{props.label === "" || scene.pools.length > 1 ? `${props.label}${plain(pool.id, 40)}` : props.label.slice(0, -2)}</b>
+      <b title={props.label === "" ? undefined : props.label.slice(0, -2)}>{props.label === "" || scene.pools.length > 1 ? `${props.label}${plain(pool.id, 40)}` : props.label.slice(0, -2)}</b>
       {!needed && !isSaid && <b>{bytes(now.peak)}</b>}
       <span class="quiet">{pool.capacity === null ? "no limit" : `of ${bytes(pool.capacity)}${needed ? "" : used}`}</span>
       {now.bound !== null && now.bound.value > 0 && !isSaid && (
@@ -132,7 +132,7 @@ function Caption(props: { shown: Shown; place: number; label: string }): JSX.Ele
 }
 
 function boundWords(shown: Shown, pool: PoolShown, bound: Amount, met: boolean, needed: boolean): string {
-  const least = shown.ofSchedule ? "least of this schedule" : "least possible";
+  const least = shown.ofSchedule ? "least of this schedule" : keepsOrder(shown) ? "least of this order" : "least possible";
   if (met && !needed) return least;
   // Two amounts that read alike say nothing of how far they are apart.
   const reads = !needed && bound < pool.peak && bytes(bound) === bytes(pool.peak);

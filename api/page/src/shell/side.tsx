@@ -8,7 +8,7 @@ import { byUse, roundLess } from "../model/reasons.ts";
 import { named, top } from "../model/buffers.ts";
 import type { Scene } from "../model/scene.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
-import { whose } from "../model/verdict.ts";
+import { planOf, whose } from "../model/verdict.ts";
 import { hasNoPlan } from "../model/status.ts";
 import { compareNames } from "../model/names.ts";
 import { compare } from "../model/steps.ts";
@@ -202,8 +202,8 @@ function proofWords(shown: Shown, place: number): string {
   const when = scene.axis.kind === "time" && bound.moment >= 0 ? ` at t = ${exactTime(scene.axis.times[bound.moment] as number)}` : "";
   const sum = total(Array.from(bound.buffers, (buffer) => scene.sizes[buffer] as Amount), scene.zero);
   const all = bound.buffers.length === 1 ? `1 buffer is live${when} and has` : `${count(bound.buffers.length)} buffers are live together${when} and add up to`;
-  const end = hasNoPlan(scene) || bound.value > pool.peak ? "No plan can need less." : bound.value >= pool.peak ? "The plan is no higher." : "No plan can be lower than that.";
-  if (sum === bound.value) return `${all} ${count(sum)} bytes: the packed tower. ${end}`;
+  const end = hasNoPlan(scene) || bound.value > pool.peak ? `No ${planOf(shown)} can need less.` : bound.value >= pool.peak ? "The plan is no higher." : `No ${planOf(shown)} can be lower than that.`;
+  if (sum === bound.value) return `${all} ${count(sum)} bytes, packed without holes. ${end}`;
   const why = sum < bound.value ? "with reserved ranges and alignment they take" : "of which at least";
   return `${all} ${count(sum)} bytes; ${why} ${count(bound.value)}${sum < bound.value ? "" : " must be here"}. ${end}`;
 }

@@ -1,1 +1,0 @@
-import{r as a}from"./part-7TMOQPRD.js";import"./part-FV4YOV6R.js";import"./part-5FYA7HJD.js";import"./part-CTH3YIFE.js";import"./part-TKFY3XHG.js";import"./part-SEBJVLB4.js";import"./part-OX7MDQC5.js";import"./part-EWXUSL7K.js";import"./part-XLBNNJ3T.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};

@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-BAG6I63T.js";import"./part-O2DAOCO4.js";import"./part-SEBJVLB4.js";import"./part-OX7MDQC5.js";import"./part-EWXUSL7K.js";import"./part-XLBNNJ3T.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};
