@@ -145,21 +145,6 @@ export function outOfOrder(graph: RawGraph, run: Run): string[] {
   return found;
 }
 
-/** Whether a graph allows its listed order alone: each operator must run after the one that is listed before it. */
-export function hasOneOrder(graph: RawGraph): boolean {
-  const states = new Set(graph.tensors.filter((tensor) => tensor.kind === "state").map((tensor) => tensor.id));
-  const pairs = new Set(graph.before.map((pair) => JSON.stringify([pair.first, pair.second])));
-  return graph.operators.every((then, place) => {
-    const first = graph.operators[place - 1];
-    if (first === undefined) return true;
-    const uses = new Set([...then.inputs, ...then.outputs]);
-    const writes = new Set(then.outputs);
-    return first.outputs.some((name) => uses.has(name))
-      || [...first.inputs, ...first.outputs].some((name) => states.has(name) && writes.has(name))
-      || pairs.has(JSON.stringify([first.id, then.id]));
-  });
-}
-
 /** Operators that use one state keep their order in the document, unless both only read it. */
 function atState(graph: RawGraph, state: string, at: (id: string) => number): string[] {
   const found: string[] = [];

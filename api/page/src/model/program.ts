@@ -2,7 +2,7 @@
 import type { Amount, Amounts } from "./columns.ts";
 import type { RawGraph, RawOperator } from "./graph.ts";
 import type { Whole } from "./json.ts";
-import { hasOneOrder, type Run } from "./lowering.ts";
+import type { Run } from "./lowering.ts";
 import type { NameIndex } from "./names.ts";
 
 export interface Operator {
@@ -35,6 +35,21 @@ export function programOf(graph: RawGraph, run: Run, index: NameIndex, times: Fl
     anyOrder,
     keepsOrder: !anyOrder && !hasOneOrder(graph),
   };
+}
+
+/** Whether a graph allows its listed order alone: each operator must run after the one that is listed before it. */
+function hasOneOrder(graph: RawGraph): boolean {
+  const states = new Set(graph.tensors.filter((tensor) => tensor.kind === "state").map((tensor) => tensor.id));
+  const pairs = new Set(graph.before.map((pair) => JSON.stringify([pair.first, pair.second])));
+  return graph.operators.every((then, place) => {
+    const first = graph.operators[place - 1];
+    if (first === undefined) return true;
+    const uses = new Set([...then.inputs, ...then.outputs]);
+    const writes = new Set(then.outputs);
+    return first.outputs.some((name) => uses.has(name))
+      || [...first.inputs, ...first.outputs].some((name) => states.has(name) && writes.has(name))
+      || pairs.has(JSON.stringify([first.id, then.id]));
+  });
 }
 
 function operatorOf(operator: RawOperator, index: NameIndex): Operator {

@@ -1,1 +1,0 @@
-import{r as a}from"./part-FTKHOCIG.js";import"./part-6DZAY3W7.js";import"./part-MMUKAOME.js";import"./part-CTH3YIFE.js";import"./part-CQHPEH5L.js";import"./part-U2JTJ5GL.js";import"./part-XLBNNJ3T.js";import"./part-Y62LYKMN.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};

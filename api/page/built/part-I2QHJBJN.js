@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-AKAOLNUH.js";import"./part-DJGBSKBY.js";import"./part-CQHPEH5L.js";import"./part-U2JTJ5GL.js";import"./part-XLBNNJ3T.js";import"./part-Y62LYKMN.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};
