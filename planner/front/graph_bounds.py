@@ -41,7 +41,7 @@ class GraphBounds:
         if not self.exact and not self._learns:
             return {}
         peak, cost = values[self._terms[0]], values[COST]
-        return {self._terms[0]: self._least_peak(cost), COST: self._least_cost(peak)}
+        return {self._terms[0]: self.least_peak_within(cost), COST: self._least_cost(peak)}
 
     def all_known(self, points: Sequence[FrontPoint], most_cost: int | None, capacity: int | None) -> bool:
         """Whether all points up to this cost, in a memory of this capacity, are among these proven ones."""
@@ -51,19 +51,19 @@ class GraphBounds:
             if it.values[first] >= above:
                 continue
             # Whatever costs less than this point needs as much as the one before it.
-            if self._least_peak(it.values[COST] - 1) < above:
+            if self.least_peak_within(it.values[COST] - 1) < above:
                 return False
             above = it.values[first]
-        return self._least_peak(ANY if most_cost is None else most_cost) >= above
+        return self.least_peak_within(ANY if most_cost is None else most_cost) >= above
 
     @property
     def least_peak(self) -> int:
         """What nothing does without, whatever it costs; 0 where that is not known."""
-        least = self._least_peak(ANY)
+        least = self.least_peak_within(ANY)
         return 0 if least >= ANY else least
 
-    def _least_peak(self, cost: int) -> int:
-        """What nothing that costs no more does without."""
+    def least_peak_within(self, cost: int) -> int:
+        """What nothing that costs no more does without; 0 where that is not known."""
         if self.exact:
             least = self._ways.least_bytes(cost)
             return ANY if least is None else least

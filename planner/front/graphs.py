@@ -4,11 +4,12 @@ Schedules are found first, with the bytes that live at their fullest moment; the
 the front first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from memstow.planner.front.candidates import Candidate, Candidates, ends_first
+from memstow.planner.front.facts import ANY
 from memstow.planner.front.graph_bounds import GraphBounds
 from memstow.planner.front.graph_orders import orders_of
 from memstow.planner.front.graph_plans import GraphPlans
@@ -19,11 +20,14 @@ from memstow.planner.front.reruns import kinds_of, reruns, striped
 from memstow.planner.front.too_small import too_small
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.costs import operator_costs, with_cost_unit
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.recompute.every import MOST_OPERATORS, every_way
 from memstow.planner.graph.recompute.points import peak_of
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.graph.stripes.kinds import kinds
 from memstow.planner.graph.units import unit_of
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import PLANNED, Plan, Schedule, Status
@@ -37,6 +41,10 @@ _SCHEDULES_SHARE: Final = 0.4
 _ONLY_SEARCH_SHARE: Final = 0.8
 _MOVES_SHARE: Final = 0.3
 _RERUNS_SHARE: Final = 0.5
+# Of a tiny graph: what a step from schedule to schedule counts as, and the most that a plan may take.
+_WORK_OF_A_WAY: Final = 200
+_WAYS_LEFT: Final = 4
+_WORK_OF_A_PLAN: Final = 200_000
 # What it takes to describe one order to those who look for schedules in it, for each operator.
 _SECONDS_TO_DESCRIBE: Final = 50e-6
 
@@ -86,6 +94,9 @@ class _Run:
                 yield told[-1]
             else:
                 failed.append(plan)
+        for point in self._beyond(told):
+            told.append(point)
+            yield point
         least = min((it.values[COST] for it in told), default=None)
         most = None if least is None else self._request.most(least)
         complete = self._bounds.all_known(told, most, self._plans.capacity)
@@ -97,6 +108,52 @@ class _Run:
         return Ending(
             complete=complete, explanation=why, infeasible=complete and not told, work=self._allowance.work
         )
+
+    def _beyond(self, told: Sequence[FrontPoint]) -> Iterator[FrontPoint]:
+        """What a tiny graph has besides: other schedules, where a plan needs more than its live bytes.
+
+        Whoever takes a point adds it to those that were told.
+        """
+        graph, kinds = self._graph, kinds_of(self._request)
+        tiny = len(graph.operators) <= MOST_OPERATORS and not graph.alternatives
+        if not tiny or not kinds or "stripes" in self._request.generators:
+            return
+        tried = {it.plan.schedule for it in told}
+        base, order = sum(operator_costs(graph)), listed_order(graph)
+        ways = every_way(
+            graph, order, kinds, self._pool, lambda cost: self._most_of_use(told, base + cost, ANY)
+        )
+        for way in ways:
+            if self._callbacks.cancelled or self._allowance.over or len(told) >= self._request.points:
+                return
+            self._allowance.spend(_WORK_OF_A_WAY)
+            if way is None or way.schedule in tried:
+                continue
+            cost = base + way.cost
+            most = self._most_of_use(told, cost, cost)
+            try:
+                size = peak_of(graph, way.schedule, self._pool, unit_of(graph), certain=True)
+            except InputError:
+                continue  # The order is one that the search does not know to be wrong.
+            if most is None or size > most:
+                continue
+            it = Candidate(size, cost, way.schedule)
+            plan = self._plan(it, _WAYS_LEFT, steady=True)
+            if plan.status in PLANNED and self._plans.peak(plan) <= most:
+                yield self._point(plan, it)
+
+    def _most_of_use(self, told: Sequence[FrontPoint], cost: int, dearest: int) -> int | None:
+        """The most bytes with which what costs so much would be a new point.
+
+        None: there is none up to the dearest.
+        """
+        dear = self._request.most(min((it.values[COST] for it in told), default=cost))
+        if dear is not None and cost > dear:
+            return None
+        found = (it.values[self._request.terms[0]] for it in told if it.values[COST] <= cost)
+        capacity = ANY if self._plans.capacity is None else self._plans.capacity
+        most = min((size - 1 for size in found), default=capacity)
+        return most if most >= self._bounds.least_peak_within(dearest) else None
 
     def _learn_of(self, plan: Plan, it: Candidate) -> None:
         """Where there is nothing to choose, what is proven of the plan is proven of all."""
@@ -178,8 +235,12 @@ class _Run:
         capacity = self._plans.capacity
         return [it for it in found if capacity is None or it.bytes <= capacity]
 
-    def _plan(self, it: Candidate, left: int) -> Plan:
+    def _plan(self, it: Candidate, left: int, *, steady: bool = False) -> Plan:
+        """`steady`: with little work and without back ends, which take long to begin."""
         options = self._allowance.share(1 / left)
+        if steady:
+            work = min(options.work_limit or _WORK_OF_A_PLAN, _WORK_OF_A_PLAN)
+            options = replace(options, deterministic=True, work_limit=work)
         if self._callbacks.cancelled:
             plan = self._plans.at_once(it, options)
         else:

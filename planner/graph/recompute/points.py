@@ -28,6 +28,7 @@ from memstow.planner.graph.units import start_height
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Spill
+from memstow.planner.model.problem import end_of
 
 _MOST_STATES: Final = 60_000
 _MOST_MISSED: Final = 12
@@ -64,7 +65,7 @@ class Choice:
     pool: str | None = None
     """The pool whose bytes count; None: all bytes, wherever they are."""
     waits_in: str | None = None
-    """The pool that spilled tensors wait in; by default the last one that is not `pool`."""
+    """The pool that spilled tensors wait in; by default the largest that is not `pool`."""
     unit: CostUnit = "given"
     within: float | None = None
     """What all runs may cost at most, as a multiple of the cost of one run of each operator."""
@@ -294,14 +295,15 @@ def _checked(graph: Graph, choice: Choice) -> str:
         raise InputError.single(
             "spill_cost", "unit", "copies cost bytes: with spill, take the cost in bytes (`--cost bytes`)"
         )
-    others = [name for name in pools if name != choice.pool]
+    others = [it for it in graph.pools if it.id != choice.pool]
     if choice.pool is None or not others:
         raise InputError.single(
             "spill_without_pool",
             "pool",
             "to spill, the graph needs two pools: name the one that is too small",
         )
-    return choice.waits_in or others[-1]
+    # Of equal ones the last.
+    return choice.waits_in or max(reversed(others), key=end_of).id
 
 
 def _successors(graph: Graph, order: Sequence[int]) -> list[list[int]]:

@@ -178,3 +178,49 @@ def test_what_leaves_the_peak_as_it_is_is_where_it_would_rather_be() -> None:
 
 def _solve(problem: Problem, options: Options) -> Plan:
     return engine.plan(problem, options)
+
+
+def _in_p(name: str, size: int, *others: str) -> Tensor:
+    return Tensor(id=name, size=size, pools=["p", *others])
+
+
+def _operator(name: str, inputs: str, outputs: str) -> Operator:
+    return Operator(id=name, inputs=inputs.split(), outputs=outputs.split())
+
+
+# The last pool is too small for what waits.
+NO_ROOM_IN_THE_LAST = Graph(
+    pools=[Pool(id="p"), Pool(id="slow"), Pool(id="small", capacity=2)],
+    tensors=[_in_p("x", 6), _in_p("a", 8), _in_p("b", 8), _in_p("c", 1)],
+    operators=[_operator("one", "", "a"), _operator("two", "a", "b"), _operator("three", "b x", "c")],
+    inputs=["x"],
+    outputs=["c"],
+)
+# By live bytes the cheapest that waits in the other pool has no room there beside what may be there.
+OTHER_WAYS = Graph(
+    pools=[Pool(id="p"), Pool(id="slow", capacity=8)],
+    tensors=[
+        *(_in_p("x", 1), _in_p("y", 3, "slow"), _in_p("a", 2), _in_p("b", 0), _in_p("c", 3), _in_p("d", 1)),
+    ],
+    operators=[
+        _operator("o0", "x y", "a"),
+        replace(_operator("o1", "a x y", "b c"), in_place=(("x", "c"),)),
+        _operator("o2", "c", "d"),
+        _operator("o3", "a", ""),
+        replace(_operator("o4", "b", ""), temporaries=(Temporary(id="t", size=3, pools=["p"]),)),
+    ],
+    inputs=["x", "y"],
+    outputs=["a", "d"],
+)
+
+
+@pytest.mark.parametrize(
+    ("graph", "point"), [(NO_ROOM_IN_THE_LAST, (16, 51)), (OTHER_WAYS, (5, 29))], ids=["room", "ways"]
+)
+def test_that_the_first_schedule_has_no_places_hides_no_point_of_a_tiny_graph(
+    graph: Graph, point: tuple[int, int]
+) -> None:
+    found = front(graph, ("peak:p", "cost"), generators=("recompute", "spill"), cost="bytes", options=STEADY)
+    assert point in [(it.values["peak:p"], it.values["cost"]) for it in found.points]
+    assert found.complete
+    assert not any(verify(graph, it.plan) for it in found.points)
