@@ -27,6 +27,7 @@ def comparison_text(comparison: Comparison, deciding: Iterable[str]) -> str:
             lines.append(f"worse in {line.measure} of {plain(line.solver)}: {', '.join(_worst(line))}")
     lines += _left_over(comparison)
     lines += [f"note: {plain(note)}" for note in comparison.pairs.notes]
+    lines += _too_few(comparison)
     lines += _drift(comparison)
     compared = f"{count(len(comparison.pairs.pairs))} pairs of runs compared"
     return "\n".join([*lines, "", f"{_verdict(comparison, decides)}: {compared}"])
@@ -44,7 +45,8 @@ def _verdict(comparison: Comparison, decides: frozenset[str]) -> str:
         reasons.append("worse, since results are missing")
     if worse - decides:
         reasons.append(f"worse in {_listed(worse - decides)}, which does not decide")
-    return "; ".join(reasons) or "nothing is worse"
+    unsure = any(line.too_few and line.worse > line.better for line in comparison.lines)
+    return "; ".join(reasons) or ("nothing is shown to be worse" if unsure else "nothing is worse")
 
 
 def _listed(measures: Set[str]) -> str:
@@ -70,6 +72,18 @@ def _worst(line: Line) -> Iterator[str]:
     for name, difference in line.worst:
         how = "" if math.isinf(difference) else f" ({math.exp(difference):.4f})"
         yield f"{plain(name, most=_LONGEST_NAME)}{how}"
+
+
+def _too_few(comparison: Comparison) -> Iterator[str]:
+    """A note where `same` means that there are too few instances to tell."""
+    measures = {line.measure for line in comparison.lines if line.too_few}
+    if measures:
+        tests = sum(line.chance is not None for line in comparison.lines)
+        names = ", ".join(name for name in NAMES if name in measures)
+        yield (
+            f"note: in {names} too few instances differ for any difference to be significant among "
+            f"{count(tests)} tests: take more instances, or compare fewer measures (--measures)"
+        )
 
 
 def _drift(comparison: Comparison) -> Iterator[str]:
@@ -120,4 +134,5 @@ def _line(line: Line) -> dict[str, Any]:
         "interval": line.interval,
         "chance": line.chance,
         "worst": [name for name, _ in line.worst],
+        "too_few": line.too_few,
     }

@@ -44,6 +44,8 @@ class Line:
     verdict: Verdict
     worst: tuple[tuple[str, Difference], ...]
     """The instances that lost most, by name."""
+    too_few: bool = False
+    """Whether it differs in so few instances that nothing would be significant among so many tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,9 @@ def compare(
     chances = holm([line.chance for line in drafts if line.chance is not None])
     adjusted = iter(chances)
     lines = tuple(
-        line if line.chance is None else _tested(replace(line, chance=next(adjusted)), strictness)
+        line
+        if line.chance is None
+        else _tested(replace(line, chance=next(adjusted)), strictness, len(chances))
         for line in drafts
     )
     known = rate(old, {}).known
@@ -161,9 +165,14 @@ def _by_instance(measured: Iterable[tuple[Pair, Difference]]) -> list[tuple[str,
     return [(names[digest], math.fsum(values) / len(values)) for digest, values in sorted(of.items())]
 
 
-def _tested(line: Line, strictness: Strictness) -> Line:
-    if line.chance is None or line.chance >= strictness.significance:
+def _tested(line: Line, strictness: Strictness, tests: int) -> Line:
+    if line.chance is None:
         return line
+    if line.chance >= strictness.significance:
+        # Where all differ in the same direction, no test of pairs has a smaller chance; the correction is the
+        # one of the smallest of all.
+        least = 2.0 * 0.5 ** (line.better + line.worse) * tests
+        return replace(line, too_few=bool(line.better + line.worse) and least >= strictness.significance)
     if line.mean is None:
         return replace(line, verdict=_sided(line.worse - line.better))
     return replace(line, verdict=_sided(math.log(line.mean), math.log1p(strictness.tolerance)))

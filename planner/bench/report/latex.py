@@ -13,6 +13,8 @@ from memstow.planner.show.formatting import count
 MOST_ROWS: Final = 200
 # What fits the width of a page.
 _COLUMNS: Final = ("solver", "runs", "solved", "proven", "best known", "ratio", "time", "memory")
+# The end of a row would take what begins with one of these as its argument.
+_GUARD: Final = "{}"
 _SPECIAL: Final = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -66,7 +68,7 @@ def _instances(solvers: Sequence[str], rows: Sequence[InstanceRow], note: str) -
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"{' & '.join(map(_text, cells))} \\\\"
+    return f"{_GUARD if cells[0][:1] in ('[', '*') else ''}{' & '.join(map(_text, cells))} \\\\"
 
 
 def _text(text: str) -> str:

@@ -1,5 +1,6 @@
 """The report as one HTML file: no script, nothing fetched, every name from outside escaped."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from itertools import groupby
@@ -17,6 +18,9 @@ from memstow.planner.show.formatting import count
 MOST_ROWS: Final = 2_000
 """Instances on the page; more would take a browser minutes. The CSV has them all."""
 MOST_CLAIMS: Final = 100
+# Of a name, the letters that a column is made for, and the width of a bold one in rem.
+_LONGEST_PART: Final = 24
+_LETTER: Final = 0.62
 
 MemoryOf = Callable[[InstanceRow], str | None]
 """The memory picture of an instance, where there is one."""
@@ -91,7 +95,8 @@ def _instances(
     yield f"of its best plan. {text.how_many(len(shown), len(rows))}</p>"
     for family, inside in groupby(shown, key=lambda row: row.instance.family):
         yield f'<h3>{_text(text.name(family))}</h3><div class="wide">'
-        yield f'<div class="rows" style="--solvers: {len(solvers)}"><div class="head">'
+        yield f'<div class="rows" style="--solvers: {len(solvers)}; --column: {_column(solvers)}rem">'
+        yield '<div class="head">'
         yield "<i>instance</i><span>buffers</span><span>best known<small>bound</small></span>"
         yield "".join(f"<span>{_text(text.name(solver))}</span>" for solver in solvers)
         yield "</div>"
@@ -104,6 +109,12 @@ def _instances(
                 yield f"<details><summary>{cells}</summary>{_links(links_of(row))}"
                 yield f'<div class="memory">{drawn}</div></details>'
         yield "</div></div>"
+
+
+def _column(solvers: Sequence[str]) -> float:
+    """The least width of a column, in which no name has to break but at a hyphen or a space."""
+    longest = max((len(part) for name in solvers for part in re.split(r"[-\s]+", text.name(name))), default=0)
+    return max(4.5, round(min(longest, _LONGEST_PART) * _LETTER + 1, 2))
 
 
 def _links(pages: Sequence[PlanPage]) -> str:

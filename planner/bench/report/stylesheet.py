@@ -28,11 +28,12 @@ thead th { color: var(--quiet); font-weight: 600; }
 figure { margin: 1.2rem 0; break-inside: avoid; }
 figure svg { max-width: 100%; height: auto; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(34rem, 100%), 1fr)); gap: 0 2rem; }
-.rows { min-width: calc(23rem + 5rem * var(--solvers)); font-variant-numeric: tabular-nums; }
+.rows { min-width: calc(23rem + (var(--column) + .5rem) * var(--solvers));
+  font-variant-numeric: tabular-nums; }
 .rows > * { border-bottom: 1px solid var(--rule); content-visibility: auto;
   contain-intrinsic-block-size: auto 2.8rem; }
 .rows > div, .rows summary { display: grid;
-  grid-template-columns: minmax(8rem, 2fr) 5.5rem 8rem repeat(var(--solvers), minmax(4.5rem, 1fr)); }
+  grid-template-columns: minmax(8rem, 2fr) 5.5rem 8rem repeat(var(--solvers), minmax(var(--column), 1fr)); }
 .rows > .head { color: var(--quiet); font-weight: 600; }
 .rows summary { cursor: pointer; list-style: none; }
 .rows summary:hover { background: var(--wash); }

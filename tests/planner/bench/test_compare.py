@@ -307,9 +307,24 @@ def test_two_solvers_of_one_run_are_compared_with_significance(tmp_path: Path) -
     assert value.mean == pytest.approx(0.9)
     assert value.chance is not None
     assert seconds.verdict is Verdict.WORSE
+    assert not value.too_few
     # Deterministic, but three instances say little about others.
     few = _line(_of_two(tmp_path / "few", _two(3), ("x", "y")), "value", "x -> y")
-    assert (few.verdict, few.better) == (Verdict.SAME, 3)
+    assert (few.verdict, few.better, few.too_few) == (Verdict.SAME, 3, True)
+
+
+def test_too_few_instances_for_so_many_tests_are_told(tmp_path: Path) -> None:
+    ran = results(tmp_path, *_two(7))
+    of_all = compare(ran, ran, Strictness(), NAMES, ("y", "x"))
+    told = comparison_text(of_all, NAMES)
+    value = _line(of_all, "value", "y -> x")
+    assert (value.verdict, value.worse, value.too_few) == (Verdict.SAME, 7, True)
+    assert "note: in value, " in told
+    assert "too few instances differ" in told
+    assert "nothing is shown to be worse: 7 pairs of runs compared" in told
+    of_one = compare(ran, ran, Strictness(), ("value",), ("y", "x"))
+    assert _line(of_one, "value", "y -> x").verdict is Verdict.WORSE
+    assert "too few" not in comparison_text(of_one, NAMES)
 
 
 def test_two_solvers_of_two_runs_are_compared(tmp_path: Path) -> None:

@@ -230,6 +230,14 @@ def test_tables_for_latex_are_balanced_and_no_name_is_a_command(tmp_path: Path) 
     assert cells == {7, 4}
 
 
+def test_no_name_is_an_argument_of_the_end_of_a_row_in_latex(tmp_path: Path) -> None:
+    records = [made(name, "[x]", 10) for name in ("[4pt]1", "*star1", "a")]
+    text = _report(tmp_path, *records)["report.tex"]
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert not [line for line in rows if line.startswith(("[", "*"))]
+    assert sum(line.startswith(("{}[4pt]1 &", "{}*star1 &", "{}[x] &")) for line in rows) >= 3
+
+
 def test_the_tables_are_what_latex_reads(files: dict[str, str], tmp_path: Path) -> None:
     program = shutil.which("pdflatex")
     if program is None:
@@ -244,10 +252,12 @@ def test_the_tables_are_what_latex_reads(files: dict[str, str], tmp_path: Path) 
     assert ran.returncode == 0, ran.stdout.decode(errors="replace")[-2000:]
 
 
-def test_no_head_of_a_column_breaks_within_a_word(files: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_text(files["report.html"])
+def test_no_head_of_a_column_breaks_within_a_word(tmp_path: Path) -> None:
+    names = ("cadence-position", "storage-tokens", "improve", "greedy", "first-fit", "x", "y", "z")
+    many = _report(tmp_path / "results", *_some(), *(made("all0", name, 100) for name in names))
+    (tmp_path / "report.html").write_text(many["report.html"])
     with browser() as running:
-        for wide in (1440, 390):
+        for wide in (1440, 700, 390):
             page = running.new_page(viewport={"width": wide, "height": 900})
             page.goto((tmp_path / "report.html").as_uri())
             # A word of several lines has several rectangles.
