@@ -100,6 +100,9 @@ def _shorten_domains(model: "onnx.ModelProto") -> None:
 
 
 def _decoded(data: bytes) -> "onnx.ModelProto":
+    if not data:
+        # It would be a model, of nothing.
+        raise InputError.single("empty", "$", "the input is empty")
     try:
         import onnx
 

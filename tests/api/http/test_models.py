@@ -207,6 +207,12 @@ def test_models_are_described_and_converted(client: TestClient) -> None:
     problem_document(not_one, 422, "not_a_graph")
 
 
+def test_an_empty_body_is_no_onnx_model(client: TestClient) -> None:
+    pytest.importorskip("onnx", reason="the [onnx] extra is not installed")
+    for path in ("plan", "jobs", "fronts", "inspect", "convert", "plan?output_format=c-header"):
+        problem_document(client.post(f"/v1/{path}", content=b"", headers=ONNX), 400, "empty")
+
+
 def test_onnx_models_are_planned(client: TestClient) -> None:
     plan = client.post("/v1/plan", content=onnx_model(), headers=ONNX)
     assert plan.status_code == 200, plan.text
