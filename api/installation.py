@@ -28,6 +28,8 @@ EXTRAS: Final = {
 """What each extra is for; of those for users, `all` has several of these."""
 RUNTIME: Final = "tflite-micro"
 """TensorFlow Lite Micro, for `--scratch measure`; its index has versions before a release alone."""
+OF_ALL: Final = ("milp", "cpsat", "service", "bench", "onnx")
+"""Those that the extra `all` has."""
 _NATIVE: Final = ("memstow.solvers._native", "memstow.planner.judge._judge", "memstow.planner.plain._columns")
 _PROGRAMS: Final = {
     "C compiler": ("CC", "cc", "gcc", "clang"),

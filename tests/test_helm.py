@@ -227,10 +227,7 @@ def _paths(values: dict[str, Any], schema: dict[str, Any], before: str = "") -> 
 def test_every_value_is_in_the_schema_and_documented_with_its_default() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
     rows = dict(re.findall(r"^\| `([\w.]+)` \| (.*?) \| .* \|$", page, re.MULTILINE))
-    expected = {
-        path: "as above" if path in ("settings", "resources") else f"`{json.dumps(value)}`"
-        for path, value in _paths(CHART.values, SCHEMA)
-    }
+    expected = {path: f"`{json.dumps(value)}`" for path, value in _paths(CHART.values, SCHEMA)}
     assert {path: it for path, it in rows.items() if path in expected or "." in path} == expected
 
 

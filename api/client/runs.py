@@ -3,7 +3,7 @@
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from memstow.api.client import Client
 from memstow.api.client.exchange import JobEvent, JsonObject, ServerError, job_error
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
     from memstow.planner.model.target import Target
+
+# What a server says of a job that was cancelled before it had one; earlier ones said that it has none yet.
+_NO_PLAN: Final = ("job_cancelled", "no_plan_yet", "no_front_yet")
 
 
 def solve(
@@ -39,7 +42,7 @@ def solve(
     try:
         return client.result(job, problem)
     except ServerError as error:
-        if state == "cancelled" and error.code == "no_plan_yet":
+        if state == "cancelled" and error.code in _NO_PLAN:
             return Plan(status=Status.UNKNOWN)
         raise
 
@@ -65,7 +68,7 @@ def find_front(
     try:
         return client.front_result(job)
     except ServerError as error:
-        if state == "cancelled" and error.code == "no_front_yet":
+        if state == "cancelled" and error.code in _NO_PLAN:
             return None
         raise
 
@@ -85,7 +88,7 @@ def solve_symbolic(
     try:
         return client.symbolic_result(job)
     except ServerError as error:
-        if state == "cancelled" and error.code == "no_plan_yet":
+        if state == "cancelled" and error.code in _NO_PLAN:
             from memstow.planner.model.symbolic import SymbolicPlan
 
             return SymbolicPlan(status=Status.UNKNOWN, shapes=shapes)

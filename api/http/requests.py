@@ -125,18 +125,10 @@ async def read_problem_body(
     An envelope may have these members more, and the query these names.
     """
     name = format_of(request, chosen)
-    others = (*FRONT_NAMES, TARGETS) if front else SHAPES_MEMBERS
-    known = (
-        *others,
-        *OPTION_NAMES,
-        *CHANGES,
-        "dim",
-        "name",
-        "format",
-        "output_format",
-        *plan_forms.PARAMETERS,
-    )
-    require_known(request, *known, *names)
+    # What a front is returned in is said where it is fetched.
+    of_plans = (*SHAPES_MEMBERS, "output_format", *plan_forms.PARAMETERS)
+    others = (*FRONT_NAMES, TARGETS) if front else of_plans
+    require_known(request, *others, *OPTION_NAMES, *CHANGES, "dim", "name", "format", *names)
     name_in(request)
     query = request.query_params
     rewrites = query.get("output_format") == plan_forms.MODEL

@@ -34,7 +34,7 @@ from memstow.api.operations.results import ValidatedRequest
 from memstow.planner import formats
 from memstow.planner.formats import is_graph, is_plan, problem_format
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Options, require_followed
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
@@ -315,6 +315,8 @@ def envelope(
 def options_within(raw: object, limits: Limits) -> Options:
     """The options of a request; without a time limit, the server's where that is smaller than the default."""
     options = parse_options(raw)
+    # Clients that send all options send the default.
+    require_followed(options, "$.time_limit", "deterministic", "work_limit")
     if isinstance(raw, dict) and "time_limit" not in raw:
         options = replace(options, time_limit=min(options.time_limit, limits.max_time_limit))
     _check_options(options, limits)

@@ -1,11 +1,14 @@
 """How a problem is to be solved: the options every door offers."""
 
-from typing import Annotated, SupportsIndex
+from typing import Annotated, Final, SupportsIndex
 
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.fields import Field
 from memstow.planner.model.limits import LONGEST_RUN
 from memstow.planner.model.model_class import model_class
 from memstow.planner.model.plan import Plan
+
+_SECONDS: Final = 10.0
 
 
 @model_class
@@ -13,7 +16,7 @@ class Options:
     """Limits and choices of one run."""
 
     time_limit: Annotated[float, Field(strict=True, ge=0, le=LONGEST_RUN)] = Field(
-        default=10.0, description="Seconds from the call to the answer."
+        default=_SECONDS, description="Seconds from the call to the answer."
     )
     solver: str = Field(default="auto", description="`auto`, or the name of a registered solver.")
     gap: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
@@ -53,3 +56,14 @@ class Options:
         memory_limit: "SupportsIndex | None" = None,
         hint: "Plan | None" = None,
     ) -> None: ...
+
+
+def require_followed(options: Options, time_limit: str, deterministic: str, work_limit: str) -> None:
+    """Raise InputError for a time limit of a deterministic run, by what the options are called here.
+
+    Its plan must not depend on time. The default limit says nothing.
+    """
+    if options.deterministic and options.time_limit != _SECONDS:
+        message = "time does not limit a deterministic run, so that its plan is always the same: give "
+        message += f"{work_limit} instead, or leave {deterministic} out"
+        raise InputError.single("unused_option", time_limit, message)

@@ -48,13 +48,14 @@ memstow doctor --server http://planner:8080
 
 def run(args: argparse.Namespace) -> int:
     """Look, ask the server, and say what does not work."""
-    from memstow.api.installation import EXTRAS, look
+    from memstow.api.installation import EXTRAS, OF_ALL, look
 
-    _require_extras(args.extra, tuple(EXTRAS))
+    _require_extras(args.extra, (*EXTRAS, "all"))
+    wanted = {*args.extra, *(OF_ALL if "all" in args.extra else ())}
     found = look()
     server = args.server or os.environ.get("MEMSTOW_SERVER")
     checkup = None if server is None else _checkup(server, args.key or os.environ.get("MEMSTOW_KEY"))
-    faults = list(_faults(found, args.extra))
+    faults = list(_faults(found, wanted))
     if isinstance(checkup, str):
         faults.append(checkup)
         checkup = None
@@ -96,7 +97,7 @@ def _checkup(server: str, key: str | None) -> "Checkup | str":
     return check(server, key)
 
 
-def _faults(found: "Installation", wanted: list[str]) -> Iterator[str]:
+def _faults(found: "Installation", wanted: set[str]) -> Iterator[str]:
     if found.native_error is not None:
         yield f"the native core cannot be loaded: {found.native_error}"
     for package in found.packages:

@@ -158,9 +158,9 @@ def less_reading(args: argparse.Namespace, options: "Options", size: int, began:
 
 def options_without_hint(args: argparse.Namespace) -> "Options":
     """The options but for the hint."""
-    from memstow.planner.model.options import Options
+    from memstow.planner.model.options import Options, require_followed
 
-    return Options(
+    options = Options(
         time_limit=args.time_limit,
         solver=args.solver,
         gap=args.gap,
@@ -170,6 +170,8 @@ def options_without_hint(args: argparse.Namespace) -> "Options":
         memory_limit=args.memory_limit,
         workers=args.workers,
     )
+    require_followed(options, "--time-limit", "--deterministic", "--work-limit")
+    return options
 
 
 def job_name(document: "Problem | Graph | SymbolicProblem", path: str) -> str | None:

@@ -133,9 +133,9 @@ def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
 
 
 def _options(args: argparse.Namespace) -> "Options":
-    from memstow.planner.model.options import Options
+    from memstow.planner.model.options import Options, require_followed
 
-    return Options(
+    options = Options(
         time_limit=args.time_limit,
         deterministic=args.deterministic,
         seed=args.seed,
@@ -143,6 +143,8 @@ def _options(args: argparse.Namespace) -> "Options":
         workers=args.workers,
         memory_limit=args.memory_limit,
     )
+    require_followed(options, "--time-limit", "--deterministic", "--work-limit")
+    return options
 
 
 def _write(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:

@@ -169,6 +169,8 @@ async def get_front(
     if front is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)
+        if found.over:
+            raise ApiError(409, "job_cancelled", f"the job is {found.state.value}, and ended without a point")
         message = f"the job is {found.state.value} and has no points yet"
         raise ApiError(409, "no_front_yet", message, headers={"Retry-After": "1"})
     tag = f'"{hashlib.sha256(front).hexdigest()[:32]}-{output_format}"'

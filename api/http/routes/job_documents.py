@@ -89,6 +89,8 @@ async def get_plan(
     if plan is None:
         if found.error is not None:
             raise ApiError(409, "job_failed", found.error)
+        if found.over:
+            raise ApiError(409, "job_cancelled", f"the job is {found.state.value}, and ended without a plan")
         raise ApiError(
             409,
             "no_plan_yet",

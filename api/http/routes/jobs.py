@@ -21,7 +21,6 @@ from memstow.api.http.parameters import (
 from memstow.api.http.requests import (
     CurrentService,
     FormatOfBody,
-    FormatOfPlan,
     find_job,
     output_format,
     read_problem_body,
@@ -38,6 +37,7 @@ from memstow.api.http.submission import (
     idempotency_key_of,
     removed_error,
 )
+from memstow.api.operations import plan_forms
 from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.operations import READ
 from memstow.api.operations.requests import ReadRequest
@@ -64,6 +64,14 @@ BySearch = Annotated[
         min_length=1,
         max_length=LONGEST_NAME,
         description="Only jobs with this text in their name, in upper or lower case.",
+    ),
+]
+FormatOfJob = Annotated[
+    str | None,
+    Query(
+        alias="output_format",
+        description="`tflite`: keep the model of the body, so that its plan can be had as one.",
+        json_schema_extra={"enum": ["json", plan_forms.MODEL]},
     ),
 ]
 
@@ -123,12 +131,12 @@ async def submit(
     request: Request,
     service: CurrentService,
     format: FormatOfBody = None,  # noqa: A002
-    output_format_name: FormatOfPlan = None,
+    output_format_name: FormatOfJob = None,
 ) -> Response:
     """Submit."""
     caller = await service.caller(request)
     service.require_open()
-    output_format(request, output_format_name)
+    _require_form_of_job(request, output_format_name)
     body, form = await read_problem_body(
         request, service, format, "priority", "hint_job", "members", names=[CALLBACK]
     )
@@ -297,6 +305,14 @@ async def end_job(
         return Response(None, 204)
     now = await service.in_thread(service.queue.get, found.id)
     return job_response(now or found)
+
+
+def _require_form_of_job(request: Request, name: str | None) -> None:
+    """Refuse what would be said in vain: the plan is written when it is fetched."""
+    output_format(request, name)
+    if name not in (None, "json", plan_forms.MODEL):
+        message = "the answer is a job, and its plan is at /v1/jobs/JOB/plan: give output_format there"
+        raise InputError.single("unused_parameter", "query.output_format", message)
 
 
 def _wanted(

@@ -164,6 +164,9 @@ async def inspect(
 ) -> Response:
     """Inspect."""
     require_known(request, "rows", "needs", "time_limit", "without", "format", "dim", *CHANGES)
+    if not needs and "time_limit" in request.query_params:
+        message = "it limits `needs`: ask for that as well, or leave it out"
+        raise InputError.single("unused_option", "query.time_limit", message)
     caller = await service.caller(request)
     form = form_of_document(request, format)
     body = await read_body(request, service.settings)

@@ -71,6 +71,18 @@ def test_it_says_whether_models_can_be_measured(cli: Cli, monkeypatch: pytest.Mo
     assert runtime == {"name": "tflite-micro", "limits": "", "version": None, "fits": False}
 
 
+def test_all_is_an_extra_too(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    of_all = set(re.findall(r"[\w-]+", PROJECT["optional-dependencies"]["all"][0].partition("[")[2]))
+    assert {*installation.OF_ALL} == of_all
+    lacking = installation.Extra("onnx", "", (installation.Package("none", "", None),))
+    looked = installation.look()
+    extras = (*(it for it in looked.extras if it.name not in of_all), lacking)
+    monkeypatch.setattr(installation, "look", lambda: looked._replace(extras=extras))
+    answer = cli("doctor", "--extra", "all")
+    assert "the extra onnx lacks none" in answer.err
+    assert answer.code == Exit.NOT_WORKING
+
+
 def test_every_extra_for_users_is_explained() -> None:
     assert {*installation.EXTRAS} == {*PROJECT["optional-dependencies"]} - {"all", "dev"}
 

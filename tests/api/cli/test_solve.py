@@ -64,16 +64,20 @@ def test_a_problem_comes_from_standard_input(
 def test_every_option_reaches_the_engine(cli: Cli, three: Path, tmp_path: Path, engine: FakeEngine) -> None:
     hint = tmp_path / "hint.json"
     assert cli("solve", three, "--output", hint).code == Exit.DONE
-    options = "--solver x --time-limit 2.5 --gap 0.1 --deterministic --seed 7 --workers 3"
-    options += " --work-limit 5000 --memory-limit 64MiB"
+    options = (
+        "--solver x --gap 0.1 --deterministic --seed 7 --workers 3 --work-limit 5000 --memory-limit 64MiB"
+    )
     assert cli("solve", three, *options.split(), "--hint", hint).code == Exit.DONE
     got = engine.options
     assert got is not None
-    assert (got.solver, got.time_limit, got.gap, got.deterministic) == ("x", 2.5, 0.1, True)
+    assert (got.solver, got.gap, got.deterministic) == ("x", 0.1, True)
     assert (got.seed, got.workers) == (7, 3)
     assert (got.work_limit, got.memory_limit) == (5000, 64 << 20)
     assert got.hint is not None
     assert len(got.hint.placements) == 3
+    assert cli("solve", three, "--time-limit", "2.5").code == Exit.DONE
+    assert engine.options is not None
+    assert engine.options.time_limit == 2.5
 
 
 def test_capacity_is_that_of_the_only_pool(cli: Cli, three: Path, engine: FakeEngine) -> None:

@@ -35,6 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 SOLVE = [
+    (("--time-limit", "5", "--deterministic"), EVERY),
     (("--dim", "N=1"), EVERY),
     (("--in-place",), (*PROBLEM, "graph.json", "symbolic.json")),
     (("--no-in-place",), (*PROBLEM, "symbolic.json")),
@@ -61,6 +62,7 @@ SOLVE = [
     (("--format", "csv"), ("symbolic.json",)),
 ]
 FRONT = [
+    (("--time-limit", "5", "--deterministic"), (*PROBLEM, "graph.json", "model.tflite")),
     (("--dim", "N=1"), (*PROBLEM, "graph.json", "model.tflite")),
     (("--in-place",), (*PROBLEM, "graph.json")),
     (("--order", "free"), PROBLEM),

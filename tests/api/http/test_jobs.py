@@ -163,7 +163,9 @@ def test_a_waiting_job_can_be_stopped_or_removed(client: TestClient) -> None:
     assert client.delete(f"/v1/jobs/{waiting[0]}").json()["state"] == "cancelled"
     assert client.delete(f"/v1/jobs/{waiting[1]}?discard=true").status_code == 204
     problem_document(client.get(f"/v1/jobs/{waiting[1]}"), 404, "no_such_job")
-    problem_document(client.get(f"/v1/jobs/{waiting[0]}/plan"), 409, "no_plan_yet")
+    ended = client.get(f"/v1/jobs/{waiting[0]}/plan")
+    problem_document(ended, 409, "job_cancelled")
+    assert "retry-after" not in ended.headers
     assert events(client, waiting[0])[-1][1] == "done"
     client.delete(f"/v1/jobs/{running}?discard=true")
     wait_for(lambda: client.get(f"/v1/jobs/{running}").status_code == 404, "it to be gone")

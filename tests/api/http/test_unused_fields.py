@@ -17,6 +17,17 @@ AGAIN = {**HINT, "schedule": {"order": [*ORDER, ORDER[0]]}}
 OF = {"problem": {"problem": PROBLEM}, "graph": {"graph": CHAIN}, "symbols": {"problem": SYMBOLIC}}
 
 TABLE: list[tuple[str, str, dict[str, Any], str]] = [
+    ("/v1/plan", "problem", {"options": {"deterministic": True, "time_limit": 0.5}}, "unused_option"),
+    ("/v1/plan?deterministic=true&time_limit=5", "graph", {}, "unused_option"),
+    ("/v1/jobs", "symbols", {"options": {"deterministic": True, "time_limit": 0.5}}, "unused_option"),
+    ("/v1/fronts?output_format=csv", "graph", {}, "unknown_parameter"),
+    ("/v1/fronts?section=a=b", "graph", {}, "unknown_parameter"),
+    ("/v1/fronts?prefix=net", "graph", {}, "unknown_parameter"),
+    ("/v1/fronts?order_only=true", "graph", {}, "unknown_parameter"),
+    ("/v1/jobs?output_format=c-header", "problem", {}, "unused_parameter"),
+    ("/v1/jobs?output_format=loops", "problem", {}, "unused_parameter"),
+    ("/v1/jobs?output_format=json&section=p=.x", "problem", {}, "unused_parameter"),
+    ("/v1/inspect?time_limit=3", "problem", {}, "unused_option"),
     ("/v1/plan", "problem", {"order": "free"}, "not_a_graph"),
     ("/v1/plan", "problem", {"in_place": False}, "not_a_graph"),
     ("/v1/plan", "problem", {"shapes": "order"}, "not_symbolic"),

@@ -235,11 +235,11 @@ def test_the_alignment_of_the_pool_counts() -> None:
     assert said.explanation is not None
     assert "give it 52 or more" in said.explanation.message
     (pool,) = graph.pools
-    (point,) = front(replace(graph, pools=[replace(pool, capacity=52)]), options=STEADY).points
+    (point,) = front(replace(graph, pools=(replace(pool, capacity=52),)), options=STEADY).points
     assert (point.values["peak"], point.proven) == (52, True)
-    two = replace(graph, pools=[pool, Pool(id="slow", alignment=8)])
+    two = replace(graph, pools=(pool, Pool(id="slow", alignment=8)))
     assert unit_of(two) == 16
-    assert unit_of(replace(graph, pools=[replace(pool, alignment=1 << 40)])) == 16
+    assert unit_of(replace(graph, pools=(replace(pool, alignment=1 << 40),))) == 16
 
 
 def test_large_alignments_do_not_overflow() -> None:
