@@ -148,7 +148,7 @@ if TYPE_CHECKING:
         judge as judge,
         verify as verify,
     )
-    from memstow.planner.verify.tilings import (
+    from memstow.planner.verify.tiling_verdict import (
         TilingVerdict as TilingVerdict,
         verify_tiling as verify_tiling,
     )
@@ -275,7 +275,7 @@ _HOMES: Final = {
         "judge",
         "verify",
     ),
-    "memstow.planner.verify.tilings": ("TilingVerdict", "verify_tiling"),
+    "memstow.planner.verify.tiling_verdict": ("TilingVerdict", "verify_tiling"),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -18,7 +18,7 @@ from memstow.planner.reading.printable import printable
 from memstow.planner.shapes.better_plan import better
 from memstow.planner.shapes.reading import read_symbolic, read_symbolic_plan, write_symbolic_plan
 from memstow.planner.shapes.solve.plan import plan_symbolic
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 
 if TYPE_CHECKING:
     from memstow.api.operations.solve import OnUpdate

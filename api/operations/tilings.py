@@ -15,7 +15,7 @@ from memstow.planner.model.tiling import TilingOptions
 from memstow.planner.tiling.document import all_as_data, as_data, parse_tilings
 from memstow.planner.tiling.options import multiples_of, pixels_of, terms_of
 from memstow.planner.tiling.tile import tile, tile_all
-from memstow.planner.verify.tilings import judge_tilings
+from memstow.planner.verify.tiling_verdict import judge_tilings
 from memstow.planner.verify.verdict import as_data as verdict_as_data
 
 

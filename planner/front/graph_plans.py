@@ -16,7 +16,7 @@ from memstow.planner.solve import engine
 from memstow.planner.solve.graphs import Callbacks
 from memstow.planner.solve.order_bounds import NOTHING, with_order_bound
 from memstow.planner.solve.schedules import is_only_order, judged, plan_schedule
-from memstow.planner.verify.graphs.schedule_cost import schedule_cost
+from memstow.planner.verify.graph_verdict import schedule_cost
 
 
 class GraphPlans:

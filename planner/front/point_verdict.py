@@ -11,11 +11,9 @@ from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.verify.findings import Code, Violation
-from memstow.planner.verify.graphs.refused import Refused
-from memstow.planner.verify.graphs.schedule_cost import schedule_cost
-from memstow.planner.verify.points import judge_point
-from memstow.planner.verify.verdict import Verdict
+from memstow.planner.verify.graph_replay import Refused
+from memstow.planner.verify.graph_verdict import judge_point, schedule_cost
+from memstow.planner.verify.verdict import Code, Verdict, Violation
 
 
 def other_document(front: Front) -> str:

@@ -1,7 +1,7 @@
 """A tiling: one operator in tiles that fit a small memory, what each tile covers, and the bytes that move.
 
 docs/tiling.md says which tiles there are and what is counted; `planner.tiling` finds them, and
-`planner.verify.tilings` replays them.
+`planner.verify.tiling_verdict` replays them.
 """
 
 from collections.abc import Iterable

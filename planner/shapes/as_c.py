@@ -23,7 +23,7 @@ from memstow.planner.shapes.layout import placers_of
 from memstow.planner.shapes.offsets import ConstantOffsets, StackedOffsets
 from memstow.planner.shapes.sizes import sizes_of
 from memstow.planner.shapes.units import reserved_above
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 
 _A_LINE: Final = 100
 _MOST_REPORTED: Final = 20

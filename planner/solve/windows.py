@@ -12,10 +12,9 @@ from memstow.planner.model.objective import Term
 from memstow.planner.model.plan import ExhaustedWindow
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.plain._columns import Columns
-from memstow.planner.verify.effort import STEPS_IN_A_RUN, TooMuch
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.windows import reason_against_window
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.peak_bounds import reason_against_window
+from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Findings, TooMuch
 from memstow.solvers import solver as solvers
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from memstow.planner.tiling.options import check_options, require_home
 from memstow.planner.tiling.placing import place_buffers
 from memstow.planner.tiling.search import Candidate, Space, Work, best_of, front_of
 from memstow.planner.tiling.spans import read_by_channels, read_by_rows, spans
-from memstow.planner.verify.tilings import recount_tiling
+from memstow.planner.verify.tiling_verdict import recount_tiling
 
 # Combinations for all operators of a graph together; to place and judge one takes as long as some of them.
 _WORK_OF_ALL: Final = 4_000_000

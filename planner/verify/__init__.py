@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, overload
 from memstow.planner.model.digest import digest
 from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare, repeated_placements
 from memstow.planner.model.problem import Problem
-from memstow.planner.verify.claims import check_objective, check_pools, check_status
-from memstow.planner.verify.cost_term import CostTerm
-from memstow.planner.verify.effort import STEPS_IN_A_RUN, STEPS_OF_A_VERDICT
-from memstow.planner.verify.findings import Code, Findings, Violation
-from memstow.planner.verify.layout import Layout, check_places
-from memstow.planner.verify.objective_values import ObjectiveValues
-from memstow.planner.verify.occupied_bytes import most_occupied, occupied_at
-from memstow.planner.verify.overlaps import Pressure, Swept, check_overlaps
-from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.proofs import AgainstOrders
-from memstow.planner.verify.verdict import Claim, Claims, Standing, Subject, Verdict
+from memstow.planner.verify.claims import AgainstOrders, check_objective, check_pools, check_status
+from memstow.planner.verify.layout import CostTerm, Layout, ObjectiveValues, ProblemIndex, check_places
+from memstow.planner.verify.overlaps import Pressure, Swept, check_overlaps, most_occupied, occupied_at
+from memstow.planner.verify.verdict import (
+    STEPS_IN_A_RUN,
+    STEPS_OF_A_VERDICT,
+    Claim,
+    Claims,
+    Code,
+    Findings,
+    Standing,
+    Subject,
+    Verdict,
+    Violation,
+)
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -74,13 +78,13 @@ def _judged(
     from memstow.planner.model.graph import Graph
 
     if isinstance(problem, Graph) and isinstance(plan, Plan):
-        from memstow.planner.verify.graphs import judge_graph
+        from memstow.planner.verify.graph_verdict import judge_graph
 
         return judge_graph(problem, plan, hint, refutes)
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
     if isinstance(problem, SymbolicProblem) and isinstance(plan, SymbolicPlan):
-        from memstow.planner.verify.shapes import judge_symbolic
+        from memstow.planner.verify.symbolic_verdict import judge_symbolic
 
         return judge_symbolic(problem, plan)
     kinds = type(problem).__name__, type(plan).__name__

@@ -1,18 +1,288 @@
-"""The placements of a plan by index, and the rules for a single buffer or rigid group.
+"""The problem and a layout of it by index; the rules for a single buffer or rigid group; peaks and values.
 
-Notes buffers that are missing, unknown or placed twice, then places that break a rule: pools, pins,
-alignments, capacities, reserved ranges and distances.
+`ProblemIndex` resolves ids to indices and keeps everything else in the terms of the user. `Layout` holds the
+placements of a plan; `check_places` notes those that break a rule: pools, pins, alignments, capacities,
+reserved ranges and distances (`overlaps.py` compares buffers with each other). `ObjectiveValues` counts the
+peak of each pool and the value of each term from scratch.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from math import lcm
+from math import gcd, lcm
+from typing import NamedTuple
 
-from memstow.planner.model.plan import Placement
-from memstow.planner.model.problem import Buffer
-from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.model.objective import COST, Kind, parse_term
+from memstow.planner.model.plan import Placement, Plan
+from memstow.planner.model.problem import (
+    Buffer,
+    Pool,
+    Problem,
+    access_count,
+    allowed_pools,
+    end_of,
+    named_pools,
+)
+from memstow.planner.model.ranges import Range, merged
+from memstow.planner.model.records import record
+from memstow.planner.verify.verdict import Code, Findings
+
+IndexPair = tuple[int, int]
+
+ALONE = -1
+"""The group of a buffer that is in none."""
+
+
+class Grid(NamedTuple):
+    """The offsets a buffer may have in a pool: `first`, `first + step`, ..."""
+
+    step: int
+    first: int
+
+    def lowest_from(self, least: int) -> int:
+        """The lowest offset that is at least this one and congruent to those of the grid."""
+        return least + (self.first - least) % self.step
+
+
+def both(one: Grid, other: Grid) -> Grid | None:
+    """The offsets on both grids, if there are any."""
+    common = gcd(one.step, other.step)
+    if (other.first - one.first) % common:
+        return None
+    step = other.step // common
+    times = (other.first - one.first) // common * pow(one.step // common, -1, step) % step
+    return Grid(lcm(one.step, other.step), one.first + times * one.step)
+
+
+class ProblemIndex:
+    """One problem with its buffers and pools by index: pairs, reserved ranges, rigid groups, grids, lives."""
+
+    def __init__(self, problem: Problem, findings: Findings) -> None:
+        self.problem = problem
+        self.buffers: tuple[Buffer, ...] = problem.buffers
+        self.pools: tuple[Pool, ...] = problem.pools
+        self._findings = findings
+        self.buffer_index = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
+        self.pool_index = {pool.id: p for p, pool in enumerate(problem.pools)}
+        self._check_ids()
+
+        self.reserved: list[list[Range]] = [
+            merged((r.offset, r.offset + r.size) for r in pool.reserved) for pool in problem.pools
+        ]
+        self.ends = [end_of(pool) for pool in problem.pools]
+        self.conflicts = self._pairs("conflicts", problem.conflicts)
+        self.exclusive = self._pairs("exclusive", problem.exclusive)
+        self.in_place = self._pairs("in_place", ((e.input, e.output) for e in problem.in_place))
+        self.reuse_costs = [
+            (pair, entry.cost)
+            for entry in problem.reuse_costs
+            if (pair := self._pair("reuse_costs", *entry.buffers)) is not None
+        ]
+        self.relative = [
+            (pair[0], pair[1], entry.offset)
+            for entry in problem.relative
+            if (pair := self._resolved("relative", entry.buffer, entry.base)) is not None
+        ]
+        self.rigid = Rigid([bool(buffer.size) for buffer in self.buffers], self.relative)
+        for buffer, base, _ in self.rigid.contradicted:
+            self._invalid("two distances between {!r} and {!r}", self.id_of(buffer), self.id_of(base))
+        self.span = self._span()
+        self._grids: dict[tuple[int, int], Grid] = {}
+        self._group_grids: dict[tuple[int, int], Grid | None] = {}
+        self._allowed_to_group: dict[int, frozenset[int]] = {}
+        self._allowed_by_names: dict[tuple[str, ...] | None, Sequence[int]] = {}
+
+    def id_of(self, buffer: int) -> str:
+        return self.buffers[buffer].id
+
+    def grid(self, alignment: int, pool: int) -> Grid:
+        """Where a buffer of that alignment may start: base + offset is a multiple of both alignments."""
+        found = self._grids.get((alignment, pool))
+        if found is None:
+            step = lcm(alignment, self.pools[pool].alignment)
+            found = self._grids[alignment, pool] = Grid(step, -(self.pools[pool].base or 0) % step)
+        return found
+
+    def grid_of(self, buffer: int, pool: int) -> Grid | None:
+        """Where this buffer may start so that its whole rigid group is aligned; None: nowhere."""
+        group = self.rigid.group[buffer]
+        if group == ALONE:
+            return self.grid(self.buffers[buffer].alignment, pool)
+        if (group, pool) not in self._group_grids:
+            self._group_grids[group, pool] = self._group_grid(group, pool)
+        found = self._group_grids[group, pool]
+        return found and Grid(found.step, (found.first + self.rigid.delta[buffer]) % found.step)
+
+    def _group_grid(self, group: int, pool: int) -> Grid | None:
+        """Where the origin of the group's deltas may be."""
+        found: Grid | None = Grid(1, 0)
+        for member in self.rigid.members[group]:
+            step, first = self.grid(self.buffers[member].alignment, pool)
+            found = found and both(found, Grid(step, (first - self.rigid.delta[member]) % step))
+        return found
+
+    def allowed(self, buffer: int) -> Sequence[int]:
+        """Pools the buffer may be in, its pin and those of its group respected."""
+        group = self.rigid.group[buffer]
+        if group == ALONE:
+            return self._allowed_alone(buffer)
+        if group not in self._allowed_to_group:
+            members = self.rigid.members[group]
+            self._allowed_to_group[group] = frozenset.intersection(
+                *(frozenset(self._allowed_alone(member)) for member in members)
+            )
+        common = self._allowed_to_group[group]
+        return [pool for pool in self._allowed_alone(buffer) if pool in common]
+
+    def pool_kind(self, buffer: int) -> tuple[str, ...] | int | None:
+        """Equal for buffers that may be in the same pools: their group, or the pools that they name."""
+        group = self.rigid.group[buffer]
+        return named_pools(self.buffers[buffer]) if group == ALONE else group
+
+    def _allowed_alone(self, buffer: int) -> Sequence[int]:
+        named = named_pools(self.buffers[buffer])
+        allowed = self._allowed_by_names.get(named)
+        if allowed is None:
+            names = allowed_pools(self.problem, self.buffers[buffer])
+            allowed = [self.pool_index[name] for name in names if name in self.pool_index]
+            self._allowed_by_names[named] = allowed
+        return allowed
+
+    def lives(self, buffer: int) -> list[Range]:
+        """When the buffer lives, as disjoint ranges; "always" is the span of all lifetimes."""
+        it = self.buffers[buffer]
+        if it.lifetime is not None:
+            if isinstance(it.lifetime, str):
+                return [self.span]
+            return [it.lifetime] if it.lifetime[0] < it.lifetime[1] else []
+        return merged(it.lifetimes) if it.lifetimes else []
+
+    def lives_of(self, buffers: Iterable[int]) -> list[tuple[int, int, int]]:
+        """(buffer, begin, end) of each life of these buffers."""
+        return [(buffer, begin, end) for buffer in buffers for begin, end in self.lives(buffer)]
+
+    def lives_at(self, buffer: int, time: int) -> bool:
+        it = self.buffers[buffer]
+        if isinstance(it.lifetime, str):
+            return True
+        if it.lifetime is not None:
+            return it.lifetime[0] <= time < it.lifetime[1]
+        return any(begin <= time < end for begin, end in it.lifetimes or ())
+
+    def conflict_lifted(self, pair: IndexPair, same_offset: bool) -> bool:
+        """Whether two buffers that live together may share bytes all the same."""
+        if pair in self.in_place and same_offset:
+            return True
+        return (pair in self.exclusive and pair not in self.conflicts) or self.rigid.together(*pair)
+
+    def _span(self) -> Range:
+        begin: int | None = None
+        end: int | None = None
+        for buffer in self.buffers:
+            lifetime = buffer.lifetime
+            if isinstance(lifetime, str):
+                continue
+            for first, last in (lifetime,) if lifetime is not None else buffer.lifetimes or ():
+                if begin is None or first < begin:
+                    begin = first
+                if end is None or last > end:
+                    end = last
+        if begin is None or end is None or end <= begin:
+            return (0, 1)
+        return (begin, end)
+
+    def _pairs(self, field: str, pairs: Iterable[tuple[str, str]]) -> set[IndexPair]:
+        return {found for one, other in pairs if (found := self._pair(field, one, other)) is not None}
+
+    def _pair(self, field: str, one: str, other: str) -> IndexPair | None:
+        """Their indices, the smaller first: in every symmetric list the order does not matter."""
+        pair = self._resolved(field, one, other)
+        return pair if pair is None or pair[0] < pair[1] else (pair[1], pair[0])
+
+    def _resolved(self, field: str, one: str, other: str) -> IndexPair | None:
+        first, second = self.buffer_index.get(one), self.buffer_index.get(other)
+        if first is None or second is None:
+            self._invalid("{} names {!r}, which is not a buffer", field, one if first is None else other)
+            return None
+        if first == second:
+            self._invalid("{} pairs {!r} with itself", field, one)
+            return None
+        return first, second
+
+    def _check_ids(self) -> None:
+        if len(self.buffer_index) < len(self.buffers):
+            self._invalid("two buffers have one id")
+        if len(self.pool_index) < len(self.pools):
+            self._invalid("two pools have one id")
+        named = {pool for buffer in self.buffers if buffer.pools is not None for pool in buffer.pools}
+        for pool in sorted(named - self.pool_index.keys()):
+            self._invalid("an allowed pool is {!r}, which is not a pool", pool)
+        for buffer in self.buffers:
+            if buffer.offset is not None and buffer.pool is None:
+                self._invalid("{!r} is pinned to an offset but to no pool", buffer.id)
+            if buffer.lifetime is not None and buffer.lifetimes is not None:
+                self._invalid("{!r} has both a lifetime and lifetimes", buffer.id)
+            if buffer.pool is not None and buffer.pool not in self.pool_index:
+                self._invalid("{!r} is pinned to {!r}, which is not a pool", buffer.id, buffer.pool)
+        for text in self.problem.terms():
+            term = parse_term(text)
+            if term is None or (term.pool is not None and term.pool not in self.pool_index):
+                self._invalid("{!r} is not an objective", text)
+
+    def _invalid(self, text: str, *values: object) -> None:
+        self._findings.add(Code.INVALID_PROBLEM, "the problem is not valid: " + text, *values)
+
+
+class Rigid:
+    """Rigid groups: buffers that `relative` holds together, and where each is within its group.
+
+    `group[i]` is `ALONE`, or the same number for all members of one group.
+
+    A buffer of size 0 passes on the distances of those that are tied through it, and is itself no member.
+    `delta[i]` is the offset of a member less an origin that its group has in common. `contradicted` holds the
+    entries whose distance differs from what other entries imply.
+    """
+
+    def __init__(self, sized: Sequence[bool], entries: Iterable[tuple[int, int, int]]) -> None:
+        self.group = [ALONE] * len(sized)
+        self.delta: dict[int, int] = {}
+        self.members: list[list[int]] = []
+        self.contradicted: list[tuple[int, int, int]] = []
+
+        neighbours: dict[int, list[tuple[int, int]]] = {}
+        entries = list(entries)
+        for buffer, base, distance in entries:
+            neighbours.setdefault(buffer, []).append((base, -distance))
+            neighbours.setdefault(base, []).append((buffer, distance))
+        for first in neighbours:
+            if self.group[first] == ALONE:
+                self._gather(first, neighbours)
+        for entry in entries:
+            buffer, base, distance = entry
+            if self.delta[buffer] - self.delta[base] != distance:
+                self.contradicted.append(entry)
+        self.members = [[member for member in members if sized[member]] for members in self.members]
+        for index in neighbours:
+            if not sized[index]:
+                self.group[index] = ALONE
+
+    def _gather(self, first: int, neighbours: dict[int, list[tuple[int, int]]]) -> None:
+        number = len(self.members)
+        self.group[first] = number
+        self.delta[first] = 0
+        reached = [first]
+        for member in reached:
+            for other, distance in neighbours[member]:
+                if self.group[other] == ALONE:
+                    self.group[other] = number
+                    self.delta[other] = self.delta[member] + distance
+                    reached.append(other)
+        self.members.append(reached)
+
+    def together(self, one: int, other: int) -> bool:
+        """Whether the two are in one group, and so may overlap."""
+        return self.group[one] != ALONE and self.group[one] == self.group[other]
+
 
 NOWHERE = -1
 
@@ -231,3 +501,112 @@ def _tied(index: ProblemIndex) -> Iterator[tuple[int, int, int]]:
     for members in index.rigid.members:
         for member in members[1:]:
             yield member, members[0], delta[member] - delta[members[0]]
+
+
+@record
+class CostTerm:
+    """What was counted of a schedule."""
+
+    value: int
+    least: int
+    """No schedule of the graph costs less; 0 where that is not known."""
+    terms: tuple[str, ...]
+    """The objective of the graph."""
+
+
+def expected_terms(
+    of_problem: tuple[str, ...], claimed: Sequence[str], cost: CostTerm | None
+) -> tuple[str, ...]:
+    """The terms that the plan must have: any plan of a graph may say what its schedule costs."""
+    if cost is None:
+        return of_problem
+    if COST in cost.terms:
+        return cost.terms
+    if COST not in claimed:
+        return of_problem
+    at = list(claimed).index(COST)
+    return (*of_problem[:at], COST, *of_problem[at:])
+
+
+class ObjectiveValues:
+    """Peaks and term values of one layout."""
+
+    def __init__(
+        self, index: ProblemIndex, layout: Layout, hint: Plan | None, cost: CostTerm | None = None
+    ) -> None:
+        self._index = index
+        self._layout = layout
+        self._hint = hint
+        self._cost = cost
+        self.peaks = self._peaks()
+
+    def value(self, text: str) -> int | None:
+        """The value of the term; None where it cannot be counted, as `moves` without a hint."""
+        if text == COST:
+            return None if self._cost is None else self._cost.value
+        term = parse_term(text)
+        if term is None:
+            return None
+        match term.kind:
+            case Kind.PEAK:
+                return sum(self.peaks)
+            case Kind.MAX_PEAK:
+                return max(self.peaks, default=0)
+            case Kind.POOL_PEAK:
+                pool = self._index.pool_index.get(term.pool or "")
+                return None if pool is None else self.peaks[pool]
+            case Kind.PLACEMENT_COST:
+                return self._placement_cost()
+            case Kind.PREFERENCE:
+                return self._preference()
+            case Kind.REUSE_COST:
+                return sum(cost for pair, cost in self._index.reuse_costs if self._layout.overlapping(*pair))
+            case Kind.MOVES:
+                return None if self._hint is None else self._moves(self._hint)
+
+    def greatest(self, text: str) -> int | None:
+        """An upper limit of a term whose value cannot be counted."""
+        term = parse_term(text)
+        if term is None or term.kind is not Kind.MOVES:
+            return None
+        return sum(1 for buffer in self._index.buffers if buffer.size)
+
+    def _peaks(self) -> list[int]:
+        peaks = [0] * len(self._index.pools)
+        layout = self._layout
+        for buffer, pool, offset in zip(self._index.buffers, layout.pool, layout.offset, strict=True):
+            if pool != NOWHERE and buffer.size and offset + buffer.size > peaks[pool]:
+                peaks[pool] = offset + buffer.size
+        return peaks
+
+    def _placement_cost(self) -> int:
+        costs = [pool.cost for pool in self._index.pools]
+        return sum(
+            access_count(buffer) * costs[pool]
+            for buffer, pool in zip(self._index.buffers, self._layout.pool, strict=True)
+            if pool != NOWHERE and buffer.size
+        )
+
+    def _preference(self) -> int:
+        """Bytes times how many pools their buffer prefers to its own; none are preferred to a pin."""
+        total = 0
+        everywhere = tuple(it.id for it in self._index.pools)
+        for buffer, pool in zip(self._index.buffers, self._layout.pool, strict=True):
+            if pool != NOWHERE and buffer.pool is None:
+                order = everywhere if buffer.pools is None else buffer.pools
+                name = self._index.pools[pool].id
+                total += buffer.size * (order.index(name) if name in order else len(order))
+        return total
+
+    def _moves(self, hint: Plan) -> int:
+        """Buffers that are elsewhere than in the hint; those it does not place have not moved."""
+        before = {placement.buffer: placement for placement in reversed(hint.placements)}
+        pools, layout = self._index.pools, self._layout
+        moved = 0
+        for buffer, pool, offset in zip(self._index.buffers, layout.pool, layout.offset, strict=True):
+            if pool == NOWHERE or not buffer.size:
+                continue
+            place = before.get(buffer.id)
+            if place is not None and (place.pool, place.offset) != (pools[pool].id, offset):
+                moved += 1
+        return moved

@@ -1,9 +1,10 @@
-"""Conflicting buffers that share bytes, found by sweeping over time.
+"""Conflicting buffers that share bytes, and the most bytes in use at one moment, by sweeping over time.
 
 At each moment the occupied ranges of a pool are kept in order, so a buffer that begins to live is compared
 with its neighbours only. Ranges that overlap others, rightly or not, live in an interval tree that expects
 overlaps. The sweep ends when enough violations are found: a plan with one is no better than a plan with a
-million.
+million. It also adds up the sizes of what lives, which is exact until buffers share bytes; where they do (in
+place, exclusive, rigid groups) `most_occupied` counts each byte once.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,11 +12,71 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
+from memstow.planner.model.ranges import measure
 from memstow.planner.model.records import record
-from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.interval_tree import IntervalTree
-from memstow.planner.verify.layout import Layout
-from memstow.planner.verify.problem_index import ALONE, ProblemIndex
+from memstow.planner.verify.layout import ALONE, Layout, ProblemIndex
+from memstow.planner.verify.verdict import Code, Findings
+
+_NOBODY: Final = -2
+
+
+class IntervalTree:
+    """Ranges [starts[tag], ends[tag]) with their groups; `ALONE` is a group that no query skips."""
+
+    def __init__(self, starts: Sequence[int], ends: Sequence[int], groups: Sequence[int]) -> None:
+        self._ends = ends
+        self._groups = groups
+        self._tags = sorted(range(len(starts)), key=starts.__getitem__)
+        self._starts = [starts[tag] for tag in self._tags]
+        self._rank = [0] * len(starts)
+        for rank, tag in enumerate(self._tags):
+            self._rank[tag] = rank
+        self._leaves = 1 << max(len(starts) - 1, 0).bit_length()
+        self._end = [0] * (2 * self._leaves)
+        self._group = [_NOBODY] * (2 * self._leaves)
+        self._other_end = [0] * (2 * self._leaves)
+
+    def __bool__(self) -> bool:
+        return self._end[1] > 0
+
+    def enter(self, tag: int) -> None:
+        self._set(tag, self._ends[tag], self._groups[tag])
+
+    def leave(self, tag: int) -> None:
+        self._set(tag, 0, _NOBODY)
+
+    def overlapped(self, start: int, end: int, group: int, skip_group: bool) -> Iterator[int]:
+        """Tags of the ranges here that share an integer with [start, end), not those of the group to skip."""
+        below = bisect_left(self._starts, end)
+        leaves = self._leaves
+        todo = [(1, 0, leaves)]
+        while todo:
+            node, first, width = todo.pop()
+            furthest = self._end[node]
+            if skip_group and self._group[node] == group:
+                furthest = self._other_end[node]
+            if furthest <= start or first >= below:
+                continue
+            if node >= leaves:
+                yield self._tags[node - leaves]
+                continue
+            half = width // 2
+            todo.append((2 * node + 1, first + half, half))
+            todo.append((2 * node, first, half))
+
+    def _set(self, tag: int, end: int, group: int) -> None:
+        ends, groups, others = self._end, self._group, self._other_end
+        node = self._leaves + self._rank[tag]
+        ends[node], groups[node] = end, group
+        node //= 2
+        while node:
+            left, right = 2 * node, 2 * node + 1
+            if ends[left] < ends[right]:
+                left, right = right, left
+            ends[node], groups[node] = ends[left], groups[left]
+            others[node] = max(others[left], others[right] if groups[right] == groups[left] else ends[right])
+            node //= 2
+
 
 ENTER: Final = True
 LEAVE: Final = False
@@ -252,3 +313,73 @@ class DisjointRanges:
                 yield self._tag_at[chunk[position]]
                 position += 1
             c, position = c + 1, 0
+
+
+def occupied_at(index: ProblemIndex, layout: Layout, placed: list[int], time: int) -> int:
+    """Bytes occupied by those of these buffers that live at that time."""
+    return measure((layout.offset[i], layout.ends[i]) for i in placed if index.lives_at(i, time))
+
+
+def most_occupied(lives: Lives) -> tuple[int, int | None]:
+    """The most bytes occupied at one moment, and the first such moment."""
+    cuts = sorted({*lives.low, *lives.high})
+    cover = _Cover(cuts)
+    most, first = 0, None
+    for what, tag, now in lives.events():
+        cover.add(
+            bisect_left(cuts, lives.low[tag]), bisect_left(cuts, lives.high[tag]), 1 if what is ENTER else -1
+        )
+        if cover.total() > most:
+            most, first = cover.total(), now
+    return most, first
+
+
+class _Cover:
+    """Counts over elementary ranges [cuts[i], cuts[i + 1]); knows the total length of those above zero."""
+
+    def __init__(self, cuts: list[int]) -> None:
+        self._leaves = 1 << max(len(cuts) - 1, 1).bit_length()
+        last = len(cuts) - 1
+        self._width = [0] * (2 * self._leaves)
+        for i in range(last):
+            self._width[self._leaves + i] = cuts[i + 1] - cuts[i]
+        for node in range(self._leaves - 1, 0, -1):
+            self._width[node] = self._width[2 * node] + self._width[2 * node + 1]
+        self._count = [0] * (2 * self._leaves)
+        self._covered = [0] * (2 * self._leaves)
+
+    def total(self) -> int:
+        return self._covered[1]
+
+    def add(self, first: int, last: int, count: int) -> None:
+        """Add `count` to the elementary ranges first, ..., last - 1."""
+        left, right = first + self._leaves, last + self._leaves
+        low, high = left, right - 1
+        while left < right:
+            if left & 1:
+                self._add_node(left, count)
+                left += 1
+            if right & 1:
+                right -= 1
+                self._add_node(right, count)
+            left //= 2
+            right //= 2
+        self._pull(low // 2)
+        self._pull(high // 2)
+
+    def _add_node(self, node: int, count: int) -> None:
+        self._count[node] += count
+        self._refresh(node)
+
+    def _pull(self, node: int) -> None:
+        while node:
+            self._refresh(node)
+            node //= 2
+
+    def _refresh(self, node: int) -> None:
+        if self._count[node]:
+            self._covered[node] = self._width[node]
+        elif node >= self._leaves:
+            self._covered[node] = 0
+        else:
+            self._covered[node] = self._covered[2 * node] + self._covered[2 * node + 1]

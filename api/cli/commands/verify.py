@@ -225,7 +225,7 @@ def _run_tilings(args: argparse.Namespace, document: "Problem | Graph", tilings:
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.tiling import Tiling
-    from memstow.planner.verify.tilings import judge_tilings
+    from memstow.planner.verify.tiling_verdict import judge_tilings
 
     if isinstance(document, Problem):
         message = "these are tiles of an operator of a graph, and the first file is a problem; name the graph"

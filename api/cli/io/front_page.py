@@ -69,7 +69,7 @@ def _said_against(document: "Problem | Graph", front: "Front", point: "FrontPoin
             return plain(f"the judge says: {violations[0].message}", most=400)
         if isinstance(document, Problem):
             return None
-        from memstow.planner.verify.graphs.schedule_cost import schedule_cost
+        from memstow.planner.verify.graph_verdict import schedule_cost
 
         schedule = point.plan.schedule
         if schedule is None:

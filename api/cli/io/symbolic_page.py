@@ -38,7 +38,7 @@ def symbolic_page(
     """The page; it begins at these values, or at the first point of the problem."""
     from memstow.api.page.alone import symbols_alone
     from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
-    from memstow.planner.verify.shapes import judge_symbolic
+    from memstow.planner.verify.symbolic_verdict import judge_symbolic
     from memstow.planner.verify.verdict import Standing, Subject
 
     verdict = judge_symbolic(problem, plan)

@@ -9,7 +9,7 @@ from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem
 from memstow.planner.shapes.at_point import values_text
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.solve.points import PointPlan
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 
 
 def largest_values(problem: SymbolicProblem) -> dict[str, int]:

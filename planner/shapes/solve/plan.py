@@ -37,7 +37,7 @@ from memstow.planner.shapes.solve.quality import Scale
 from memstow.planner.shapes.solve.ties import NONE, all_ties, likely_ties
 from memstow.planner.solve.allowance import Allowance
 from memstow.planner.solve.engine import plan as plan_problem
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 
 OnBetterPlan = Callable[[SymbolicPlan], None]
 """Hears of each better plan on the way."""

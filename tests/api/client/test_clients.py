@@ -41,7 +41,7 @@ from memstow.planner.model.target import Target
 from memstow.planner.shapes.plan_at import plan_at
 from memstow.planner.shapes.reading import parse_symbolic
 from memstow.planner.verify import verify
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api import symbolic_problems
 from tests.api.serving import ROOT, Server
 from tests.waiting import PATIENCE, wait_for

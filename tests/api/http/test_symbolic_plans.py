@@ -19,7 +19,7 @@ from memstow.planner.shapes.reading import (
     read_symbolic_plan,
     write_symbolic,
 )
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api.http.conftest import problem_document
 from tests.api.symbolic_problems import hard
 from tests.waiting import PATIENCE

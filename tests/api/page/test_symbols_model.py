@@ -30,9 +30,9 @@ from memstow.planner.shapes.formula.parse import parse_formula
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.plan_at import plan_of_layout
 from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.shapes.live import LiveBound
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.symbolic_sizes import LiveBound
+from memstow.planner.verify.verdict import Findings
 from tests.api.page import modules
 from tests.planner.shapes.stacks import fixed_plan, random_formula, random_problem, stacked_plan
 

@@ -23,14 +23,9 @@ from memstow.planner.model.graph import GIVEN, Graph, size_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Schedule, Spill, Status
 from memstow.planner.model.problem import Problem, allowed_pools
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.graphs import judge_graph
-from memstow.planner.verify.graphs.chosen import with_chosen
-from memstow.planner.verify.graphs.problem import problem_in_order
-from memstow.planner.verify.graphs.refused import Refused
-from memstow.planner.verify.graphs.replay import replay
-from memstow.planner.verify.graphs.schedule_cost import schedule_cost
-from memstow.planner.verify.graphs.scheduled import does_more_than_order, scheduled
+from memstow.planner.verify.graph_replay import Refused, problem_in_order, replay, with_chosen
+from memstow.planner.verify.graph_verdict import does_more_than_order, judge_graph, schedule_cost, scheduled
+from memstow.planner.verify.verdict import Findings
 from tests import referee
 from tests.graphs import Document, live_bytes_of, random_graph
 

@@ -23,7 +23,7 @@ from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.model.target import Target
 from memstow.planner.verify import judge, verify
-from memstow.planner.verify.graphs.schedule_cost import schedule_cost
+from memstow.planner.verify.graph_verdict import schedule_cost
 from tests.planner.front.channel_nets import SHARED_GRAPHS, channel_net
 from tests.planner.front.fronts import values_of
 from tests.planner.graph.stripes.test_front import best, value

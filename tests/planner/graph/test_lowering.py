@@ -15,9 +15,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve.engine import plan
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.graphs.problem import problem_in_order
-from memstow.planner.verify.graphs.replay import replay
+from memstow.planner.verify.graph_replay import problem_in_order, replay
+from memstow.planner.verify.verdict import Findings
 from memstow.solvers.order.instance import bytes_by_step
 from tests.graphs import live_bytes_of, needed, orders, random_graph
 

@@ -29,7 +29,7 @@ from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import Pool
 from memstow.planner.solve.graphs import Callbacks, plan_graph
 from memstow.planner.verify import verify
-from memstow.planner.verify.graphs.schedule_cost import schedule_cost
+from memstow.planner.verify.graph_verdict import schedule_cost
 from tests.graphs import Document, live_bytes_of, orders, random_graph
 
 MOST_AGAIN = 2

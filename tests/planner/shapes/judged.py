@@ -2,12 +2,11 @@
 
 from memstow.planner.model.objective import parse_term
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.shapes.chosen import Orders
-from memstow.planner.verify.shapes.sizes import Sizes
-from memstow.planner.verify.shapes.space import Space
-from memstow.planner.verify.shapes.stack import Stack
+from memstow.planner.verify.formula_trees import Space
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.symbolic_orders import Orders, Stack
+from memstow.planner.verify.symbolic_sizes import Sizes
+from memstow.planner.verify.verdict import Findings
 
 
 class JudgedLayout:

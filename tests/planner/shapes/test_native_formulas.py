@@ -14,11 +14,11 @@ from memstow.planner.shapes.extremes import Effort, extremes
 from memstow.planner.shapes.formula import FormulaError, FormulaValueError, evaluate, parse_formula
 from memstow.planner.shapes.quick import QuickFormulas
 from memstow.planner.shapes.solve.live import LiveBytes
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.shapes import extremes as judged
-from memstow.planner.verify.shapes import formulas
-from memstow.planner.verify.shapes.nodes import FormulaError as JudgedError
-from memstow.planner.verify.shapes.space import Space
+from memstow.planner.verify import formula_trees as judged
+from memstow.planner.verify import symbolic_sizes
+from memstow.planner.verify.formula_trees import FormulaError as JudgedError
+from memstow.planner.verify.formula_trees import Space
+from memstow.planner.verify.verdict import Findings
 from memstow.solvers.shapes import LiveEvents
 from tests.planner.shapes.formulas import NAMES, random_text
 
@@ -100,7 +100,7 @@ def test_the_judge_finds_the_same_by_both_ways(seed: int) -> None:
     found = 0
     for text in _texts(random, 250):
         try:
-            native, tree = formulas.Formulas(space), formulas.Formulas(space)
+            native, tree = symbolic_sizes.Formulas(space), symbolic_sizes.Formulas(space)
             tree._native = None  # The trees alone, as for very wide ranges.
             one, other = native.read(text), tree.read(text)
         except JudgedError:
@@ -127,7 +127,7 @@ def test_the_judge_finds_the_same_by_both_ways(seed: int) -> None:
     assert found > 300
 
 
-def _answer(ask: object, formula: formulas.Formula) -> object:
+def _answer(ask: object, formula: symbolic_sizes.Formula) -> object:
     try:
         return ask(formula)  # type: ignore[operator]
     except (JudgedError, judged.NoValue, judged.NotShown) as error:
@@ -136,7 +136,7 @@ def _answer(ask: object, formula: formulas.Formula) -> object:
 
 def test_very_wide_ranges_are_left_to_the_trees() -> None:
     wide = SymbolicProblem(symbols=[Symbol(id="s", min=-LIMIT, max=LIMIT)], buffers=())
-    read = formulas.Formulas(Space(wide, Findings()))
+    read = symbolic_sizes.Formulas(Space(wide, Findings()))
     assert read.read("max(0, s)").largest(judged.Boxes()).value == LIMIT
     assert QuickFormulas(["max(0, s)"], wide.symbols).monotone("max(0, s)") == (0, LIMIT)
     assert QuickFormulas(["s*s"], wide.symbols).monotone("s*s") is None

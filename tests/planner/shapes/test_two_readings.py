@@ -7,10 +7,10 @@ import pytest
 from memstow.planner.shapes.at_point import largest_problem, sizes_at
 from memstow.planner.shapes.extremes import all_values
 from memstow.planner.shapes.formula import FormulaError, FormulaValueError, evaluate, parse_formula
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.shapes import nodes, parsing
-from memstow.planner.verify.shapes.sizes import Sizes
-from memstow.planner.verify.shapes.space import Space
+from memstow.planner.verify import formula_trees
+from memstow.planner.verify.formula_trees import Space
+from memstow.planner.verify.symbolic_sizes import Sizes
+from memstow.planner.verify.verdict import Findings
 from tests.planner.shapes.formulas import NAMES, random_text
 from tests.planner.shapes.test_at_point import random_problem
 
@@ -20,12 +20,12 @@ _PIECES = ["s", "b", "7", "(", ")", "+", "-", "*", "//", "%", ",", " ", "min", "
 
 def _judged(text: str, values: tuple[int, ...]) -> int | str | None:
     try:
-        node = parsing.parsed(text, _POSITIONS)
-    except nodes.FormulaError:
+        node = formula_trees.parsed(text, _POSITIONS)
+    except formula_trees.FormulaError:
         return "no formula"
     try:
         return node.value(values)
-    except nodes.FormulaError:
+    except formula_trees.FormulaError:
         return None
 
 

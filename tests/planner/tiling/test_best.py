@@ -12,7 +12,7 @@ from memstow.planner.model.graph import Graph, size_of
 from memstow.planner.model.problem import Pool
 from memstow.planner.model.tiling import Loop, Tiling, TilingOptions, TilingTerm
 from memstow.planner.tiling.tile import tile
-from memstow.planner.verify.tilings import verify_tiling
+from memstow.planner.verify.tiling_verdict import verify_tiling
 from tests.planner.tiling.layers import Naive, Walked, random_graph
 
 Key = tuple[int, ...]

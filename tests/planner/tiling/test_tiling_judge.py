@@ -9,7 +9,7 @@ import pytest
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.tiling import Chosen, Piece, Tiling, TilingOptions
 from memstow.planner.tiling.tile import tile
-from memstow.planner.verify.tilings import verify_tiling
+from memstow.planner.verify.tiling_verdict import verify_tiling
 
 GRAPH = Graph(
     tensors=[

@@ -23,10 +23,10 @@ from memstow.planner.model.plan import (
 )
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from memstow.planner.verify import Code, verify
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.live_bytes import proven
-from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.proofs import Proofs
+from memstow.planner.verify.claims import Proofs
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.peak_bounds import proven
+from memstow.planner.verify.verdict import Findings
 from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import best

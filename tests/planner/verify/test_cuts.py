@@ -11,7 +11,7 @@ from memstow.planner.model.order_proofs import Chain, Cut, Way
 from memstow.planner.model.plan import Plan
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, judge, verify
-from memstow.planner.verify.graphs.order_claims import reason_against_orders
+from memstow.planner.verify.order_bounds import reason_against_orders
 from tests.graphs import most_live, orders, random_graph
 
 

@@ -7,9 +7,9 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
 from memstow.planner.solve import engine
 from memstow.planner.verify import verify
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.pool_space import EmptyPools
-from memstow.planner.verify.problem_index import ProblemIndex
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.peak_bounds import EmptyPools
+from memstow.planner.verify.verdict import Findings
 from tests.calls import calls_of
 
 

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from memstow.planner.verify.interval_tree import IntervalTree
-from memstow.planner.verify.problem_index import ALONE
+from memstow.planner.verify.layout import ALONE
+from memstow.planner.verify.overlaps import IntervalTree
 
 
 def test_a_member_of_a_group_meets_a_stranger_below_its_own_group() -> None:

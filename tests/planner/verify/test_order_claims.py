@@ -15,8 +15,8 @@ from memstow.planner.model.plan import Explanation, Plan, Status, gap_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, judge, verify
-from memstow.planner.verify.effort import MOST_STEPS, Effort, TooMuch
-from memstow.planner.verify.graphs.order_claims import reason_against_orders
+from memstow.planner.verify.order_bounds import reason_against_orders
+from memstow.planner.verify.verdict import STEPS_OF_A_PROOF, Effort, TooMuch
 from tests.graphs import random_graph
 
 OPTIONS = Options(time_limit=60.0)
@@ -188,7 +188,7 @@ def test_a_proof_that_takes_too_much_work_stays_a_claim(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Effort, "spend", counted)
     assert reason_against_orders(graph, plan.objective[0].bound, certificate) is None
-    assert 0 < steps < MOST_STEPS / 100
+    assert 0 < steps < STEPS_OF_A_PROOF / 100
     limited = partialmethod(Effort.__init__, most=steps - 1)
     monkeypatch.setattr(Effort, "__init__", limited)
     with pytest.raises(TooMuch):
@@ -219,7 +219,7 @@ def wide(count: int) -> tuple[Graph, RefutedOrders]:
 
 
 def test_a_crafted_refutation_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Effort, "__init__", partialmethod(Effort.__init__, most=MOST_STEPS // 100))
+    monkeypatch.setattr(Effort, "__init__", partialmethod(Effort.__init__, most=STEPS_OF_A_PROOF // 100))
     graph, certificate = wide(100)
     with pytest.raises(TooMuch):
         reason_against_orders(graph, 1, certificate)

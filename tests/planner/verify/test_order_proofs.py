@@ -6,12 +6,16 @@ from random import Random
 
 import pytest
 
-from memstow.planner.verify.effort import Effort
-from memstow.planner.verify.graphs.chains import Broken, ChainOf
-from memstow.planner.verify.graphs.cut_proof import WayOf, at_the_ends, needed_by
-from memstow.planner.verify.graphs.refuted_proof import DeadOf, check_refuted
-from memstow.planner.verify.graphs.savings import most_saved
-from memstow.planner.verify.graphs.untimed import Stored, Untimed
+from memstow.planner.verify.order_bounds import (
+    DeadOf,
+    WayOf,
+    at_the_ends,
+    check_refuted,
+    most_saved,
+    needed_by,
+)
+from memstow.planner.verify.untimed_graph import Broken, ChainOf, Stored, Untimed
+from memstow.planner.verify.verdict import Effort
 from memstow.solvers import _native
 from memstow.solvers.order.certificates import Chain, CutProof, DeadSet, Proof, RefutedProof, prove_cut
 from memstow.solvers.order.instance import OrderInstance, bytes_while

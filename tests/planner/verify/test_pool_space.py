@@ -2,7 +2,7 @@
 
 import random
 
-from memstow.planner.verify.pool_space import Cells, least_height
+from memstow.planner.verify.peak_bounds import Cells, least_height
 
 
 def by_trying(pools: list[tuple[Cells, int]], needed: int) -> int | None:

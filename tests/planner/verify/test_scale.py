@@ -10,9 +10,8 @@ import pytest
 from memstow.planner.model.plan import Live, LiveBytes, Placement, Plan, PoolUse, Status, TermValue
 from memstow.planner.model.problem import Buffer, Problem, Relative
 from memstow.planner.verify import Code, verify
-from memstow.planner.verify.findings import LISTED
-from memstow.planner.verify.interval_tree import IntervalTree
-from memstow.planner.verify.overlaps import DisjointRanges
+from memstow.planner.verify.overlaps import DisjointRanges, IntervalTree
+from memstow.planner.verify.verdict import LISTED
 
 Rectangle = tuple[int, int, int, int]
 

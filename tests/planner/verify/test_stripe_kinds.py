@@ -9,10 +9,10 @@ from memstow.planner.graph.stripes import kinds as chosen
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.plan import Schedule, Stripe
-from memstow.planner.verify.graphs import kinds as judged
-from memstow.planner.verify.graphs.refused import Refused
-from memstow.planner.verify.graphs.scheduled import scheduled
-from memstow.planner.verify.tilings.types import BY_ELEMENT
+from memstow.planner.verify import row_operators as judged
+from memstow.planner.verify.graph_replay import Refused
+from memstow.planner.verify.graph_verdict import scheduled
+from memstow.planner.verify.tile_counts import BY_ELEMENT
 
 
 def odd_graph(seed: int) -> Graph:

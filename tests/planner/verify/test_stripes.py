@@ -4,14 +4,11 @@ import pytest
 
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Stripe
-from memstow.planner.verify.effort import Effort
-from memstow.planner.verify.graphs.kinds import Kinds
-from memstow.planner.verify.graphs.refused import Refused
-from memstow.planner.verify.graphs.ring_slots import check_slots
-from memstow.planner.verify.graphs.rolling_rows import Keeping, rows_of
-from memstow.planner.verify.graphs.scheduled import scheduled
-from memstow.planner.verify.graphs.stripe_parts import Parts, parts_of
-from memstow.planner.verify.graphs.strips import strips_of
+from memstow.planner.verify.graph_replay import Refused
+from memstow.planner.verify.graph_verdict import scheduled
+from memstow.planner.verify.row_operators import Kinds
+from memstow.planner.verify.stripe_replay import Keeping, Parts, check_slots, parts_of, rows_of, strips_of
+from memstow.planner.verify.verdict import Effort
 from tests.rolling import Naive, random_network
 
 SEEDS = range(600)

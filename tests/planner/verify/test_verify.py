@@ -20,7 +20,7 @@ from memstow.planner.model.plan import (
 )
 from memstow.planner.model.problem import LIMIT, Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from memstow.planner.verify import Code, Violation, verify
-from memstow.planner.verify.findings import LISTED
+from memstow.planner.verify.verdict import LISTED
 from tests.planner.plans import honest
 
 # Two pools. `a`, `b` and `c` meet at time 1; `d` comes later.

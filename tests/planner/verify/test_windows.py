@@ -25,10 +25,9 @@ from memstow.planner.solve import engine, plain, windows
 from memstow.planner.solve.columns import plan_columns
 from memstow.planner.solve.portfolio import Stage
 from memstow.planner.verify import Code, Standing, Subject, judge
-from memstow.planner.verify.effort import STEPS_OF_A_VERDICT, TooMuch
-from memstow.planner.verify.findings import Findings
-from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.windows import reason_against_window
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.peak_bounds import reason_against_window
+from memstow.planner.verify.verdict import STEPS_OF_A_VERDICT, Findings, TooMuch
 from memstow.solvers import _native
 from memstow.solvers import solver as solvers
 from memstow.solvers.registry import find
@@ -178,7 +177,7 @@ def test_windows_share_the_steps_of_a_verdict(monkeypatch: pytest.MonkeyPatch) -
     def note(_index: object, _term: object, _bound: int, _window: ExhaustedWindow, steps: int) -> None:
         asked.append(steps)
 
-    monkeypatch.setattr("memstow.planner.verify.windows.reason_against_window", note)
+    monkeypatch.setattr("memstow.planner.verify.claims.reason_against_window", note)
     pools = (Pool(id="a"), Pool(id="b"))
     buffers = tuple(Buffer(id=pool.id, size=4, lifetime=(0, 1), pools=(pool.id,)) for pool in pools)
     problem = Problem(version=1, buffers=buffers, pools=pools, objective=("peak:a", "peak:b"))

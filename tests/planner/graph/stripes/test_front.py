@@ -18,7 +18,7 @@ from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
 from memstow.planner.model.plan import Schedule, Stripe
-from memstow.planner.verify.graphs.scheduled import scheduled as judged
+from memstow.planner.verify.graph_verdict import scheduled as judged
 from memstow.solvers.core import Budget
 from tests.planner.graph.stripes.nets import random_net
 

@@ -28,7 +28,7 @@ from memstow.planner.shapes.at_point import points_of
 from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.reading import write_symbolic_plan
 from memstow.planner.shapes.solve.plan import plan_symbolic
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.planner.shapes.solve.brute import Every
 
 QUICK = Options(deterministic=True, work_limit=2_000_000)

@@ -15,7 +15,7 @@ from memstow.planner.shapes.solve.live import LiveBytes
 from memstow.planner.shapes.solve.plan import plan_symbolic
 from memstow.planner.shapes.solve.points import without_capacities
 from memstow.planner.solve.engine import plan
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.planner.shapes.stacks import random_problem
 
 QUICK = Options(deterministic=True, work_limit=20_000)

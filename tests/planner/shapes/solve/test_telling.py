@@ -9,7 +9,7 @@ from memstow.planner.model.symbolic import Shapes, SymbolicPlan
 from memstow.planner.shapes.better_plan import better
 from memstow.planner.shapes.reading import parse_symbolic
 from memstow.planner.shapes.solve.plan import plan_symbolic
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api.symbolic_problems import hard
 
 

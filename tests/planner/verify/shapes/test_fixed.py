@@ -10,8 +10,8 @@ from memstow.planner.model.problem import InPlace, Pool, Reserved
 from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicPlan, SymbolicProblem
 from memstow.planner.model.with_sizes import with_sizes
 from memstow.planner.verify import Standing, Subject, Verdict, judge
-from memstow.planner.verify.findings import Code
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
+from memstow.planner.verify.verdict import Code
 from tests.planner.verify.shapes.made import everywhere, sizes_at, some_problem
 from tests.planner.verify.shapes.test_orders import buffer, codes, problem
 

@@ -17,7 +17,7 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
 )
 from memstow.planner.verify import Verdict
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.planner.verify.shapes.made import some_order, some_problem
 
 _NAMES = ("b0", "b1", "b2", "b9", "é", "p0")

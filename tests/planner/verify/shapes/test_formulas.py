@@ -5,10 +5,18 @@ from random import Random
 import pytest
 
 from memstow.planner.model.problem import LIMIT
-from memstow.planner.verify.shapes.extremes import Boxes, How, NotShown, NoValue, largest
-from memstow.planner.verify.shapes.nodes import FormulaError, Unsure
-from memstow.planner.verify.shapes.parsing import DEEPEST, parsed
-from memstow.planner.verify.shapes.space import Axis
+from memstow.planner.verify.formula_trees import (
+    DEEPEST,
+    Axis,
+    Boxes,
+    FormulaError,
+    How,
+    NotShown,
+    NoValue,
+    Unsure,
+    largest,
+    parsed,
+)
 from tests.planner.verify.shapes.made import value_of
 
 S = {"s": 0, "t": 1}

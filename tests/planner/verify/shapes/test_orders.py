@@ -15,9 +15,9 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.verify import Standing, Subject, Verdict
-from memstow.planner.verify.findings import Code
-from memstow.planner.verify.shapes import apart, judge_symbolic
+from memstow.planner.verify import Standing, Subject, Verdict, symbolic_orders
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
+from memstow.planner.verify.verdict import Code
 
 S = Symbol(id="s", min=1, max=64)
 
@@ -99,11 +99,11 @@ def test_many_buffers_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> No
     assert verdict(it, order(*chain)).valid
     whole = verdict(it, order(*broken)).violations
     assert [it.buffers for it in whole] == [("b99", "b100")] or len(whole) > 1
-    monkeypatch.setattr(apart, "neighbours_are_joined", lambda *_: False)
-    monkeypatch.setattr(apart, "MOST_BITS", 64)
+    monkeypatch.setattr(symbolic_orders, "neighbours_are_joined", lambda *_: False)
+    monkeypatch.setattr(symbolic_orders, "MOST_BITS", 64)
     assert verdict(it, order(*chain)).valid
     assert {it.buffers for it in verdict(it, order(*broken)).violations} == {it.buffers for it in whole}
-    monkeypatch.setattr(apart, "MOST_STEPS", 100)
+    monkeypatch.setattr(symbolic_orders, "MOST_STEPS", 100)
     assert codes(verdict(it, order(*chain))) == [Code.NOT_SHOWN]
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-import memstow.planner.verify.shapes as judging
+import memstow.planner.verify.symbolic_verdict as judging
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool
 from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicPlan, SymbolicProblem
 from memstow.planner.shapes.solve.plan import plan_symbolic
-from memstow.planner.verify.shapes import judge_symbolic
-from memstow.planner.verify.shapes.plain import columns_of
+from memstow.planner.verify.symbolic_sizes import columns_of
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from memstow.planner.verify.verdict import Subject, Verdict
 
 _FORMULAS = ("s", "4*s", "s*s", "0*s", "align(s, 16)", "max(s, 40)", "64 - s", "(s*(64 - s))//4")

@@ -22,10 +22,10 @@ from memstow.planner.model.symbolic_digest import digest_symbolic
 from memstow.planner.model.with_sizes import with_sizes
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, Verdict
-from memstow.planner.verify.findings import Code, Findings
-from memstow.planner.verify.problem_index import ProblemIndex
-from memstow.planner.verify.shapes import judge_symbolic
-from memstow.planner.verify.shapes.live import LiveBound
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.symbolic_sizes import LiveBound
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
+from memstow.planner.verify.verdict import Code, Findings
 from tests.planner.verify.shapes.made import everywhere, plan_of, sizes_at, some_order, some_problem
 from tests.planner.verify.shapes.test_orders import buffer, codes, order
 

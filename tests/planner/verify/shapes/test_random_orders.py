@@ -8,8 +8,8 @@ import pytest
 from memstow.planner.model.plan import Status
 from memstow.planner.model.symbolic import Order, SymbolicPlan, SymbolicProblem
 from memstow.planner.verify import Verdict
-from memstow.planner.verify.findings import Code
-from memstow.planner.verify.shapes import judge_symbolic
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
+from memstow.planner.verify.verdict import Code
 from tests.planner.verify.shapes.made import Meaning, everywhere, plan_of, some_order, some_problem
 
 _AT_VALUES = {Code.BEYOND_CAPACITY, Code.RESERVED, Code.PINNED_OFFSET}

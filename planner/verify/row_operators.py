@@ -1,16 +1,106 @@
-"""Which operators can run row by row, and what each of them reads: the judge's own list.
+"""Which operators can run row by row, what each of them reads, and what it costs: the judge's own list.
 
-An operator that is not here is a barrier: it runs alone, when all it reads is there.
+An image is a tensor with rows, columns and channels; `Slide` and `Scale` say which part of one a part of
+another is made from. An operator that `Kinds` does not know is a barrier: it runs alone, when all it reads is
+there. What an operator costs is what the graph says, else multiplications of weights, else elements made.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Final
+from typing import Final, NamedTuple
 
-from memstow.planner.model.graph import Operator, Tensor, Window
-from memstow.planner.verify.graphs.images import Along, Image, Scale, Slide, image_of
-from memstow.planner.verify.graphs.refused import Refused
+from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits, size_of
+from memstow.planner.verify.graph_replay import Refused
+
+Part = tuple[int, int]
+"""Rows or columns, the last not included."""
+NOTHING: Part = (0, 0)
+
+
+class Image(NamedTuple):
+    """What a tensor is as an image."""
+
+    rows: int
+    columns: int
+    channels: int
+    element: int
+    """Bytes of an element."""
+
+
+def image_of(tensor: Tensor) -> Image | None:
+    """The tensor as an image: rows x columns x channels, after a batch of 1 if any, of whole bytes."""
+    if tensor.shape is None or tensor.type is None or element_bits(tensor.type) % 8:
+        return None
+    shape = tensor.shape
+    if len(shape) == 4 and shape[0] == 1:
+        shape = shape[1:]
+    if len(shape) != 3 or not all(shape):
+        return None
+    return Image(*shape, element_bits(tensor.type) // 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """A window that slides along an input of this extent."""
+
+    extent: int
+    stride: int = 1
+    margin: int = 0
+    reach: int = 1
+    """From the first element of the window to the last, both included."""
+
+    def of(self, begin: int, end: int) -> Part:
+        """What is read for this part of the output; the end is not above the begin where it is nothing."""
+        if begin >= end:
+            return NOTHING
+        first = begin * self.stride - self.margin
+        last = (end - 1) * self.stride - self.margin + self.reach
+        return _within(first, self.extent), _within(last, self.extent)
+
+    def covers(self, made: int) -> bool:
+        """Whether all of the input is read for an output of this extent."""
+        read = (made - 1) * self.stride - self.margin + self.reach
+        return (self.reach >= self.stride or made == 1) and read >= self.extent
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An input of this extent that is stretched or shrunk; `around`: neighbours on each side are read."""
+
+    extent: int
+    made: int
+    around: int
+
+    def of(self, begin: int, end: int) -> Part:
+        """What is read for this part of the output."""
+        if begin >= end:
+            return NOTHING
+        first = begin * self.extent // self.made - self.around
+        last = (end - 1) * self.extent // self.made + self.around + 1
+        return _within(first, self.extent), _within(last, self.extent)
+
+    def covers(self, made: int) -> bool:
+        """Whether all of the input is read for an output of this extent."""
+        return made == self.made and made >= self.extent
+
+
+Along = Slide | Scale
+"""How an operator reads along one axis."""
+
+
+def _within(place: int, extent: int) -> int:
+    return min(max(place, 0), extent)
+
+
+def joined(one: Part, other: Part) -> Part:
+    """The least part with both, where empty ones count for nothing."""
+    if one[0] >= one[1]:
+        return other
+    if other[0] >= other[1]:
+        return one
+    return min(one[0], other[0]), max(one[1], other[1])
+
 
 _SAME_PLACE: Final = """
 abs acos acosh add addn and asin asinh atan atan2 atanh batchnormalization biasadd bitwiseand bitwisenot
@@ -202,3 +292,95 @@ def _plain(kind: str | None) -> str:
 def is_dense(operator: Operator) -> bool:
     """Whether it multiplies all that it reads by weights."""
     return _plain(operator.type) in _DENSE
+
+
+def cost_of(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
+    """The cost of running an operator once."""
+    if operator.cost is not None:
+        return operator.cost
+    made = _elements(tensors[operator.outputs[0]]) if operator.outputs else 0
+    dense = is_dense(operator)
+    if operator.window is None and not dense:
+        return made
+    weights = max(
+        (
+            _elements(tensor)
+            for name in operator.inputs
+            if (tensor := tensors[name]).kind == "constant" and len(tensor.shape or ()) >= 2
+        ),
+        default=0,
+    )
+    if not weights:
+        return made * (prod(operator.window.kernel) if operator.window is not None else 1)
+    if dense:
+        return weights
+    image = image_of(tensors[operator.outputs[0]]) if operator.outputs else None
+    return weights * (image.rows * image.columns if image is not None else 1)
+
+
+def _elements(tensor: Tensor) -> int:
+    return size_of(tensor) if tensor.shape is None else prod(tensor.shape)
+
+
+def cost_once(graph: Graph) -> int:
+    """What all operators cost that are listed, each run once."""
+    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    return sum(cost_of(operator, tensors) for operator in graph.operators)
+
+
+def least_cost(graph: Graph) -> int:
+    """What no schedule of a graph without alternatives is below: each operator makes all that is needed.
+
+    In stripes, rows and columns that no window reads need not be made: operators whose output may have such
+    count for nothing.
+    """
+    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    viewed = frozenset(name for view in graph.views for name in (view.tensor, view.of))
+    kinds = Kinds(tensors, viewed, frozenset(name for it in graph.operators for name in it.outputs))
+    readers: dict[str, list[Operator]] = {}
+    for operator in graph.operators:
+        for name in dict.fromkeys(operator.inputs):
+            readers.setdefault(name, []).append(operator)
+    kept = set(graph.outputs)
+    total = 0
+    whole: dict[str, bool] = {}
+    for operator in _last_first(graph, readers):
+        for name in operator.outputs:
+            them = readers.get(name, [])
+            whole[name] = name in kept or not them or any(_reads_all(kinds, it, name, whole) for it in them)
+        if kinds.is_barrier(operator) or all(whole[name] for name in operator.outputs):
+            total += cost_of(operator, tensors)
+    return total
+
+
+def _reads_all(kinds: Kinds, reader: Operator, name: str, whole: dict[str, bool]) -> bool:
+    """Whether the reader needs all of the tensor, in stripes too."""
+    try:
+        rolling = kinds.rolling(reader)
+    except Refused:
+        return True
+    if rolling.reduces is not None or name not in rolling.reads:
+        return True
+    rows, columns = rolling.reads[name]
+    made = rolling.made
+    return whole.get(rolling.output, False) and rows.covers(made.rows) and columns.covers(made.columns)
+
+
+def _last_first(graph: Graph, readers: Mapping[str, list[Operator]]) -> list[Operator]:
+    """The operators, each after those that read what it makes; without those in a circle."""
+    waits = {
+        operator.id: sum(len(readers.get(name, ())) for name in dict.fromkeys(operator.outputs))
+        for operator in graph.operators
+    }
+    makers: dict[str, list[Operator]] = {}
+    for operator in graph.operators:
+        for name in dict.fromkeys(operator.outputs):
+            makers.setdefault(name, []).append(operator)
+    ready = [operator for operator in graph.operators if not waits[operator.id]]
+    for operator in ready:
+        for name in dict.fromkeys(operator.inputs):
+            for maker in makers.get(name, ()):
+                waits[maker.id] -= 1
+                if not waits[maker.id]:
+                    ready.append(maker)
+    return ready

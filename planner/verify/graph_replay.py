@@ -1,0 +1,547 @@
+"""Replays the schedule of a plan: which operators run when, on which tensors, and which problem that makes.
+
+`structure_errors` says what keeps any plan from being judged. `replay` runs an order of operators and says
+since and until when each tensor is needed, `problem_in_order` makes the problem of it. `with_chosen` puts
+alternatives in, `run_of` turns operators that run again and tensors that wait elsewhere into a graph whose
+operators run as listed. Raises `Refused` where the graph does not allow the schedule.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, size_of
+from memstow.planner.model.model_class import instances_of
+from memstow.planner.model.objective import COST
+from memstow.planner.model.plan import Schedule, Spill
+from memstow.planner.model.problem import ALWAYS, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
+from memstow.planner.verify.verdict import Code, Effort, Findings
+
+
+class Refused(Exception):  # noqa: N818
+    """Why the schedule is none of the graph."""
+
+
+def structure_errors(graph: Graph) -> Iterator[str]:
+    """Why no plan can be judged against the graph; nothing where one can."""
+    temporaries = [it.id for operator in graph.operators for it in operator.temporaries]
+    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    operators = {operator.id for operator in graph.operators}
+    if len(tensors) + len(set(temporaries)) != len({*tensors, *temporaries}) or (
+        len(tensors) != len(graph.tensors) or len(set(temporaries)) != len(temporaries)
+    ):
+        yield "two tensors or temporaries have one id"
+    if len(operators) != len(graph.operators):
+        yield "two operators have one id"
+    if not _named_tensors(graph) <= tensors.keys():
+        yield "it names a tensor that it does not have"
+        return
+    if any(name not in operators for pair in graph.before for name in pair):
+        yield "it names an operator that it does not have"
+    states = {name for name, tensor in tensors.items() if tensor.kind == "state"}
+    made = [name for operator in graph.operators for name in operator.outputs if name not in states]
+    if len(set(made)) < len(made) or not set(made).isdisjoint(graph.inputs):
+        yield "a tensor has two producers"
+    yield from _wrong_pairs(graph)
+
+
+def _named_tensors(graph: Graph) -> set[str]:
+    named = {*graph.inputs, *graph.outputs, *_names_of_views(graph)}
+    for operator in graph.operators:
+        named.update(operator.inputs)
+        named.update(operator.outputs)
+        for pair in operator.in_place:
+            named.update(pair)
+    return named
+
+
+def _names_of_views(graph: Graph) -> set[str]:
+    return {name for view in graph.views for name in (view.tensor, view.of)}
+
+
+def _wrong_pairs(graph: Graph) -> Iterator[str]:
+    viewed = _names_of_views(graph)
+    for operator in graph.operators:
+        for source, target in operator.in_place:
+            if source not in operator.inputs or target not in operator.outputs:
+                yield f"a pair in place is not of its operator {operator.id!r}"
+            if source in viewed or target in viewed:
+                yield f"a pair in place of {operator.id!r} has a view"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One run of the program: time 0 is before its first operator, each of which takes its phases."""
+
+    order: Sequence[Operator]
+    runs: dict[str, tuple[int, int]]
+    """By operator, when it runs."""
+    lives: dict[str, tuple[int, int]]
+    """By tensor that is neither state nor constant, its lifetime."""
+    last_reader: dict[str, str]
+    """By tensor, the operator that reads it last."""
+    as_listed: bool
+    """Whether operators run as they are listed."""
+
+
+def replay(graph: Graph, names: Sequence[str], findings: Findings) -> Replay | None:
+    """The run of these operators in this order; None, and findings, where the graph does not allow it."""
+    by_name = {operator.id: operator for operator in graph.operators}
+    if len(names) != len(by_name) or set(names) != by_name.keys():
+        findings.add(Code.ORDER, "the schedule does not have each operator of the graph once")
+        return None
+    order = [by_name[name] for name in names]
+    place = {name: at for at, name in enumerate(names)}
+    before = findings.total
+    for message in _out_of_order(graph, order, place):
+        findings.add(Code.ORDER, "{}", message)
+    return _run(graph, order) if findings.total == before else None
+
+
+def _out_of_order(graph: Graph, order: Sequence[Operator], place: dict[str, int]) -> Iterator[str]:
+    """What runs before what it needs."""
+    states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
+    made_at = {
+        name: at for at, operator in enumerate(order) for name in operator.outputs if name not in states
+    }
+    for at, operator in enumerate(order):
+        for name in operator.inputs:
+            made = made_at.get(name)
+            if made is not None and made >= at:
+                yield f"{operator.id!r} reads {name!r} before {order[made].id!r} makes it"
+    for first, second in graph.before:
+        if place[first] >= place[second]:
+            yield f"{second!r} runs before {first!r}, and must run after it"
+    if states:
+        yield from out_of_turn(graph, states, place)
+
+
+def out_of_turn(graph: Graph, states: set[str], place: dict[str, int]) -> Iterator[str]:
+    """Operators that use one state keep their order in the document, unless both only read it."""
+    latest: dict[str, int] = {}
+    latest_writer: dict[str, int] = {}
+    for operator in graph.operators:
+        at = place[operator.id]
+        written = states.intersection(operator.outputs)
+        for state in sorted(written.union(states.intersection(operator.inputs))):
+            writes = state in written
+            if at < (latest if writes else latest_writer).get(state, -1):
+                yield f"{operator.id!r} uses the state {state!r} before one that is listed earlier"
+            latest[state] = max(latest.get(state, -1), at)
+            if writes:
+                latest_writer[state] = max(latest_writer.get(state, -1), at)
+
+
+def _run(graph: Graph, order: Sequence[Operator]) -> Replay:
+    runs: dict[str, tuple[int, int]] = {}
+    born = dict.fromkeys(graph.inputs, 0)
+    needed = dict.fromkeys(graph.inputs, 1)
+    last_reader: dict[str, str] = {}
+    now = 1
+    for operator in order:
+        until = now + 1
+        if operator.temporaries:
+            ends = [it.phases[1] for it in operator.temporaries if it.phases is not None]
+            until = now + max([1, *ends])
+        runs[operator.id] = now, until
+        for name in operator.outputs:
+            born.setdefault(name, now)
+            needed[name] = until
+        for name in operator.inputs:
+            needed[name] = until
+            last_reader[name] = operator.id
+        now = until
+    needed.update(dict.fromkeys(graph.outputs, now))
+    resident = {tensor.id for tensor in graph.tensors if tensor.kind in ("state", "constant")}
+    lives = {name: (born.get(name, 0), until) for name, until in needed.items() if name not in resident}
+    as_listed = [operator.id for operator in order] == [operator.id for operator in graph.operators]
+    return Replay(order, runs, lives, last_reader, as_listed)
+
+
+def problem_in_order(graph: Graph, replay: Replay) -> Problem:
+    """What must be placed where, when operators run in this order."""
+    placed = {tensor.id for tensor in graph.tensors if _is_placed(tensor)}
+    shared = list(dict.fromkeys(_shared(graph, replay, placed)))
+    return Problem(
+        version=1,
+        name=graph.name,
+        pools=graph.pools or (Pool(id=DEFAULT_POOL),),
+        buffers=_buffers(graph, replay),
+        relative=tuple(
+            Relative(buffer=view.tensor, base=view.of, offset=view.offset)
+            for view in graph.views
+            if view.tensor in placed and view.of in placed
+        ),
+        in_place=instances_of(
+            InPlace, len(shared), input=[one for one, _ in shared], output=[other for _, other in shared]
+        ),
+        objective=_terms_of_places(graph),
+    )
+
+
+def _terms_of_places(graph: Graph) -> tuple[str, ...] | None:
+    """The objective without the cost of the schedule, which no place changes."""
+    if graph.objective is None:
+        return None
+    return tuple(term for term in graph.objective if term != COST)
+
+
+def _is_placed(tensor: Tensor) -> bool:
+    if tensor.kind == "constant":
+        return tensor.pools is not None
+    return tensor.kind != "external"
+
+
+def _buffers(graph: Graph, replay: Replay) -> tuple[Buffer, ...]:
+    """The fields are those of the graph, which hold what those of a buffer may hold."""
+    lives = replay.lives
+    placed = [tensor for tensor in graph.tensors if _is_placed(tensor)]
+    inside = [(replay.runs[it.id], inner) for it in graph.operators for inner in it.temporaries]
+    elements: Sequence[Tensor | Temporary] = [*placed, *(inner for _, inner in inside)]
+    times: list[tuple[int, int] | str] = [
+        lives.get(it.id, (0, 1)) if it.kind == "data" else ALWAYS for it in placed
+    ]
+    times += [
+        run if it.phases is None else (run[0] + it.phases[0], run[0] + it.phases[1]) for run, it in inside
+    ]
+    return instances_of(
+        Buffer,
+        len(elements),
+        id=[it.id for it in elements],
+        size=[*map(size_of, placed), *(inner.size for _, inner in inside)],
+        lifetime=times,
+        alignment=[it.alignment for it in elements],
+        pools=[it.pools for it in elements],
+    )
+
+
+def _shared(graph: Graph, replay: Replay, placed: set[str]) -> Iterator[tuple[str, str]]:
+    """Pairs in place whose input is not needed after the operator."""
+    kept = {*graph.outputs, *(tensor.id for tensor in graph.tensors if tensor.kind != "data")}
+    last_reader = replay.last_reader
+    for operator in replay.order:
+        for source, target in operator.in_place:
+            if source in kept or source not in placed or target not in placed:
+                continue
+            if last_reader.get(source) == operator.id:
+                yield source, target
+
+
+def with_chosen(graph: Graph, names: Sequence[str]) -> Graph:
+    """The graph in which each chosen alternative stands where the first operator stood that it replaces.
+
+    Raises Refused where one is unknown, or two replace one operator, or the result is no graph.
+    """
+    if not names:
+        return graph
+    known = {alternative.id: alternative for alternative in graph.alternatives}
+    for name, count in Counter(names).items():
+        if name not in known:
+            raise Refused(f"the schedule chooses the alternative {name!r}, which the graph does not have")
+        if count > 1:
+            raise Refused(f"the schedule chooses the alternative {name!r} twice")
+    chosen = [known[name] for name in names]
+    by_replaced = _by_replaced(graph, chosen)
+    changed = _replaced(graph, chosen, by_replaced)
+    for message in structure_errors(changed):
+        raise Refused(f"with the alternatives that are chosen, {message}")
+    return changed
+
+
+def _by_replaced(graph: Graph, chosen: Sequence[Alternative]) -> dict[str, Alternative]:
+    there = {operator.id for operator in graph.operators}
+    found: dict[str, Alternative] = {}
+    for alternative in chosen:
+        for name in alternative.replaces:
+            if name not in there:
+                message = f"the alternative {alternative.id!r} replaces {name!r}, which is no operator"
+                raise Refused(message)
+            other = found.setdefault(name, alternative)
+            if other is not alternative:
+                raise Refused(f"the alternatives {other.id!r} and {alternative.id!r} both replace {name!r}")
+    return found
+
+
+def _replaced(graph: Graph, chosen: Sequence[Alternative], by_replaced: dict[str, Alternative]) -> Graph:
+    operators = []
+    standing: set[str] = set()
+    for operator in graph.operators:
+        alternative = by_replaced.get(operator.id)
+        if alternative is None:
+            operators.append(operator)
+        elif alternative.id not in standing:
+            standing.add(alternative.id)
+            operators += _with_cost(alternative)
+    used = {name for operator in operators for name in (*operator.inputs, *operator.outputs)}
+    used.update(graph.inputs, graph.outputs)
+    gone = {
+        name
+        for operator in graph.operators
+        if operator.id in by_replaced
+        for name in (*operator.inputs, *operator.outputs)
+        if name not in used
+    }
+    ids = {operator.id for operator in operators}
+    return Graph(
+        version=1,
+        name=graph.name,
+        pools=graph.pools,
+        tensors=(
+            *(tensor for tensor in graph.tensors if tensor.id not in gone),
+            *(tensor for alternative in chosen for tensor in alternative.tensors),
+        ),
+        operators=operators,
+        inputs=graph.inputs,
+        outputs=graph.outputs,
+        before=tuple(pair for pair in graph.before if ids.issuperset(pair)),
+        views=tuple(view for view in graph.views if not gone.intersection((view.tensor, view.of))),
+        objective=graph.objective,
+    )
+
+
+def _with_cost(alternative: Alternative) -> Sequence[Operator]:
+    """Its operators; the first of them has the cost of all, where the alternative tells it."""
+    if alternative.cost is None:
+        return alternative.operators
+    costs = (alternative.cost, *(0 for _ in alternative.operators[1:]))
+    return [replace(it, cost=cost) for it, cost in zip(alternative.operators, costs, strict=False)]
+
+
+_LONGEST: Final = 1024
+
+
+class FreeNames:
+    """The names that are taken."""
+
+    def __init__(self, taken: Iterable[str], effort: Effort) -> None:
+        self._taken = set(taken)
+        self._effort = effort
+
+    def take(self, name: str) -> str:
+        """The name, with as many `#` behind it as are needed to be free, which is then taken."""
+        while name in self._taken:
+            self._effort.spend(1)
+            name += "#"
+        if len(name) > _LONGEST:
+            raise Refused(f"the name {name[:60]!r}... has more than {_LONGEST:,} characters; use shorter ids")
+        self._effort.spend(1)
+        self._taken.add(name)
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The graph of one run: its operators run as they are listed."""
+
+    graph: Graph
+    places: Sequence[int]
+    """By place in the schedule's order, the operator's place in the run, where copies count as well."""
+    copies: frozenset[int]
+    """The places of copies in the run."""
+
+
+def run_of(graph: Graph, schedule: Schedule, effort: Effort) -> Run:
+    """The run of a schedule, stripes left out. Raises Refused where the graph does not allow it."""
+    _check_order(graph, schedule)
+    return _Running(graph, schedule, effort).result()
+
+
+def _check_order(graph: Graph, schedule: Schedule) -> None:
+    """Every operator runs, nothing else does, and `before` and states hold in each run."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for at, name in enumerate(schedule.order):
+        first.setdefault(name, at)
+        last[name] = at
+    there = {operator.id for operator in graph.operators}
+    for name in first:
+        if name not in there:
+            message = f"{name!r} runs, and is no operator of the graph with the alternatives that are chosen"
+            raise Refused(message)
+    for operator in graph.operators:
+        if operator.id not in first:
+            raise Refused(f"{operator.id!r} does not run, and no alternative that is chosen replaces it")
+    for one, other in graph.before:
+        if last[one] >= first[other]:
+            raise Refused(f"{other!r} runs before {one!r}, and must run after it each time")
+    states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
+    # Who reads a state has to run for the last time before it is written; who writes it runs once.
+    for message in (*out_of_turn(graph, states, first), *out_of_turn(graph, states, last)):
+        raise Refused(message)
+    _check_again(graph, states, {name for name in first if last[name] != first[name]})
+
+
+def _check_again(graph: Graph, states: set[str], again: set[str]) -> None:
+    """States and views are made once; a state can be read again."""
+    viewed = {name for view in graph.views for name in (view.tensor, view.of)}
+    for operator in graph.operators:
+        for name in (*operator.inputs, *operator.outputs) if operator.id in again else ():
+            written = name in states and name in operator.outputs
+            if written or name in viewed:
+                what = "a state" if written else "a view or has one"
+                raise Refused(f"{operator.id!r} runs again, and {name!r} of it is {what}")
+
+
+class _Running:
+    def __init__(self, graph: Graph, schedule: Schedule, effort: Effort) -> None:
+        self.graph = graph
+        self.schedule = schedule
+        self.effort = effort
+        self.operators: list[Operator] = []
+        self.tensors = {tensor.id: tensor for tensor in graph.tensors}
+        self.added: list[Tensor] = []
+        self.runs: Counter[str] = Counter()
+        self.copies: set[int] = set()
+        temporaries = (it.id for operator in graph.operators for it in operator.temporaries)
+        self.names = FreeNames((*self.tensors, *temporaries), effort)
+        self.operator_names = FreeNames((operator.id for operator in graph.operators), effort)
+        # Data, and what else an operator makes, is there from then on; all else from the start.
+        made = {name for operator in graph.operators for name in operator.outputs}
+        late = {
+            it.id for it in graph.tensors if it.kind == "data" or (it.kind == "external" and it.id in made)
+        }
+        there = set(graph.inputs)
+        self.version = {name: name for name in self.tensors if name in there or name not in late}
+        self.away: dict[int, str] = {}
+
+    def result(self) -> Run:
+        by_name = {operator.id: operator for operator in self.graph.operators}
+        out, back = self.spills()
+        places = []
+        for at, name in enumerate(self.schedule.order):
+            for number in back.get(at, ()):
+                self.copy_back(number)
+            places.append(len(self.operators))
+            self.run(by_name[name])
+            for number in out.get(at, ()):
+                self.copy_out(number)
+        graph = self.graph
+        outputs = tuple(self.read(name, "the graph keeps {!r}, which nobody makes") for name in graph.outputs)
+        tensors = (*graph.tensors, *self.added)
+        listed = replace(
+            graph, tensors=tensors, operators=tuple(self.operators), outputs=outputs, before=(), order="given"
+        )
+        return Run(listed, places, frozenset(self.copies))
+
+    def read(self, name: str, otherwise: str) -> str:
+        """The version of a tensor that is there."""
+        found = self.version.get(name)
+        if found is None:
+            raise Refused(otherwise.format(name))
+        return found
+
+    def run(self, operator: Operator) -> None:
+        """Run an operator: for the first time by its own name and with its own tensors."""
+        self.runs[operator.id] += 1
+        self.effort.spend(1 + len(operator.inputs) + len(operator.outputs) + len(operator.temporaries))
+        count = self.runs[operator.id]
+        missing = f"{operator.id!r} reads {{!r}} before it is made"
+        inputs = {name: self.read(name, missing) for name in operator.inputs}
+        if count > 1:
+            operator = self.again(operator, count)
+        else:
+            self.version.update({name: name for name in operator.outputs})
+        # `again` has renamed what it makes alone, so the names of the inputs are those of the document.
+        in_place = tuple((inputs[source], target) for source, target in operator.in_place)
+        read = tuple(inputs[name] for name in operator.inputs)
+        self.operators.append(replace(operator, inputs=read, in_place=in_place))
+
+    def again(self, operator: Operator, count: int) -> Operator:
+        """The operator with names for another run, which makes new versions of its outputs."""
+        new = {name: self.names.take(f"{name}#{count}") for name in dict.fromkeys(operator.outputs)}
+        for name, version in new.items():
+            self.added.append(replace(self.tensors[name], id=version))
+            self.version[name] = version
+        temporaries: list[Temporary] = [
+            replace(it, id=self.names.take(f"{it.id}#{count}")) for it in operator.temporaries
+        ]
+        return replace(
+            operator,
+            id=self.operator_names.take(f"{operator.id}#{count}"),
+            outputs=tuple(new[name] for name in operator.outputs),
+            temporaries=tuple(temporaries),
+            in_place=tuple((source, new[target]) for source, target in operator.in_place),
+        )
+
+    def spills(self) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+        """The spills that are copied out after each place, and back before it."""
+        pools = {pool.id for pool in self.graph.pools} or {DEFAULT_POOL}
+        viewed = {name for view in self.graph.views for name in (view.tensor, view.of)}
+        out: dict[int, list[int]] = {}
+        back: dict[int, list[int]] = {}
+        for number, spill in enumerate(self.schedule.spills):
+            _check_spill(spill, self.tensors, viewed, pools, len(self.schedule.order))
+            out.setdefault(spill.out, []).append(number)
+            back.setdefault(spill.back, []).append(number)
+        self.check_away()
+        return out, back
+
+    def check_away(self) -> None:
+        """While a tensor waits elsewhere its place is free: nobody reads or makes it then."""
+        uses: dict[str, list[int]] = {spill.tensor: [] for spill in self.schedule.spills}
+        by_name = {operator.id: operator for operator in self.graph.operators}
+        for at, name in enumerate(self.schedule.order):
+            operator = by_name[name]
+            self.effort.spend(1 + len(operator.inputs) + len(operator.outputs))
+            for tensor in dict.fromkeys((*operator.inputs, *operator.outputs)):
+                if tensor in uses:
+                    uses[tensor].append(at)
+        until: dict[str, int] = {}
+        for spill in sorted(self.schedule.spills, key=lambda it: it.out):
+            if spill.out < until.get(spill.tensor, 0):
+                raise Refused(
+                    f"{spill.tensor!r} is copied out after place {spill.out:,}, and is away already"
+                )
+            until[spill.tensor] = spill.back
+            used = uses[spill.tensor]
+            at = bisect_right(used, spill.out)
+            if at < len(used) and used[at] < spill.back:
+                name = self.schedule.order[used[at]]
+                raise Refused(
+                    f"{name!r} reads or makes {spill.tensor!r} at place {used[at]:,}, while it is away"
+                )
+
+    def copy_out(self, number: int) -> None:
+        spill = self.schedule.spills[number]
+        there = self.read(spill.tensor, "{!r} is copied out before it is made")
+        away = self.names.take(f"{spill.tensor}.away.{number + 1}")
+        copied = replace(self.tensors[spill.tensor], id=away, pools=(spill.pool,))
+        self.away[number] = self.copy(f"{spill.tensor}.out.{number + 1}", there, copied)
+
+    def copy_back(self, number: int) -> None:
+        spill = self.schedule.spills[number]
+        name = self.names.take(f"{spill.tensor}.at.{number + 1}")
+        copied = replace(self.tensors[spill.tensor], id=name)
+        self.version[spill.tensor] = self.copy(f"{spill.tensor}.back.{number + 1}", self.away[number], copied)
+
+    def copy(self, name: str, source: str, target: Tensor) -> str:
+        """Run an operator that copies; the name of what it makes."""
+        self.copies.add(len(self.operators))
+        self.added.append(target)
+        # It costs the bytes that it copies.
+        made = Operator(
+            id=self.operator_names.take(name), inputs=(source,), outputs=(target.id,), cost=size_of(target)
+        )
+        self.operators.append(made)
+        return target.id
+
+
+def _check_spill(
+    spill: Spill, tensors: dict[str, Tensor], viewed: set[str], pools: set[str], count: int
+) -> None:
+    tensor = tensors.get(spill.tensor)
+    if tensor is None:
+        raise Refused(f"{spill.tensor!r} is copied out, and is no tensor of the graph")
+    if tensor.kind != "data":
+        raise Refused(f"{spill.tensor!r} is copied out, and is of the kind {tensor.kind}")
+    if spill.tensor in viewed:
+        raise Refused(f"{spill.tensor!r} is copied out, and is a view or has one")
+    if spill.pool not in pools:
+        raise Refused(f"{spill.tensor!r} is copied to {spill.pool!r}, which is no pool of the graph")
+    if not spill.out < spill.back < count:
+        raise Refused(
+            f"{spill.tensor!r} is copied out after place {spill.out:,} and never back: place {spill.back:,} "
+            f"must come later, and be one of {count:,}"
+        )

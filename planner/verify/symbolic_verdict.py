@@ -1,0 +1,626 @@
+"""Judges a plan of a symbolic problem: whether it lays out every value of the symbols, and what it says.
+
+In: a symbolic problem and its plan. Out: a verdict. Formulas are read and counted by the judge's own code;
+nothing is shared with `planner.shapes`, which made the plan.
+
+Capacities, reserved ranges and pins of orders are looked at with the largest sizes first: where these fit,
+everything does. Then at single points, to find one that does not fit. Then at every point there is, where
+these are few; else nothing is shown. Of fixed offsets, with every buffer at its largest size nothing may
+overlap or reach too far. Where something does, a point is looked for at which it really does; sizes that
+cannot be so large together at any point do no harm.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, product
+from math import prod
+from typing import Final, Protocol
+
+from memstow.planner.model.objective import Kind, Term, parse_term
+from memstow.planner.model.plan import PLANNED, Explanation, Placement, Plan, Status
+from memstow.planner.model.problem import Pool
+from memstow.planner.model.ranges import measure
+from memstow.planner.model.symbolic import MOST_POINTS, PointPeak, SymbolicPlan, SymbolicProblem
+from memstow.planner.model.symbolic_digest import digest_symbolic
+from memstow.planner.verify.claims import COUNTED_AGAIN, check_explanation
+from memstow.planner.verify.formula_trees import Space, Values
+from memstow.planner.verify.layout import Layout, ProblemIndex, check_places
+from memstow.planner.verify.overlaps import check_overlaps
+from memstow.planner.verify.refutation import refute_claims
+from memstow.planner.verify.symbolic_orders import Orders, Stack, check_apart, value_of
+from memstow.planner.verify.symbolic_sizes import (
+    LiveBound,
+    PlainColumns,
+    PlainFixed,
+    Sizes,
+    columns_of,
+    plain_fixed,
+)
+from memstow.planner.verify.verdict import (
+    COUNTED,
+    Claim,
+    Claims,
+    Code,
+    Findings,
+    Standing,
+    Subject,
+    Verdict,
+    Violation,
+)
+
+MOST_POINTS_LAID_OUT: Final = 4_096
+MOST_STEPS: Final = 4_000_000
+"""Buffers laid out, over all points and orders."""
+UPPER_BOUNDS: Final = "upper bounds of the sizes"
+_SHOWN: Final = 5
+
+
+def check_everywhere(
+    index: ProblemIndex, orders: Orders, sizes: Sizes, space: Space, findings: Findings, claims: Claims
+) -> None:
+    """Note what does not hold at some point, or could not be shown to hold at all."""
+    bound = _Bound(index, orders, sizes)
+    if bound.fits:
+        say_most(index.pools, bound.peaks, bound.how, claims)
+        return
+    each = len(index.buffers) * len(orders.all)
+    room = MOST_STEPS // max(each, 1)
+    few = space.count <= min(MOST_POINTS_LAID_OUT, room)
+    peaks = [0] * len(index.pools)
+    tried = chain(_some(sizes, space, room), space.all() if few else ())
+    for values in tried:
+        laid = sizes.at(values)
+        broken = list(orders.broken(laid))
+        if broken:
+            for it in broken[:_SHOWN]:
+                text = "at {}: {}"
+                findings.add(it.code, text, space.say(values), it.message, buffers=it.buffers, pool=it.pool)
+            _refute(claims)
+            return
+        peaks = [max(pair) for pair in zip(peaks, orders.peaks(laid), strict=True)]
+    if few:
+        say_most(index.pools, peaks, "looking at every value", claims)
+        return
+    for it in bound.doubts:
+        text = "it could not be shown for every value: with upper bounds of all sizes {}"
+        findings.add(Code.NOT_SHOWN, text, it.message, buffers=it.buffers, pool=it.pool)
+    _refute(claims)
+
+
+def _some(sizes: Sizes, space: Space, room: int) -> Iterator[Values]:
+    """Points where something may be largest, as many as there is time for."""
+    some = dict.fromkeys(chain(space.corners(), space.points, sizes.points_of_largest()))
+    yield from list(some)[: max(room, 2)]
+
+
+class _Bound:
+    """The heights with sizes that are never exceeded."""
+
+    def __init__(self, index: ProblemIndex, orders: Orders, sizes: Sizes) -> None:
+        largest = sizes.largest()
+        laid = [(heights, heights.offsets(largest)) for heights in orders.all]
+        doubts = [list(heights.broken(largest, offsets)) for heights, offsets in laid]
+        at = sizes.point_of_all()
+        self.how = COUNTED if at is not None else UPPER_BOUNDS
+        """`COUNTED` where all sizes are that large at one point."""
+        self.doubts = next((found[:_SHOWN] for found in doubts if found), [])
+        tops = [heights.peaks(largest, offsets) for heights, offsets in laid]
+        fitting = [top for top, found in zip(tops, doubts, strict=True) if not found]
+        self.fits = len(fitting) == len(laid)
+        self.peaks = [max(pool) for pool in zip(*tops, strict=True)]
+        if not self.fits and fitting and _only_the_peak_matters(index, orders):
+            # The order that is used has no higher peak than this one.
+            self.fits = True
+            self.peaks = min(fitting)
+        if len(laid) > 1:
+            self.how = UPPER_BOUNDS
+
+
+def _only_the_peak_matters(index: ProblemIndex, orders: Orders) -> bool:
+    """Whether an order that needs no more than one that fits does fit."""
+    simple = len(index.pools) == 1 and all(
+        not ranges or (len(ranges) == 1 and ranges[0][0] == 0) for ranges in index.reserved
+    )
+    return simple and all(pin is None for stack in orders.stacks for pin in stack.pinned)
+
+
+def say_most(pools: Sequence[Pool], peaks: Sequence[int], how: str, claims: Claims) -> None:
+    """Claim the largest peak of each pool, and how it was found."""
+    for pool, peak in zip(pools, peaks, strict=True):
+        most = "" if pool.capacity is None else f" of its {pool.capacity:,}"
+        says = f"{pool.id!r} needs at most {peak:,}{most} bytes at every value"
+        claims.proven(Subject.EVERYWHERE, pool.id, says, how, holds=True)
+
+
+def _refute(claims: Claims) -> None:
+    says = "capacities, reserved ranges and pins hold at every value"
+    claims.counted(Subject.EVERYWHERE, None, says, holds=False)
+
+
+MOST_POINTS_OF_A_PAIR: Final = 65_536
+"""Points at which two buffers are looked at together."""
+_MOST_LOOKS: Final = 500_000
+"""The same, over all pairs."""
+_OF_SIZES: Final = frozenset({Code.OVERLAP, Code.IN_PLACE, Code.BEYOND_CAPACITY, Code.RESERVED})
+
+
+class Fixed:
+    """The offsets of a plan."""
+
+    def __init__(
+        self, index: ProblemIndex, placements: tuple[Placement, ...], term: Term, findings: Findings
+    ) -> None:
+        self.index = index
+        self.layout = Layout(index)
+        self.layout.read(placements, findings)
+        self._term = term
+
+    def value(self, sizes: Sequence[int]) -> int:
+        """The objective with these sizes."""
+        return value_of(self.index, self._term, self.peaks(sizes))
+
+    def peaks(self, sizes: Sequence[int]) -> list[int]:
+        """The peak of each pool with these sizes."""
+        peaks = [0] * len(self.index.pools)
+        for pool, offset, size in zip(self.layout.pool, self.layout.offset, sizes, strict=True):
+            if size:
+                peaks[pool] = max(peaks[pool], offset + size)
+        return peaks
+
+
+def check_fixed(fixed: Fixed, sizes: Sizes, space: Space, findings: Findings, claims: Claims) -> None:
+    """Note what these offsets break at some value, or may break."""
+    trial = Findings()
+    check_places(fixed.index, fixed.layout, trial)
+    check_overlaps(fixed.index, fixed.layout, trial)
+    before = findings.total
+    doubts = _Doubts(fixed, sizes, space)
+    for violation in trial.violations():
+        _note(violation, doubts, findings)
+    if findings.total == before:
+        claim_fixed(fixed.index.pools, fixed.peaks(sizes.largest()), sizes, claims)
+    else:
+        _claim_places(sizes, claims, holds=False)
+
+
+def claim_fixed(pools: Sequence[Pool], peaks: Sequence[int], sizes: Sizes, claims: Claims) -> None:
+    """Claim what has been shown of offsets that hold, with these peaks where all sizes are largest."""
+    _claim_places(sizes, claims, holds=True)
+    say_most(pools, peaks, COUNTED if sizes.largest_are_reached else UPPER_BOUNDS, claims)
+
+
+def _claim_places(sizes: Sizes, claims: Claims, *, holds: bool) -> None:
+    says = "no two that conflict share a byte, and every buffer is where it may be, at every value"
+    claims.proven(Subject.PLACES, None, says, f"the largest sizes ({sizes.say_how()})", holds)
+
+
+def _note(violation: Violation, doubts: "_Doubts", findings: Findings) -> None:
+    """Note this violation with the largest sizes as what it is: true everywhere, at a point, or perhaps."""
+    names, pool = violation.buffers, violation.pool
+    if violation.code not in _OF_SIZES:
+        findings.add(violation.code, "{}", violation.message, buffers=names, pool=pool)
+    elif not names:
+        text = "with the largest sizes there are more such places, which were not looked at: {}"
+        findings.add(Code.NOT_SHOWN, text, violation.message)
+    else:
+        found = doubts.settle(violation)
+        if isinstance(found, tuple):
+            text = "at {}, with sizes of {}, this does not hold; with the largest sizes {}"
+            said = ", ".join(f"{size:,} for {name!r}" for name, size in zip(names, found[1], strict=True))
+            findings.add(violation.code, text, found[0], said, violation.message, buffers=names, pool=pool)
+        elif not found:
+            text = "it could not be shown for every value: with upper bounds of all sizes {}"
+            findings.add(Code.NOT_SHOWN, text, violation.message, buffers=names, pool=pool)
+
+
+class _Doubts:
+    """Looks for points at which something really is wrong."""
+
+    def __init__(self, fixed: Fixed, sizes: Sizes, space: Space) -> None:
+        self._fixed = fixed
+        self._sizes = sizes
+        self._space = space
+        self._looks = _MOST_LOOKS
+
+    def settle(self, violation: Violation) -> tuple[str, list[int]] | bool:
+        """A point at which it is true, and the sizes there; else whether it is true at no point."""
+        buffers = [self._fixed.index.buffer_index[name] for name in violation.buffers]
+        points, complete = self._points_for(buffers)
+        for values in points:
+            sizes = [self._sizes.size_at(i, values) for i in buffers]
+            if self._is_broken(violation.code, buffers, sizes):
+                return self._space.say(values), sizes
+        return complete
+
+    def _points_for(self, buffers: Sequence[int]) -> tuple[Iterator[Values], bool]:
+        """Points to look at, and whether there is nothing else to see at all others."""
+        used = self._sizes.symbols_of(buffers)
+        axes = self._space.axes
+        count = prod(axes[s].count for s in used)
+        likely = (self._sizes.point_of_largest(i) for i in buffers)
+        some = chain(likely, self._space.corners(), self._space.points)
+        if count > min(MOST_POINTS_OF_A_PAIR, self._looks):
+            return some, False
+        self._looks -= count
+        every = product(
+            *(
+                range(axis.first, axis.last + 1, axis.step) if s in used else (axis.first,)
+                for s, axis in enumerate(axes)
+            )
+        )
+        return chain(some, every), True
+
+    def _is_broken(self, code: Code, buffers: Sequence[int], sizes: Sequence[int]) -> bool:
+        layout, index = self._fixed.layout, self._fixed.index
+        starts = [layout.offset[i] for i in buffers]
+        ends = [start + size for start, size in zip(starts, sizes, strict=True)]
+        pool = layout.pool[buffers[0]]
+        if code is Code.BEYOND_CAPACITY:
+            return ends[0] > index.ends[pool]
+        if not all(sizes):
+            return False
+        if code is Code.RESERVED:
+            return any(begin < ends[0] and starts[0] < end for begin, end in index.reserved[pool])
+        return max(starts) < min(ends)
+
+
+_MOST_POINTS_FOR_A_REASON = 72
+"""Where the reason is looked for."""
+
+
+def check_nothing(
+    plan: SymbolicPlan,
+    index: ProblemIndex,
+    sizes: Sizes,
+    space: Space,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    """Judge the explanation: at the points, at the corners, and with the largest sizes."""
+    explanation = plan.explanation
+    if explanation is None:
+        if plan.status is Status.INFEASIBLE:
+            findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
+        return
+    where = _shown_at(explanation, sizes, space)
+    if where is None:
+        findings.merge(_false_everywhere(explanation, index, space))
+    if plan.status is not Status.INFEASIBLE:
+        return
+    says = f"nothing fits at every value ({explanation.code[:64]})"
+    if where is not None:
+        claims.proven(Subject.NOTHING_FITS, None, says, f"counting at {where}", holds=True)
+        return
+    contradicted = not findings.total and _fits(explanation, index, is_fixed=plan.shapes == "fixed")
+    claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, not (findings.total or contradicted))
+    if contradicted:
+        text = "the explanation does not show that nothing fits: the judge has found places for all buffers"
+        findings.add(Code.EXPLANATION, text)
+
+
+def _shown_at(explanation: Explanation, sizes: Sizes, space: Space) -> str | None:
+    """A point at which these buffers need more than there is."""
+    if explanation.code not in COUNTED_AGAIN:
+        return None
+    every = space.all() if space.count <= _MOST_POINTS_FOR_A_REASON else ()
+    points = dict.fromkeys(chain(every, space.points, space.corners(), sizes.points_of_largest()))
+    for values in list(points)[:_MOST_POINTS_FOR_A_REASON]:
+        claims, findings = _judged(
+            explanation, ProblemIndex(sizes.problem_with(sizes.at(values)), Findings())
+        )
+        if not findings.total and claims[0].standing is Standing.CHECKED:
+            return space.say(values)
+    return None
+
+
+def _false_everywhere(explanation: Explanation, largest: ProblemIndex, space: Space) -> Findings:
+    """What is wrong with it at every value of the symbols, where it is shown at none that was looked at.
+
+    What is so at some value is so of the largest sizes: these conflict at the same moments, need no less and
+    have no other pools. Only the pools that several may go to can be fewer, and what these have together.
+    """
+    _, findings = _judged(explanation, largest)
+    at_most = sum(largest.ends), sum(map(measure, largest.reserved))
+    some = (explanation.capacity or 0) <= at_most[0] and (explanation.reserved or 0) <= at_most[1]
+    if findings.total and explanation.pool is None and some and space.count > _MOST_POINTS_FOR_A_REASON:
+        amounts = replace(explanation, needed=None, capacity=None, reserved=None)
+        _, findings = _judged(amounts, largest)
+    return findings
+
+
+def _fits(explanation: Explanation, largest: ProblemIndex, is_fixed: bool) -> bool:
+    """Whether a layout of the judge's own holds all buffers at their largest: then it does at every value."""
+    if not is_fixed and any(largest.reserved):
+        # An order keeps free what is at the bottom alone, also of buffers of no bytes.
+        return False
+    everything = Explanation(code=explanation.code, message=explanation.message)
+    plan = Plan(status=Status.INFEASIBLE, explanation=everything)
+    claims, findings = Claims(plan), Findings()
+    claims.claimed(Subject.NOTHING_FITS, None, "", None, holds=True)
+    refute_claims(largest, plan, None, claims, findings)
+    return findings.total > 0
+
+
+def _judged(explanation: Explanation, index: ProblemIndex) -> tuple[tuple[Claim, ...], Findings]:
+    plan = Plan(status=Status.INFEASIBLE, explanation=explanation)
+    claims, findings = Claims(plan), Findings()
+    check_explanation(index, plan, findings, claims)
+    return claims.settled(), findings
+
+
+LIVE_BYTES: Final = "live bytes"
+
+
+class Laid(Protocol):
+    """A plan that has an objective for any sizes."""
+
+    def value(self, sizes: Sequence[int]) -> int: ...
+
+
+def is_bare(plan: SymbolicPlan) -> bool:
+    """Whether the plan says where things are and nothing else: it claims nothing."""
+    return plan.status is Status.FEASIBLE and not plan.points and plan.worst is None and plan.bound is None
+
+
+def check_points(
+    plan: SymbolicPlan,
+    peak_and_least: Callable[[Sequence[int]], tuple[int, int]],
+    sizes: Sizes,
+    space: Space,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    """Compare all that is said of the points with what the judge counts there.
+
+    `peak_and_least`: with these sizes, the objective of the plan, and what any layout needs.
+    """
+    before = findings.total
+    points = _read(plan, space, findings)
+    counted: list[tuple[PointPeak, int]] = []
+    for point, values in points:
+        where = space.say(values)
+        peak, bound = peak_and_least(sizes.at(values))
+        claims.counted(Subject.PEAK_AT, where, f"the peak at {where} is {point.peak:,}", point.peak == peak)
+        if point.peak != peak:
+            findings.add(Code.PEAK, "the peak at {} is {}, not {}", where, peak, point.peak)
+        _check_least(plan, point, peak, bound, where, findings, claims)
+        counted.append((point, bound))
+    if findings.total == before:
+        _check_worst(plan, counted, findings, claims)
+
+
+def _read(plan: SymbolicPlan, space: Space, findings: Findings) -> list[tuple[PointPeak, Values]]:
+    """The points of the plan, which must be those of the problem."""
+    expected = dict.fromkeys(space.points)
+    found: dict[Values, PointPeak] = {}
+    for point in plan.points[: MOST_POINTS + 1]:
+        values = space.read(point.at)
+        if isinstance(values, str):
+            findings.add(Code.POINT, "a point {}", values)
+        elif values in found:
+            findings.add(Code.POINT, "{} is there twice", space.say(values))
+        elif expected and values not in expected:
+            findings.add(Code.POINT, "{} is not among the points of the problem", space.say(values))
+        else:
+            found[values] = point
+    if len(plan.points) > MOST_POINTS:
+        findings.add(Code.POINT, "there are {} points: more than {}", len(plan.points), MOST_POINTS)
+    for values in expected:
+        if values not in found:
+            findings.add(Code.POINT, "the plan does not say what it needs at {}", space.say(values))
+    return [(point, values) for values, point in found.items()]
+
+
+def _check_least(
+    plan: SymbolicPlan,
+    point: PointPeak,
+    peak: int,
+    bound: int,
+    where: str,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    holds = point.least <= peak
+    if not holds:
+        text = "the least peak at {} cannot be {}: the plan needs {}"
+        findings.add(Code.LEAST, text, where, point.least, peak)
+    says = f"no layout made for {where} alone has a peak below {point.least:,}"
+    if point.least <= bound:
+        claims.proven(Subject.LEAST_AT, where, says, LIVE_BYTES, holds)
+    else:
+        claims.claimed(Subject.LEAST_AT, where, says, plan.prover, holds)
+
+
+def _check_worst(
+    plan: SymbolicPlan, counted: Sequence[tuple[PointPeak, int]], findings: Findings, claims: Claims
+) -> None:
+    """`counted`: each point with what the judge can prove of its least peak. All peaks are right."""
+    if plan.worst is None and plan.bound is not None:
+        findings.add(Code.BOUND, "there is a bound of the largest ratio, and no largest ratio")
+    worst = _largest_ratio([(point.peak, point.least) for point, _ in counted])
+    holds = plan.worst == worst
+    if not holds:
+        if worst is None:
+            text = "there is no largest ratio: the plan needs something where the least peak is 0"
+            findings.add(Code.WORST, text if counted else "a largest ratio is said, and no points")
+        else:
+            text = "the largest ratio of a peak to the least is {}, not {}"
+            findings.add(Code.WORST, text, worst, "unsaid" if plan.worst is None else plan.worst)
+    if plan.worst is not None:
+        says = f"no peak is above {plan.worst} times the least at its point"
+        claims.counted(Subject.WORST, None, says, holds)
+    if plan.bound is not None and worst is not None and holds:
+        _check_bound(plan, plan.bound, worst, counted, findings, claims)
+    _check_status(plan, findings)
+
+
+def _largest_ratio(pairs: Sequence[tuple[int, int]]) -> float | None:
+    """None where a ratio has no value. Division of whole numbers is rounded once, so it keeps their order."""
+    if not pairs or any(least == 0 < peak for peak, least in pairs):
+        return None
+    return max(peak / least if least else 1.0 for peak, least in pairs)
+
+
+def _check_bound(
+    plan: SymbolicPlan,
+    bound: float,
+    worst: float,
+    counted: Sequence[tuple[PointPeak, int]],
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    holds = bound <= worst
+    if not holds:
+        text = "the bound {} of the largest ratio is above the ratio {}"
+        findings.add(Code.BOUND, text, bound, worst)
+    says = f"no plan of this kind has a largest ratio below {bound} to these least peaks"
+    # What is proven of the least peak at any point is proven of each plan there.
+    if bound <= max(live / point.least if point.least else 1.0 for point, live in counted):
+        claims.proven(Subject.BOUND, Subject.WORST.value, says, LIVE_BYTES, holds)
+    else:
+        claims.claimed(Subject.BOUND, Subject.WORST.value, says, plan.prover, holds)
+
+
+def _check_status(plan: SymbolicPlan, findings: Findings) -> None:
+    if plan.status is Status.OPTIMAL and (plan.worst is None or plan.worst != plan.bound):
+        text = "the status is optimal, and the bound of the largest ratio is not the ratio"
+        findings.add(Code.STATUS, text)
+
+
+_OF_ONE_POOL: Final = ("peak", "max_peak")
+"""Objectives that are the peak of the pool where there is one."""
+
+
+def judge_symbolic(problem: SymbolicProblem, plan: SymbolicPlan) -> Verdict:
+    """The verdict on a plan of a symbolic problem."""
+    findings, claims = Findings(), Claims(plan)
+    space = Space(problem, findings)
+    sizes = Sizes(problem, space, findings) if not findings.total else None
+    if sizes is not None and not findings.total:
+        says = "every size is from 0 to 2^62 at every value of the symbols"
+        claims.proven(Subject.SIZES, None, says, "intervals", holds=True)
+        plain = columns_of(problem) if problem.objective[0] in _OF_ONE_POOL else None
+        fixed = None
+        if plain is not None and plan.shapes == "fixed" and plan.status in PLANNED:
+            fixed = plain_fixed(plain, plan.placements, sizes.largest())
+        if plain is not None and fixed is not None:
+            _judge_plain(problem, plan, fixed, sizes, space, findings, claims)
+        else:
+            _judge_all(problem, plan, plain, sizes, space, findings, claims)
+    return Verdict(tuple(findings.violations()), claims.settled())
+
+
+def _judge_plain(
+    problem: SymbolicProblem,
+    plan: SymbolicPlan,
+    fixed: PlainFixed,
+    sizes: Sizes,
+    space: Space,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    """Offsets that hold are judged without objects for each buffer."""
+    _check_whole(problem, plan, findings)
+    if findings.total:
+        return
+    claim_fixed(problem.pools, [fixed.peak], sizes, claims)
+    if not is_bare(plan):
+        check_points(plan, fixed.peak_and_least, sizes, space, findings, claims)
+
+
+def _judge_all(
+    problem: SymbolicProblem,
+    plan: SymbolicPlan,
+    plain: PlainColumns | None,
+    sizes: Sizes,
+    space: Space,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    index = ProblemIndex(sizes.problem_with(sizes.largest()), findings)
+    term = parse_term(problem.objective[0])
+    if term is not None and term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
+        text = "the problem is not valid: {!r} is no objective of a symbolic problem"
+        findings.add(Code.INVALID_PROBLEM, text, problem.objective[0])
+    if term is not None and not findings.total:
+        _judge(problem, plan, _Subject(index, sizes, space, term, plain), findings, claims)
+
+
+class _Subject:
+    """The problem as the judge reads it: `index` is the ordinary problem with all sizes at their largest."""
+
+    def __init__(
+        self, index: ProblemIndex, sizes: Sizes, space: Space, term: Term, plain: PlainColumns | None
+    ) -> None:
+        self.index = index
+        self.plain = plain
+        self.sizes = sizes
+        self.space = space
+        self.term = term
+
+
+def _judge(
+    problem: SymbolicProblem, plan: SymbolicPlan, subject: _Subject, findings: Findings, claims: Claims
+) -> None:
+    _check_whole(problem, plan, findings)
+    if findings.total:
+        return
+    if plan.status not in PLANNED:
+        check_nothing(plan, subject.index, subject.sizes, subject.space, findings, claims)
+        return
+    laid = _fixed(plan, subject, findings, claims) if plan.shapes == "fixed" else None
+    if laid is None and plan.shapes != "fixed":
+        laid = _orders(plan, subject, findings, claims)
+    if laid is not None and not is_bare(plan):
+        live = LiveBound(subject.index, subject.term) if subject.plain is None else subject.plain
+        value, least = laid.value, live.at
+        check_points(plan, lambda at: (value(at), least(at)), subject.sizes, subject.space, findings, claims)
+
+
+def _check_whole(problem: SymbolicProblem, plan: SymbolicPlan, findings: Findings) -> None:
+    """It is a plan of this problem, with the parts of its kind."""
+    if plan.digest is not None and plan.digest != digest_symbolic(problem):
+        findings.add(Code.DIGEST, "the plan is for another problem: its digest is {}", plan.digest[:64])
+    _check_parts(plan, bool(problem.buffers), findings)
+    if plan.status in PLANNED and plan.explanation is not None and not findings.total:
+        findings.add(Code.EXPLANATION, "the status is {}, and there is an explanation", plan.status.value)
+
+
+def _check_parts(plan: SymbolicPlan, has_buffers: bool, findings: Findings) -> None:
+    """A plan has the parts of its kind; what is no plan has none."""
+    if plan.status not in PLANNED:
+        if plan.placements or plan.orders or plan.points or plan.worst is not None or plan.bound is not None:
+            text = "the status is {}: it has no placements, orders, points or ratios"
+            findings.add(Code.STATUS, text, plan.status.value)
+    elif plan.shapes == "fixed":
+        if plan.orders:
+            findings.add(Code.SHAPES, "a plan of fixed offsets has no orders")
+        if has_buffers and not plan.placements:
+            findings.add(Code.STATUS, "the status is {} but no buffer has a place", plan.status.value)
+    elif plan.placements:
+        findings.add(Code.SHAPES, "a plan of orders has no offsets")
+    elif not plan.orders or (plan.shapes == "order" and len(plan.orders) > 1):
+        wanted = "one order" if plan.shapes == "order" else "some orders"
+        findings.add(Code.SHAPES, "it must have {}, and has {}", wanted, len(plan.orders))
+
+
+def _fixed(plan: SymbolicPlan, subject: _Subject, findings: Findings, claims: Claims) -> Laid | None:
+    fixed = Fixed(subject.index, plan.placements, subject.term, findings)
+    if findings.total:
+        return None
+    check_fixed(fixed, subject.sizes, subject.space, findings, claims)
+    return fixed
+
+
+def _orders(plan: SymbolicPlan, subject: _Subject, findings: Findings, claims: Claims) -> Laid | None:
+    stacks = [Stack(subject.index, order, findings) for order in plan.orders]
+    if not all(stack.sound for stack in stacks):
+        return None
+    before, largest = findings.total, subject.sizes.largest()
+    for stack in stacks:
+        check_apart(stack, largest, findings)
+    says = "of every two buffers that conflict one is above the other, at every value"
+    claims.counted(Subject.PLACES, None, says, findings.total == before)
+    orders = Orders(subject.index, stacks, subject.term)
+    check_everywhere(subject.index, orders, subject.sizes, subject.space, findings, claims)
+    return orders

@@ -1,0 +1,449 @@
+"""The judge's own reading of a graph without times: storages, what comes before what, pairs in place, chains.
+
+Sets of operators are numbers with a bit for each. A storage begins with the first operator of `begins`, and
+ends with the last of `ends`. In a chain of storages one is live in every set of operators between two.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Final
+
+from memstow.planner.model.graph import Graph, Operator, size_of
+from memstow.planner.model.order_proofs import StorageName
+from memstow.planner.verify.verdict import Effort, TooMuch
+
+Ops = int
+"""A set of operators."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Bytes that live as one."""
+
+    size: int
+    begins: Ops
+    ends: Ops
+    from_start: bool
+    to_end: bool
+
+
+@dataclass(frozen=True)
+class Untimed:
+    """Operators, by their number, and what they begin and end."""
+
+    extra: Sequence[int]
+    storages: Sequence[Stored]
+    before: Sequence[Ops]
+    """By operator, those right before it."""
+    pairs: Sequence[Sequence[tuple[int, int]]]
+    """By operator, the storages of its pairs in place."""
+    base: int
+    effort: Effort = field(default_factory=Effort, compare=False)
+
+    @property
+    def count(self) -> int:
+        """How many operators there are."""
+        return len(self.extra)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The bytes of each storage."""
+        return [storage.size for storage in self.storages]
+
+    @cached_property
+    def everything(self) -> Ops:
+        """All operators."""
+        return (1 << self.count) - 1
+
+    @cached_property
+    def after(self) -> list[Ops]:
+        """By operator, those right after it."""
+        found = [0] * self.count
+        for then, them in enumerate(self.before):
+            for first in members(them):
+                found[first] |= 1 << then
+        return found
+
+    @cached_property
+    def all_before(self) -> list[Ops]:
+        """By operator, all that come before it."""
+        return _closures(self.before)
+
+    @cached_property
+    def all_after(self) -> list[Ops]:
+        """By operator, all that come after it."""
+        return _closures(self.after)
+
+    @cached_property
+    def uses(self) -> list[list[int]]:
+        """By operator, the storages that it may begin or end."""
+        found: list[list[int]] = [[] for _ in range(self.count)]
+        for number, storage in enumerate(self.storages):
+            for op in members(storage.begins | storage.ends):
+                found[op].append(number)
+        return found
+
+    def closure(self, ops: Ops) -> Ops:
+        """The operators and all that come before them."""
+        self.effort.spend(1 + ops.bit_count())
+        found = ops
+        for op in members(ops):
+            found |= self.all_before[op]
+        return found
+
+    def begun(self, number: int, done: Ops) -> bool:
+        """Whether a storage has begun."""
+        storage = self.storages[number]
+        return storage.from_start or bool(storage.begins & done)
+
+    def ended(self, number: int, done: Ops) -> bool:
+        """Whether a storage has ended."""
+        storage = self.storages[number]
+        return not storage.to_end and not storage.ends & ~done
+
+    def live(self, done: Ops) -> int:
+        """What is live between operators."""
+        self.effort.spend(len(self.storages))
+        return self.base + sum(
+            storage.size
+            for number, storage in enumerate(self.storages)
+            if self.begun(number, done) and not self.ended(number, done)
+        )
+
+    def backwards(self) -> "Untimed":
+        """The same with time running backwards."""
+        turned = [
+            replace(it, begins=it.ends, ends=it.begins, from_start=it.to_end, to_end=it.from_start)
+            for it in self.storages
+        ]
+        pairs = [[(target, source) for source, target in them] for them in self.pairs]
+        return Untimed(self.extra, turned, self.after, pairs, self.base, self.effort)
+
+
+def members(ops: Ops) -> Iterator[int]:
+    """The operators of a set, ascending."""
+    while ops:
+        lowest = ops & -ops
+        yield lowest.bit_length() - 1
+        ops ^= lowest
+
+
+def _closures(next_to: Sequence[Ops]) -> list[Ops]:
+    """By operator, all that can be reached. There is no circle."""
+    found: list[Ops | None] = [None] * len(next_to)
+    for root in range(len(next_to)):
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            missing = [it for it in members(next_to[op]) if found[it] is None]
+            if missing and found[op] is None:
+                stack += missing
+                continue
+            stack.pop()
+            if found[op] is None:
+                reached = next_to[op]
+                for it in members(next_to[op]):
+                    reached |= found[it] or 0
+                found[op] = reached
+    return [it or 0 for it in found]
+
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOf:
+    """Storages by number; `saving`: instead of a storage before them, that a pair does not save."""
+
+    bytes: int
+    storages: Sequence[int]
+    saving: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Sets that have all of `inside` and none of `outside`; `running`: an operator that runs then."""
+
+    inside: Ops
+    outside: Ops
+    running: Ops = 0
+
+
+class Broken(Exception):  # noqa: N818
+    """Why a proof is none."""
+
+
+def always_live(graph: Untimed, between: Between, number: int) -> bool:
+    """Whether a storage is live in all of the sets."""
+    storage = graph.storages[number]
+    begun = storage.from_start or bool(storage.begins & (between.inside | between.running))
+    return begun and never_ended(graph, between, number)
+
+
+def never_ended(graph: Untimed, between: Between, number: int) -> bool:
+    """Whether a storage has ended in none of the sets."""
+    storage = graph.storages[number]
+    return storage.to_end or bool(storage.ends & between.outside)
+
+
+def chained_bytes(
+    graph: Untimed, between: Between, chains: Iterable[ChainOf], pairs: Sequence[Pair] = ()
+) -> int:
+    """What the chains add to the storages that are always live. Raises Broken where one does not hold."""
+    total = 0
+    used: Counter[int] = Counter()
+    saved: Counter[int] = Counter()
+    for chain in chains:
+        if chain.bytes <= 0:
+            raise Broken("a chain has no bytes")
+        graph.effort.spend(1 + len(chain.storages))
+        _check_chain(graph, between, chain, pairs)
+        for number in chain.storages:
+            used[number] += chain.bytes
+        if chain.saving is not None:
+            saved[chain.saving] += chain.bytes
+        total += chain.bytes
+    for number, bytes_used in used.items():
+        if bytes_used > graph.storages[number].size or always_live(graph, between, number):
+            raise Broken("a storage is in chains with more bytes than it has")
+    for index, bytes_saved in saved.items():
+        if bytes_saved > saving_of(graph, pairs[index]):
+            raise Broken("a pair is in chains with more bytes than it saves")
+    return total
+
+
+def saving_of(graph: Untimed, pair: Pair) -> int:
+    """The most that a pair saves."""
+    return min(graph.storages[it].size for it in pair)
+
+
+def _check_chain(graph: Untimed, between: Between, chain: ChainOf, pairs: Sequence[Pair]) -> None:
+    """As long as no storage so far is live, each has begun and ended, and the next has begun."""
+    done = between.inside
+    ended = True
+    if chain.saving is not None:
+        if not 0 <= chain.saving < len(pairs):
+            raise Broken("a chain names a pair that is not granted")
+        source = graph.storages[pairs[chain.saving][0]]
+        others = source.ends & ~between.running
+        ended = not source.to_end and not others & between.outside
+        done |= graph.closure(others)
+    for number in chain.storages:
+        if not graph.begun(number, done | between.running):
+            raise Broken("a storage of a chain need not have begun where the one before it has ended")
+        ended = not never_ended(graph, between, number)
+        done |= graph.closure(graph.storages[number].ends & ~between.outside)
+    if ended:
+        raise Broken("all storages of a chain may have ended")
+
+
+def possible_pairs(graph: Untimed, op: int) -> list[Pair]:
+    """The pairs of an operator that save something in some order."""
+    before, after = graph.all_before[op], graph.all_after[op]
+    return [
+        (source, target)
+        for source, target in dict.fromkeys(graph.pairs[op])
+        if not graph.storages[source].to_end
+        and not graph.storages[source].ends & after
+        and not graph.storages[target].from_start
+        and not graph.storages[target].begins & before
+    ]
+
+
+def fixed_bytes(graph: Untimed, op: int) -> int:
+    """What an operator needs whatever ran before it, nothing saved."""
+    between = around(graph, op)
+    graph.effort.spend(len(graph.storages))
+    return (
+        graph.base
+        + graph.extra[op]
+        + sum(
+            storage.size
+            for number, storage in enumerate(graph.storages)
+            if always_live(graph, between, number)
+        )
+    )
+
+
+def around(graph: Untimed, op: int) -> Between:
+    """The sets after which an operator can run."""
+    return Between(graph.all_before[op], graph.all_after[op] | 1 << op, 1 << op)
+
+
+def touched(graph: Untimed, ops: Ops) -> set[int]:
+    """The storages that some of these operators may begin or end."""
+    graph.effort.spend(sum(1 + len(graph.uses[op]) for op in members(ops)))
+    return {number for op in members(ops) for number in graph.uses[op]}
+
+
+# Each operator has a few sets of operators, with a bit for each.
+_MOST_OPERATORS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGraph:
+    """Operators and storages by number, and the numbers of their names."""
+
+    untimed: Untimed
+    operators: dict[str, int]
+    storages: dict[StorageName, int]
+
+
+def named_graph(graph: Graph) -> NamedGraph:
+    """The graph without times. Raises Broken for views that the judge cannot follow."""
+    if len(graph.operators) > _MOST_OPERATORS:
+        raise TooMuch
+    return _Reading(graph).result()
+
+
+class _Reading:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.effort = Effort()
+        self.operators = {operator.id: number for number, operator in enumerate(graph.operators)}
+        self.tensors = {tensor.id: tensor for tensor in graph.tensors}
+        self.views = {view.tensor: view for view in graph.views}
+        self.writers: dict[str, Ops] = dict.fromkeys(self.tensors, 0)
+        self.readers: dict[str, Ops] = dict.fromkeys(self.tensors, 0)
+        for number, operator in enumerate(graph.operators):
+            for name in operator.outputs:
+                self.writers[name] |= 1 << number
+            for name in operator.inputs:
+                self.readers[name] |= 1 << number
+
+    def result(self) -> NamedGraph:
+        graph = self.graph
+        stored = dict(self.stored())
+        numbers = {name: number for number, name in enumerate(stored)}
+        pairs = [
+            [
+                (numbers[source], numbers[target])
+                for source, target in operator.in_place
+                if source in numbers and target in numbers
+            ]
+            for operator in graph.operators
+        ]
+        extra = [_most_at_once(operator) for operator in graph.operators]
+        resident = sum(
+            size_of(it)
+            for it in graph.tensors
+            if it.kind == "state" or (it.kind == "constant" and it.pools is not None)
+        )
+        untimed = Untimed(extra, list(stored.values()), self.before(), pairs, resident, self.effort)
+        return NamedGraph(untimed, self.operators, numbers)
+
+    def stored(self) -> Iterator[tuple[StorageName, Stored]]:
+        """Tensors that are no views and have none, and the pieces of the others."""
+        groups: dict[str, list[tuple[str, int]]] = {}
+        for view in self.graph.views:
+            outer, begin = self.outermost(view.tensor)
+            groups.setdefault(outer, [(outer, 0)]).append((view.tensor, begin))
+        inside = {name for group in groups.values() for name, _ in group}
+        for tensor in self.graph.tensors:
+            if tensor.id in groups:
+                yield from self.pieces(tensor.id, groups[tensor.id])
+            elif tensor.id not in inside and tensor.kind == "data":
+                yield tensor.id, self.over(size_of(tensor), [tensor.id])
+
+    def outermost(self, name: str) -> tuple[str, int]:
+        views, begin = self.views, 0
+        for _ in views:
+            if name not in views:
+                break
+            self.effort.spend(1)
+            begin += views[name].offset
+            name = views[name].of
+        if name in views:
+            raise Broken("views lie in each other")
+        return name, begin
+
+    def pieces(self, outer: str, group: list[tuple[str, int]]) -> Iterator[tuple[StorageName, Stored]]:
+        """A storage for each range of bytes over which the same tensors lie."""
+        ranges = [(begin, begin + size_of(self.tensors[name]), name) for name, begin in group]
+        cuts = sorted({cut for begin, end, _ in ranges for cut in (begin, end)})
+        for begin, end in pairwise(cuts):
+            self.effort.spend(len(ranges))
+            names = [name for first, last, name in ranges if first <= begin and end <= last]
+            if any(self.tensors[name].kind != "data" for name in names) or not self.connected(names):
+                raise Broken("tensors that share bytes need not be live one right after the other")
+            if names:
+                yield (outer, begin), self.over(end - begin, names)
+
+    def connected(self, names: list[str]) -> bool:
+        """Whether the lives of these tensors leave no gap: whoever makes one reads another."""
+        reached, left = set(names[:1]), names[:1]
+        while left:
+            self.effort.spend(len(names))
+            name = left.pop()
+            for other in names:
+                fed = self.writers[other] & self.readers[name] or self.writers[name] & self.readers[other]
+                if other not in reached and fed:
+                    reached.add(other)
+                    left.append(other)
+        return len(reached) == len(set(names))
+
+    def over(self, size: int, names: list[str]) -> Stored:
+        begins = ends = 0
+        for name in names:
+            begins |= self.writers[name]
+            ends |= self.writers[name] | self.readers[name]
+        there, kept = set(self.graph.inputs), set(self.graph.outputs)
+        return Stored(size, begins, ends, bool(there & set(names)), bool(kept & set(names)))
+
+    def before(self) -> list[Ops]:
+        """By operator, those right before it."""
+        found = [0] * len(self.operators)
+        maker = {
+            name: number
+            for number, operator in enumerate(self.graph.operators)
+            for name in operator.outputs
+            if self.tensors[name].kind != "state"
+        }
+        latest: dict[str, tuple[Ops, Ops]] = {}  # by state: the last writer, readers since
+        for number, operator in enumerate(self.graph.operators):
+            for name in operator.inputs:
+                if name in maker and maker[name] != number:
+                    found[number] |= 1 << maker[name]
+            for name in dict.fromkeys((*operator.outputs, *operator.inputs)):
+                if self.tensors[name].kind == "state":
+                    writer, readers = latest.get(name, (0, 0))
+                    if name in operator.outputs:
+                        found[number] |= writer | readers
+                        latest[name] = 1 << number, 0
+                    else:
+                        found[number] |= writer
+                        latest[name] = writer, readers | 1 << number
+        for first, then in self.graph.before:
+            found[self.operators[then]] |= 1 << self.operators[first]
+        if _has_circle(found):
+            raise Broken("operators wait for each other")
+        return found
+
+
+def _has_circle(before: list[Ops]) -> bool:
+    waits = [it.bit_count() for it in before]
+    after: list[list[int]] = [[] for _ in before]
+    for then, them in enumerate(before):
+        for first in members(them):
+            after[first].append(then)
+    ready = [op for op, count in enumerate(waits) if not count]
+    for op in ready:
+        for then in after[op]:
+            waits[then] -= 1
+            if not waits[then]:
+                ready.append(then)
+    return len(ready) < len(before)
+
+
+def _most_at_once(operator: Operator) -> int:
+    """The most bytes of temporaries in one phase."""
+    throughout = sum(it.size for it in operator.temporaries if it.phases is None)
+    phased = [(it.phases, it.size) for it in operator.temporaries if it.phases is not None]
+    begins = ((phases[0], size) for phases, size in phased)
+    ends = ((phases[1], -size) for phases, size in phased)
+    # What ends in a moment is gone before what begins in it.
+    changes = sorted((*begins, *ends))
+    return throughout + max(accumulate((size for _, size in changes), initial=0))
