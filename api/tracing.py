@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Final, TypeVar, overload
 
-from memstow.planner.model.events import Phase
+from memstow.planner.model.options import Phase
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

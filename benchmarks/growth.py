@@ -60,8 +60,7 @@ def _one(n: int) -> dict[str, float]:
     import gc
 
     from memstow.planner.generate.planted import DEFAULT_HEIGHT, planted
-    from memstow.planner.model.events import Event, Phase
-    from memstow.planner.model.options import Options
+    from memstow.planner.model.options import Event, Options, Phase
     from memstow.planner.solve.engine import plan
     from memstow.planner.verify import verify
 

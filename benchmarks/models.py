@@ -6,9 +6,10 @@ from random import Random
 
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem
+from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
 

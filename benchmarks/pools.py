@@ -10,8 +10,9 @@ from benchmarks.models import three_pools
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem
 from memstow.planner.formats.usmp.buffer_info import objective_of
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation, Plan, Status
+from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.model.problem import Pool, Problem
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds

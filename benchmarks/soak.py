@@ -19,8 +19,8 @@ from random import Random
 from memstow.planner.generate.features import FEATURES
 from memstow.planner.generate.planted import DEFAULT_HEIGHT, planted
 from memstow.planner.generate.random import mixed
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Status
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
 from memstow.solvers.models.register import BACK_ENDS

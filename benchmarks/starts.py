@@ -8,10 +8,9 @@ from random import Random
 from benchmarks.page import table
 from memstow.planner.backends import warm_children
 from memstow.planner.backends.isolated_solver import IsolatedSolver
-from memstow.planner.model.objective import PEAK
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import Buffer, Problem
+from memstow.planner.model.problem import PEAK, Buffer, Problem
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.run_state import task_of

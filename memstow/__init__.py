@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         RefusedPlanError as RefusedPlanError,
         UnknownSolverError as UnknownSolverError,
     )
-    from memstow.planner.model.events import (
+    from memstow.planner.model.options import (
         Bound as Bound,
         Event as Event,
         Incumbent as Incumbent,
@@ -80,9 +80,9 @@ if TYPE_CHECKING:
         Plan as Plan,
         PoolUse as PoolUse,
         Schedule as Schedule,
-        Status as Status,
         TermValue as TermValue,
     )
+    from memstow.planner.model import Status as Status
     from memstow.planner.model.problem import (
         Buffer as Buffer,
         InPlace as InPlace,
@@ -102,32 +102,32 @@ if TYPE_CHECKING:
         SymbolicPlan as SymbolicPlan,
         SymbolicProblem as SymbolicProblem,
     )
-    from memstow.planner.model.symbolic_digest import digest_symbolic as digest_symbolic
-    from memstow.planner.model.symbolic_graph import (
+    from memstow.planner.model.symbolic import digest_symbolic as digest_symbolic
+    from memstow.planner.model.symbolic import (
         SymbolicGraph as SymbolicGraph,
         SymbolicOperator as SymbolicOperator,
         SymbolicTemporary as SymbolicTemporary,
         SymbolicTensor as SymbolicTensor,
     )
-    from memstow.planner.model.target import Target as Target
+    from memstow.planner.model.problem import Target as Target
     from memstow.planner.model.tiling import Tiling as Tiling, TilingOptions as TilingOptions
     from memstow.planner.place.places import Places as Places, place as place
-    from memstow.planner.shapes.at_point import largest_problem as largest_problem, problem_at as problem_at
-    from memstow.planner.shapes.graphs.lowering import lower_symbolic as lower_symbolic
-    from memstow.planner.shapes.graphs.reading import (
+    from memstow.planner.shapes.sizes import largest_problem as largest_problem, problem_at as problem_at
+    from memstow.planner.shapes.symbolic_documents import lower_symbolic as lower_symbolic
+    from memstow.planner.shapes.symbolic_documents import (
         read_symbolic_graph as read_symbolic_graph,
         write_symbolic_graph as write_symbolic_graph,
     )
-    from memstow.planner.shapes.as_c import write_symbolic_c as write_symbolic_c
-    from memstow.planner.shapes.layout import Layout as Layout, LayoutAt as LayoutAt
-    from memstow.planner.shapes.plan_at import plan_at as plan_at
-    from memstow.planner.shapes.reading import (
+    from memstow.planner.shapes.symbolic_c import write_symbolic_c as write_symbolic_c
+    from memstow.planner.shapes.symbolic_layout import Layout as Layout, LayoutAt as LayoutAt
+    from memstow.planner.shapes.symbolic_layout import plan_at as plan_at
+    from memstow.planner.shapes.symbolic_documents import (
         read_symbolic as read_symbolic,
         read_symbolic_plan as read_symbolic_plan,
         write_symbolic as write_symbolic,
         write_symbolic_plan as write_symbolic_plan,
     )
-    from memstow.planner.shapes.solve.plan import plan_symbolic as plan_symbolic
+    from memstow.planner.shapes.plan_symbolic import plan_symbolic as plan_symbolic
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
     from memstow.planner.targets.by_name import shipped_target as shipped_target
@@ -196,7 +196,7 @@ _HOMES: Final = {
         "RefusedPlanError",
         "UnknownSolverError",
     ),
-    "memstow.planner.model.events": ("Bound", "Event", "Incumbent", "Listener", "OnBetter", "Phase"),
+    "memstow.planner.model.options": ("Bound", "Event", "Incumbent", "Listener", "OnBetter", "Phase"),
     "memstow.planner.model.loops": ("Loops",),
     "memstow.planner.model.options": ("Options",),
     "memstow.planner.model.plan": (
@@ -232,20 +232,20 @@ _HOMES: Final = {
         "SymbolicPlan",
         "SymbolicProblem",
     ),
-    "memstow.planner.model.symbolic_digest": ("digest_symbolic",),
-    "memstow.planner.model.symbolic_graph": (
+    "memstow.planner.model.symbolic": ("digest_symbolic",),
+    "memstow.planner.model.symbolic": (
         "SymbolicGraph",
         "SymbolicOperator",
         "SymbolicTemporary",
         "SymbolicTensor",
     ),
-    "memstow.planner.shapes.graphs.lowering": ("lower_symbolic",),
-    "memstow.planner.shapes.graphs.reading": ("read_symbolic_graph", "write_symbolic_graph"),
-    "memstow.planner.shapes.at_point": ("largest_problem", "problem_at"),
-    "memstow.planner.shapes.as_c": ("write_symbolic_c",),
-    "memstow.planner.shapes.layout": ("Layout", "LayoutAt"),
-    "memstow.planner.shapes.plan_at": ("plan_at",),
-    "memstow.planner.shapes.reading": (
+    "memstow.planner.shapes.symbolic_documents": ("lower_symbolic",),
+    "memstow.planner.shapes.symbolic_documents": ("read_symbolic_graph", "write_symbolic_graph"),
+    "memstow.planner.shapes.sizes": ("largest_problem", "problem_at"),
+    "memstow.planner.shapes.symbolic_c": ("write_symbolic_c",),
+    "memstow.planner.shapes.symbolic_layout": ("Layout", "LayoutAt"),
+    "memstow.planner.shapes.symbolic_layout": ("plan_at",),
+    "memstow.planner.shapes.symbolic_documents": (
         "read_symbolic",
         "read_symbolic_plan",
         "write_symbolic",
@@ -253,11 +253,11 @@ _HOMES: Final = {
     ),
     "memstow.planner.model.tiling": ("Tiling", "TilingOptions"),
     "memstow.planner.place.places": ("Places", "place"),
-    "memstow.planner.shapes.solve.plan": ("plan_symbolic",),
+    "memstow.planner.shapes.plan_symbolic": ("plan_symbolic",),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
     "memstow.planner.targets.by_name": ("shipped_target",),
-    "memstow.planner.model.target": ("Target",),
+    "memstow.planner.model.problem": ("Target",),
     "memstow.planner.targets.target": ("retarget",),
     "memstow.planner.tflm.arena": ("arena_of",),
     "memstow.planner.tflm.measure": ("measure_arena",),

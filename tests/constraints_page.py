@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from memstow.planner.formats import read_problem
-from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Problem, terms_of
 from memstow.planner.reading.parse import parse_options
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.show.svg_picture import svg

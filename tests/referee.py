@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import lcm
 
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
 
 Place = tuple[str, int]

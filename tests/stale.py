@@ -2,7 +2,8 @@
 
 from random import Random
 
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Problem
 
 

@@ -13,9 +13,9 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
 from memstow.planner.formats import read_graph
 from memstow.planner.graph.changes import with_order
+from memstow.planner.model import PLANNED
 from memstow.planner.model import graph as model
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import verify
 from tests.tflite_models import branching_model

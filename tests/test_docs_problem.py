@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from memstow.planner.formats import read_problem
-from memstow.planner.model import options, plan, problem
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status, options, plan, problem
 from memstow.planner.reading.parse import parse_options, parse_plan, parse_target
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.targets import target
 from memstow.planner.targets.target import retarget
 from memstow.planner.verify import verify
 
+# docs/order.md says what these are.
+OF_ORDERS = (plan.Chain, plan.Way, plan.Cut, plan.DeadSet, plan.RefutedOrders)
 PAGE = (Path(__file__).parents[1] / "docs" / "problem.md").read_text(encoding="utf-8")
 
 
@@ -63,6 +64,7 @@ def test_the_plan_is_understood_and_valid() -> None:
 @pytest.mark.parametrize("module", [problem, options, plan, target], ids=lambda module: module.__name__)
 def test_every_field_is_on_the_page(module: Any) -> None:
     for name, holder in vars(module).items():
-        if dataclasses.is_dataclass(holder) and getattr(holder, "__module__", "") == module.__name__:
+        of_schema = hasattr(holder, "__pydantic_config__") and holder not in OF_ORDERS
+        if of_schema and holder.__module__ == module.__name__:
             for field in dataclasses.fields(holder):
                 assert f"`{field.name}`" in PAGE or f'"{field.name}"' in PAGE, (name, field.name)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.soak import short
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
 
 SOLVES = 400
 MOST_BUFFERS = 150

@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
                 self.error(self._about_option(name, has_commands))
 
     def _about_option(self, name: str, has_commands: bool) -> str:
-        from memstow.planner.model.suggestion import closest_match
+        from memstow.planner.model.errors import closest_match
 
         begun = [option for option in self._option_string_actions if option.startswith(name)]
         close = begun[0] if begun else closest_match(name, self._option_string_actions, 0.7)
@@ -86,7 +86,7 @@ class Parser(argparse.ArgumentParser):
         """Reject a value that is not one of the choices; argparse would print them as Python literals."""
         if action.choices is None or value in action.choices:
             return
-        from memstow.planner.model.suggestion import closest_match
+        from memstow.planner.model.errors import closest_match
 
         choices = [str(choice) for choice in action.choices]
         close = closest_match(str(value), choices)

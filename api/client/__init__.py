@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from memstow.api.operations.symbolic_options import ShapesAsked
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.problem import Target
     from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
-    from memstow.planner.model.target import Target
 
 __all__ = ["AsyncClient", "Client", "JobEvent", "ServerError"]
 

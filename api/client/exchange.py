@@ -22,8 +22,7 @@ from memstow.api.operations.encoding import plan_to_bytes
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError
-from memstow.planner.model.events import Bound, Event, Incumbent, Phase
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Bound, Event, Incumbent, Options, Phase
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from memstow.api.operations.symbolic_options import ShapesAsked
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.problem import Target
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-    from memstow.planner.model.target import Target
 
 _RETRIED: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0
@@ -205,7 +204,7 @@ class Exchange:
         asked: "ShapesAsked",
     ) -> "Flow[SymbolicPlan]":
         """The plan of a problem with symbols, in one request or when its job is done."""
-        from memstow.planner.shapes.reading import read_symbolic_plan
+        from memstow.planner.shapes.symbolic_documents import read_symbolic_plan
 
         request = _symbolic_request("/v1/plan", problem, options, asked, None, None)
         answer = yield from self._send(request)
@@ -233,7 +232,7 @@ class Exchange:
 
     def symbolic_result(self, job: str) -> "Flow[SymbolicPlan]":
         """The plan of a job for a problem with symbols: the best so far, or the last."""
-        from memstow.planner.shapes.reading import read_symbolic_plan
+        from memstow.planner.shapes.symbolic_documents import read_symbolic_plan
 
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
         return read_symbolic_plan(answer.content)
@@ -242,7 +241,7 @@ class Exchange:
         """The ordinary plan of a symbolic plan at these values."""
         from memstow.planner.reading.json_text import parse_json
         from memstow.planner.reading.parse import parse_plan
-        from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+        from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
 
         members = (
             (b'{"problem": ', write_symbolic(problem)),
@@ -406,7 +405,7 @@ def _symbolic_request(
     idempotency_key: str | None,
 ) -> Request:
     from memstow.api.operations.symbolic_options import plain_shapes
-    from memstow.planner.shapes.reading import write_symbolic
+    from memstow.planner.shapes.symbolic_documents import write_symbolic
 
     members = {**plain_shapes(asked), "priority": priority}
     header = _idempotency_header(idempotency_key)

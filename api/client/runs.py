@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.api.client import Client
 from memstow.api.client.exchange import JobEvent, JsonObject, ServerError, job_error
-from memstow.planner.model.events import Event
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.options import Event, Options
+from memstow.planner.model.plan import Plan
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.problem import Problem
+    from memstow.planner.model.problem import Problem, Target
     from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
-    from memstow.planner.model.target import Target
 
 # What a server says of a job that was cancelled before it had one; earlier ones said that it has none yet.
 _NO_PLAN: Final = ("job_cancelled", "no_plan_yet", "no_front_yet")
@@ -82,7 +81,7 @@ def solve_symbolic(
     stopped: Callable[[], bool],
     name: str | None = None,
 ) -> "SymbolicPlan":
-    """As `planner.shapes.solve.plan.plan_symbolic`, by a server: a stop keeps the best plan."""
+    """As `planner.shapes.plan_symbolic.plan_symbolic`, by a server: a stop keeps the best plan."""
     job = client.submit_symbolic(problem, options, shapes=shapes, pieces=pieces, name=name)
     state = _followed(client, job, stopped, lambda _event: None)
     try:

@@ -19,8 +19,8 @@ from memstow.api.store.accounts import KeyQuotaError, QueueFullError, StoreFullE
 from memstow.api.store.database import DiskFullError, StoreError
 from memstow.api.store.idempotency import KeyReusedError
 from memstow.api.workers.executor import ChildError
+from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
-from memstow.planner.model.status import Status
 from memstow.planner.reading.messages import of_one_value
 from memstow.planner.reading.printable import printable
 

@@ -21,7 +21,7 @@ from memstow.api.operations.operations import REWRITE_PLAN, WRITE_SYMBOLIC_PLAN
 from memstow.api.operations.requests import RewritePlanRequest, WriteSymbolicPlanRequest
 from memstow.api.operations.results import Document, ValidatedRequest
 from memstow.api.store.job import Job, State
-from memstow.planner.model.plan import PLANNED
+from memstow.planner.model import PLANNED
 
 _POLL_SECONDS: Final = 0.5
 FINAL: Final = "Memstow-Final"

@@ -22,9 +22,8 @@ from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Problem, Target
 from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES, SymbolicPlan, SymbolicProblem
-from memstow.planner.model.target import Target
 from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers.registry import names
 

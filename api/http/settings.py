@@ -16,8 +16,7 @@ from memstow.api.store.accounts import Quotas
 from memstow.api.store.database import FILE, url_of
 from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import RunnerSettings
-from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.suggestion import closest_match
+from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.processes import machine
 from memstow.planner.reading.messages import of_one_value
 from memstow.planner.reading.printable import shown

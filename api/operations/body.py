@@ -33,10 +33,9 @@ from memstow.api.operations.requests import BodyForm, Limits
 from memstow.api.operations.results import ValidatedRequest
 from memstow.planner import formats
 from memstow.planner.formats import is_graph, is_plan, problem_format
-from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.model.options import Options, require_followed
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
 from memstow.planner.reading.parse import parse_options
 from memstow.planner.reading.printable import printable, shown

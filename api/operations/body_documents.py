@@ -37,9 +37,9 @@ def is_symbolic(raw: object) -> bool:
     if not (isinstance(raw, dict) and "symbols" in raw):
         return False
     # Requests about other problems do not wait for this import.
-    from memstow.planner.shapes import reading
+    from memstow.planner.shapes import symbolic_documents
 
-    return reading.is_symbolic(raw)
+    return symbolic_documents.is_symbolic(raw)
 
 
 def symbolic_in(raw: object, limits: Limits) -> object | None:

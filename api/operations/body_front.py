@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from memstow.planner.front.request import FrontRequest
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.model.target import Target
+    from memstow.planner.model.problem import Problem, Target
 
 _MOST_TARGETS: Final = 64
 """As `planner.front.targets` has it, whose import takes its time."""

@@ -19,7 +19,7 @@ from memstow.planner.reading.parse import parse_options, parse_target
 if TYPE_CHECKING:
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.target import Target
+    from memstow.planner.model.problem import Target
 
 # The options that decide about the plan. The hint is added to the cache key apart.
 OPTION_NAMES: Final = (

@@ -12,11 +12,10 @@ from memstow.api.operations.results import Document
 from memstow.api.operations.symbolic_limits import symbolic_within
 from memstow.planner.formats import write_plan
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-from memstow.planner.model.symbolic_digest import digest_symbolic
+from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem, digest_symbolic
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.printable import shown
-from memstow.planner.shapes.reading import is_symbolic, is_symbolic_plan, parse_symbolic_plan
+from memstow.planner.shapes.symbolic_documents import is_symbolic, is_symbolic_plan, parse_symbolic_plan
 
 _MEMBERS: Final = ("problem", "plan", "at")
 
@@ -36,8 +35,7 @@ def plan_at_values(request: EvaluateRequest) -> Document:
         message = "the plan is for another problem, which its digest says; solve this one"
         raise InputError.single("other_problem", "$.plan.digest", message)
     # What is wrong is told without waiting for these imports.
-    from memstow.planner.shapes.layout import Layout
-    from memstow.planner.shapes.plan_at import plan_of_layout
+    from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
 
     try:
         ordinary, made = plan_of_layout(Layout(problem, plan), at)

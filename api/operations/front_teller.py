@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, Self
 from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult
 from memstow.planner.front.collected import with_proofs
 from memstow.planner.front.documents import write_front
+from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontPoint
-from memstow.planner.model.plan import Status
 
 if TYPE_CHECKING:
     from memstow.api.operations.solve import OnUpdate

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import Problem
-from memstow.planner.model.target import Target
+from memstow.planner.model.problem import Problem, Target
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.targets.target import retarget
 

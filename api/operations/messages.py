@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from memstow.api.operations.results import FrontUpdate, Known, PointUpdate, SolveResult, SolveUpdate
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+from memstow.planner.model.options import Bound, Event, Incumbent, Phase
 from memstow.planner.processes.frames import Message
 
 T = TypeVar("T")

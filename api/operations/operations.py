@@ -36,10 +36,10 @@ from memstow.api.operations.results import Document, SolveResult, ValidatedBatch
 from memstow.api.operations.solve import Inbox, OnUpdate, solve
 from memstow.api.operations.symbolic import has_symbols, symbolic_to_judge
 from memstow.planner import formats
+from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.objective import MOVES, parse_term
-from memstow.planner.model.plan import PLANNED, ExhaustedWindow, Plan
-from memstow.planner.model.problem import Problem, choice_count
+from memstow.planner.model.plan import ExhaustedWindow, Plan
+from memstow.planner.model.problem import MOVES, Problem, choice_count, parse_term
 from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan
 
@@ -122,7 +122,7 @@ def _symbolic_of(request: SolveSymbolicRequest, on_update: OnUpdate, cancel: thr
 
 
 def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | None) -> Document:
-    from memstow.planner.shapes.reading import read_symbolic, read_symbolic_plan
+    from memstow.planner.shapes.symbolic_documents import read_symbolic, read_symbolic_plan
 
     plan_forms.require_symbolic(request.to)
     # The formulas are examined again.

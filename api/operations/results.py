@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memstow.planner.model.events import Event
+from memstow.planner.model.options import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,11 +15,10 @@ from memstow.api.operations.plan_publisher import OnPlan, Publisher
 from memstow.api.operations.requests import SolveRequest
 from memstow.api.operations.results import Known, SolveResult, SolveUpdate
 from memstow.planner.backends.registry import is_model
-from memstow.planner.model.events import Event
-from memstow.planner.model.objective import Kind, counts
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Plan, Status
-from memstow.planner.model.problem import Problem, choice_count
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.options import Event, Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Kind, Problem, choice_count, counts
 from memstow.planner.reading.printable import printable
 from memstow.planner.solve import engine
 from memstow.planner.solve.assembling import with_bound_of

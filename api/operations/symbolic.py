@@ -20,7 +20,7 @@ def has_symbols(content: object) -> bool:
     if not isinstance(problem, dict) or "symbols" not in problem:
         return False
     # Requests about other problems do not wait for this import.
-    from memstow.planner.shapes.reading import is_symbolic
+    from memstow.planner.shapes.symbolic_documents import is_symbolic
 
     return is_symbolic(problem)
 
@@ -28,7 +28,7 @@ def has_symbols(content: object) -> bool:
 def symbolic_to_judge(content: object, limits: Limits) -> "tuple[SymbolicProblem, SymbolicPlan]":
     """The problem and the plan of such an envelope; InputError with everything that is wrong."""
     from memstow.api.operations.symbolic_limits import symbolic_within
-    from memstow.planner.shapes.reading import parse_symbolic_plan
+    from memstow.planner.shapes.symbolic_documents import parse_symbolic_plan
 
     raw = content if isinstance(content, dict) else {}
     issues = [

@@ -22,10 +22,9 @@ from memstow.api.operations.symbolic_limits import planned_within, symbolic_with
 from memstow.api.operations.symbolic_options import SHAPES_MEMBERS, ShapesAsked, parse_shapes, with_shapes
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
-from memstow.planner.model.symbolic import SymbolicProblem
-from memstow.planner.model.symbolic_digest import digest_symbolic
+from memstow.planner.model.symbolic import SymbolicProblem, digest_symbolic
 from memstow.planner.reading.printable import printable
-from memstow.planner.shapes.reading import write_symbolic
+from memstow.planner.shapes.symbolic_documents import write_symbolic
 from memstow.planner.solve.portfolio import AUTO
 
 NOT_FOR_SYMBOLS: Final = "it is not for problems with symbols; leave it out"

@@ -6,9 +6,8 @@ from typing import Final
 from memstow.api.operations.body_issues import over_limit
 from memstow.api.operations.requests import Limits
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.symbolic import SymbolicProblem
-from memstow.planner.model.symbolic_points import points_of
-from memstow.planner.shapes.reading import parse_symbolic
+from memstow.planner.model.symbolic import SymbolicProblem, points_of
+from memstow.planner.shapes.symbolic_documents import parse_symbolic
 
 # What a process examines in some tens of seconds, however the formulas are made.
 _MOST_CHARACTERS: Final = 4_000_000

@@ -10,14 +10,14 @@ from memstow.api.operations.encoding import options_from_text
 from memstow.api.operations.requests import SolveSymbolicRequest
 from memstow.api.operations.results import SolveResult
 from memstow.api.operations.symbolic_options import shapes_in
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Status
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.reading.printable import printable
-from memstow.planner.shapes.better_plan import better
-from memstow.planner.shapes.reading import read_symbolic, read_symbolic_plan, write_symbolic_plan
-from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
+from memstow.planner.shapes.point_plans import better
+from memstow.planner.shapes.symbolic_documents import read_symbolic, read_symbolic_plan, write_symbolic_plan
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 
 if TYPE_CHECKING:

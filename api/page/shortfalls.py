@@ -7,7 +7,8 @@ from typing import Final
 
 from memstow.planner.explain.shortfall import Demand, as_data
 from memstow.planner.explain.smallest_cover import Work
-from memstow.planner.model.plan import PLANNED, Plan
+from memstow.planner.model import PLANNED
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 
 _MOST_POOLS: Final = 8

@@ -19,8 +19,8 @@ from memstow.api.operations.results import SolveResult
 from memstow.api.store.database import Database, insert_or_update, now
 from memstow.api.store.documents import compress, decompress
 from memstow.api.store.tables import best, plans
-from memstow.planner.model.objective import MOVES, parse_term
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
+from memstow.planner.model.problem import MOVES, parse_term
 from memstow.planner.solve.better_plan import better
 
 # Reads update the time of the last use this often.

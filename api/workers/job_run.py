@@ -18,8 +18,8 @@ from memstow.api.store.endings import Ending
 from memstow.api.store.job import Job, JobEvent, Progress, State, Stop
 from memstow.api.store.job_events import done_event
 from memstow.api.store.plan_cache import LARGEST_COMPARED
-from memstow.planner.model.events import Bound, Event, Incumbent
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
+from memstow.planner.model.options import Bound, Event, Incumbent
 from memstow.planner.solve.better_plan import better
 
 _FLUSH_SECONDS: Final = 0.25

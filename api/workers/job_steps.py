@@ -26,7 +26,8 @@ from memstow.api.store.job import State, Stop
 from memstow.api.store.plan_cache import LARGEST_COMPARED, CachedPlan, PlanCache, owned
 from memstow.api.workers.executor import SHORTAGE, ChildError, Executor, RunControl
 from memstow.api.workers.job_run import JobRun, Shutdown
-from memstow.planner.model.plan import Status, gap_of
+from memstow.planner.model import Status
+from memstow.planner.model.plan import gap_of
 from memstow.planner.solve.better_plan import better
 
 # A run may exceed its limit by its start and its last verification.

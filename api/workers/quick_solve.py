@@ -26,7 +26,8 @@ from memstow.api.operations.solve import (
 from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.plan_cache import CachedPlan, PlanCache
 from memstow.api.workers.asked import Asked, read_whole
-from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.plain.document import is_in_order, plan_as_json
 from memstow.planner.reading.printable import printable

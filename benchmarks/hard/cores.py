@@ -9,8 +9,8 @@ from statistics import mean
 from benchmarks.hard.effort import Effort
 from benchmarks.hard.instances import SKIPPED, minimalloc, there
 from benchmarks.page import table
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Status
 from memstow.planner.solve.engine import plan
 
 WORKERS = (1, 2, 4, 8)

@@ -4,8 +4,9 @@ import gc
 import time
 from dataclasses import dataclass
 
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve.engine import plan
 

@@ -11,7 +11,7 @@ from benchmarks.hard.instances import SKIPPED, there
 from benchmarks.limits import held
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
 from memstow.planner.model.problem import Problem
 
 SECONDS = 10.0

@@ -9,7 +9,7 @@ from benchmarks.hard.engine_run import WORKERS, EngineRun, solve
 from benchmarks.hard.instances import SKIPPED, there
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
 from memstow.planner.model.problem import Problem
 
 SECONDS = 1.0

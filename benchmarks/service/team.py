@@ -24,8 +24,7 @@ from memstow.api.workers.dask.executor import DaskExecutor
 from memstow.api.workers.executor import RunControl
 from memstow.api.workers.team.team import Team
 from memstow.planner.generate.planted import planted
-from memstow.planner.model.events import Incumbent
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Incumbent, Options
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve import engine
 

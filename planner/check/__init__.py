@@ -12,10 +12,9 @@ from memstow.planner.check.elements import buffer_issues, objective_issues, pool
 from memstow.planner.check.once import MOST_ISSUES, issues_once
 from memstow.planner.check.relations import pair_issues, relative_issues
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.memory import Memo
-from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Kind, Problem, counts
+from memstow.planner.model.records import Memo
 
 _valid: Final = Memo[Problem, bool]()
 

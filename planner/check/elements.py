@@ -7,19 +7,22 @@ from itertools import accumulate
 from math import lcm
 
 from memstow.planner.model.errors import Issue
-from memstow.planner.model.objective import PLAIN_KINDS, Kind, counts, parse_term
 from memstow.planner.model.problem import (
     ALWAYS,
     LATEST,
     LIMIT,
+    PLAIN_KINDS,
     Buffer,
+    Kind,
     Pool,
     Problem,
     Reserved,
     access_count,
     allowed_pools,
+    counts,
     end_of,
     named_pools,
+    parse_term,
 )
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from memstow.planner.model.errors import Issue
-from memstow.planner.model.memory import Memo
+from memstow.planner.model.records import Memo
 
 MOST_ISSUES: Final = 1000
 """No more issues than this are listed for one document."""

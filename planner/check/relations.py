@@ -4,8 +4,18 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 
 from memstow.planner.model.errors import Issue
-from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, named_pools
-from memstow.planner.model.rigid_groups import Distances, cycles, group_alignment, rigid_groups
+from memstow.planner.model.problem import (
+    ALWAYS,
+    LIMIT,
+    Buffer,
+    Distances,
+    Pool,
+    Problem,
+    cycles,
+    group_alignment,
+    named_pools,
+    rigid_groups,
+)
 
 # Pinned pairs may share addresses at different times; at most this many of them are checked.
 _MOST_PAIRS = 2_000_000

@@ -13,10 +13,10 @@ from memstow.planner.explain.removals import Removal, removals
 from memstow.planner.explain.shortfall import Demand, Shortfall, with_changes
 from memstow.planner.explain.shortfall import as_data as shortfall_data
 from memstow.planner.explain.smallest_cover import Work
-from memstow.planner.model.objective import peak_of
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Plan, Status
-from memstow.planner.model.problem import Pool, Problem
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Pool, Problem, peak_of
 from memstow.planner.solve import engine
 
 # Shares of the time: for solving the problem as it is, and then for its capacities.

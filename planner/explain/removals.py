@@ -10,8 +10,7 @@ from functools import partial
 from typing import Literal
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.model.rigid_groups import with_groups
+from memstow.planner.model.problem import Buffer, Pool, Problem, with_groups
 from memstow.planner.reading.printable import printable
 
 Kind = Literal["reserved", "pool_alignment", "offset", "pool", "pools", "alignment", "conflict", "relative"]

@@ -16,9 +16,17 @@ from memstow.planner.check import require_valid
 from memstow.planner.explain.removals import without_buffers
 from memstow.planner.explain.smallest_cover import Cover, Work
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.live_profile import profile, spans
-from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, allowed_pools
-from memstow.planner.model.ranges import Range, measure
+from memstow.planner.model.problem import (
+    ALWAYS,
+    Buffer,
+    Pool,
+    Problem,
+    Range,
+    allowed_pools,
+    measure,
+    profile,
+    spans,
+)
 
 # Steps times buffers that may share bytes; with more, none of these is counted.
 _MOST_SHARING: Final = 2_000_000

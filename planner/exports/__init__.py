@@ -8,8 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_naming
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 

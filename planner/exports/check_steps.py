@@ -13,9 +13,7 @@ from math import inf
 from typing import Final
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import ALWAYS, Buffer, Problem
-from memstow.planner.model.ranges import merged
-from memstow.planner.model.rigid_groups import rigid_groups
+from memstow.planner.model.problem import ALWAYS, Buffer, Problem, merged, rigid_groups
 
 MOST_STEPS: Final = 4_000_000
 _MOST_PAIRS: Final = 1_000_000

@@ -17,8 +17,7 @@ from memstow.planner.exports.identifiers import identifiers, in_comment
 from memstow.planner.exports.naming import Naming
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement, Plan, peaks
-from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem
-from memstow.planner.model.ranges import merged
+from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, merged
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:

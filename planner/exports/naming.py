@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.suggestion import closest_match
 from memstow.planner.reading.printable import printable
 
 DEFAULT_PREFIX: Final = "plan"

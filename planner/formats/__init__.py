@@ -32,7 +32,7 @@ _READ_ONLY: Final = {"xla": "xla.format"}
 _OF_GRAPHS: Final = {
     "graph": "formats.graph.native",
     "tflite": "formats.tflite.format",
-    "onnx": "shapes.onnx.format",
+    "onnx": "shapes.onnx_models",
 }
 _WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
 _USMP_PLAN: Final = "pool_allocations"

@@ -8,11 +8,10 @@ from functools import cache
 from typing import Any, Final
 
 from memstow.planner.formats.format import Format
-from memstow.planner.model.fields import fields_of
-from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.records import record
+from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.reading.parse import parse_plan, parse_problem
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.

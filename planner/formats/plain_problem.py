@@ -1,9 +1,7 @@
 """Problems that are no more than buffers in one memory, as the plain formats know them."""
 
 from memstow.planner.formats.format import Refusals
-from memstow.planner.model.objective import PEAK
-from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Pool, Problem
-from memstow.planner.model.ranges import merged
+from memstow.planner.model.problem import ALWAYS, PEAK, Buffer, Interval, Pool, Problem, merged
 
 
 def refuse_beyond_buffers(problem: Problem, refusals: Refusals) -> None:

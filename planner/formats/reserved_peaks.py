@@ -7,8 +7,7 @@ asked for after the peaks and the pools do not compete for buffers.
 
 from collections.abc import Sequence
 
-from memstow.planner.model.objective import MAX_PEAK, PEAK, Term, terms_of
-from memstow.planner.model.problem import Pool, Problem, allowed_pools
+from memstow.planner.model.problem import MAX_PEAK, PEAK, Pool, Problem, Term, allowed_pools, terms_of
 
 _PEAKS = (PEAK, MAX_PEAK)
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Problem, allowed_pools
 
 # Steps for each buffer: what is in no pool that counts only has to fit.

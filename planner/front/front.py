@@ -21,7 +21,6 @@ from memstow.planner.front.request import (
 from memstow.planner.front.two_terms import default_terms, require_front
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.events import Listener
 from memstow.planner.model.front import (
     MOST_POINTS,
     CostUnit,
@@ -32,9 +31,8 @@ from memstow.planner.model.front import (
     KeptOrder,
 )
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.options import Options
-from memstow.planner.model.problem import Problem
-from memstow.planner.model.target import Target
+from memstow.planner.model.options import Listener, Options
+from memstow.planner.model.problem import Problem, Target
 from memstow.planner.solve.allowance import Allowance
 
 # Each point has a plan: those of a front together place no more buffers than this.

@@ -7,10 +7,11 @@ from memstow.planner.front.candidates import Candidate
 from memstow.planner.front.plan_values import PlansFor
 from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.schedules import only_orders
+from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Plan
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve import engine
 from memstow.planner.solve.graphs import Callbacks

@@ -8,7 +8,7 @@ from memstow.planner.graph.costs import with_cost_unit
 from memstow.planner.graph.stripes.limits import require_countable
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.objective import Kind
+from memstow.planner.model.problem import Kind
 
 PEAK: Final = "peak"
 COST: Final = "cost"

@@ -27,10 +27,11 @@ from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.graph.stripes.kinds import kinds
 from memstow.planner.graph.units import unit_of
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
-from memstow.planner.model.plan import PLANNED, Plan, Schedule, Status
+from memstow.planner.model.plan import Plan, Schedule
 from memstow.planner.solve.allowance import Allowance
 from memstow.planner.solve.cancelling import cancelling
 from memstow.planner.solve.graphs import Callbacks

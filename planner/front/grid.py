@@ -10,9 +10,8 @@ from dataclasses import replace
 from memstow.planner.check import find_issues
 from memstow.planner.front.facts import ANY
 from memstow.planner.front.two_terms import TwoTerms, cut
-from memstow.planner.model.objective import Kind
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import Pool
+from memstow.planner.model.problem import Kind, Pool
 from memstow.planner.reduce import reduce
 
 

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import memstow
+from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import RefusedPlanError
-from memstow.planner.model.objective import terms_of
-from memstow.planner.model.plan import Explanation, Plan, Status
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.plan import Explanation, Plan
+from memstow.planner.model.problem import Problem, terms_of
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.answer import PlanValues, pool_uses
 from memstow.planner.solve.bounds import Bounds

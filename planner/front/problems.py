@@ -16,12 +16,11 @@ from memstow.planner.front.known import Found, Known
 from memstow.planner.front.plan_values import PlansFor
 from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest, Points
 from memstow.planner.front.two_terms import TwoTerms, cut, two_terms
-from memstow.planner.model.events import Event, Listener, Phase
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.front import FrontPoint
-from memstow.planner.model.objective import Kind
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Explanation, Plan, Status
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.options import Event, Listener, Options, Phase
+from memstow.planner.model.plan import Explanation, Plan
+from memstow.planner.model.problem import Kind, Problem
 from memstow.planner.solve import engine
 from memstow.planner.solve.allowance import Allowance
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from memstow.planner.model.events import Listener
 from memstow.planner.model.front import MOST_POINTS, CostUnit, FrontPoint
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Listener, Options
 from memstow.planner.model.plan import Explanation
 
 DEFAULT_GENERATORS: Final = frozenset(("stripes",))

@@ -18,8 +18,7 @@ from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetF
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Live, PoolUse, Schedule
-from memstow.planner.model.problem import Pool, Problem, end_of
-from memstow.planner.model.target import Target
+from memstow.planner.model.problem import Pool, Problem, Target, end_of
 from memstow.planner.solve.allowance import Allowance
 from memstow.planner.targets.target import retarget
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from memstow.planner.front.candidates import Candidate
 from memstow.planner.front.kept_order import has_other_orders
 from memstow.planner.front.request import FrontRequest
+from memstow.planner.model import Status
 from memstow.planner.model.graph import GIVEN, Graph
-from memstow.planner.model.plan import Explanation, Plan, Status
+from memstow.planner.model.plan import Explanation, Plan
 
 
 def too_small(

@@ -6,9 +6,8 @@ from typing import Final
 
 from memstow.planner.check import find_issues, require_hint, require_valid
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.objective import Kind, Term, parse_term, peak_of
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Pool, Problem, Reserved, end_of
+from memstow.planner.model.problem import Kind, Pool, Problem, Reserved, Term, end_of, parse_term, peak_of
 
 CAPACITY: Final = "capacity"
 

@@ -7,10 +7,9 @@ from memstow.planner.front.request import FrontRequest
 from memstow.planner.front.two_terms import two_terms
 from memstow.planner.model.errors import MissingBackEndError
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.objective import Kind, counts, terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Kind, Problem, counts, terms_of
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.portfolio import require_willing, solver_by_name

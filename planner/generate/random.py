@@ -12,17 +12,22 @@ from typing import Final
 from memstow.planner.generate.features import FEATURES
 from memstow.planner.generate.random_numbers import Chance
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.objective import MAX_PEAK, PEAK, PLACEMENT_COST, Kind, Term, peak_of
 from memstow.planner.model.problem import (
     ALWAYS,
+    MAX_PEAK,
+    PEAK,
+    PLACEMENT_COST,
     Buffer,
     InPlace,
+    Kind,
     Pair,
     Pool,
     Problem,
     Relative,
     Reserved,
     ReuseCost,
+    Term,
+    peak_of,
 )
 
 LARGEST_ALIGNMENT: Final = 64

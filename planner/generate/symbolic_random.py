@@ -9,8 +9,8 @@ from memstow.planner.generate.random_formulas import random_formula
 from memstow.planner.generate.random_numbers import Chance
 from memstow.planner.model.problem import InPlace, Pool, Problem, Relative, Reserved
 from memstow.planner.model.symbolic import Aim, Symbol, SymbolicBuffer, SymbolicProblem
-from memstow.planner.shapes.at_point import largest_problem
-from memstow.planner.shapes.check import find_symbolic_issues
+from memstow.planner.shapes.sizes import largest_problem
+from memstow.planner.shapes.symbolic_check import find_symbolic_issues
 
 _ALIGNMENTS: Final = (1, 2, 3, 4, 8)
 _AIMS: Final[tuple[Aim, ...]] = ("worst", "sum", "first")

@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from memstow.planner.model.graph import Graph, Operator
-from memstow.planner.model.memory import Memo
+from memstow.planner.model.records import Memo
 
 NOBODY: Final = -1
 

@@ -12,7 +12,6 @@ from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.liveness import Liveness, Span, liveness
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
-from memstow.planner.model.memory import Memo, collector_at_rest
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import (
@@ -25,6 +24,7 @@ from memstow.planner.model.problem import (
     Problem,
     Relative,
 )
+from memstow.planner.model.records import Memo, collector_at_rest
 
 _ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from memstow.planner.graph.storages import Storage, storages
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.order_proofs import Chain, Cut, DeadSet, RefutedOrders, StorageName, Way
+from memstow.planner.model.plan import Chain, Cut, DeadSet, RefutedOrders, StorageName, Way
 from memstow.solvers.order import certificates
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 from memstow.planner.graph.check import find_issues
 from memstow.planner.model.errors import Issue
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.parse import first_quoted, names_left_out
 from memstow.planner.reading.paths import Path, parse_path

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from memstow.planner.graph.links import NOBODY, Links, links_of
 from memstow.planner.graph.view_groups import roots
 from memstow.planner.model.graph import Graph, is_planned, size_of
-from memstow.planner.model.memory import Memo
+from memstow.planner.model.records import Memo
 
 
 class Storage(NamedTuple):

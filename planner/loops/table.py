@@ -8,11 +8,12 @@ from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
 from memstow.planner.loops.nest import Places, nest_of, refuse_endless
 from memstow.planner.loops.program import Program, program_of
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph, is_planned, size_of
 from memstow.planner.model.loops import Copy, Loops, StripeLoops, UsedPool, WholeOperator, WholeTensor
-from memstow.planner.model.plan import PLANNED, Plan, Status, peaks
+from memstow.planner.model.plan import Plan, peaks
 
 _MOST_REPORTED: Final = 20
 

@@ -33,8 +33,7 @@ The lines, in this order:
 9. `objective` and the list of its terms in order, each a string, after the default is filled in.
 
 In 4, 5, 7 and 8 the smaller id comes first, in the order of UTF-8 bytes. Within each of 4 to 8 the entries
-are sorted by their ids in order, in 6 then by offset, and equal entries are written once.
-"""
+are sorted by their ids in order, in 6 then by offset, and equal entries are written once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -42,9 +41,8 @@ from itertools import islice
 from operator import attrgetter
 from typing import Final
 
-from memstow.planner.model.memory import Memo
-from memstow.planner.model.problem import Buffer, Pool, Problem, access_count, allowed_pools
-from memstow.planner.model.ranges import Range, merged
+from memstow.planner.model.problem import Buffer, Pool, Problem, Range, access_count, allowed_pools, merged
+from memstow.planner.model.records import Memo
 
 FIRST_LINE: Final = "memstow-problem 1\n"
 _LINES_AT_ONCE: Final = 10_000

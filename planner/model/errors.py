@@ -1,4 +1,7 @@
-"""The exceptions of memstow. Each message has the value, what is wrong with it, and what would be right."""
+"""The exceptions of memstow. Each message has the value, what is wrong with it, and what would be right.
+
+`closest_match` is for messages about a word that may be misspelt.
+"""
 
 from collections.abc import Iterable
 
@@ -47,3 +50,15 @@ class DeclinedError(MemstowError):
 
 class RefusedPlanError(MemstowError):
     """The judge refused a plan of memstow: a defect of memstow, never of the input."""
+
+
+_LONGEST = 64
+
+
+def closest_match(word: str, known: Iterable[str], alike: float = 0.6) -> str | None:
+    """The known word that is most like this one; None if none is similar."""
+    # Imported late: it costs start-up time and only mistakes need it.
+    from difflib import get_close_matches
+
+    close = get_close_matches(word.lower()[:_LONGEST], list(known), n=1, cutoff=alike)
+    return close[0] if close else None

@@ -1,13 +1,11 @@
 """The front of two terms: plans of which none is better in one term without being worse in the other.
 
-In JSON a point has a field for each term, named as the term is; here these are `FrontPoint.values`.
-"""
+In JSON a point has a field for each term, named as the term is; here these are `FrontPoint.values`."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Final, Literal, SupportsIndex
 
-from memstow.planner.model.fields import Field
-from memstow.planner.model.model_class import model_class
+from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.model.problem import Count
 

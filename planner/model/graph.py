@@ -1,16 +1,15 @@
 """A program's graph as it travels: operators, the tensors between them, and what may be chosen.
 
 A graph becomes a problem when its operators have an order (`planner.graph`). These classes are the wire
-schema, version 1; what the fields mean together is checked in `planner.graph`.
-"""
+schema, version 1; what the fields mean together is checked in `planner.graph`."""
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Annotated, Final, Literal, SupportsIndex, get_args
+from typing import Annotated, Final, Literal, NamedTuple, SupportsIndex, get_args
 
-from memstow.planner.model.fields import WITHOUT_NUL, Field
-from memstow.planner.model.model_class import model_class
+from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class
 from memstow.planner.model.problem import Alignment, Bytes, Count, Id, Pair, Pool
+from memstow.planner.model.records import Memo
 
 _BITS: Final = {
     "int2": 2,
@@ -312,3 +311,22 @@ def is_planned(tensor: Tensor) -> bool:
 def phase_count(operator: Operator) -> int:
     """The number of phases of an operator: at least one."""
     return max((it.phases[1] for it in operator.temporaries if it.phases is not None), default=1) or 1
+
+
+class GraphIndex(NamedTuple):
+    """What the ids of a graph stand for."""
+
+    tensors: dict[str, Tensor]
+    operators: dict[str, Operator]
+
+
+_known: Final = Memo[Graph, GraphIndex]()
+
+
+def index_of(graph: Graph) -> GraphIndex:
+    """The tensors and operators by id."""
+    found = _known.get(graph)
+    if found is None:
+        found = GraphIndex({it.id: it for it in graph.tensors}, {it.id: it for it in graph.operators})
+        _known.note(graph, found)
+    return found

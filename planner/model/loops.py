@@ -1,14 +1,12 @@
 """What a program does, step by step, to run a graph as a plan says: the wire schema, version 1.
 
 Segments run one after the other. A stripe is a nest of loops: its strips of columns, and in each strip the
-same steps, each of which makes one row of one tensor (docs/loops.md).
-"""
+same steps, each of which makes one row of one tensor (docs/loops.md)."""
 
 from typing import Annotated, Literal
 
-from memstow.planner.model.fields import Field
 from memstow.planner.model.graph import ElementType
-from memstow.planner.model.model_class import model_class
+from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.problem import Bytes, Count, Id
 
 _Numbers = tuple[Annotated[int, Field(strict=True, ge=0)], ...]

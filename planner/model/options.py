@@ -1,12 +1,13 @@
-"""How a problem is to be solved: the options every door offers."""
+"""How a problem is to be solved: the options every door offers; and the events that a run sends."""
 
+from collections.abc import Callable
 from typing import Annotated, Final, SupportsIndex
 
+from memstow.planner.model import LONGEST_RUN
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.fields import Field
-from memstow.planner.model.limits import LONGEST_RUN
-from memstow.planner.model.model_class import model_class
+from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.records import record
 
 _SECONDS: Final = 10.0
 
@@ -67,3 +68,55 @@ def require_followed(options: Options, time_limit: str, deterministic: str, work
         message = "time does not limit a deterministic run, so that its plan is always the same: give "
         message += f"{work_limit} instead, or leave {deterministic} out"
         raise InputError.single("unused_option", time_limit, message)
+
+
+_ENDED_EARLY = " ended early: "
+_MISSING = " could do more; it needs "
+
+
+@record
+class Phase:
+    """A phase of the run begins, or a solver ended its turn early."""
+
+    name: str
+    seconds: float
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether a solver gave up or is not installed; the name says why."""
+        return _ENDED_EARLY in self.name or _MISSING in self.name
+
+
+def solver_missing(solver: str, needs: str, seconds: float) -> Phase:
+    """The event that a solver which is not installed could do more."""
+    return Phase(f"{solver}{_MISSING}{needs}", seconds)
+
+
+def solver_gave_up(solver: str, reason: str, seconds: float) -> Phase:
+    """The event that a solver ended its turn early."""
+    return Phase(f"{solver}{_ENDED_EARLY}{reason}", seconds)
+
+
+@record
+class Incumbent:
+    """A better plan was found: the value of the first objective term, and who found it."""
+
+    value: int
+    solver: str
+    seconds: float
+
+
+@record
+class Bound:
+    """A better lower bound on the first objective term was proven."""
+
+    value: int
+    solver: str
+    seconds: float
+
+
+Event = Phase | Incumbent | Bound
+Listener = Callable[[Event], None]
+
+OnBetter = Callable[[Callable[[], Plan]], None]
+"""Called for each better plan, with a function that makes and judges the plan: that takes time."""

@@ -1,16 +1,39 @@
-"""The problem and the options as they travel: every field of schema version 1 and its range.
+"""The problem as it travels: every field of schema version 1 and its range; and what follows from it alone.
 
-These classes are the wire schema; what they mean together is checked in `planner.check`. They are slotted
-dataclasses, because a problem may hold a million buffers. A document must say its `version`, Python need not.
+After the classes: the memories of a device (`Target`), the terms of an objective (on the wire a term is a
+string, such as `peak:fast`), rigid groups (buffers that `relative` ties at fixed distances, and the
+places such a group may take), and the bytes live at each time.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Final, Literal, SupportsIndex
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import StrEnum
+from heapq import nlargest
+from math import gcd, lcm
+from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 
-from memstow.planner.model.fields import WITHOUT_NUL, Field
-from memstow.planner.model.memory import Memo
-from memstow.planner.model.model_class import model_class
-from memstow.planner.model.ranges import measure
+from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class
+from memstow.planner.model.records import Memo, record
+
+Range = tuple[int, int]
+
+
+def merged(ranges: Iterable[Range]) -> list[Range]:
+    """Their union as sorted disjoint ranges that do not touch; empty ranges vanish."""
+    union: list[Range] = []
+    for begin, end in sorted(ranges):
+        if end <= begin:
+            continue
+        if union and begin <= union[-1][1]:
+            union[-1] = (union[-1][0], max(union[-1][1], end))
+        else:
+            union.append((begin, end))
+    return union
+
+
+def measure(ranges: Iterable[Range]) -> int:
+    """How many integers their union holds."""
+    return sum(end - begin for begin, end in merged(ranges))
+
 
 LIMIT: Final = 1 << 62
 """Nothing is larger: no size, offset or end of a buffer, no cost, and no sum of costs."""
@@ -246,3 +269,342 @@ def place_of(problem: Problem, buffer: Buffer, pool: str) -> int:
 def reserved_bytes(pool: Pool) -> int:
     """The reserved bytes of the pool, each counted once."""
     return measure((it.offset, it.offset + it.size) for it in pool.reserved)
+
+
+@model_class
+class Target:
+    """The memories of a device or a board, the preferred one first."""
+
+    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
+    name: str | None = Field(default=None, max_length=1024)
+    source: str | None = Field(
+        default=None, max_length=4096, description="Where the facts are from; a note without effect."
+    )
+    pools: Annotated[tuple[Pool, ...], Field(min_length=1)] = Field(
+        description="Instead of the pools of the problem."
+    )
+
+    def __init__(
+        self,
+        *,
+        pools: "Iterable[Pool]",
+        name: "str | None" = None,
+        source: "str | None" = None,
+        version: "SupportsIndex" = 1,
+    ) -> None: ...
+
+
+class Minimised(Protocol):
+    """A problem or a graph: something with an objective."""
+
+    def terms(self) -> tuple[str, ...]: ...
+
+
+class Kind(StrEnum):
+    """The kind of a term, with its name on the wire."""
+
+    PEAK = "peak"
+    MAX_PEAK = "max_peak"
+    PLACEMENT_COST = "placement_cost"
+    PREFERENCE = "preference"
+    REUSE_COST = "reuse_cost"
+    MOVES = "moves"
+    POOL_PEAK = "peak:POOL"
+
+
+PLAIN_KINDS: Final = tuple(kind for kind in Kind if kind is not Kind.POOL_PEAK)
+"""Kinds that need no pool."""
+
+
+@record
+class Term:
+    """A term. It has a pool if it is the peak of that pool alone."""
+
+    kind: Kind
+    pool: str | None = None
+
+    def __str__(self) -> str:
+        return self.kind.value if self.pool is None else f"{Kind.PEAK.value}:{self.pool}"
+
+    def is_peak_of(self, pool: str, pool_count: int) -> bool:
+        """Whether this is the peak of that pool: by name, or because there is no other pool."""
+        return self.pool == pool or (pool_count == 1 and self.kind in (Kind.PEAK, Kind.MAX_PEAK))
+
+
+_PLAIN_TERMS: Final = {kind.value: Term(kind) for kind in PLAIN_KINDS}
+PEAK: Final = Term(Kind.PEAK)
+MAX_PEAK: Final = Term(Kind.MAX_PEAK)
+PLACEMENT_COST: Final = Term(Kind.PLACEMENT_COST)
+MOVES: Final = Term(Kind.MOVES)
+COST: Final = "cost"
+"""The term of a graph's plan for the work of its schedule. It is none of a problem: places cost no work."""
+
+
+def peak_of(pool: str) -> Term:
+    """The term for the peak of that pool alone."""
+    return Term(Kind.POOL_PEAK, pool)
+
+
+def parse_term(text: str) -> Term | None:
+    """The term of a text, whether or not its pool exists; None if the text is not a term."""
+    head, colon, pool = text.partition(":")
+    if colon:
+        return peak_of(pool) if head == Kind.PEAK.value else None
+    return _PLAIN_TERMS.get(text)
+
+
+def term_of(text: str) -> Term:
+    """The term of a text; ValueError if it is none."""
+    term = parse_term(text)
+    if term is None:
+        raise ValueError(f"{text!r} is not an objective")
+    return term
+
+
+def terms_of(problem: Minimised) -> tuple[Term, ...]:
+    """The terms of a valid problem's objective; ValueError if one of them is not a term."""
+    return tuple(map(term_of, problem.terms()))
+
+
+def counts(problem: Minimised, kind: Kind) -> bool:
+    """Whether the objective has a term of this kind."""
+    return any(term is not None and term.kind is kind for term in map(parse_term, problem.terms()))
+
+
+@record
+class Group:
+    """Buffers (by index) and their distances from the lowest of them."""
+
+    members: tuple[int, ...]
+    deltas: tuple[int, ...]
+
+
+@record
+class Congruence:
+    """All offsets that are `residue` modulo `modulus`."""
+
+    modulus: int
+    residue: int
+
+    def meet(self, other: "Congruence") -> "Congruence | None":
+        """The offsets in both, if there are any."""
+        common = gcd(self.modulus, other.modulus)
+        apart = other.residue - self.residue
+        if apart % common:
+            return None
+        step = other.modulus // common
+        times = apart // common * pow(self.modulus // common, -1, step) % step
+        modulus = lcm(self.modulus, other.modulus)
+        return Congruence(modulus, (self.residue + self.modulus * times) % modulus)
+
+
+ANYWHERE = Congruence(1, 0)
+
+
+class Distances:
+    """The groups of tied buffers and the distances in them, updated tie by tie."""
+
+    def __init__(self) -> None:
+        self._parent: dict[int, tuple[int, int]] = {}
+
+    def find(self, index: int) -> tuple[int, int]:
+        """The representative of the buffer's group, and the buffer's distance from it."""
+        trail: list[tuple[int, int]] = []
+        while index in self._parent:
+            parent, distance = self._parent[index]
+            trail.append((index, distance))
+            index = parent
+        total = 0
+        for child, distance in reversed(trail):
+            total += distance
+            self._parent[child] = (index, total)
+        return index, total
+
+    def tie(self, index: int, base: int, distance: int) -> int | None:
+        """Put `index` at `distance` from `base`; if they are tied already, return the distance they have."""
+        root, at = self.find(index)
+        base_root, base_at = self.find(base)
+        if root == base_root:
+            return at - base_at
+        self._parent[root] = (base_root, base_at + distance - at)
+        return None
+
+    def members(self) -> Iterable[int]:
+        """Every tied buffer that is not the representative of its group."""
+        return self._parent.keys()
+
+
+def rigid_groups(problem: Problem, index_of: dict[str, int]) -> list[Group]:
+    """The groups of two buffers and more, in the order of their first buffers. Ties must be consistent.
+
+    A buffer of size 0 passes on the distances of those that are tied through it, and is in no group itself.
+    """
+    distances = Distances()
+    for tie in problem.relative:
+        distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
+    by_root: dict[int, list[tuple[int, int]]] = {}
+    for index in list(distances.members()):
+        root, at = distances.find(index)
+        by_root.setdefault(root, [(root, 0)]).append((index, at))
+    groups = []
+    for tied in by_root.values():
+        members = sorted((index, at) for index, at in tied if problem.buffers[index].size)
+        if len(members) < 2:
+            continue
+        lowest = min(at for _, at in members)
+        groups.append(Group(tuple(i for i, _ in members), tuple(at - lowest for _, at in members)))
+    groups.sort(key=lambda group: group.members[0])
+    return groups
+
+
+def with_groups(problem: Problem, among: Collection[str]) -> set[str]:
+    """These buffers and all that are tied to them, those tied through a buffer of size 0 as well."""
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    distances = Distances()
+    for tie in problem.relative:
+        distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
+    groups = {distances.find(index_of[name])[0] for name in among}
+    return {buffer.id for index, buffer in enumerate(problem.buffers) if distances.find(index)[0] in groups}
+
+
+def alignment_in(buffer: Buffer, pool: Pool, delta: int = 0) -> Congruence:
+    """The offsets of a group at which this buffer, `delta` above it, is aligned in the pool."""
+    modulus = lcm(buffer.alignment, pool.alignment)
+    return Congruence(modulus, -(delta + (pool.base or 0)) % modulus)
+
+
+def group_alignment(buffers: Iterable[tuple[Buffer, int]], pool: Pool) -> Congruence | None:
+    """The offsets at which all buffers of a group are aligned in the pool; None if there are none."""
+    common: Congruence | None = ANYWHERE
+    for buffer, delta in buffers:
+        if common is None:
+            return None
+        common = common.meet(alignment_in(buffer, pool, delta))
+    return common
+
+
+def cycles(ties: Iterable[Relative]) -> Iterator[tuple[str, ...]]:
+    """Chains of `relative` that come back to their start, each once."""
+    bases: dict[str, list[str]] = {}
+    for tie in ties:
+        bases.setdefault(tie.buffer, []).append(tie.base)
+    done: set[str] = set()
+    for start in bases:
+        if start in done:
+            continue
+        chain: list[str] = []
+        on_chain: dict[str, int] = {}
+        stack = [(start, iter(bases[start]))]
+        chain.append(start)
+        on_chain[start] = 0
+        while stack:
+            node, following = stack[-1]
+            base = next(following, None)
+            if base is None:
+                stack.pop()
+                chain.pop()
+                del on_chain[node]
+                done.add(node)
+            elif base in on_chain:
+                yield (*chain[on_chain[base] :], base)
+            elif base not in done:
+                on_chain[base] = len(chain)
+                chain.append(base)
+                stack.append((base, iter(bases.get(base, ()))))
+
+
+@record
+class Profile:
+    """Live bytes over time: `live[i]` from `times[i]` until `times[i + 1]`.
+
+    The last time ends the last step. `always` bytes are part of every step; `timeless` counts the buffers
+    without any lifetime, which are in none.
+    """
+
+    times: tuple[int, ...]
+    live: tuple[int, ...]
+    always: int
+    timeless: int
+
+    @property
+    def peak(self) -> int:
+        """The most bytes live at once."""
+        return max(self.live, default=self.always)
+
+
+@record
+class Moment:
+    """A step of the profile, and the buffers live in it, largest first."""
+
+    begin: int
+    end: int
+    live: int
+    buffers: tuple[Buffer, ...]
+
+
+def spans(buffer: Buffer) -> Sequence[Interval]:
+    """The live ranges of a buffer as disjoint intervals; empty if it is always live or has no lifetime."""
+    if buffer.lifetime is not None:
+        return () if buffer.lifetime == ALWAYS else (buffer.lifetime,)
+    return merged(buffer.lifetimes or ())
+
+
+def profile(buffers: Iterable[Buffer]) -> Profile:
+    """The step function of these buffers."""
+    changes: dict[int, int] = {}
+    always = timeless = 0
+    for buffer in buffers:
+        ranges = spans(buffer)
+        if not ranges:
+            if buffer.lifetime == ALWAYS:
+                always += buffer.size
+            else:
+                timeless += 1
+        for begin, end in ranges:
+            changes[begin] = changes.get(begin, 0) + buffer.size
+            changes[end] = changes.get(end, 0) - buffer.size
+    times = sorted(changes)
+    live = []
+    level = always
+    for time in times[:-1]:
+        level += changes[time]
+        live.append(level)
+    return Profile(tuple(times), tuple(live), always, timeless)
+
+
+def hardest(buffers: Sequence[Buffer], steps: Profile, count: int) -> tuple[Moment, ...]:
+    """The `count` steps with the most live bytes among those that no neighbour exceeds, hardest first."""
+    live = steps.live
+    chosen = nlargest(count, _summits(live), key=lambda step: (live[step], -step))
+    live_in: list[list[Buffer]] = [[] for _ in chosen]
+    begins = [steps.times[step] for step in chosen]
+    for buffer in buffers:
+        everywhere = buffer.lifetime == ALWAYS
+        ranges = spans(buffer)
+        for there, begin in zip(live_in, begins, strict=True):
+            if everywhere or any(first <= begin < last for first, last in ranges):
+                there.append(buffer)
+    return tuple(
+        Moment(
+            steps.times[step],
+            steps.times[step + 1],
+            live[step],
+            tuple(sorted(there, key=lambda buffer: (-buffer.size, buffer.id))),
+        )
+        for step, there in zip(chosen, live_in, strict=True)
+    )
+
+
+def _summits(live: Sequence[int]) -> Iterable[int]:
+    """The first step of each plateau that is higher than both of its neighbours."""
+    start = 0
+    for step in range(len(live)):
+        if step and live[step] != live[step - 1]:
+            start = step
+        ends = step + 1 == len(live) or live[step + 1] != live[step]
+        if (
+            ends
+            and (start == 0 or live[start - 1] < live[step])
+            and (step + 1 == len(live) or live[step + 1] < live[step])
+        ):
+            yield start

@@ -1,16 +1,20 @@
-"""Small frozen classes that cost next to nothing to define: a short run defines many and uses few.
+"""Values that cost little: frozen classes that are cheap to define, results kept while their value lives.
 
-`dataclass` writes the source of six methods for each class and compiles it, at every start of the program.
-Here the methods are functions that all classes share; making an instance takes a little longer. So `record`
-is for classes with few instances in a run, in modules that a small `memstow solve` imports; elsewhere, take
-`dataclass`.
+`dataclass` writes the source of six methods for each class and compiles it, at every start of the
+program. Here the methods are functions that all classes share; making an instance takes a little longer.
+So `record` is for classes with few instances in a run, in modules that a small `memstow solve` imports;
+elsewhere, take `dataclass`. `Memo` keeps results by identity, and `collector_at_rest` pauses the garbage
+collector while millions of objects are made.
 """
 
 import dataclasses
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
 from operator import attrgetter
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+from typing import Any, Generic, NoReturn, TypeVar, dataclass_transform
+from weakref import ref
 
 _T = TypeVar("_T")
 
@@ -125,3 +129,46 @@ def _refuse_to_set(_: object, name: str, __: object) -> NoReturn:
 
 def _refuse_to_delete(_: object, name: str) -> NoReturn:
     raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Pause garbage collection: it would go through millions of new objects of which none is garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+_Subject = TypeVar("_Subject")
+_Result = TypeVar("_Result")
+
+
+class Memo(Generic[_Subject, _Result]):
+    """A cache by identity: comparing two problems takes longer than most results that are cached here.
+
+    An equal copy has no entry. An entry is removed before another value can get the same address.
+    """
+
+    def __init__(self) -> None:
+        self._results: dict[int, tuple[ref[_Subject], _Result]] = {}
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def get(self, subject: _Subject) -> _Result | None:
+        """The result stored for this object, if any."""
+        entry = self._results.get(id(subject))
+        return None if entry is None else entry[1]
+
+    def note(self, subject: _Subject, result: _Result) -> None:
+        """Store a result until the value is gone."""
+        results, key = self._results, id(subject)
+
+        def forget(_: ref[_Subject]) -> None:
+            results.pop(key, None)
+
+        results[key] = ref(subject, forget), result

@@ -1,7 +1,6 @@
 """The JSON Schemas of documents, generated from the models.
 
-`python -m memstow.planner.model.schema` writes them.
-"""
+`python -m memstow.planner.model.schema` writes them."""
 
 import json
 from pathlib import Path
@@ -14,10 +13,8 @@ from memstow.planner.model.graph import Graph
 from memstow.planner.model.loops import Loops
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem
-from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-from memstow.planner.model.symbolic_graph import SymbolicGraph
-from memstow.planner.model.target import Target
+from memstow.planner.model.problem import Problem, Target
+from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
 
 _MODELS: Final[dict[str, type[object]]] = {
     "problem": Problem,

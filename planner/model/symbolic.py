@@ -1,19 +1,39 @@
-"""A problem whose sizes are formulas of symbols, and its plan, which lays out every value of them.
+"""Problems and graphs whose sizes are formulas of symbols, and plans, which lay out every value of them.
 
-The fields have the meaning of those of `Problem` and `Plan`; what is new is said here. docs/shapes.md
-explains how a plan of orders becomes offsets.
+The fields have the meaning of those of `Problem`, `Plan` and `Graph`; what is new is said here.
+docs/shapes.md explains how a plan of orders becomes offsets. The operators of a symbolic graph run as
+they are listed.
+
+The identity of a symbolic problem is the SHA-256, in lower-case hex, of its canonical form, which is made
+of lines like that of an ordinary problem (planner/model/digest.py):
+
+1. `memstow-symbolic 1`
+2. For each symbol, in the order of the ids: `symbol`, id, min, max, step.
+3. `aim` and the aim.
+4. For each point, in order: `point`, the values in the order of the ids of the symbols, and the weight (1
+   unless the aim is `sum`). Where the problem has no points, those that the values of its symbols make.
+5. For each buffer whose size is a formula, in the order of the ids: `size`, id, the formula without blanks.
+6. The canonical form of the ordinary problem in which each formula is 0.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import product
+from math import prod
+from operator import attrgetter
 from typing import Annotated, Final, Literal, SupportsIndex
 
-from memstow.planner.model.fields import Field
-from memstow.planner.model.model_class import model_class
-from memstow.planner.model.plan import Explanation, Placement, Status
+from memstow.planner.model import Status
+from memstow.planner.model.digest import canonical
+from memstow.planner.model.graph import ElementType, TensorKind, View
+from memstow.planner.model.model_class import Field, fields_of, model_class
+from memstow.planner.model.plan import Explanation, Placement
 from memstow.planner.model.problem import (
     DEFAULT_POOL,
     LIMIT,
     Alignment,
+    Buffer,
     Bytes,
     Count,
     Id,
@@ -21,9 +41,11 @@ from memstow.planner.model.problem import (
     Interval,
     Pair,
     Pool,
+    Problem,
     Referable,
     Relative,
 )
+from memstow.planner.model.records import Memo, collector_at_rest
 
 MOST_SYMBOLS: Final = 16
 MOST_POINTS: Final = 64
@@ -267,4 +289,248 @@ class SymbolicPlan:
         work: "SupportsIndex" = 0,
         digest: "str | None" = None,
         version: "str | None" = None,
+    ) -> None: ...
+
+
+def values_of(symbol: Symbol) -> tuple[int, ...]:
+    """The values of the symbol that matter: those given, or its ends and the powers of two between."""
+    return symbol.values or tuple(sorted({symbol.min, symbol.max, *_powers(symbol)}))
+
+
+def count_of(symbol: Symbol) -> int:
+    """How many values the symbol takes."""
+    return (symbol.max - symbol.min) // symbol.step + 1
+
+
+def takes(symbol: Symbol, value: int) -> bool:
+    """Whether the symbol takes this value."""
+    return symbol.min <= value <= symbol.max and (value - symbol.min) % symbol.step == 0
+
+
+def combination_count(problem: SymbolicProblem) -> int:
+    """How many combinations the symbols' values have."""
+    return prod(len(values_of(symbol)) for symbol in problem.symbols)
+
+
+def points_of(problem: SymbolicProblem) -> tuple[Point, ...]:
+    """The points of the problem, or the combinations of its symbols' values; it has to be valid."""
+    if problem.points:
+        return problem.points
+    names = [symbol.id for symbol in problem.symbols]
+    rows = product(*(values_of(symbol) for symbol in problem.symbols))
+    return tuple(Point(at=dict(zip(names, row, strict=True))) for row in rows)
+
+
+def _powers(symbol: Symbol) -> Iterator[int]:
+    power = 1
+    while power <= symbol.max:
+        if takes(symbol, power):
+            yield power
+        power *= 2
+
+
+_COPIED: Final = tuple(name for name in fields_of(SymbolicBuffer) if name != "size")
+
+
+def with_sizes(problem: SymbolicProblem, sizes: Sequence[int]) -> Problem:
+    """The ordinary problem whose buffers have these sizes."""
+    return Problem(
+        version=1,
+        name=problem.name,
+        pools=problem.pools,
+        buffers=_buffers(problem.buffers, sizes),
+        conflicts=problem.conflicts,
+        exclusive=problem.exclusive,
+        relative=problem.relative,
+        in_place=problem.in_place,
+        objective=problem.objective,
+    )
+
+
+def _buffers(buffers: Sequence[SymbolicBuffer], sizes: Sequence[int]) -> tuple[Buffer, ...]:
+    """Buffers of these sizes, made without checks, which would take most of the time: all else is checked."""
+    if len(sizes) != len(buffers) or not all(type(it) is int and 0 <= it <= LIMIT for it in sizes):
+        raise ValueError("sizes are whole numbers from 0 to 2^62, one for each buffer")
+    with collector_at_rest():
+        made = [object.__new__(Buffer) for _ in buffers]
+        _put(made, "size", sizes)
+        _put(made, "accesses", (None for _ in buffers))
+        for name in _COPIED:
+            _put(made, name, map(attrgetter(name), buffers))
+        return tuple(made)
+
+
+def _put(made: list[Buffer], name: str, values: Iterable[object]) -> None:
+    """Set the field of each, which is frozen for others."""
+    deque(map(Buffer.__dict__[name].__set__, made, values), maxlen=0)
+
+
+_digests: Final = Memo[SymbolicProblem, str]()
+
+
+def digest_symbolic(problem: SymbolicProblem) -> str:
+    """SHA-256 of the canonical form, in hex; the problem has to be valid."""
+    cached = _digests.get(problem)
+    if cached is None:
+        cached = sha256(canonical_symbolic(problem)).hexdigest()
+        _digests.note(problem, cached)
+    return cached
+
+
+def canonical_symbolic(problem: SymbolicProblem) -> bytes:
+    """The canonical form itself, for those who compare or debug."""
+    numbers = [0 if isinstance(buffer.size, str) else buffer.size for buffer in problem.buffers]
+    head = "".join(f"{line}\n" for line in _lines(problem))
+    return head.encode("utf-8", "surrogatepass") + canonical(with_sizes(problem, numbers))
+
+
+def _lines(problem: SymbolicProblem) -> Iterator[str]:
+    yield "memstow-symbolic 1"
+    symbols = sorted(problem.symbols, key=lambda it: it.id)
+    for symbol in symbols:
+        yield f"symbol {_text(symbol.id)} {symbol.min} {symbol.max} {symbol.step}"
+    yield f"aim {problem.aim}"
+    for point in points_of(problem):
+        values = " ".join(str(point.at[symbol.id]) for symbol in symbols)
+        yield f"point {values} {point.weight if problem.aim == 'sum' else 1}"
+    formulas = {buffer.id: buffer.size for buffer in problem.buffers if isinstance(buffer.size, str)}
+    written = {text: _text("".join(text.split())) for text in set(formulas.values())}
+    for name in sorted(formulas):
+        yield f"size {_text(name)} {written[formulas[name]]}"
+
+
+def _text(text: str) -> str:
+    if text.isascii():
+        return f"{len(text)}:{text}"
+    return f"{len(text.encode('utf-8', 'surrogatepass'))}:{text}"
+
+
+_Phase = Annotated[int, Field(strict=True, ge=0, le=1 << 62)]
+
+
+@model_class
+class SymbolicTensor:
+    """A tensor whose size or shape may be formulas."""
+
+    id: Id
+    size: Bytes | Formula | None = Field(
+        default=None, description="Bytes, or a formula; default: as shape and type say."
+    )
+    shape: Annotated[tuple[Count | Formula, ...], Field(max_length=64)] | None = Field(
+        default=None, description="Elements in each dimension: numbers or formulas."
+    )
+    type: ElementType | None = Field(default=None, description="Type of an element.")
+    kind: TensorKind = Field(
+        default="data",
+        description="data; constant: weights, planned only where `pools` names a place; state: live always; "
+        "external: lies elsewhere and is not planned.",
+    )
+    alignment: Alignment = Field(default=1, description="The address is a multiple of it.")
+    pools: tuple[Id, ...] | None = Field(default=None, description="Allowed pools; default: all.")
+
+    def __init__(
+        self,
+        *,
+        id: "str",  # noqa: A002
+        size: "SupportsIndex | str | None" = None,
+        shape: "Sequence[SupportsIndex | str] | None" = None,
+        type: "ElementType | None" = None,  # noqa: A002
+        kind: "TensorKind" = "data",
+        alignment: "SupportsIndex" = 1,
+        pools: "list[str] | tuple[str, ...] | None" = None,
+    ) -> None: ...
+
+
+@model_class
+class SymbolicTemporary:
+    """Memory that an operator needs only while it runs; its size may be a formula."""
+
+    id: Id
+    size: Bytes | Formula = Field(description="Bytes, or a formula.")
+    phases: tuple[_Phase, _Phase] | None = Field(
+        default=None, description="Half-open range of the operator's phases; default: all of them."
+    )
+    alignment: Alignment = Field(default=1, description="The address is a multiple of it.")
+    pools: tuple[Id, ...] | None = Field(default=None, description="Allowed pools; default: all.")
+
+    def __init__(
+        self,
+        *,
+        id: "str",  # noqa: A002
+        size: "SupportsIndex | str",
+        phases: "Sequence[SupportsIndex] | None" = None,
+        alignment: "SupportsIndex" = 1,
+        pools: "list[str] | tuple[str, ...] | None" = None,
+    ) -> None: ...
+
+
+@model_class
+class SymbolicOperator:
+    """A step of the program: it reads its inputs and makes its outputs."""
+
+    id: Id
+    type: str | None = Field(default=None, max_length=1024, description="What it computes; not interpreted.")
+    inputs: tuple[Id, ...] = ()
+    outputs: tuple[Id, ...] = ()
+    temporaries: tuple[SymbolicTemporary, ...] = ()
+    in_place: tuple[Pair, ...] = Field(
+        default=(), description="Pairs (input, output) where the output may overwrite the input."
+    )
+
+    def __init__(
+        self,
+        *,
+        id: "str",  # noqa: A002
+        type: "str | None" = None,  # noqa: A002
+        inputs: "list[str] | tuple[str, ...]" = (),
+        outputs: "list[str] | tuple[str, ...]" = (),
+        temporaries: "Iterable[SymbolicTemporary]" = (),
+        in_place: "Iterable[tuple[str, str] | list[str]]" = (),
+    ) -> None: ...
+
+
+@model_class
+class SymbolicGraph:
+    """A program whose sizes are formulas: operators in the order in which they run, and their tensors."""
+
+    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(
+        default=1, description="Version of this schema."
+    )
+    name: str | None = Field(default=None, max_length=1024)
+    symbols: Annotated[tuple[Symbol, ...], Field(min_length=1, max_length=MOST_SYMBOLS)]
+    points: Annotated[tuple[Point, ...], Field(max_length=MOST_POINTS)] = Field(
+        default=(), description="Values that matter, the main one first. Default: the symbols' `values`."
+    )
+    aim: Aim = Field(default="worst", description="As in a symbolic problem.")
+    pools: tuple[Pool, ...] = Field(
+        default=(), description="As in a problem; empty: one unbounded pool called `memory`."
+    )
+    tensors: tuple[SymbolicTensor, ...]
+    operators: tuple[SymbolicOperator, ...] = Field(
+        description="In the order in which the program runs them."
+    )
+    inputs: tuple[Id, ...] = Field(
+        default=(), description="Tensors that are there before the first operator."
+    )
+    outputs: tuple[Id, ...] = Field(default=(), description="Tensors that are kept after the last operator.")
+    views: tuple[View, ...] = ()
+    objective: Annotated[tuple[str, ...], Field(min_length=1, max_length=1)] = Field(
+        default=("peak",), description="What is the peak: peak, peak:POOL or max_peak."
+    )
+
+    def __init__(
+        self,
+        *,
+        symbols: "Iterable[Symbol]",
+        tensors: "Iterable[SymbolicTensor]",
+        operators: "Iterable[SymbolicOperator]",
+        inputs: "list[str] | tuple[str, ...]" = (),
+        outputs: "list[str] | tuple[str, ...]" = (),
+        points: "Iterable[Point]" = (),
+        aim: "Aim" = "worst",
+        name: "str | None" = None,
+        pools: "Iterable[Pool]" = (),
+        views: "Iterable[View]" = (),
+        objective: "list[str] | tuple[str, ...]" = ("peak",),
+        version: "SupportsIndex" = 1,
     ) -> None: ...

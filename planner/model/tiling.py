@@ -1,14 +1,13 @@
 """A tiling: one operator in tiles that fit a small memory, what each tile covers, and the bytes that move.
 
 docs/tiling.md says which tiles there are and what is counted; `planner.tiling` finds them, and
-`planner.verify.tiling_verdict` replays them.
-"""
+`planner.verify.tiling_verdict` replays them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from memstow.planner.model.fields import Field
+from memstow.planner.model.model_class import Field
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Bytes, Id, Problem
 

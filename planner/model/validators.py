@@ -1,7 +1,6 @@
 """Pydantic's side of the classes of the wire schema: it checks what is not plain, and says what is wrong.
 
-Imported only where it is needed: pydantic takes longer to load than most problems take to solve.
-"""
+Imported only where it is needed: pydantic takes longer to load than most problems take to solve."""
 
 from collections.abc import Iterator
 from functools import cache

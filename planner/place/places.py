@@ -14,9 +14,8 @@ from operator import index
 from typing import TYPE_CHECKING, Final, SupportsFloat, SupportsIndex
 
 from memstow.planner.judge._judge import Defect, check_columns, judge_places
+from memstow.planner.model import LONGEST_RUN, PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
-from memstow.planner.model.limits import LONGEST_RUN
-from memstow.planner.model.status import PLANNED, Status
 from memstow.planner.place.columns import Integers, column, integer
 from memstow.planner.reading.printable import shown
 from memstow.solvers import core

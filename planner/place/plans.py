@@ -4,10 +4,9 @@ from array import array
 from collections.abc import Sequence
 from itertools import cycle
 
-from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
-from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem
+from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, terms_of
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.answer import Answers
 from memstow.planner.solve.bounds import Bounds

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import LiveBytes, Plan, PoolUse, TermValue, make_placement
 from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.plan import PlainPlan

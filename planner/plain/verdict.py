@@ -7,8 +7,9 @@ from array import array
 from typing import Final
 
 from memstow.planner.judge._judge import Defect, judge_plan, proven
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import PLANNED, LiveBytes, Plan, PoolUse, Status, TermValue, gap_of
+from memstow.planner.model.plan import LiveBytes, Plan, PoolUse, TermValue, gap_of
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns

@@ -11,10 +11,17 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get
 
 from memstow.planner.model import _instances
 from memstow.planner.model.errors import Issue
-from memstow.planner.model.fields import WITHOUT_NUL, FieldSpec, fields_of
-from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.plain_scalars import Limits
-from memstow.planner.model.plain_values import LENGTH, RANGE, both_limits, shape_of
+from memstow.planner.model.model_class import (
+    LENGTH,
+    RANGE,
+    WITHOUT_NUL,
+    FieldSpec,
+    Limits,
+    both_limits,
+    fields_of,
+    shape_of,
+)
+from memstow.planner.model.records import collector_at_rest
 
 _T = TypeVar("_T")
 
@@ -46,7 +53,7 @@ def _kind_of(kind: Any) -> _instances.Kind:
 
 
 def _kind(kind: Any, limits: Limits) -> _instances.Kind:
-    """The plain values of a type, as `planner.model.plain_values` has them; some types have none."""
+    """The plain values of a type, as `planner.model.model_class` has them; some types have none."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         for spec in arguments[1:]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.paths import Path, json_path
 from memstow.planner.reading.printable import printable, shown
 from memstow.planner.reading.source import read_bytes

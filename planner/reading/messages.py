@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args, get_origin
 
-from memstow.planner.model.fields import WITHOUT_NUL, fields_of
-from memstow.planner.model.model_class import alternatives
-from memstow.planner.model.suggestion import closest_match
+from memstow.planner.model.errors import closest_match
+from memstow.planner.model.model_class import WITHOUT_NUL, alternatives, fields_of
 from memstow.planner.reading.paths import Path, value_at
 from memstow.planner.reading.printable import printable, shown
 

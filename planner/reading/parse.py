@@ -10,11 +10,10 @@ from typing import Any, Final, TypeVar
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
-from memstow.planner.model.problem import DEFAULT_POOL, Pool, Problem
-from memstow.planner.model.target import Target
+from memstow.planner.model.problem import DEFAULT_POOL, Pool, Problem, Target
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.issues import Findings, Renamed
 from memstow.planner.reading.paths import Path, parse_path
 from memstow.planner.reading.sections import Section, index_before, read_section, read_whole

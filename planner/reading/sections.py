@@ -13,9 +13,14 @@ from math import inf
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin
 
-from memstow.planner.model.fields import FieldSpec, fields_of
-from memstow.planner.model.model_class import alternatives, element_of
-from memstow.planner.model.plain_values import NotPlainError, plain_reader
+from memstow.planner.model.model_class import (
+    FieldSpec,
+    NotPlainError,
+    alternatives,
+    element_of,
+    fields_of,
+    plain_reader,
+)
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.messages import in_our_words, missing_field, unknown_field, wrong_type
 from memstow.planner.reading.paths import Path

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from math import gcd
 from typing import Final
 
-from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import Explanation, Placement, Plan
-from memstow.planner.model.problem import Problem
-from memstow.planner.model.rigid_groups import rigid_groups
+from memstow.planner.model.problem import Problem, rigid_groups
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reduce.allowed_places import Body, PlaceFinder, align_up, no_place
 from memstow.planner.reduce.arrays import Reduction, build
 

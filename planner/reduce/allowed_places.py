@@ -8,16 +8,17 @@ from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import (
     LIMIT,
     Buffer,
+    Congruence,
     Pool,
     Problem,
     allowed_pools,
     end_of,
+    group_alignment,
+    merged,
     named_pools,
     reserved_bytes,
 )
-from memstow.planner.model.ranges import merged
 from memstow.planner.model.records import record
-from memstow.planner.model.rigid_groups import Congruence, group_alignment
 
 
 @record

@@ -3,18 +3,19 @@
 from array import array
 from collections.abc import Iterator
 
-from memstow.planner.model.objective import Kind, counts
 from memstow.planner.model.plan import Placement, make_placement
 from memstow.planner.model.problem import (
     LIMIT,
     Buffer,
+    Kind,
     Problem,
     access_count,
     allowed_pools,
+    counts,
     end_of,
+    merged,
     named_pools,
 )
-from memstow.planner.model.ranges import merged
 from memstow.planner.model.records import record
 from memstow.planner.reduce.allowed_places import Body, Spot
 from memstow.planner.reduce.parts import Lives, Parts

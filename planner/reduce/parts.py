@@ -3,8 +3,7 @@
 from itertools import chain
 from operator import itemgetter
 
-from memstow.planner.model.problem import ALWAYS, Buffer, Problem
-from memstow.planner.model.ranges import merged
+from memstow.planner.model.problem import ALWAYS, Buffer, Problem, merged
 from memstow.planner.reduce.allowed_places import Body
 from memstow.solvers.instance import Instance
 

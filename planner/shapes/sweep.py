@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstow.planner.model.errors import InputError
-from memstow.planner.model.objective import terms_of
+from memstow.planner.model.errors import InputError, closest_match
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import Problem
-from memstow.planner.model.suggestion import closest_match
-from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem
-from memstow.planner.model.symbolic_points import count_of, points_of
+from memstow.planner.model.problem import Problem, terms_of
+from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem, count_of, points_of
 from memstow.planner.reading.printable import printable
 from memstow.planner.reduce import reduce
-from memstow.planner.shapes.at_point import problem_at
-from memstow.planner.shapes.layout import Layout
+from memstow.planner.shapes.sizes import problem_at
+from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.solve.bounds import Bounds
 
 MOST_POINTS: Final = 1_000

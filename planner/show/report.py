@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.model.objective import PEAK, parse_term
-from memstow.planner.model.plan import Explanation, Plan, PoolUse, Status, gap_of
-from memstow.planner.model.problem import Problem
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Explanation, Plan, PoolUse, gap_of
+from memstow.planner.model.problem import PEAK, Problem, parse_term
 from memstow.planner.show.formatting import count, names, percent, plain, seconds, table, time_text
 from memstow.planner.show.text_picture import Glyphs, maps
 

@@ -7,9 +7,18 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.check import require_valid
-from memstow.planner.model.live_profile import Moment, Profile, hardest, profile, spans
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import ALWAYS, Problem, allowed_pools, reserved_bytes
+from memstow.planner.model.problem import (
+    ALWAYS,
+    Moment,
+    Problem,
+    Profile,
+    allowed_pools,
+    hardest,
+    profile,
+    reserved_bytes,
+    spans,
+)
 from memstow.planner.reduce import reduce
 from memstow.planner.show.formatting import count, human, names, plain, shown_label, table, time_text
 from memstow.planner.show.text_picture import Glyphs, chart

@@ -10,7 +10,7 @@ from math import log
 from typing import Final
 from xml.sax.saxutils import escape
 
-from memstow.planner.shapes.at_point import values_text
+from memstow.planner.shapes.sizes import values_text
 from memstow.planner.shapes.sweep import Sweep, SweepPoint
 from memstow.planner.show.drawing.palette import CAPACITY, FRAME, INK, MET, OPEN, QUIET, RAMP
 from memstow.planner.show.formatting import count, human, plain

@@ -1,6 +1,6 @@
 """The peaks of a symbolic plan at many values, as a table for people."""
 
-from memstow.planner.shapes.at_point import values_text
+from memstow.planner.shapes.sizes import values_text
 from memstow.planner.shapes.sweep import Sweep, SweepPoint
 from memstow.planner.show.formatting import count, plain, table
 

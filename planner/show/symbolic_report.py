@@ -1,10 +1,10 @@
 """A plan of a problem with symbols, in text: what it consists of, and what it needs at the points."""
 
-from memstow.planner.model.plan import PLANNED
+from memstow.planner.model import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-from memstow.planner.shapes.at_point import values_text
-from memstow.planner.shapes.layout import Layout
+from memstow.planner.shapes.sizes import values_text
 from memstow.planner.shapes.sweep import said_points, sweep_points
+from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.show.formatting import count, plain
 from memstow.planner.show.sweep_table import ratio_text, sweep_table
 

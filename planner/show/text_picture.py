@@ -11,9 +11,8 @@ from heapq import nlargest
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.model.live_profile import Profile
 from memstow.planner.model.plan import Plan, PoolUse
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem, Profile
 from memstow.planner.model.records import record
 from memstow.planner.show.drawing.items import Axis, Life, scene_of
 from memstow.planner.show.drawing.palette import LEVELS

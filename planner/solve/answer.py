@@ -5,22 +5,13 @@ from dataclasses import replace
 
 import memstow
 from memstow.planner.backends.registry import is_model, name_with_version
+from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import RefusedPlanError
-from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import (
-    Explanation,
-    Live,
-    Overflow,
-    Placement,
-    Plan,
-    PoolUse,
-    Status,
-)
-from memstow.planner.model.problem import Problem, access_count, place_of
-from memstow.planner.model.records import record
+from memstow.planner.model.plan import Explanation, Live, Overflow, Placement, Plan, PoolUse
+from memstow.planner.model.problem import Kind, Problem, Term, access_count, place_of
+from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.reduce import Reduction
 from memstow.planner.solve.bounds import Bounds, PoolBound
 from memstow.planner.solve.run_state import RunState

@@ -1,9 +1,9 @@
 """A plan from places and bounds that several runs have found: made and judged like that of one run."""
 
-from memstow.planner.model.objective import terms_of
+from memstow.planner.model import PLANNED
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Explanation, Placement, Plan, TermValue
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.plan import Explanation, Placement, Plan, TermValue
+from memstow.planner.model.problem import Problem, terms_of
 from memstow.planner.model.records import record
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.answer import Answers

@@ -1,6 +1,7 @@
 """Compares two plans of one problem."""
 
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Plan
 
 _RANK = {Status.INFEASIBLE: 0, Status.OPTIMAL: 1, Status.FEASIBLE: 1, Status.UNKNOWN: 2}
 

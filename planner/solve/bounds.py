@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Explanation, Least, LiveBytes, Sum
 from memstow.planner.model.problem import (
+    Kind,
     Pool,
+    Term,
     access_count,
     allowed_pools,
     end_of,

@@ -3,8 +3,7 @@
 import threading
 from typing import TYPE_CHECKING
 
-from memstow.planner.model.events import Listener
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Listener, Options
 from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.plan import PlainPlan

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from memstow.planner.model.events import OnBetter
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import OnBetter, Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.graphs import Callbacks, plan_in_order

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from memstow.planner.backends.registry import how_to_get, is_classic, prepare
 from memstow.planner.check import require_hint, require_valid
-from memstow.planner.model.events import Listener, OnBetter
-from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.objective import Kind, Term, counts, terms_of
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Listener, OnBetter, Options
 from memstow.planner.model.plan import Certificate, Explanation, Plan
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Kind, Problem, Term, counts, terms_of
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.models import columns_of, plan_of
 from memstow.planner.reduce import Reduction, reduce

@@ -16,12 +16,11 @@ from memstow.planner.graph.arrays import order_instance, start_bytes
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.program import allowed_order
 from memstow.planner.graph.proofs import certificate_of
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.events import Event, Incumbent, Listener
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.options import Options
-from memstow.planner.model.order_proofs import Cut
-from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.options import Event, Incumbent, Listener, Options
+from memstow.planner.model.plan import Cut, Plan
 from memstow.planner.processes import machine
 from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.cancelling import cancelling

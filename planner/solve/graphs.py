@@ -10,9 +10,8 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
 from memstow.planner.model.errors import RefusedPlanError
-from memstow.planner.model.events import Bound, Event, Listener, OnBetter
 from memstow.planner.model.graph import FREE, GIVEN, Graph
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Bound, Event, Listener, OnBetter, Options
 from memstow.planner.model.plan import Plan, Schedule
 from memstow.planner.solve import engine
 from memstow.planner.solve.order_bounds import OrderBound, with_order_bound

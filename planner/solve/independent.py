@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from memstow.planner.model.objective import terms_of
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import ALWAYS, Buffer, Problem
+from memstow.planner.model.problem import ALWAYS, Buffer, Problem, terms_of
 
 
 def independent_parts(problem: Problem) -> list[list[int]]:

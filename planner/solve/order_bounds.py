@@ -3,23 +3,22 @@
 from dataclasses import dataclass, replace
 
 from memstow.planner.backends.registry import name_with_version
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.objective import PLACEMENT_COST, parse_term
-from memstow.planner.model.order_proofs import Cut, RefutedOrders
 from memstow.planner.model.plan import (
-    PLANNED,
     Certificate,
+    Cut,
     Exhausted,
     Explanation,
     Least,
     Plan,
     PoolUse,
     Refuted,
-    Status,
+    RefutedOrders,
     TermValue,
     gap_of,
 )
-from memstow.planner.model.ranges import measure
+from memstow.planner.model.problem import PLACEMENT_COST, measure, parse_term
 
 
 @dataclass(frozen=True, slots=True)

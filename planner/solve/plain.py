@@ -10,10 +10,9 @@ from array import array
 from typing import Final
 
 from memstow.planner.backends.registry import find, is_classic, name_with_version
-from memstow.planner.model.objective import PEAK, Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Certificate, LiveBytes
-from memstow.planner.model.problem import LIMIT
+from memstow.planner.model.problem import LIMIT, PEAK, Term
 from memstow.planner.model.records import record
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.plan import PlainPlan

@@ -5,12 +5,11 @@ from typing import Final
 
 import memstow
 from memstow.planner.judge._judge import Defect, judge_plan, proven
+from memstow.planner.model import Status
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.model_class import maker_of
-from memstow.planner.model.objective import PEAK
 from memstow.planner.model.plan import Live, LiveBytes, Plan, PoolUse
-from memstow.planner.model.problem import LIMIT
-from memstow.planner.model.status import Status
+from memstow.planner.model.problem import LIMIT, PEAK
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.digest import digest
 from memstow.planner.plain.plan import PlainPlan

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from memstow.planner.backends.registry import find, is_installed, is_model
-from memstow.planner.model.errors import DeclinedError, UnknownSolverError
+from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem, named_pools
 from memstow.planner.model.records import record
-from memstow.planner.model.suggestion import closest_match
 from memstow.solvers.core import Budget
 from memstow.solvers.one_pool import largest_part
 from memstow.solvers.registry import names

@@ -10,10 +10,10 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Plan, Status
-from memstow.planner.model.problem import Problem
-from memstow.planner.model.rigid_groups import with_groups
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem, with_groups
 from memstow.planner.solve import engine
 from memstow.planner.verify import Claim, Code, Standing, Subject, Verdict, Violation
 from memstow.planner.verify.verdict import SOLVED_AGAIN

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Certificate, Exhausted, LiveBytes, Model, Plan, Refuted, Sum, gap_of
+from memstow.planner.model.problem import Kind, Term
 from memstow.planner.model.records import record
 from memstow.planner.processes import machine
 from memstow.planner.solve.term_bounds import TermBound

@@ -3,8 +3,8 @@
 from typing import Final
 
 from memstow.planner.model.model_class import maker_of
-from memstow.planner.model.objective import Term
 from memstow.planner.model.plan import Certificate, Least, TermValue, gap_of
+from memstow.planner.model.problem import Term
 from memstow.planner.model.records import record
 
 

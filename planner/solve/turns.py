@@ -10,14 +10,7 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from memstow.planner.backends.registry import is_model
-from memstow.planner.model.events import (
-    Bound,
-    Incumbent,
-    Listener,
-    Phase,
-    solver_gave_up,
-    solver_missing,
-)
+from memstow.planner.model.options import Bound, Incumbent, Listener, Phase, solver_gave_up, solver_missing
 from memstow.planner.model.plan import gap_of
 from memstow.planner.model.records import record
 from memstow.planner.solve.portfolio import Stage

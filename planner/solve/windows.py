@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memstow.planner.model.objective import Term
 from memstow.planner.model.plan import ExhaustedWindow
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem, Term
 from memstow.planner.plain._columns import Columns
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import reason_against_window

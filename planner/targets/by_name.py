@@ -1,8 +1,7 @@
 """Targets by name: those that ship with memstow."""
 
-from memstow.planner.model.errors import InputError
-from memstow.planner.model.suggestion import closest_match
-from memstow.planner.model.target import Target
+from memstow.planner.model.errors import InputError, closest_match
+from memstow.planner.model.problem import Target
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.reading.printable import shown

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import Problem
-from memstow.planner.model.target import Target
+from memstow.planner.model.problem import Problem, Target
 from memstow.planner.targets.target import retarget
 
 

@@ -11,9 +11,7 @@ from typing import Final
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.objective import parse_term
-from memstow.planner.model.problem import Problem
-from memstow.planner.model.target import Target
+from memstow.planner.model.problem import Problem, Target, parse_term
 
 FOLDER: Final = Path(__file__).parent
 

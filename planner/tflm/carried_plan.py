@@ -6,9 +6,10 @@ from typing import Final
 
 from memstow.planner.formats.tflite.format import read_graph
 from memstow.planner.graph.lowering import listed_problem
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.plan import Placement, Plan, Schedule, Status
+from memstow.planner.model.plan import Placement, Plan, Schedule
 from memstow.planner.model.problem import DEFAULT_POOL
 from memstow.planner.tflm.layout import RuntimeLayout, runtime_layout
 from memstow.planner.tflm.offline_plan import LEFT, carried_offsets

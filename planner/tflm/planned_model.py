@@ -9,9 +9,10 @@ from memstow.planner.formats.tflite.flatbuffer import Flatbuffer, Table
 from memstow.planner.formats.tflite.format import read_graph
 from memstow.planner.formats.tflite.operator_names import NPU
 from memstow.planner.formats.tflite.reordering import reorder_model
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.plan import PLANNED, Placement, Plan, Schedule, Status
+from memstow.planner.model.plan import Placement, Plan, Schedule
 from memstow.planner.model.problem import DEFAULT_POOL
 from memstow.planner.tflm.carried_plan import carried_plan
 from memstow.planner.tflm.front import Field, Front, Old, Part

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from memstow.planner.model.graph import FREE
-from memstow.planner.model.objective import PEAK
 from memstow.planner.model.plan import Arena, Plan
+from memstow.planner.model.problem import PEAK
 
 _LIVE: Final = frozenset(("live_bytes", "cut", "refuted"))
 """Certificates of bounds by what lives at once."""

@@ -10,8 +10,7 @@ from math import prod
 from typing import Final
 
 from memstow.planner.graph.stripes.kinds import is_dense, word_of, works_by_element
-from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits
-from memstow.planner.model.graph_index import index_of
+from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits, index_of
 
 _SUM_BYTES: Final = 4
 """Integers are added up in 32 bits."""

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from math import lcm
 from typing import Final
 
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, closest_match
 from memstow.planner.model.graph import Graph, Tensor, size_of
 from memstow.planner.model.problem import Pool, Reserved
-from memstow.planner.model.suggestion import closest_match
 from memstow.planner.model.tiling import TilingOptions
 from memstow.planner.tiling.homes import Homes, homes_of
 

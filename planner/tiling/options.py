@@ -4,13 +4,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, get_args
 
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.tiling import (
-    TILING_TERMS,
-    WHOLE_TILE,
-    Loop,
-    TilingOptions,
-    TilingTerm,
-)
+from memstow.planner.model.tiling import TILING_TERMS, WHOLE_TILE, Loop, TilingOptions, TilingTerm
 
 LOOPS: Final[tuple[Loop, ...]] = get_args(Loop)
 _MOST: Final = 1 << 31

@@ -10,13 +10,7 @@ from itertools import product
 from math import prod
 from typing import Final, NamedTuple
 
-from memstow.planner.model.tiling import (
-    CHANNELS_INSIDE,
-    CHANNELS_OUTSIDE,
-    Loop,
-    TilingOptions,
-    TilingTerm,
-)
+from memstow.planner.model.tiling import CHANNELS_INSIDE, CHANNELS_OUTSIDE, Loop, TilingOptions, TilingTerm
 from memstow.planner.tiling.homes import Homes
 from memstow.planner.tiling.layer import Layer
 from memstow.planner.tiling.measures import Cuts, l1_bytes, needs

@@ -5,10 +5,8 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from memstow.planner.model.errors import InputError, RefusedPlanError
-from memstow.planner.model.graph import Graph, Operator, Tensor
-from memstow.planner.model.graph_index import index_of
-from memstow.planner.model.suggestion import closest_match
+from memstow.planner.model.errors import InputError, RefusedPlanError, closest_match
+from memstow.planner.model.graph import Graph, Operator, Tensor, index_of
 from memstow.planner.model.tiling import (
     CHANNELS_OUTSIDE,
     Chosen,

@@ -7,8 +7,9 @@ the plan. Time is close to linear in the size of the problem.
 
 from typing import TYPE_CHECKING, overload
 
+from memstow.planner.model import PLANNED
 from memstow.planner.model.digest import digest
-from memstow.planner.model.plan import PLANNED, Plan, PoolUse, is_bare, repeated_placements
+from memstow.planner.model.plan import Plan, PoolUse, is_bare, repeated_placements
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify.claims import AgainstOrders, check_objective, check_pools, check_status
 from memstow.planner.verify.layout import CostTerm, Layout, ObjectiveValues, ProblemIndex, check_places

@@ -9,11 +9,10 @@ with the rest of the plan.
 
 from collections.abc import Callable, Sequence
 
-from memstow.planner.model.objective import COST, PLACEMENT_COST, parse_term, peak_of
-from memstow.planner.model.order_proofs import Cut, RefutedOrders
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.plan import (
-    PLANNED,
     Certificate,
+    Cut,
     Exhausted,
     ExhaustedWindow,
     Explanation,
@@ -22,13 +21,12 @@ from memstow.planner.model.plan import (
     Model,
     Plan,
     PoolUse,
-    Status,
+    RefutedOrders,
     Sum,
     TermValue,
     gap_of,
 )
-from memstow.planner.model.problem import access_count
-from memstow.planner.model.ranges import measure
+from memstow.planner.model.problem import COST, PLACEMENT_COST, access_count, measure, parse_term, peak_of
 from memstow.planner.verify.layout import CostTerm, ObjectiveValues, ProblemIndex, expected_terms
 from memstow.planner.verify.peak_bounds import (
     EmptyPools,

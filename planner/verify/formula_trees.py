@@ -22,8 +22,7 @@ from math import prod
 from typing import Final, Protocol
 
 from memstow.planner.model.problem import LIMIT
-from memstow.planner.model.symbolic import MOST_POINTS, Symbol, SymbolicProblem
-from memstow.planner.model.symbolic_points import combination_count, points_of
+from memstow.planner.model.symbolic import MOST_POINTS, Symbol, SymbolicProblem, combination_count, points_of
 from memstow.planner.verify.verdict import Code, Findings
 
 Assignment = Sequence[int]

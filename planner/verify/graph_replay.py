@@ -14,9 +14,8 @@ from typing import Final
 
 from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, size_of
 from memstow.planner.model.model_class import instances_of
-from memstow.planner.model.objective import COST
 from memstow.planner.model.plan import Schedule, Spill
-from memstow.planner.model.problem import ALWAYS, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
+from memstow.planner.model.problem import ALWAYS, COST, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
 from memstow.planner.verify.verdict import Code, Effort, Findings
 
 

@@ -14,10 +14,8 @@ from typing import Final
 
 from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
-from memstow.planner.model.objective import COST
-from memstow.planner.model.order_proofs import Cut, RefutedOrders
-from memstow.planner.model.plan import Plan, Schedule
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.plan import Cut, Plan, RefutedOrders, Schedule
+from memstow.planner.model.problem import COST, Problem
 from memstow.planner.verify import judge_problem
 from memstow.planner.verify.graph_replay import (
     Refused,

@@ -12,18 +12,21 @@ from functools import cached_property
 from math import gcd, lcm
 from typing import NamedTuple
 
-from memstow.planner.model.objective import COST, Kind, parse_term
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import (
+    COST,
     Buffer,
+    Kind,
     Pool,
     Problem,
+    Range,
     access_count,
     allowed_pools,
     end_of,
+    merged,
     named_pools,
+    parse_term,
 )
-from memstow.planner.model.ranges import Range, merged
 from memstow.planner.model.records import record
 from memstow.planner.verify.verdict import Code, Findings
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.objective import COST
-from memstow.planner.model.order_proofs import Chain, Cut, RefutedOrders
-from memstow.planner.model.plan import LiveBytes, Plan, Sum
+from memstow.planner.model.plan import Chain, Cut, LiveBytes, Plan, RefutedOrders, Sum
+from memstow.planner.model.problem import COST
 from memstow.planner.verify.untimed_graph import (
     Between,
     Broken,

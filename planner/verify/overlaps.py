@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
-from memstow.planner.model.ranges import measure
+from memstow.planner.model.problem import measure
 from memstow.planner.model.records import record
 from memstow.planner.verify.layout import ALONE, Layout, ProblemIndex
 from memstow.planner.verify.verdict import Code, Findings

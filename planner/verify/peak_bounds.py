@@ -23,10 +23,8 @@ from math import gcd
 from typing import NamedTuple
 
 from memstow.planner.judge._judge import Room, room_for
-from memstow.planner.model.objective import MAX_PEAK, PEAK, Kind, Term, peak_of
 from memstow.planner.model.plan import ExhaustedWindow, Explanation, LiveBytes, Sum
-from memstow.planner.model.problem import LIMIT
-from memstow.planner.model.ranges import Range, measure, merged
+from memstow.planner.model.problem import LIMIT, MAX_PEAK, PEAK, Kind, Range, Term, measure, merged, peak_of
 from memstow.planner.model.records import record
 from memstow.planner.verify.layout import ALONE, Grid, ProblemIndex
 from memstow.planner.verify.verdict import TooMuch

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from memstow.planner.model.objective import Term, terms_of
-from memstow.planner.model.plan import PLANNED, Plan, TermValue
-from memstow.planner.model.ranges import Range
+from memstow.planner.model import PLANNED
+from memstow.planner.model.plan import Plan, TermValue
+from memstow.planner.model.problem import Range, Term, terms_of
 from memstow.planner.verify.layout import ALONE, CostTerm, Layout, ObjectiveValues, ProblemIndex, check_places
 from memstow.planner.verify.overlaps import check_overlaps
 from memstow.planner.verify.verdict import Claim, Claims, Code, Findings, Subject

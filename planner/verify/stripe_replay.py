@@ -12,8 +12,7 @@ from typing import Final
 
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, element_bits
 from memstow.planner.model.plan import Stripe
-from memstow.planner.model.problem import LIMIT
-from memstow.planner.model.ranges import measure, merged
+from memstow.planner.model.problem import LIMIT, measure, merged
 from memstow.planner.verify.graph_replay import FreeNames, Refused, Run
 from memstow.planner.verify.row_operators import (
     NOTHING,

@@ -25,8 +25,7 @@ from itertools import groupby
 from math import lcm
 from typing import Final
 
-from memstow.planner.model.objective import Kind, Term
-from memstow.planner.model.ranges import Range
+from memstow.planner.model.problem import Kind, Range, Term
 from memstow.planner.model.symbolic import Order, OrderedPlacement
 from memstow.planner.verify.layout import ALONE, NOWHERE, Grid, ProblemIndex, both, check_pool
 from memstow.planner.verify.symbolic_sizes import Units

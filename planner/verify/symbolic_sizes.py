@@ -18,11 +18,9 @@ from typing import Final
 
 from memstow.planner.judge._judge import Defect, judge_places, least_peak
 from memstow.planner.judge._judge import Formulas as NativeFormulas
-from memstow.planner.model.objective import PEAK, Term
 from memstow.planner.model.plan import LiveBytes, Placement, Sum
-from memstow.planner.model.problem import InPlace, Problem, Relative, end_of
-from memstow.planner.model.symbolic import SymbolicProblem
-from memstow.planner.model.with_sizes import with_sizes
+from memstow.planner.model.problem import PEAK, InPlace, Problem, Relative, Term, end_of
+from memstow.planner.model.symbolic import SymbolicProblem, with_sizes
 from memstow.planner.verify.formula_trees import (
     MOST_BOXES,
     Boxes,

@@ -16,12 +16,16 @@ from itertools import chain, product
 from math import prod
 from typing import Final, Protocol
 
-from memstow.planner.model.objective import Kind, Term, parse_term
-from memstow.planner.model.plan import PLANNED, Explanation, Placement, Plan, Status
-from memstow.planner.model.problem import Pool
-from memstow.planner.model.ranges import measure
-from memstow.planner.model.symbolic import MOST_POINTS, PointPeak, SymbolicPlan, SymbolicProblem
-from memstow.planner.model.symbolic_digest import digest_symbolic
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.plan import Explanation, Placement, Plan
+from memstow.planner.model.problem import Kind, Pool, Term, measure, parse_term
+from memstow.planner.model.symbolic import (
+    MOST_POINTS,
+    PointPeak,
+    SymbolicPlan,
+    SymbolicProblem,
+    digest_symbolic,
+)
 from memstow.planner.verify.claims import COUNTED_AGAIN, check_explanation
 from memstow.planner.verify.formula_trees import Space, Values
 from memstow.planner.verify.layout import Layout, ProblemIndex, check_places

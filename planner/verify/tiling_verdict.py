@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
 
-from memstow.planner.model.graph import Graph, Operator
-from memstow.planner.model.graph_index import index_of
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.graph import Graph, Operator, index_of
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.model.tiling import (
     CHANNELS_INSIDE,

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from memstow.planner.model.graph import Graph, Operator, size_of
-from memstow.planner.model.order_proofs import StorageName
+from memstow.planner.model.plan import StorageName
 from memstow.planner.verify.verdict import Effort, TooMuch
 
 Ops = int

@@ -28,8 +28,8 @@ from memstow.api.store.migrate import upgrade
 from memstow.api.store.queue import Queue
 from memstow.api.workers.housekeeper import Housekeeper
 from memstow.planner.model.symbolic import SymbolicPlan
-from memstow.planner.shapes.better_plan import better
-from memstow.planner.shapes.reading import parse_symbolic, read_symbolic_plan
+from memstow.planner.shapes.point_plans import better
+from memstow.planner.shapes.symbolic_documents import parse_symbolic, read_symbolic_plan
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api import symbolic_problems
 from tests.api.asking import OVER, Event, events, has_plan, job_of, over, read_events, submit

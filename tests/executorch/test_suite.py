@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from memstow.executorch import Memstow, NoPlanError
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Pool, Problem
 from memstow.planner.verify import verify
 from tests.executorch import NEEDED

@@ -4,7 +4,8 @@ import json
 from typing import Any, Final
 
 from memstow.planner import formats
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Problem
 from tests.graphs import random_graph
 from tests.tflite_models import small_model

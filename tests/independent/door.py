@@ -8,8 +8,7 @@ from typing import cast
 from memstow.planner.formats import read_plan, read_problem, write_plan
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import DeclinedError, InputError
-from memstow.planner.model.events import Event
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Event, Options
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_target

@@ -2,17 +2,8 @@
 
 from collections.abc import Mapping
 
-from memstow.planner.model.plan import (
-    Certificate,
-    Live,
-    Model,
-    Placement,
-    Plan,
-    PoolUse,
-    Status,
-    TermValue,
-    gap_of,
-)
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Certificate, Live, Model, Placement, Plan, PoolUse, TermValue, gap_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from tests.referee import Place, Places, cost
 

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from memstow.planner.check import find_issues
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds

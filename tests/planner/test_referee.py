@@ -4,7 +4,7 @@ from random import Random
 
 from hypothesis import given
 
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
 from memstow.planner.model.problem import (
     Buffer,
     InPlace,

@@ -4,10 +4,10 @@ from array import array
 from dataclasses import replace
 from random import Random
 
-from memstow.planner.model.objective import terms_of
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation, Status
-from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
+from memstow.planner.model.plan import Explanation
+from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved, terms_of
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of

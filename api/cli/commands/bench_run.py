@@ -13,7 +13,7 @@ from memstow.api.cli.io.problem_input import READABLE, add_changes
 from memstow.api.cli.io.progress import Line
 from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.bench.runs.repetition import REPEAT_SECONDS
-from memstow.planner.model.limits import LONGEST_RUN
+from memstow.planner.model import LONGEST_RUN
 
 if TYPE_CHECKING:
     import threading

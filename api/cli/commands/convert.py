@@ -100,9 +100,7 @@ def run(args: argparse.Namespace) -> int:
 def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:
     """A model whose open dimensions are symbols: as a graph, or as the problem of its order."""
     from memstow.planner.model.errors import InputError
-    from memstow.planner.shapes.graphs.lowering import lower_symbolic
-    from memstow.planner.shapes.graphs.reading import write_symbolic_graph
-    from memstow.planner.shapes.reading import write_symbolic
+    from memstow.planner.shapes.symbolic_documents import lower_symbolic, write_symbolic, write_symbolic_graph
 
     if args.at:
         message = "--symbol leaves dimensions open; to give a dimension a value, use --dim in place of both"

@@ -77,8 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _require_extras(given: list[str], known: tuple[str, ...]) -> None:
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.model.suggestion import closest_match
+    from memstow.planner.model.errors import InputError, closest_match
     from memstow.planner.reading.printable import shown
 
     for name in given:

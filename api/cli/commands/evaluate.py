@@ -25,8 +25,8 @@ from memstow.planner.show.formatting import plain
 if TYPE_CHECKING:
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-    from memstow.planner.shapes.layout import Layout
     from memstow.planner.shapes.sweep import Sweep
+    from memstow.planner.shapes.symbolic_layout import Layout
 
 # Those of `planner.shapes.sweep`, which is slow to import.
 _MOST_POINTS: Final = 1_000
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.problem, args.plan):
         warn_if_terminal(path)
     problem, plan = _read(args)
-    from memstow.planner.shapes.layout import Layout
+    from memstow.planner.shapes.symbolic_layout import Layout
 
     with naming_file(args.plan):
         layout = Layout(problem, plan)
@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 def _at_one(layout: "Layout", values: Mapping[str, int]) -> dict[str, _Writer]:
     """The outputs of the ordinary plan at these values, by suffix; without one what is printed."""
     from memstow.planner import formats
-    from memstow.planner.shapes.plan_at import plan_of_layout
+    from memstow.planner.shapes.symbolic_layout import plan_of_layout
 
     with naming_values():
         problem, plan = plan_of_layout(layout, values)
@@ -178,7 +178,7 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
 
 def _c(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> bytes:
     from memstow.planner.exports.naming import DEFAULT_PREFIX
-    from memstow.planner.shapes.as_c import write_symbolic_c
+    from memstow.planner.shapes.symbolic_c import write_symbolic_c
 
     return write_symbolic_c(problem, plan, args.prefix or DEFAULT_PREFIX)
 
@@ -189,7 +189,7 @@ def _encoded(text: str) -> bytes:
 
 def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
     from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.shapes.reading import (
+    from memstow.planner.shapes.symbolic_documents import (
         is_symbolic,
         is_symbolic_plan,
         parse_symbolic,
@@ -215,7 +215,7 @@ def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
 
 
 def _require_same_problem(problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
-    from memstow.planner.model.symbolic_digest import digest_symbolic
+    from memstow.planner.model.symbolic import digest_symbolic
 
     if plan.digest is not None and plan.digest != digest_symbolic(problem):
         message = "the plan is for another problem, which its digest says; solve this one"

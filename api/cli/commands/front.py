@@ -40,12 +40,10 @@ from memstow.api.cli.io.terminal import is_terminal, print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from memstow.planner.model.events import Event, Listener
     from memstow.planner.model.front import Front, FrontOptions, FrontPoint
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.options import Options
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.model.target import Target
+    from memstow.planner.model.options import Event, Listener, Options
+    from memstow.planner.model.problem import Problem, Target
 
 # The options by the names that issues have.
 _OPTIONS: Final = {"hint": "--hint", "generators": "--with", "cost": "--cost"}
@@ -154,8 +152,8 @@ class _Progress(Line):
 def _found(
     args: argparse.Namespace, document: "Problem | Graph", options: "Options", targets: _Targets
 ) -> "tuple[Front, bool]":
-    from memstow.planner.model.events import Phase
     from memstow.planner.model.front import FrontOptions
+    from memstow.planner.model.options import Phase
 
     asked = FrontOptions(
         terms=args.terms,

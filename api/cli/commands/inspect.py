@@ -17,7 +17,7 @@ from memstow.api.cli.io.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.io.terminal import columns, draws_unicode
-from memstow.planner.model.limits import LONGEST_RUN
+from memstow.planner.model import LONGEST_RUN
 
 if TYPE_CHECKING:
     from memstow.planner.explain.needs import Needs

@@ -66,9 +66,8 @@ from memstow.planner.show.formatting import plain
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memstow.planner.model.events import Event, Listener
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.options import Options
+    from memstow.planner.model.options import Event, Listener, Options
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.plain._columns import Columns
@@ -168,7 +167,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:
     """Where a graph does not fit as it is, it may in another way."""
-    from memstow.planner.model.plan import Status
+    from memstow.planner.model import Status
     from memstow.planner.model.problem import Problem
 
     if plan.status is Status.INFEASIBLE and not isinstance(document, Problem) and len(document.pools) == 1:
@@ -213,7 +212,7 @@ def _locked_plan(
     args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
 ) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
-    from memstow.planner.model.plan import PLANNED
+    from memstow.planner.model import PLANNED
 
     lock = LockFile(args.lock, document, options)
     if lock.plan is not None:
@@ -251,7 +250,7 @@ def _searched(
     """What the work finds, and whether Ctrl-C ended it; on a terminal it is told how `term` falls."""
     from memstow.api.cli.io.interruptible import Interruptible
     from memstow.api.cli.io.progress import Progress
-    from memstow.planner.model.events import Phase
+    from memstow.planner.model.options import Phase
 
     progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
     given_up: list[str] = []
@@ -306,7 +305,7 @@ def _on_cluster(
 
 
 def _exit_code(plan: "Plan") -> int:
-    from memstow.planner.model.plan import Status
+    from memstow.planner.model import Status
 
     if plan.status is Status.INFEASIBLE:
         return Exit.INFEASIBLE

@@ -27,7 +27,7 @@ from memstow.api.cli.io.problem_input import (
 from memstow.api.cli.io.symbolic_input import read_symbolic_plan_of, refuse_for_symbolic, symbolic_in
 from memstow.api.cli.io.terminal import print_error
 from memstow.api.cli.io.tiling_input import tilings_in
-from memstow.planner.model.limits import LONGEST_RUN
+from memstow.planner.model import LONGEST_RUN
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     _refuse_lost_schedule(args, form, plan)
     hint = None if args.hint is None else read_plan(args.hint, problem_of(document))
 
-    from memstow.planner.model.objective import MOVES, parse_term
+    from memstow.planner.model.problem import MOVES, parse_term
     from memstow.planner.verify import judge
 
     terms = [*(it.term for it in plan.objective), *(chosen.front.terms if chosen.front is not None else ())]
@@ -335,7 +335,7 @@ def _run_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
 
 
 def _symbolic_plan_in_words(plan: "SymbolicPlan") -> str:
-    from memstow.planner.model.plan import PLANNED
+    from memstow.planner.model import PLANNED
 
     if plan.status not in PLANNED:
         return plan.status.value
@@ -405,7 +405,8 @@ def _print_claims(verdict: "Verdict") -> None:
 
 
 def _print_valid_plan(problem: "Problem", plan: "Plan") -> None:
-    from memstow.planner.model.plan import PLANNED, is_bare, peaks
+    from memstow.planner.model import PLANNED
+    from memstow.planner.model.plan import is_bare, peaks
 
     status = "" if is_bare(plan) else f" {plan.status},"
     if plan.status in PLANNED and not problem.terms():

@@ -283,7 +283,7 @@ def _without_pins(problem: "Problem") -> "Problem":
 
 def _refuse_nothing(files: list[str], plans: "list[Plan]") -> None:
     """Two plans are compared by their places, so both need some."""
-    from memstow.planner.model.plan import PLANNED
+    from memstow.planner.model import PLANNED
 
     if len(plans) == 2:
         for path, plan in zip(files, plans, strict=True):

@@ -93,7 +93,7 @@ def _read(path: str) -> "Lock | None":
 
 def _why_stale(lock: "Lock | None", problem: "Problem | Graph", options: "Options") -> str | None:
     from memstow.planner.formats.lock import choices_of, identity
-    from memstow.planner.model.plan import PLANNED
+    from memstow.planner.model import PLANNED
     from memstow.planner.verify import verify
 
     if lock is None:

@@ -118,7 +118,7 @@ def with_model(document: "Problem | Graph", model: Model | None) -> "Problem | G
 def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Model | None:
     """The model with the plan, or as it is where the plan saves nothing; None if there is no plan."""
     from memstow.planner.formats.tflite.reordering import reorder_model
-    from memstow.planner.model.plan import PLANNED
+    from memstow.planner.model import PLANNED
     from memstow.planner.tflm.kernels import obstacles
     from memstow.planner.tflm.scratch import in_order
     from memstow.planner.tflm.written_model import written_model as written
@@ -165,8 +165,9 @@ def with_arenas(model: Model, written: Model | None, document: "Problem | Graph"
 def _arenas(
     model: Model, written: Model | None, document: "Problem | Graph", plan: "Plan", before: "Arena"
 ) -> "Arenas":
+    from memstow.planner.model import PLANNED
     from memstow.planner.model.graph import GIVEN
-    from memstow.planner.model.plan import PLANNED, Arenas
+    from memstow.planner.model.plan import Arenas
     from memstow.planner.model.problem import Problem
     from memstow.planner.tflm.saving import notes
     from memstow.planner.tflm.written_model import written_model as written_with
@@ -227,8 +228,8 @@ def _refuse_impossible(args: argparse.Namespace, document: "Problem | Graph", mo
 
 def _warn_if_worse(document: "Problem | Graph", plan: "Plan") -> None:
     """Say so where TensorFlow Lite Micro, which places by a rule of its own, needs more in the new order."""
+    from memstow.planner.model import PLANNED
     from memstow.planner.model.options import Options
-    from memstow.planner.model.plan import PLANNED
     from memstow.planner.solve import engine
 
     options = Options(solver=_STOCK, time_limit=_LONGEST)

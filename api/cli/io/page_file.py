@@ -12,8 +12,8 @@ from memstow.planner.show.formatting import plain
 if TYPE_CHECKING:
     from memstow.api.page.alone import Ordered, SearchStep
     from memstow.planner.bench.records.results import Run
-    from memstow.planner.model.events import Event
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.options import Event
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
 
@@ -31,7 +31,7 @@ class SearchRecord:
     def steps(self) -> "list[SearchStep]":
         """Each better plan and each better bound."""
         from memstow.api.page.alone import SearchStep
-        from memstow.planner.model.events import Bound, Incumbent
+        from memstow.planner.model.options import Bound, Incumbent
 
         steps: list[SearchStep] = []
         for event in self._events:

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from memstow.planner.model.errors import Issue
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.model.symbolic_graph import SymbolicGraph
-    from memstow.planner.model.target import Target
+    from memstow.planner.model.problem import Problem, Target
+    from memstow.planner.model.symbolic import SymbolicGraph
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
@@ -142,7 +141,7 @@ def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
     from memstow.planner import formats
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.symbolic import Symbol
-    from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
+    from memstow.planner.shapes.onnx_models import read_symbolic_model, symbol_for
 
     ranges: dict[str, Symbol] = {}
     for name, least, most, step in args.symbol:
@@ -211,8 +210,8 @@ def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
     """A problem with symbols as the ordinary one at these values."""
     from memstow.planner import formats
     from memstow.planner.model.errors import InputError
-    from memstow.planner.shapes.at_point import problem_at
-    from memstow.planner.shapes.reading import read_symbolic
+    from memstow.planner.shapes.sizes import problem_at
+    from memstow.planner.shapes.symbolic_documents import read_symbolic
 
     if not formats.looks_like_json(data):
         message = (
@@ -335,7 +334,7 @@ def _with_shipped(name: str, issue: "Issue") -> "Issue":
     """The issue; if the file does not exist, with the names of shipped targets."""
     from dataclasses import replace
 
-    from memstow.planner.model.suggestion import closest_match
+    from memstow.planner.model.errors import closest_match
     from memstow.planner.targets.target import shipped
 
     if issue.code != "not_found":

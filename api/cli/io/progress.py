@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from memstow.api.cli.io.terminal import columns
 
 if TYPE_CHECKING:
-    from memstow.planner.model.events import Event
+    from memstow.planner.model.options import Event
 
 REDRAW_SECONDS = 0.1
 
@@ -60,7 +60,7 @@ class Progress(Line):
 
     def hear(self, event: "Event") -> None:
         """Record the event; called from the thread that solves."""
-        from memstow.planner.model.events import Bound, Incumbent, Phase
+        from memstow.planner.model.options import Bound, Incumbent, Phase
 
         match event:
             case Phase():

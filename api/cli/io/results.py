@@ -154,7 +154,7 @@ def write_results(
 
     `model` has the plan in it. Returns whether standard output has room for more than the plan.
     """
-    from memstow.planner.model.plan import PLANNED
+    from memstow.planner.model import PLANNED
 
     has_plan = plan.status in PLANNED
     problem = problem_of(document, plan)
@@ -286,7 +286,7 @@ def _content(
     model: bytes | None,
 ) -> bytes | None:
     """What goes into the output; None where there is no plan, which is said."""
-    from memstow.planner.model.plan import PLANNED
+    from memstow.planner.model import PLANNED
 
     has_plan = plan.status in PLANNED
     if output.form == MODEL and model is not None:

@@ -31,7 +31,7 @@ def symbolic_in(data: bytes, path: str) -> "SymbolicProblem | None":
     if b'"symbols"' not in data or not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         return None
     from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.shapes.reading import is_symbolic, parse_symbolic
+    from memstow.planner.shapes.symbolic_documents import is_symbolic, parse_symbolic
 
     with naming_file(path):
         raw = parse_json(data)
@@ -42,7 +42,7 @@ def read_symbolic_plan_of(path: str) -> "SymbolicPlan":
     """The plan of a symbolic problem in the file."""
     from memstow.planner.model.errors import InputError
     from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.shapes.reading import is_symbolic_plan, parse_symbolic_plan
+    from memstow.planner.shapes.symbolic_documents import is_symbolic_plan, parse_symbolic_plan
 
     data = read_bytes_of(path)
     with naming_file(path):

@@ -25,7 +25,7 @@ def symbolic_page_of(args: argparse.Namespace) -> bytes | None:
     _require_same_problem(problem, plan, path)
     at = values_of(args)
     if at:
-        from memstow.planner.shapes.at_point import require_values
+        from memstow.planner.shapes.sizes import require_values
 
         with naming_option("at", "--at"):
             require_values(problem, at)
@@ -37,7 +37,7 @@ def symbolic_page(
 ) -> bytes:
     """The page; it begins at these values, or at the first point of the problem."""
     from memstow.api.page.alone import symbols_alone
-    from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+    from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
     from memstow.planner.verify.symbolic_verdict import judge_symbolic
     from memstow.planner.verify.verdict import Standing, Subject
 
@@ -82,7 +82,7 @@ def _is_formed(data: bytes) -> bool:
     """Whether it is a plan of formulas."""
     from memstow.planner.model.errors import InputError
     from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.shapes.reading import is_symbolic_plan
+    from memstow.planner.shapes.symbolic_documents import is_symbolic_plan
 
     try:
         return is_symbolic_plan(parse_json(data))
@@ -91,7 +91,7 @@ def _is_formed(data: bytes) -> bool:
 
 
 def _require_same_problem(problem: "SymbolicProblem", plan: "SymbolicPlan", path: str) -> None:
-    from memstow.planner.model.symbolic_digest import digest_symbolic
+    from memstow.planner.model.symbolic import digest_symbolic
 
     if plan.digest is not None and plan.digest != digest_symbolic(problem):
         with naming_file(path):

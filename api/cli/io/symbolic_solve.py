@@ -110,7 +110,7 @@ def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
             with client_of(server, args.key or os.environ.get("MEMSTOW_KEY")) as client:
                 name = job_name(problem, args.file)
                 return solve_symbolic(client, problem, options, kind, pieces, cancel.is_set, name)
-        from memstow.planner.shapes.solve.plan import plan_symbolic
+        from memstow.planner.shapes.plan_symbolic import plan_symbolic
 
         return plan_symbolic(problem, options, shapes=kind, pieces=pieces, cancel=cancel)
 
@@ -125,7 +125,7 @@ def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     if call.interrupted:
         print_error("interrupted: this is the best plan found so far")
         return Exit.INTERRUPTED
-    from memstow.planner.model.plan import Status
+    from memstow.planner.model import Status
 
     if plan.status is Status.INFEASIBLE:
         return Exit.INFEASIBLE
@@ -148,8 +148,8 @@ def _options(args: argparse.Namespace) -> "Options":
 
 
 def _write(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
-    from memstow.planner.model.plan import PLANNED
-    from memstow.planner.shapes.reading import write_symbolic_plan
+    from memstow.planner.model import PLANNED
+    from memstow.planner.shapes.symbolic_documents import write_symbolic_plan
 
     made: list[tuple[bytes, str]] = []
     for path in args.output or ():
@@ -157,7 +157,7 @@ def _write(args: argparse.Namespace, problem: "SymbolicProblem", plan: "Symbolic
             made.append((write_symbolic_plan(plan), path))
         elif plan.status in PLANNED:
             from memstow.planner.exports.naming import DEFAULT_PREFIX
-            from memstow.planner.shapes.as_c import write_symbolic_c
+            from memstow.planner.shapes.symbolic_c import write_symbolic_c
 
             made.append((write_symbolic_c(problem, plan, args.prefix or DEFAULT_PREFIX), path))
         else:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memstow.api.plugins.executorch.tensors import Group, Place, problem_of
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import MemstowError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Pool, Problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import recount

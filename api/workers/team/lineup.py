@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Problem, terms_of
 from memstow.planner.solve.portfolio import AUTO
 
 # Of the peak of one pool: two of three members search, since what they find is found by restarts.

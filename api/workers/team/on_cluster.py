@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.cluster.roster import Standing
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.events import Event, Listener
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.options import Event, Listener, Options
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.scheduler_address import check_scheduler
 

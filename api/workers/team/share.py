@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.results import SolveResult
-from memstow.planner.model.objective import Kind, counts
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Plan, Status, gap_of
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.plan import Plan, gap_of
+from memstow.planner.model.problem import Kind, Problem, counts
 from memstow.planner.solve.assembling import Proven
 from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.others import ANOTHER_RUN

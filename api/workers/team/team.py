@@ -21,7 +21,7 @@ from memstow.api.workers.team.member import End, Member, News, Update
 from memstow.api.workers.team.share import Share
 from memstow.api.workers.team.shares import joint_plan, shares_of
 from memstow.planner.model.errors import MemstowError
-from memstow.planner.model.events import Bound, Event, Incumbent, Phase
+from memstow.planner.model.options import Bound, Event, Incumbent, Phase
 from memstow.planner.model.plan import Plan
 from memstow.planner.solve.term_bounds import Stamp
 

@@ -3,8 +3,7 @@
 from bisect import bisect_right
 
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.live_profile import Profile, spans
-from memstow.planner.model.problem import ALWAYS, Problem
+from memstow.planner.model.problem import ALWAYS, Problem, Profile, spans
 
 
 def features_of(problem: Problem, profile: Profile, graph: Graph | None = None) -> dict[str, int]:

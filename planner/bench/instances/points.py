@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.symbolic_points import points_of
+from memstow.planner.model.symbolic import points_of
 
 if TYPE_CHECKING:
     from memstow.planner.model.symbolic import SymbolicProblem
@@ -30,7 +30,7 @@ def problems_at_points(data: bytes) -> Iterator[tuple[str, bytes]] | None:
 
 def _each(problem: "SymbolicProblem") -> Iterator[tuple[str, bytes]]:
     from memstow.planner.formats import write_problem
-    from memstow.planner.shapes.at_point import problem_at
+    from memstow.planner.shapes.sizes import problem_at
 
     for point in points_of(problem):
         values = ",".join(f"{name}={value}" for name, value in point.at.items())
@@ -42,7 +42,7 @@ def _symbolic(data: bytes) -> "SymbolicProblem | None":
     if b'"symbols"' not in data:
         return None
     from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.shapes.reading import is_symbolic, parse_symbolic
+    from memstow.planner.shapes.symbolic_documents import is_symbolic, parse_symbolic
 
     raw = parse_json(data)
     return parse_symbolic(raw) if is_symbolic(raw) else None

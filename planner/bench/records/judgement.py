@@ -4,9 +4,9 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from memstow.planner.model.objective import Kind, Term, terms_of
-from memstow.planner.model.plan import PLANNED, Placement, Plan, is_bare, peaks
-from memstow.planner.model.problem import Problem
+from memstow.planner.model import PLANNED
+from memstow.planner.model.plan import Placement, Plan, is_bare, peaks
+from memstow.planner.model.problem import Kind, Problem, Term, terms_of
 from memstow.planner.solve.answer import placement_cost, preference, reuse_cost
 from memstow.planner.verify import Violation, recount, verify
 

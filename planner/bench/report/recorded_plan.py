@@ -2,10 +2,9 @@
 
 from memstow.planner.bench.records.record import Layout
 from memstow.planner.bench.records.results import Run
-from memstow.planner.model.live_profile import profile
-from memstow.planner.model.objective import PEAK, terms_of
-from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status, TermValue, gap_of
-from memstow.planner.model.problem import Problem
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, TermValue, gap_of
+from memstow.planner.model.problem import PEAK, Problem, profile, terms_of
 
 
 def recorded_plan(problem: Problem, run: Run, layout: Layout) -> Plan:

@@ -9,9 +9,8 @@ from memstow.planner.bench.runs.repetition import repeat_short_run
 from memstow.planner.bench.runs.resource_usage import ResourceUsage, Stopwatch
 from memstow.planner.bench.runs.task import SolverRequest, Task
 from memstow.planner.model.errors import DeclinedError, MemstowError
-from memstow.planner.model.events import Bound, Event, Incumbent, Listener, Phase
 from memstow.planner.model.graph import FREE, Graph
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Bound, Event, Incumbent, Listener, Options, Phase
 from memstow.planner.model.plan import Exhausted, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.processes.frames import Message

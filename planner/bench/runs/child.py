@@ -21,7 +21,7 @@ from memstow.planner.graph.digest import graph_digest
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.live_profile import profile
+from memstow.planner.model.problem import profile
 from memstow.planner.processes import child, lifeline
 from memstow.planner.processes.frames import Message
 from memstow.solvers.models.register import BACK_ENDS

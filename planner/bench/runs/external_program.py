@@ -21,8 +21,9 @@ from memstow.planner.bench.runs.attempt import Tell, outcome
 from memstow.planner.bench.runs.repetition import repeat_short_run
 from memstow.planner.bench.runs.resource_usage import ResourceUsage, high_water
 from memstow.planner.bench.runs.task import Task
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.processes.forked import MAXRSS_UNIT
 from memstow.planner.processes.frames import Message

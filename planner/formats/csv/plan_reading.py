@@ -6,10 +6,11 @@ from typing import Final
 
 from memstow.planner.formats.csv.gaps import Windows
 from memstow.planner.formats.csv.lines import CellError, Lines, number
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.plan import REPEATED, Placement, Plan, Status
+from memstow.planner.model.plan import REPEATED, Placement, Plan
 from memstow.planner.model.problem import LIMIT, Problem
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.messages import without_nul
 from memstow.planner.reading.printable import shown
 

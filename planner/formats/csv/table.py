@@ -32,9 +32,9 @@ from memstow.planner.formats.csv.plan_reading import read_plan
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.plain_problem import against_moments, live_ranges, refuse_beyond_buffers
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Problem
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reading.paths import Path, parse_path
 

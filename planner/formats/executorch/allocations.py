@@ -3,12 +3,12 @@
 from typing import Annotated, Any
 
 from memstow.planner.formats.native import list_of_lines
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.fields import Field
-from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.model_class import model_class
-from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, repeated_placements
+from memstow.planner.model.model_class import Field, model_class
+from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
 from memstow.planner.model.problem import Bytes, Id, Problem
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.printable import shown

@@ -10,8 +10,7 @@ from math import lcm
 from typing import Annotated, Any
 
 from memstow.planner.formats.plain_problem import against_moments
-from memstow.planner.model.fields import Field
-from memstow.planner.model.model_class import model_class
+from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.problem import (
     Alignment,
     Buffer,

@@ -12,10 +12,9 @@ from memstow.planner.formats.executorch.cadence_writing import document_of
 from memstow.planner.formats.format import Format, Refusals
 from memstow.planner.formats.native import encode_document, list_of_lines
 from memstow.planner.formats.plain_problem import refuse_beyond_buffers, refuse_pins, single_life
-from memstow.planner.model.fields import Field
-from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.model_class import model_class
+from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.problem import Alignment, Buffer, Bytes, Id, Problem, Time
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.parse import check_made

@@ -6,7 +6,7 @@ from memstow.planner.formats.graph.format import GraphFormat
 from memstow.planner.formats.native import encode_document, plain
 from memstow.planner.graph.reading import parse_graph
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.records import collector_at_rest
 
 
 def to_bytes(graph: Graph) -> bytes:

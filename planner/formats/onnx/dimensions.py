@@ -9,8 +9,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memstow.planner.formats.onnx.texts import path_of, text_of
-from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.suggestion import closest_match
+from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 """An ONNX model as a graph: nodes in the order of the file, shapes as the model with inferred shapes
-says (`planner.shapes.onnx.format` reads models).
+says (`planner.shapes.onnx_models` reads models).
 
 Ids are the names of the model. Initializers and the results of `Constant` nodes are constants.
 """
@@ -16,7 +16,7 @@ from memstow.planner.formats.onnx.values import Values
 from memstow.planner.graph.check import require_valid
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator
-from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:

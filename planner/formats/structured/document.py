@@ -2,8 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from memstow.planner.model.fields import WITHOUT_NUL, Field
-from memstow.planner.model.model_class import model_class
+from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class
 from memstow.planner.model.problem import Alignment, Bytes, Count, Time
 
 Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]

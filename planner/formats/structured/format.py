@@ -8,10 +8,11 @@ from memstow.planner.formats.structured.document import Document, Solution
 from memstow.planner.formats.structured.numbering import number_ids
 from memstow.planner.formats.structured.reading import Reading
 from memstow.planner.formats.structured.writing import document_of
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, repeated_placements
+from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.printable import shown

@@ -11,8 +11,18 @@ from typing import Any, Final
 from memstow.planner.formats.reserved_peaks import same_optimum
 from memstow.planner.formats.structured.document import Document, Pinned, StructuredBuffer, StructuredPool
 from memstow.planner.formats.structured.numbering import id_of
-from memstow.planner.model.objective import Kind, Term
-from memstow.planner.model.problem import ALWAYS, Buffer, Pair, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.model.problem import (
+    ALWAYS,
+    Buffer,
+    Kind,
+    Pair,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+    Term,
+)
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.paths import Path
 

@@ -7,8 +7,7 @@ from memstow.planner.formats.format import Refusals
 from memstow.planner.formats.plain_problem import live_ranges
 from memstow.planner.formats.reserved_peaks import same_optimum
 from memstow.planner.formats.structured.numbering import NumberedName, number_ids
-from memstow.planner.model.objective import Kind, terms_of
-from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem, allowed_pools
+from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Kind, Problem, allowed_pools, terms_of
 
 _METRICS: Final = {Kind.PEAK: "total_peak", Kind.MAX_PEAK: "max_peak", Kind.REUSE_COST: "reuse_cost"}
 

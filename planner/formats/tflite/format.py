@@ -18,8 +18,8 @@ from memstow.planner.formats.tflite.windows import window_of
 from memstow.planner.graph.check import require_valid
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import ElementType, Graph, Operator, Temporary, Tensor, size_of
-from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.problem import LIMIT
+from memstow.planner.model.records import collector_at_rest
 
 _ALIGNMENT: Final = 16
 TYPES: Final[dict[int, ElementType]] = {

@@ -3,10 +3,11 @@
 from typing import Any, Final
 
 from memstow.planner.formats.native import encode_document
-from memstow.planner.model.memory import collector_at_rest
+from memstow.planner.model import Status
 from memstow.planner.model.model_class import model_class
-from memstow.planner.model.plan import REPEATED, Placement, Plan, Status, repeated_placements
+from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
 from memstow.planner.model.problem import Bytes, Id, Problem
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.sections import read_whole
 

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Set
 from typing import Annotated, Any, Final, Literal
 
 from memstow.planner.formats.format import Refusals
-from memstow.planner.model.fields import Field
-from memstow.planner.model.model_class import model_class
-from memstow.planner.model.objective import Kind, Term, peak_of
+from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.problem import (
     ALWAYS,
     LIMIT,
@@ -18,10 +16,13 @@ from memstow.planner.model.problem import (
     Buffer,
     Bytes,
     Id,
+    Kind,
     Pair,
     Pool,
     Problem,
+    Term,
     allowed_pools,
+    peak_of,
 )
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.parse import check_made

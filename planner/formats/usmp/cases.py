@@ -12,10 +12,9 @@ from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.plain_problem import against_moments, refuse_pins
 from memstow.planner.formats.usmp.allocations import read_plan, write_plan
 from memstow.planner.formats.usmp.buffer_info import infos_of, objective_of, read_infos
-from memstow.planner.model.memory import collector_at_rest
 from memstow.planner.model.model_class import model_class
-from memstow.planner.model.objective import PEAK
-from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Bytes, Id, Pair, Pool, Problem, Time
+from memstow.planner.model.problem import DEFAULT_POOL, PEAK, Buffer, Bytes, Id, Pair, Pool, Problem, Time
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.issues import Findings, Renamed
 from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.parse import check_made

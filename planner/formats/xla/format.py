@@ -11,10 +11,11 @@ from typing import Final
 
 from memstow.planner.formats.format import Format
 from memstow.planner.formats.xla.dump import Allocation, Value, live_ranges, temporaries
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.memory import collector_at_rest
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Pool, Problem, Relative
+from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.printable import shown

@@ -18,7 +18,7 @@ from memstow.planner.graph.links import links_of
 from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.memory import Memo
+from memstow.planner.model.records import Memo
 
 _valid: Final = Memo[Graph, bool]()
 

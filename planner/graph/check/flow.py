@@ -6,9 +6,8 @@ from itertools import chain
 from operator import attrgetter
 
 from memstow.planner.graph.links import NOBODY, links_of
-from memstow.planner.model.errors import Issue
+from memstow.planner.model.errors import Issue, closest_match
 from memstow.planner.model.graph import Graph, Operator, Tensor
-from memstow.planner.model.suggestion import closest_match
 
 
 def flow_issues(graph: Graph) -> Iterator[Issue]:

@@ -11,7 +11,7 @@ from memstow.planner.graph.links import links_of
 from memstow.planner.graph.run_checks import at_states, runs_once
 from memstow.planner.graph.storages import Storage, storages
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
-from memstow.planner.model.ranges import measure
+from memstow.planner.model.problem import measure
 from memstow.solvers.recompute import RecomputeArrays
 
 Kind = Literal["recompute", "spill"]

@@ -11,7 +11,7 @@ from typing import Final
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.stripes.images import Image, image_of
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits
-from memstow.planner.model.memory import Memo
+from memstow.planner.model.records import Memo
 
 _SAME_PLACE: Final = frozenset(
     (

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from memstow.planner.model.live_profile import spans
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem
+from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem, spans
 from memstow.planner.model.records import record
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from memstow.planner.model.events import Bound, Event, Incumbent, Phase, solver_gave_up
-from memstow.planner.model.options import Options
+from memstow.planner.model import Status
+from memstow.planner.model.options import Bound, Event, Incumbent, Options, Phase, solver_gave_up
 from memstow.planner.model.plan import (
     Explanation,
     Live,
@@ -21,7 +21,6 @@ from memstow.planner.model.plan import (
     Placement,
     Plan,
     PoolUse,
-    Status,
     TermValue,
 )
 from memstow.planner.model.problem import Problem

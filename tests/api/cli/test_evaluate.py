@@ -10,10 +10,9 @@ import pytest
 import memstow
 from memstow.api.cli.exit_codes import Exit
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.symbolic import Order
-from memstow.planner.model.symbolic_digest import digest_symbolic
-from memstow.planner.shapes.at_point import problem_at
-from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+from memstow.planner.model.symbolic import Order, digest_symbolic
+from memstow.planner.shapes.sizes import problem_at
+from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
 from tests.api.cli.conftest import Cli
 from tests.planner.exports.toolchains import HOST
 from tests.planner.shapes.test_sweep import GOOD, STACK, plan, problem

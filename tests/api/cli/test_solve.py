@@ -241,7 +241,7 @@ def test_problem_and_hint_cannot_both_be_standard_input(cli: Cli) -> None:
 
 
 def test_optimal_names_who_proved_it(cli: Cli, three: Path, engine: FakeEngine) -> None:
-    from memstow.planner.model.plan import Status
+    from memstow.planner.model import Status
 
     engine.answer = lambda problem: stacked(problem, Status.OPTIMAL)
     assert "found by stack, proven by bounds (live_bytes)" in cli("solve", three).out

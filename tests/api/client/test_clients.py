@@ -21,13 +21,13 @@ from memstow.api.client.runs import find_front, solve, solve_symbolic
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
 from memstow.planner.generate.planted import planted
+from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.events import Event, Incumbent
 from memstow.planner.model.front import Front, FrontOptions
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
-from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
+from memstow.planner.model.options import Event, Incumbent, Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost, Target
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -35,11 +35,10 @@ from memstow.planner.model.symbolic import (
     SymbolicBuffer,
     SymbolicPlan,
     SymbolicProblem,
+    digest_symbolic,
 )
-from memstow.planner.model.symbolic_digest import digest_symbolic
-from memstow.planner.model.target import Target
-from memstow.planner.shapes.plan_at import plan_at
-from memstow.planner.shapes.reading import parse_symbolic
+from memstow.planner.shapes.symbolic_documents import parse_symbolic
+from memstow.planner.shapes.symbolic_layout import plan_at
 from memstow.planner.verify import verify
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api import symbolic_problems

@@ -9,9 +9,10 @@ import pytest
 
 from memstow.api.client.exchange import EventStream, Exchange, Flow, Follow, Reply, Request, ServerError, Wait
 from memstow.planner import formats
+from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Problem
 
 PROBLEM = Problem(version=1, buffers=(Buffer(id="a", size=64, lifetime=(0, 2)),))

@@ -23,8 +23,9 @@ from memstow.api.store.job import Job
 from memstow.api.workers.executor import ChildError
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from tests.api.asking import events, has_plan, over, submit
 from tests.api.http.conftest import hard, problem_document
 from tests.waiting import wait_for

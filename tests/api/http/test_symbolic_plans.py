@@ -13,7 +13,7 @@ from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model.symbolic import SymbolicPlan
-from memstow.planner.shapes.reading import (
+from memstow.planner.shapes.symbolic_documents import (
     parse_symbolic,
     read_symbolic,
     read_symbolic_plan,

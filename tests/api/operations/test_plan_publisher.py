@@ -6,9 +6,9 @@ from dataclasses import replace
 from memstow.api.operations.plan_publisher import Publisher
 from memstow.api.operations.solve import solve_fully
 from memstow.planner.generate.planted import planted
-from memstow.planner.model.events import Event
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status, TermValue
+from memstow.planner.model import Status
+from memstow.planner.model.options import Event, Options
+from memstow.planner.model.plan import Plan, TermValue
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
 from tests.waiting import PATIENCE, wait_for

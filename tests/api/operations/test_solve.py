@@ -9,8 +9,9 @@ import pytest
 from memstow.api.operations.encoding import bytes_in_order, plan_from_bytes, plan_to_bytes
 from memstow.api.operations.solve import better_answer, is_final, solve_briefly, solve_fully
 from memstow.planner.formats import read_problem
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status, TermValue
+from memstow.planner.model.plan import Placement, Plan, TermValue
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve import engine
 from memstow.planner.solve.engine import plan

@@ -17,7 +17,7 @@ from memstow.planner.generate.graph import graph as make_graph
 from memstow.planner.generate.planted import planted
 from memstow.planner.generate.symbolic import symbolic as make_symbolic
 from memstow.planner.model.options import Options
-from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.solve import engine
 from tests.api.asking import submit
 from tests.api.http.conftest import hard

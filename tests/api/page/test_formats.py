@@ -13,7 +13,7 @@ from memstow.api.cli.io.symbolic_page import symbolic_page
 from memstow.planner.generate.graph import graph as make_graph
 from memstow.planner.generate.symbolic import symbolic as make_symbolic
 from memstow.planner.model.options import Options
-from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.solve import engine
 from tests.api.asking import over, submit
 from tests.api.page import samples

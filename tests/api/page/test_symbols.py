@@ -13,8 +13,9 @@ import pytest
 
 from memstow.api.cli.io.symbolic_page import symbolic_page
 from memstow.api.cli.main import main
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation, Status
+from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import InPlace, Pool
 from memstow.planner.model.symbolic import (
     Order,
@@ -26,10 +27,10 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.layout import Layout
-from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
-from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.sweep import sweep_points
+from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
+from memstow.planner.shapes.symbolic_layout import Layout
 from tests.api.page import samples
 from tests.api.page.browser import Look
 from tests.api.page.test_front import DROP, dropped

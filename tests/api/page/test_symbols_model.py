@@ -1,4 +1,4 @@
-"""The page lays out a plan of formulas as `planner.shapes.layout` does, and counts nothing that is not so."""
+"""The page lays out a plan of formulas as `planner.shapes.symbolic_layout` does, and counts nothing else."""
 
 import json
 from dataclasses import replace
@@ -9,10 +9,9 @@ from typing import Any, Final
 import pytest
 
 import memstow
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.objective import PEAK
-from memstow.planner.model.plan import Status
-from memstow.planner.model.problem import InPlace, Relative
+from memstow.planner.model.problem import PEAK, InPlace, Relative
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -23,13 +22,10 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.at_point import problem_at
-from memstow.planner.shapes.formula.errors import FormulaError, FormulaValueError
-from memstow.planner.shapes.formula.evaluate import evaluate
-from memstow.planner.shapes.formula.parse import parse_formula
-from memstow.planner.shapes.layout import Layout
-from memstow.planner.shapes.plan_at import plan_of_layout
-from memstow.planner.shapes.reading import write_symbolic, write_symbolic_plan
+from memstow.planner.shapes.formula import FormulaError, FormulaValueError, evaluate, parse_formula
+from memstow.planner.shapes.sizes import problem_at
+from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
+from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.symbolic_sizes import LiveBound
 from memstow.planner.verify.verdict import Findings

@@ -11,7 +11,7 @@ from memstow.api.workers.dask import remote_run
 from memstow.api.workers.dask.remote_run import LostError, Run
 from memstow.api.workers.executor import ChildError, RunControl
 from memstow.planner.cluster.call import NoWorkerError
-from memstow.planner.model.events import Phase
+from memstow.planner.model.options import Phase
 from memstow.planner.processes.frames import Message
 
 BEGUN: Message = {"kind": "begun", "worker": "tcp://there:1"}

@@ -22,9 +22,9 @@ from memstow.api.workers.team.share import Share
 from memstow.api.workers.team.team import NoAnswerError, Team
 from memstow.planner.generate.graph import graph as graph_of
 from memstow.planner.generate.planted import planted
-from memstow.planner.model.events import Bound, Incumbent
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import LiveBytes, Plan, Status, gap_of
+from memstow.planner.model import Status
+from memstow.planner.model.options import Bound, Incumbent, Options
+from memstow.planner.model.plan import LiveBytes, Plan, gap_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.others import ANOTHER_RUN

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstow.planner.bench.instances.features import features_of, overlaps
-from memstow.planner.model.live_profile import profile
-from memstow.planner.model.problem import Buffer, Problem
+from memstow.planner.model.problem import Buffer, Problem, profile
 
 Ranges = list[tuple[int, int]]
 

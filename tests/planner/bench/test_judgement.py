@@ -8,9 +8,10 @@ import pytest
 from memstow.planner.bench.records.judgement import MOST_KEPT, Judge, Judgement, judgement_of
 from memstow.planner.generate.planted import planted
 from memstow.planner.generate.random import mixed
+from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve import engine
 from memstow.planner.verify import Violation, verify

@@ -5,8 +5,16 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstow.planner.model.problem import Buffer, Pool, Problem, Relative
-from memstow.planner.model.rigid_groups import Congruence, cycles, group_alignment, rigid_groups
+from memstow.planner.model.problem import (
+    Buffer,
+    Congruence,
+    Pool,
+    Problem,
+    Relative,
+    cycles,
+    group_alignment,
+    rigid_groups,
+)
 
 SMALL = st.builds(lambda m, r: Congruence(m, r % m), st.integers(1, 12), st.integers(0, 11))
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from memstow.planner.explain.needs import needs
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan

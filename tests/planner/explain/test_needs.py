@@ -8,7 +8,7 @@ import pytest
 
 from memstow.planner.explain.needs import Needs, needs
 from memstow.planner.explain.removals import removals
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
 from tests.problems import random_problem
 from tests.referee import judge

@@ -11,8 +11,7 @@ from memstow.planner.explain.needs import needs
 from memstow.planner.explain.shortfall import Change, Demand, Shortfall, shortfall, with_changes
 from memstow.planner.explain.smallest_cover import Cover, Work
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.live_profile import spans
-from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved
+from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, spans
 
 
 def live_sets(buffers: Iterable[Buffer]) -> list[list[Buffer]]:

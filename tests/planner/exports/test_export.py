@@ -11,7 +11,8 @@ import pytest
 from memstow.planner.exports import export, names
 from memstow.planner.exports.check_steps import MOST_STEPS
 from memstow.planner.graph.labels import Label
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved
 from tests.planner.exports.sample import files, plan_of, sample
 from tests.planner.exports.toolchains import HOST, attempt, link, run, write_all

@@ -13,7 +13,8 @@ from memstow.planner.exports import c_check, c_header, c_source
 from memstow.planner.exports.memory_map import MemoryMap
 from memstow.planner.exports.naming import Naming
 from memstow.planner.generate.network import network
-from memstow.planner.model.plan import PLANNED, Placement, Plan, Status
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify import Code, verify
 from tests.planner.exports.toolchains import HOST, attempt, link

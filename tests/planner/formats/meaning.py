@@ -4,9 +4,15 @@ import re
 from dataclasses import dataclass
 from itertools import combinations
 
-from memstow.planner.model.problem import Buffer, Problem, access_count, allowed_pools
-from memstow.planner.model.ranges import merged
-from memstow.planner.model.rigid_groups import group_alignment, rigid_groups
+from memstow.planner.model.problem import (
+    Buffer,
+    Problem,
+    access_count,
+    allowed_pools,
+    group_alignment,
+    merged,
+    rigid_groups,
+)
 
 _NUMBERED = re.compile(r"^\d+:")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memstow.planner import formats
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify

@@ -8,8 +8,9 @@ import pytest
 
 from memstow.planner import formats
 from memstow.planner.check import find_issues
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative
 from tests.planner.formats.meaning import meaning_of
 from tests.planner.refusal import refusal

@@ -3,8 +3,9 @@
 import pytest
 
 from memstow.planner import formats
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
 
 PROBLEM = Problem(

@@ -8,7 +8,8 @@ import pytest
 from memstow.planner import formats
 from memstow.planner.check import find_issues
 from memstow.planner.formats.csv.table import write_problem
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Problem, Relative
 from tests.planner.refusal import refusal, told
 from tests.referee import judge

@@ -9,8 +9,9 @@ from hypothesis.strategies import SearchStrategy
 from memstow.planner import formats
 from memstow.planner.check import find_issues
 from memstow.planner.formats.native import write_problem as write_native
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from tests.planner.plans import honest
 from tests.planner.refusal import refusal, told

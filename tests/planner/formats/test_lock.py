@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from memstow.planner.formats import read_plan
 from memstow.planner.formats.lock import Lock, choices_of, read_lock, write_lock
+from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.solve import engine
 

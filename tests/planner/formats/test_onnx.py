@@ -8,7 +8,7 @@ import pytest
 from memstow.planner import formats
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.errors import InputError
-from memstow.planner.shapes.onnx.format import read_graph
+from memstow.planner.shapes.onnx_models import read_graph
 from tests.onnx_models import T, helper, model, onnx, value
 
 

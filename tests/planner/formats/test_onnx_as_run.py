@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memstow.planner.shapes.onnx.format import read_graph
+from memstow.planner.shapes.onnx_models import read_graph
 from tests.onnx_models import model, node, numbers, onnx, value
 from tests.planner.refusal import refusal
 

@@ -5,7 +5,7 @@ from random import Random
 from memstow.planner import formats
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.errors import InputError
-from memstow.planner.shapes.onnx.format import read_graph
+from memstow.planner.shapes.onnx_models import read_graph
 from tests.onnx_models import MODELS, T, helper, model, node, onnx, value
 from tests.planner.refusal import refusal
 

@@ -7,7 +7,7 @@ import pytest
 
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.problem import LIMIT
-from memstow.planner.shapes.onnx.format import read_graph
+from memstow.planner.shapes.onnx_models import read_graph
 from tests.onnx_models import T, helper, model, node, numbers, onnx, value
 from tests.planner.refusal import refusal
 

@@ -10,8 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memstow.planner import formats
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved, ReuseCost
 from tests.planner.formats.structured_brute import best, fits, random_document, value
 from tests.planner.refusal import told

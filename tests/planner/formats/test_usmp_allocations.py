@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from memstow.planner import formats
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
 from tests.planner.refusal import told

@@ -17,11 +17,12 @@ from memstow.planner.front.request import FrontCallbacks
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.costs import with_cost_unit
 from memstow.planner.graph.reading import parse_graph
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontOptions, FrontPoint, Generator
 from memstow.planner.model.graph import GIVEN, Graph, size_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Schedule, Spill, Status
+from memstow.planner.model.plan import Placement, Plan, Schedule, Spill
 from memstow.planner.model.problem import Problem, allowed_pools
 from memstow.planner.verify.graph_replay import Refused, problem_in_order, replay, with_chosen
 from memstow.planner.verify.graph_verdict import does_more_than_order, judge_graph, schedule_cost, scheduled

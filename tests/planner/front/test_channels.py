@@ -20,8 +20,7 @@ from memstow.planner.model.front import CostUnit, Front, FrontOptions, FrontPoin
 from memstow.planner.model.graph import Graph, is_planned, size_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule
-from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.model.target import Target
+from memstow.planner.model.problem import Buffer, Pool, Problem, Target
 from memstow.planner.verify import judge, verify
 from memstow.planner.verify.graph_verdict import schedule_cost
 from tests.planner.front.channel_nets import SHARED_GRAPHS, channel_net

@@ -7,10 +7,11 @@ import pytest
 
 import memstow
 from memstow.planner.front.point_verdict import document_of_point, verdict_on_point
+from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontOptions, KeptOrder
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.verify import Standing, Subject, Verdict, judge
 from tests.planner.front.fronts import tense_problem

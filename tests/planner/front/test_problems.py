@@ -9,10 +9,11 @@ import pytest
 from memstow.planner.front.front import front
 from memstow.planner.front.problems import problem_points
 from memstow.planner.front.request import FrontCallbacks, FrontRequest
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved, ReuseCost
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify

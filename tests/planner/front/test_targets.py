@@ -12,8 +12,7 @@ from memstow.planner.model.front import Front, FrontPoint, TargetFront
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
-from memstow.planner.model.target import Target
+from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost, Target
 from memstow.planner.show.front_report import front_report
 from memstow.planner.targets.target import retarget
 from memstow.planner.verify import verify

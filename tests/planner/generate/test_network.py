@@ -3,7 +3,7 @@
 import pytest
 
 from memstow.planner.generate.network import network
-from memstow.planner.model.live_profile import profile
+from memstow.planner.model.problem import profile
 
 
 @pytest.mark.parametrize("n", [1, 2, 17, 300, 5_000])

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.live_profile import profile
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Problem, profile
 
 
 def _area(problem: Problem) -> int:

@@ -8,8 +8,9 @@ from pydantic import TypeAdapter
 
 import memstow
 from memstow.planner.loops import nest
+from memstow.planner.model import Status
 from memstow.planner.model.loops import Copy, Loops, StripeLoops, WholeOperator
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from tests.planner.loops.samples import in_two_strips, two, with_all
 
 

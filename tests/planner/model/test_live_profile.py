@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstow.planner.model.live_profile import Profile, hardest, profile, spans
-from memstow.planner.model.problem import ALWAYS, Buffer
+from memstow.planner.model.problem import ALWAYS, Buffer, Profile, hardest, profile, spans
 
 
 def _buffer(size: int, *lives: tuple[int, int], name: str = "b") -> Buffer:

@@ -11,13 +11,21 @@ import pytest
 from pydantic import ValidationError
 
 from memstow.planner.formats import read_problem
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.fields import fields_of
-from memstow.planner.model.model_class import maker_of
+from memstow.planner.model.model_class import fields_of, maker_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Live, Placement, Plan, Status
-from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
-from memstow.planner.model.target import Target
+from memstow.planner.model.plan import Live, Placement, Plan
+from memstow.planner.model.problem import (
+    Buffer,
+    InPlace,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+    Target,
+)
 from memstow.planner.reading.parse import parse_target
 
 CLASSES: tuple[Any, ...] = (

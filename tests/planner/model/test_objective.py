@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.model.objective import (
+from memstow.planner.model.problem import (
     PLAIN_KINDS,
+    Buffer,
     Kind,
+    Pool,
+    Problem,
     Term,
     counts,
     parse_term,
@@ -14,7 +17,6 @@ from memstow.planner.model.objective import (
     term_of,
     terms_of,
 )
-from memstow.planner.model.problem import Buffer, Pool, Problem
 
 PROBLEM = Problem(version=1, buffers=(Buffer(id="a", size=1),))
 

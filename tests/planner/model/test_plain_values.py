@@ -10,19 +10,22 @@ from pydantic import TypeAdapter, ValidationError
 from memstow.planner.formats.executorch.tensor_list import Tensor
 from memstow.planner.formats.structured.document import Document
 from memstow.planner.formats.usmp.allocations import PoolAllocations
-from memstow.planner.model.fields import Field, FieldSpec, fields_of
+from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.loops import Loops
-from memstow.planner.model.model_class import alternatives
+from memstow.planner.model.model_class import (
+    Field,
+    FieldSpec,
+    NotPlainError,
+    alternatives,
+    fields_of,
+    plain_reader,
+)
 from memstow.planner.model.options import Options
-from memstow.planner.model.order_proofs import Cut, RefutedOrders
-from memstow.planner.model.plain_values import NotPlainError, plain_reader
-from memstow.planner.model.plan import Plan, Status, TermValue
-from memstow.planner.model.problem import Buffer, Id, Interval, Pool, Problem
-from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-from memstow.planner.model.symbolic_graph import SymbolicGraph
-from memstow.planner.model.target import Target
+from memstow.planner.model.plan import Cut, Plan, RefutedOrders, TermValue
+from memstow.planner.model.problem import Buffer, Id, Interval, Pool, Problem, Target
+from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
 
 ROOTS: Final[tuple[Any, ...]] = (
     Buffer,

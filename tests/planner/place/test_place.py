@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import memstow
 from memstow import InputError, Options, Pool, Status
 from memstow.planner.judge._judge import Defect, judge_places
-from memstow.planner.model.status import PLANNED
+from memstow.planner.model import PLANNED
 from memstow.planner.place.plans import problem_of
 from memstow.planner.verify import judge
 from memstow.solvers import core

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from memstow.planner import formats
+from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status, peaks
+from memstow.planner.model.plan import Plan, peaks
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.digest import digest as digest_of_columns

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from memstow.planner import formats
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.plain.document import columns_in
 from memstow.planner.plain.models import plan_of, problem_of
 from memstow.planner.plain.plan import PlainPlan

@@ -1,6 +1,7 @@
 """From places to items and back: only what an item could really follow is taken."""
 
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.run_state import hint_places

@@ -1,6 +1,6 @@
 """A plan laid out by the judge's own code, to compare with."""
 
-from memstow.planner.model.objective import parse_term
+from memstow.planner.model.problem import parse_term
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.verify.formula_trees import Space
 from memstow.planner.verify.layout import ProblemIndex

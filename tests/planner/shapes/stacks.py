@@ -8,8 +8,9 @@ from dataclasses import replace
 from itertools import combinations
 from random import Random
 
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Placement, Status
+from memstow.planner.model.plan import Placement
 from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
     Order,
@@ -19,8 +20,8 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.at_point import problem_at
-from memstow.planner.shapes.layout import Layout
+from memstow.planner.shapes.sizes import problem_at
+from memstow.planner.shapes.symbolic_layout import Layout
 
 FAR = 1 << 20
 """A pinned buffer up there is above everything else."""

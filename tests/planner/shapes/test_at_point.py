@@ -8,10 +8,9 @@ import memstow
 from memstow.planner.check import find_issues
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
-from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem
-from memstow.planner.shapes.at_point import largest_problem, points_of, problem_at, sizes_at
-from memstow.planner.shapes.check import find_symbolic_issues
-from memstow.planner.shapes.extremes import all_values
+from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem, points_of
+from memstow.planner.shapes.sizes import all_values, largest_problem, problem_at, sizes_at
+from memstow.planner.shapes.symbolic_check import find_symbolic_issues
 from tests.planner.shapes.formulas import by_python
 
 

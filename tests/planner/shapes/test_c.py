@@ -8,9 +8,9 @@ import pytest
 
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Status
 from memstow.planner.model.problem import Pool, Relative
 from memstow.planner.model.symbolic import (
     Order,
@@ -21,9 +21,9 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.as_c import header_of, write_symbolic_c
-from memstow.planner.shapes.layout import Layout
-from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
+from memstow.planner.shapes.symbolic_c import header_of, write_symbolic_c
+from memstow.planner.shapes.symbolic_layout import Layout
 from tests.planner.exports.toolchains import ALL, HOST, STRICT, Compiler, found, run
 from tests.planner.shapes.judged import JudgedLayout
 from tests.planner.shapes.stacks import (

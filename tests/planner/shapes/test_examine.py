@@ -6,10 +6,9 @@ import pytest
 
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.symbolic import Symbol
-from memstow.planner.shapes import examine as examining
-from memstow.planner.shapes.examine import examine
-from memstow.planner.shapes.extremes import Effort, all_values, extremes, used_symbols
+from memstow.planner.shapes import sizes as examining
 from memstow.planner.shapes.formula import FormulaValueError, Node, evaluate, parse_formula
+from memstow.planner.shapes.sizes import Effort, all_values, examine, extremes, used_symbols
 from tests.planner.shapes.formulas import NAMES, random_text
 
 
@@ -32,16 +31,17 @@ def _bad(node: Node, at: dict[str, int]) -> bool:
 def test_what_is_found_is_so_at_all_values(evaluations: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(evaluations)
     told = {"sound": 0, "bad": 0, "unshown": 0}
-    if not evaluations:
-        # All values are too many, so that boxes have to do.
-        monkeypatch.setattr(examining, "MOST_VALUES", 0)
     for _ in range(1500):
         text, symbols = random_text(random, random.randint(0, 4)), _symbols(random)
         if len(text) > 2000:
             continue
         node = parse_formula(text, NAMES)
         rows = list(all_values(used_symbols(node, symbols)))
-        found = examine(node, symbols, Effort())
+        with monkeypatch.context() as patched:
+            if not evaluations:
+                # All values are too many, so that boxes have to do.
+                patched.setattr(examining, "MOST_VALUES", 0)
+            found = examine(node, symbols, Effort())
         if found is None:
             told["sound"] += 1
             assert not any(_bad(node, at) for at in rows), text

@@ -9,8 +9,12 @@ import pytest
 
 import memstow
 from memstow.planner.generate.symbolic import symbolic
-from memstow.planner.shapes.graphs.reading import parse_symbolic_graph
-from memstow.planner.shapes.reading import parse_symbolic, parse_symbolic_plan, write_symbolic
+from memstow.planner.shapes.symbolic_documents import (
+    parse_symbolic,
+    parse_symbolic_graph,
+    parse_symbolic_plan,
+    write_symbolic,
+)
 
 GRAPH: dict[str, Any] = {
     "symbols": [{"id": "s", "min": 1, "max": 64, "values": [1, 64]}],

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Status
 from memstow.planner.model.problem import Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
     Order,
@@ -16,7 +16,7 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.layout import Layout
+from memstow.planner.shapes.symbolic_layout import Layout
 from tests.planner.shapes.judged import JudgedLayout
 from tests.planner.shapes.stacks import (
     fits,

@@ -9,11 +9,9 @@ import pytest
 from memstow.planner.judge._judge import least_peak
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicProblem
-from memstow.planner.shapes.examine import examine
-from memstow.planner.shapes.extremes import Effort, extremes
 from memstow.planner.shapes.formula import FormulaError, FormulaValueError, evaluate, parse_formula
-from memstow.planner.shapes.quick import QuickFormulas
-from memstow.planner.shapes.solve.live import LiveBytes
+from memstow.planner.shapes.point_plans import LiveBytes
+from memstow.planner.shapes.sizes import Effort, QuickFormulas, examine, extremes
 from memstow.planner.verify import formula_trees as judged
 from memstow.planner.verify import symbolic_sizes
 from memstow.planner.verify.formula_trees import FormulaError as JudgedError

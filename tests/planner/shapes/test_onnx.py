@@ -6,11 +6,10 @@ import pytest
 
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.symbolic import Symbol
-from memstow.planner.shapes.at_point import points_of, problem_at
-from memstow.planner.shapes.graphs.lowering import lower_symbolic
-from memstow.planner.shapes.onnx.format import read_graph
-from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
+from memstow.planner.model.symbolic import Symbol, points_of
+from memstow.planner.shapes.onnx_models import read_graph, read_symbolic_model, symbol_for
+from memstow.planner.shapes.sizes import problem_at
+from memstow.planner.shapes.symbolic_documents import lower_symbolic
 from tests.onnx_models import MODELS, model, node, numbers, value, weights
 from tests.planner.refusal import refusal
 

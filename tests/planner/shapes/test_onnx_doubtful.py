@@ -7,8 +7,7 @@ import pytest
 from memstow.planner.formats.onnx.doubtful import made_from
 from memstow.planner.model.symbolic import Symbol
 from memstow.planner.shapes.formula import evaluate, parse_formula
-from memstow.planner.shapes.onnx.format import read_graph
-from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
+from memstow.planner.shapes.onnx_models import read_graph, read_symbolic_model, symbol_for
 from tests.onnx_models import model, node, numbers, value, weights
 from tests.planner.refusal import refusal
 

@@ -5,9 +5,7 @@ from random import Random
 
 from memstow.planner.model.symbolic import Symbol
 from memstow.planner.shapes.formula import evaluate, parse_formula
-from memstow.planner.shapes.onnx.formulas import Formulas
-from memstow.planner.shapes.onnx.named import formula_of_name
-from memstow.planner.shapes.onnx.terms import Terms, TooLongError, a_number
+from memstow.planner.shapes.onnx_formulas import Formulas, Terms, TooLongError, a_number, formula_of_name
 
 _VALUES = tuple[int, ...]
 

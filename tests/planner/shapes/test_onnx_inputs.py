@@ -6,9 +6,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from memstow.planner.model.symbolic import Symbol
-from memstow.planner.shapes.graphs.lowering import lower_symbolic
-from memstow.planner.shapes.onnx.format import read_graph
-from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
+from memstow.planner.shapes.onnx_models import read_graph, read_symbolic_model, symbol_for
+from memstow.planner.shapes.symbolic_documents import lower_symbolic
 from tests.onnx_models import model, node, numbers, value
 from tests.planner.refusal import refusal
 

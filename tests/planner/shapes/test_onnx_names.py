@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from memstow.planner.model.symbolic import Symbol
-from memstow.planner.model.symbolic_graph import SymbolicGraph
-from memstow.planner.shapes.onnx.reading import read_symbolic_model, symbol_for
+from memstow.planner.model.symbolic import Symbol, SymbolicGraph
+from memstow.planner.shapes.onnx_models import read_symbolic_model, symbol_for
 from tests.onnx_models import T, helper, model, node, numbers, value
 from tests.planner.refusal import refusal
 

@@ -8,8 +8,8 @@ import pytest
 import memstow
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import PLANNED, Status
 from memstow.planner.model.problem import Pool
 from memstow.planner.model.symbolic import (
     Order,
@@ -20,9 +20,8 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.at_point import problem_at
-from memstow.planner.shapes.layout import Layout
-from memstow.planner.shapes.plan_at import plan_at
+from memstow.planner.shapes.sizes import problem_at
+from memstow.planner.shapes.symbolic_layout import Layout, plan_at
 from tests.planner.shapes.stacks import fits, fixed_plan, random_point, random_problem, stacked_plan
 
 S = (Symbol(id="s", min=0, max=100),)

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Status
 from memstow.planner.model.problem import Pool
 from memstow.planner.model.symbolic import (
     Order,
@@ -18,8 +18,8 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.layout import Layout
 from memstow.planner.shapes.sweep import as_csv, as_data, spread, sweep, sweep_points
+from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.show.sweep_picture import sweep_svg
 from memstow.planner.show.sweep_table import sweep_table
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.shapes import checked_formulas
-from memstow.planner.shapes.reading import parse_symbolic
+from memstow.planner.shapes import symbolic_check
+from memstow.planner.shapes.symbolic_documents import parse_symbolic
 
 S = {"id": "s", "min": 1, "max": 64}
 
@@ -123,7 +123,7 @@ def test_what_is_too_much_is_told_before_formulas_are_examined(monkeypatch: pyte
     def refuse(*_: object) -> None:
         raise AssertionError("a formula was examined")
 
-    monkeypatch.setattr(checked_formulas, "examine", refuse)
+    monkeypatch.setattr(symbolic_check, "examine", refuse)
     long = [{"id": f"b{number}", "size": f"s + {number} + " + "0 + " * 450 + "1"} for number in range(600)]
     assert [it[:2] for it in issues_of(buffers=long)] == [("formulas_too_long", "$.buffers")]
     symbols = [{"id": name, "min": 1, "max": 64} for name in ("s", "t", "u")]

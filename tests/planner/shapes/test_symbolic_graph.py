@@ -12,17 +12,15 @@ from memstow.planner.generate.graph import graph as random_graph
 from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.graph import Graph, Tensor
-from memstow.planner.model.symbolic import Symbol
-from memstow.planner.model.symbolic_graph import (
+from memstow.planner.model.symbolic import (
+    Symbol,
     SymbolicGraph,
     SymbolicOperator,
     SymbolicTemporary,
     SymbolicTensor,
 )
-from memstow.planner.shapes.at_point import problem_at
-from memstow.planner.shapes.graphs.lowering import lower_symbolic
-from memstow.planner.shapes.graphs.reading import parse_symbolic_graph
-from memstow.planner.shapes.reading import read_symbolic
+from memstow.planner.shapes.sizes import problem_at
+from memstow.planner.shapes.symbolic_documents import lower_symbolic, parse_symbolic_graph, read_symbolic
 from tests.planner.shapes.formulas import by_python
 
 SYMBOLS = (Symbol(id="s", min=1, max=9), Symbol(id="b", min=0, max=3))

@@ -7,7 +7,7 @@ import pytest
 
 import memstow
 from memstow.planner.generate.symbolic import symbolic
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -17,9 +17,9 @@ from memstow.planner.model.symbolic import (
     SymbolicBuffer,
     SymbolicPlan,
     SymbolicProblem,
+    digest_symbolic,
 )
-from memstow.planner.model.symbolic_digest import digest_symbolic
-from memstow.planner.shapes.reading import (
+from memstow.planner.shapes.symbolic_documents import (
     is_symbolic,
     is_symbolic_plan,
     parse_symbolic,

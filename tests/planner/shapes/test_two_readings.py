@@ -4,9 +4,8 @@ from random import Random
 
 import pytest
 
-from memstow.planner.shapes.at_point import largest_problem, sizes_at
-from memstow.planner.shapes.extremes import all_values
 from memstow.planner.shapes.formula import FormulaError, FormulaValueError, evaluate, parse_formula
+from memstow.planner.shapes.sizes import all_values, largest_problem, sizes_at
 from memstow.planner.verify import formula_trees
 from memstow.planner.verify.formula_trees import Space
 from memstow.planner.verify.symbolic_sizes import Sizes

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from memstow.planner.explain.needs import Need, Needs, Release
 from memstow.planner.explain.removals import Kind, Removal
-from memstow.planner.model.plan import Explanation, Least, Live, Plan, PoolUse, Status, TermValue
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Explanation, Least, Live, Plan, PoolUse, TermValue
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.show.report import needs_report, plan_report
 from memstow.planner.show.text_picture import ASCII

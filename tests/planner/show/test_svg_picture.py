@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Live, Placement, Plan, PoolUse
 from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
 from memstow.planner.show.drawing import shade_svg
 from memstow.planner.show.drawing.boxes import MOST_TOOLTIPS, READABLE

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from memstow.planner.graph.labels import Label
-from memstow.planner.model.live_profile import profile
-from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, Status
-from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Live, Placement, Plan, PoolUse
+from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved, profile
 from memstow.planner.show.formatting import breadth
 from memstow.planner.show.text_picture import ASCII, MOST_POOLS, UNICODE, Glyphs, chart, maps
 

@@ -15,9 +15,10 @@ from typing import Final
 
 import pytest
 
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Plan, Status, gap_of
+from memstow.planner.model.plan import Plan, gap_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve import engine
 from memstow.planner.solve.engine import plan

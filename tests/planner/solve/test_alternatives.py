@@ -6,8 +6,9 @@ import pytest
 
 import memstow
 from memstow import Alternative, Graph, Limits, Operator, Options, Tensor
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import Schedule, Status
+from memstow.planner.model.plan import Schedule
 from memstow.planner.verify import verify
 from tests.planner.front.test_graphs import run
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from memstow.planner import formats
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.status import Status
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.digest import digest
 from memstow.planner.plain.document import columns_in, is_in_order, plan_as_json

@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from memstow.planner.generate.planted import planted
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from memstow.planner.model.objective import term_of
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import LiveBytes, Placement, Status, Sum
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.plan import LiveBytes, Placement, Sum
+from memstow.planner.model.problem import Problem, term_of
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve import bounds as bounds_module

@@ -13,12 +13,11 @@ from random import Random
 import pytest
 
 from memstow.planner.generate.planted import planted
+from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError, UnknownSolverError
-from memstow.planner.model.events import Bound, Event, Incumbent, Phase
-from memstow.planner.model.objective import term_of
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status, gap_of
-from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from memstow.planner.model.options import Bound, Event, Incumbent, Options, Phase
+from memstow.planner.model.plan import Placement, Plan, gap_of
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved, term_of
 from memstow.planner.processes.machine import processors
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds

@@ -6,9 +6,8 @@ from random import Random
 import pytest
 
 from benchmarks.models import three_pools
-from memstow.planner.model.events import Event, Phase
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
+from memstow.planner.model.options import Event, Options, Phase
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
 from memstow.solvers.models.register import BACK_ENDS, BackEnd

@@ -10,11 +10,10 @@ from memstow.planner.generate.graph import graph as generated
 from memstow.planner.graph.arrays import order_instance
 from memstow.planner.graph.changes import with_order, without_in_place
 from memstow.planner.graph.reading import parse_graph
-from memstow.planner.model.events import Event, Incumbent, Phase
+from memstow.planner.model import Status
 from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Tensor
-from memstow.planner.model.options import Options
-from memstow.planner.model.order_proofs import Cut
-from memstow.planner.model.plan import Plan, Schedule, Status
+from memstow.planner.model.options import Event, Incumbent, Options, Phase
+from memstow.planner.model.plan import Cut, Plan, Schedule
 from memstow.planner.model.problem import Pool, Reserved
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, judge, verify

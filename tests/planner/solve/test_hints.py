@@ -10,9 +10,10 @@ from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.reading.parse import parse_options, parse_problem
 from memstow.planner.solve.engine import plan
 from tests.planner.refusal import refusal, told

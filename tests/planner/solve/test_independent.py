@@ -3,8 +3,9 @@
 from dataclasses import replace
 from random import Random
 
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Status
+from memstow.planner.model.plan import Placement
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.independent import independent_parts, part_of, plan_of_part

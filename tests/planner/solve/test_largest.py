@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, Reserved
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan

@@ -11,12 +11,11 @@ import pytest
 from memstow.planner.backends import warm_children
 from memstow.planner.backends.isolated_solver import IsolatedSolver
 from memstow.planner.backends.warm_children import command_for
+from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, MissingBackEndError, RefusedPlanError
-from memstow.planner.model.events import Event, Incumbent, Phase
-from memstow.planner.model.objective import terms_of
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Model, Placement, Plan, Status
-from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost
+from memstow.planner.model.options import Event, Incumbent, Options, Phase
+from memstow.planner.model.plan import Model, Placement, Plan
+from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost, terms_of
 from memstow.planner.processes.process import Process
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan

@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from memstow.planner.generate.planted import planted
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED, Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.solve.engine import plan, plan_with_others
 from memstow.planner.solve.others import Others

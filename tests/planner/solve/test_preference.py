@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from memstow.planner.check import find_issues
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, Relative
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan

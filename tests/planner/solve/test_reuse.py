@@ -12,12 +12,11 @@ from random import Random
 import pytest
 
 from memstow.planner import formats
+from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError
-from memstow.planner.model.events import Bound, Event, Incumbent
-from memstow.planner.model.objective import terms_of
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Exhausted, Plan, Status, TermValue
-from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, ReuseCost
+from memstow.planner.model.options import Bound, Event, Incumbent, Options
+from memstow.planner.model.plan import Exhausted, Plan, TermValue
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, ReuseCost, terms_of
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of

@@ -1,7 +1,7 @@
 """A bound under locks holds for the plans that keep within them, and for no other."""
 
-from memstow.planner.model.objective import Kind, Term
 from memstow.planner.model.plan import Exhausted, Model, Refuted
+from memstow.planner.model.problem import Kind, Term
 from memstow.planner.solve.run_state import LockedBounds
 from memstow.planner.solve.term_bounds import TermBound
 from memstow.solvers.solver import ModelBound

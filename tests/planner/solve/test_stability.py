@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from memstow.planner.generate.network import network
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Pool, Problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify

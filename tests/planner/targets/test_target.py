@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Status
-from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
-from memstow.planner.model.target import Target
+from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved, Target
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.solve.engine import plan
 from memstow.planner.targets.by_name import shipped_target

@@ -3,7 +3,8 @@
 import pytest
 
 import memstow
-from memstow.planner.model.plan import Arena, LiveBytes, Plan, PoolUse, Status, TermValue
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Arena, LiveBytes, Plan, PoolUse, TermValue
 from memstow.planner.tflm.arena import arena
 from memstow.planner.tflm.saving import notes
 from memstow.planner.tflm.written_model import written_model

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memstow.planner.model.objective import PEAK, term_of
+from memstow.planner.model import Status
 from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
@@ -16,12 +16,21 @@ from memstow.planner.model.plan import (
     Model,
     Plan,
     Refuted,
-    Status,
     Sum,
     TermValue,
     gap_of,
 )
-from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.model.problem import (
+    PEAK,
+    Buffer,
+    InPlace,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+    term_of,
+)
 from memstow.planner.verify import Code, verify
 from memstow.planner.verify.claims import Proofs
 from memstow.planner.verify.layout import ProblemIndex

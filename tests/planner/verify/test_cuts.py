@@ -7,8 +7,7 @@ from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.reading import parse_graph
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.options import Options
-from memstow.planner.model.order_proofs import Chain, Cut, Way
-from memstow.planner.model.plan import Plan
+from memstow.planner.model.plan import Chain, Cut, Plan, Way
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, judge, verify
 from memstow.planner.verify.order_bounds import reason_against_orders

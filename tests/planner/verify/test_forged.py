@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import (
-    PLANNED,
     Certificate,
     Exhausted,
     Explanation,
@@ -26,7 +26,6 @@ from memstow.planner.model.plan import (
     Placement,
     Plan,
     Refuted,
-    Status,
     Sum,
     gap_of,
 )

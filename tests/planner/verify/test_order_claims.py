@@ -8,10 +8,10 @@ import pytest
 from memstow.planner.generate.graph import graph as generated
 from memstow.planner.graph.changes import with_order
 from memstow.planner.graph.reading import parse_graph
+from memstow.planner.model import Status
 from memstow.planner.model.graph import Graph, Operator, Tensor, View
 from memstow.planner.model.options import Options
-from memstow.planner.model.order_proofs import Chain, Cut, DeadSet, RefutedOrders, Way
-from memstow.planner.model.plan import Explanation, Plan, Status, gap_of
+from memstow.planner.model.plan import Chain, Cut, DeadSet, Explanation, Plan, RefutedOrders, Way, gap_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, judge, verify

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from memstow.planner.model.plan import Live, LiveBytes, Placement, Plan, PoolUse, Status, TermValue
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Live, LiveBytes, Placement, Plan, PoolUse, TermValue
 from memstow.planner.model.problem import Buffer, Problem, Relative
 from memstow.planner.verify import Code, verify
 from memstow.planner.verify.overlaps import DisjointRanges, IntervalTree

@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 
 from memstow.planner.graph.lowering import scheduled_problem
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, View, Window
 from memstow.planner.model.options import Options
-from memstow.planner.model.order_proofs import Cut
 from memstow.planner.model.plan import (
     Certificate,
+    Cut,
     Least,
     Model,
     Plan,
     Schedule,
     Spill,
-    Status,
     Stripe,
     TermValue,
     gap_of,

@@ -1,6 +1,7 @@
 """How far each claim is to be believed: by itself, or as far as what it rests on."""
 
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.verify.verdict import COUNTED, Claims, Standing, Subject
 
 

@@ -7,17 +7,9 @@ from typing import Any
 
 import pytest
 
+from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
-from memstow.planner.model.plan import (
-    Explanation,
-    Live,
-    LiveBytes,
-    Overflow,
-    Placement,
-    Plan,
-    PoolUse,
-    Status,
-)
+from memstow.planner.model.plan import Explanation, Live, LiveBytes, Overflow, Placement, Plan, PoolUse
 from memstow.planner.model.problem import LIMIT, Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from memstow.planner.verify import Code, Violation, verify
 from memstow.planner.verify.verdict import LISTED

@@ -12,10 +12,10 @@ import pytest
 from memstow.planner import formats
 from memstow.planner.check import find_issues
 from memstow.planner.judge._judge import Room, room_for
-from memstow.planner.model.objective import PEAK, term_of
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import ExhaustedWindow, Explanation, LiveBytes, Status, gap_of
-from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative
+from memstow.planner.model.plan import ExhaustedWindow, Explanation, LiveBytes, gap_of
+from memstow.planner.model.problem import PEAK, Buffer, InPlace, Pool, Problem, Relative, term_of
 from memstow.planner.plain.document import columns_in, write_plan
 from memstow.planner.plain.models import problem_of as problem_of_columns
 from memstow.planner.plain.plan import PlainPlan

@@ -10,9 +10,9 @@ import pytest
 from memstow.planner.backends.registry import name_with_version
 from memstow.planner.formats import read_problem
 from memstow.planner.generate.random import mixed
-from memstow.planner.model.events import Event, Incumbent, Phase
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Model, Placement, Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.options import Event, Incumbent, Options, Phase
+from memstow.planner.model.plan import Model, Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds

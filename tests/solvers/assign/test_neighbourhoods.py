@@ -8,10 +8,9 @@ import pytest
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
 from memstow.planner.generate.random import mixed
-from memstow.planner.model.objective import terms_of
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Status
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem, terms_of
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of

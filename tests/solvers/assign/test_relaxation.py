@@ -7,9 +7,8 @@ import pytest
 
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
-from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem, terms_of
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan

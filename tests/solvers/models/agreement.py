@@ -11,11 +11,11 @@ from dataclasses import replace
 from random import Random
 
 from memstow.planner.check import require_valid
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.objective import terms_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation, Placement, Plan, Status
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.plan import Explanation, Placement, Plan
+from memstow.planner.model.problem import Problem, terms_of
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.run_state import task_of
 from memstow.solvers.instance import Layout

@@ -11,8 +11,9 @@ from random import Random
 import pytest
 
 from memstow.planner.check import find_issues
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan, Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify

@@ -6,7 +6,7 @@ from itertools import chain, combinations, permutations, product
 
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.model.symbolic import SymbolicProblem
-from memstow.planner.shapes.at_point import largest_problem, problem_at
+from memstow.planner.shapes.sizes import largest_problem, problem_at
 
 Pair = frozenset[str]
 

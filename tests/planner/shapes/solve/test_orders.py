@@ -11,9 +11,9 @@ import pytest
 import memstow
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
+from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Status
 from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
     SHAPES,
@@ -23,11 +23,11 @@ from memstow.planner.model.symbolic import (
     SymbolicBuffer,
     SymbolicPlan,
     SymbolicProblem,
+    points_of,
 )
-from memstow.planner.shapes.at_point import points_of
-from memstow.planner.shapes.layout import Layout
-from memstow.planner.shapes.reading import write_symbolic_plan
-from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
+from memstow.planner.shapes.symbolic_documents import write_symbolic_plan
+from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.planner.shapes.solve.brute import Every
 

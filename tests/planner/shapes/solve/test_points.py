@@ -6,14 +6,13 @@ import pytest
 
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
+from memstow.planner.model import PLANNED
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import PLANNED
-from memstow.planner.model.symbolic import Shapes
-from memstow.planner.shapes.at_point import points_of, problem_at, sizes_at
-from memstow.planner.shapes.check import find_symbolic_issues
-from memstow.planner.shapes.solve.live import LiveBytes
-from memstow.planner.shapes.solve.plan import plan_symbolic
-from memstow.planner.shapes.solve.points import without_capacities
+from memstow.planner.model.symbolic import Shapes, points_of
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
+from memstow.planner.shapes.point_plans import LiveBytes, without_capacities
+from memstow.planner.shapes.sizes import problem_at, sizes_at
+from memstow.planner.shapes.symbolic_check import find_symbolic_issues
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.planner.shapes.stacks import random_problem

@@ -6,9 +6,9 @@ import pytest
 
 from memstow.planner.model.options import Options
 from memstow.planner.model.symbolic import Shapes, SymbolicPlan
-from memstow.planner.shapes.better_plan import better
-from memstow.planner.shapes.reading import parse_symbolic
-from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
+from memstow.planner.shapes.point_plans import better
+from memstow.planner.shapes.symbolic_documents import parse_symbolic
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api.symbolic_problems import hard
 

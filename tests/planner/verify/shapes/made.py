@@ -6,7 +6,8 @@ from itertools import combinations, product
 from math import lcm
 from random import Random
 
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import LIMIT, InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
     Order,
@@ -16,8 +17,8 @@ from memstow.planner.model.symbolic import (
     SymbolicBuffer,
     SymbolicPlan,
     SymbolicProblem,
+    with_sizes,
 )
-from memstow.planner.model.with_sizes import with_sizes
 
 At = dict[str, int]
 

@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from memstow.planner.model.plan import Placement, Plan, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import InPlace, Pool, Reserved
-from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicPlan, SymbolicProblem
-from memstow.planner.model.with_sizes import with_sizes
+from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicPlan, SymbolicProblem, with_sizes
 from memstow.planner.verify import Standing, Subject, Verdict, judge
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from memstow.planner.verify.verdict import Code

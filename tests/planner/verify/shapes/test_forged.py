@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from memstow.planner.model.plan import Explanation, Placement, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Explanation, Placement
 from memstow.planner.model.problem import Pool, Reserved
 from memstow.planner.model.symbolic import (
     Order,

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from memstow.planner.model.plan import Placement, Status
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Placement
 from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
     Order,

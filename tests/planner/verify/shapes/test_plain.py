@@ -11,7 +11,7 @@ from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool
 from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicPlan, SymbolicProblem
-from memstow.planner.shapes.solve.plan import plan_symbolic
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.verify.symbolic_sizes import columns_of
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from memstow.planner.verify.verdict import Subject, Verdict

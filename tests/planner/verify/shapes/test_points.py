@@ -6,10 +6,10 @@ from random import Random
 import pytest
 
 from memstow.planner.check import find_issues
-from memstow.planner.model.objective import term_of
+from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation, Placement, Status
-from memstow.planner.model.problem import Pool
+from memstow.planner.model.plan import Explanation, Placement
+from memstow.planner.model.problem import Pool, term_of
 from memstow.planner.model.symbolic import (
     Point,
     PointPeak,
@@ -17,9 +17,9 @@ from memstow.planner.model.symbolic import (
     SymbolicBuffer,
     SymbolicPlan,
     SymbolicProblem,
+    digest_symbolic,
+    with_sizes,
 )
-from memstow.planner.model.symbolic_digest import digest_symbolic
-from memstow.planner.model.with_sizes import with_sizes
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, Verdict
 from memstow.planner.verify.layout import ProblemIndex

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from memstow.planner.model.plan import Status
+from memstow.planner.model import Status
 from memstow.planner.model.symbolic import Order, SymbolicPlan, SymbolicProblem
 from memstow.planner.verify import Verdict
 from memstow.planner.verify.symbolic_verdict import judge_symbolic

@@ -1,1 +1,0 @@
-"""ONNX models whose open dimensions are symbols."""

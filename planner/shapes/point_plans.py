@@ -1,0 +1,566 @@
+"""A symbolic problem at its points: what is possible there, plans, how good peaks are, and arrays to search
+in.
+
+Each point has a bound and, as far as there is time, a plan. Points without time have a bound by the bytes
+that live together: only buffers that surely share no byte with others count, those in no rigid group,
+pair in place or exclusive pair. How good peaks are is exact: ratios to the least, as fractions, compared
+as the aim says.
+
+An order says of each conflicting pair which is above the other, so whether a pair in place shares its
+place is decided once, for all values (`Ties`). What shares becomes a rigid group, as if the problem had
+said so. The arrays have items with a size for each point, and know the way back to an order.
+"""
+
+import threading
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Final, TypeVar
+
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.errors import DeclinedError
+from memstow.planner.model.plan import Explanation, Placement, Plan
+from memstow.planner.model.problem import (
+    ALWAYS,
+    LIMIT,
+    Buffer,
+    Distances,
+    InPlace,
+    Kind,
+    Problem,
+    Relative,
+    Term,
+    end_of,
+    merged,
+    parse_term,
+    terms_of,
+)
+from memstow.planner.model.symbolic import (
+    Aim,
+    Order,
+    OrderedPlacement,
+    Point,
+    SymbolicPlan,
+    SymbolicProblem,
+    points_of,
+)
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.reduce.parts import lifetime_ranges
+from memstow.planner.shapes.sizes import note_same_sizes, problem_at, sizes_at
+from memstow.planner.solve.allowance import Allowance
+from memstow.planner.solve.engine import plan
+from memstow.solvers.instance import Instance
+from memstow.solvers.shapes import LiveEvents, PeakMeasure, Shaped, shape
+
+
+def better(problem: SymbolicProblem, plan: SymbolicPlan, other: SymbolicPlan) -> bool:
+    """Whether the plan is better than the other; of equals the one that is proven."""
+    planned, other_planned = plan.status in PLANNED, other.status in PLANNED
+    if not planned or not other_planned:
+        proven = plan.status is Status.INFEASIBLE and other.status is Status.UNKNOWN
+        return (planned and not other_planned) or (proven and not other_planned)
+    if [it.at for it in plan.points] != [it.at for it in other.points]:
+        return False
+    # Of two bounds of the same point, which runs of different lengths have found, the larger one counts.
+    pairs = zip(plan.points, other.points, strict=True)
+    scale = Scale(
+        tuple(max(one.least, two.least) for one, two in pairs),
+        tuple(point.weight for point in points_of(problem)),
+        problem.aim,
+    )
+    mine, others = (scale.score([it.peak for it in one.points]) for one in (plan, other))
+    if mine != others:
+        return mine < others
+    return plan.status is Status.OPTIMAL and other.status is not Status.OPTIMAL
+
+
+Score = tuple[Fraction, ...]
+"""Smaller is better, from left to right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What is known of the points: the least peak at each, its weight, and the aim."""
+
+    least: tuple[int, ...]
+    weights: tuple[int, ...]
+    aim: Aim
+
+    def ratios(self, peaks: Sequence[int]) -> list[Fraction]:
+        """Of each point; where nothing is the least, bytes are counted."""
+        pairs = zip(peaks, self.least, strict=True)
+        return [Fraction(peak, least) if least else Fraction(1 + peak) for peak, least in pairs]
+
+    def score(self, peaks: Sequence[int]) -> Score:
+        """What is compared first, and then the rest."""
+        ratios = self.ratios(peaks)
+        if not ratios:
+            return (Fraction(1),)
+        mean = sum(ratios, Fraction(0)) / len(ratios)
+        if self.aim == "sum":
+            return (Fraction(sum(map(_product, peaks, self.weights))), max(ratios))
+        if self.aim == "first":
+            return (ratios[0], max(ratios), mean)
+        return (max(ratios), mean)
+
+    def is_least(self, peaks: Sequence[int]) -> bool:
+        """Whether no plan of any kind has less at a point."""
+        return all(peak <= least for peak, least in zip(peaks, self.least, strict=True))
+
+    def limits_below(self, peaks: Sequence[int]) -> list[int]:
+        """The largest peaks whose largest ratio is below that of these."""
+        worst = max(self.ratios(peaks))
+        return [_below(worst * least) if least else _below(worst - 1) for least in self.least]
+
+    def worst(self, peaks: Sequence[int]) -> float | None:
+        """The largest ratio; None where there is none, since nothing is the least of something."""
+        if not self.least or any(least == 0 < peak for peak, least in zip(peaks, self.least, strict=True)):
+            return None
+        pairs = zip(peaks, self.least, strict=True)
+        return max(peak / least if least else 1.0 for peak, least in pairs)
+
+
+def _product(peak: int, weight: int) -> int:
+    return peak * weight
+
+
+def _below(value: Fraction) -> int:
+    """The largest whole number below the value."""
+    return -(-value.numerator // value.denominator) - 1
+
+
+class LiveBytes:
+    """The same for any sizes of a problem."""
+
+    def __init__(self, problem: SymbolicProblem) -> None:
+        loose = {name for tie in problem.relative for name in (tie.buffer, tie.base)}
+        loose.update(name for pair in problem.exclusive for name in pair)
+        loose.update(name for share in problem.in_place for name in (share.input, share.output))
+        # Of a buffer with several lifetimes none counts.
+        counted = [
+            (index, buffer.lifetime)
+            for index, buffer in enumerate(problem.buffers)
+            if buffer.lifetime is not None and not (loose and buffer.id in loose)
+        ]
+        self._always = [index for index, lifetime in counted if lifetime == ALWAYS]
+        self._events = _events([(index, *it) for index, it in counted if isinstance(it, tuple)])
+        term = parse_term(problem.objective[0])
+        self._kind = term.kind if term is not None else None
+        self._pools = len(problem.pools)
+
+    def at(self, sizes: Sequence[int]) -> int:
+        """No layout with these sizes has a smaller objective."""
+        live = self._events.most(array("q", sizes))
+        total = (LIMIT if live is None else live) + sum(sizes[index] for index in self._always)
+        if self._pools == 1 or self._kind is Kind.PEAK:
+            return total
+        return -(-total // self._pools) if self._kind is Kind.MAX_PEAK else 0
+
+
+def _events(lives: Sequence[tuple[int, int, int]]) -> LiveEvents:
+    """Times that are too large for native code are replaced by their ranks."""
+    indices, begins, ends = zip(*lives, strict=True) if lives else ((), (), ())
+    try:
+        return LiveEvents(array("q", indices), array("q", begins), array("q", ends))
+    except OverflowError:
+        rank = {time: number for number, time in enumerate(sorted({*begins, *ends}))}
+        ranks = (array("q", map(rank.__getitem__, times)) for times in (begins, ends))
+        return LiveEvents(array("q", indices), *ranks)
+
+
+# Of what the call may take, all points together.
+_SHARE = 0.4
+# What a plan of a point takes at the least, where there are many buffers.
+_SECONDS_PER_BUFFER = 25e-6
+
+
+@dataclass(frozen=True, slots=True)
+class PointPlan:
+    """What is known of one point."""
+
+    at: Mapping[str, int]
+    weight: int
+    least: int
+    plan: Plan
+    """Of the problem there; where nothing fits or was found, of the problem without capacities. Where there
+    is no time, it has no placements."""
+    nothing: Explanation | None
+    """Why nothing fits."""
+
+
+def plans_at_points(
+    problem: SymbolicProblem, allowance: Allowance, cancel: threading.Event | None
+) -> tuple[PointPlan, ...]:
+    """Each point with a bound and, as far as there is time, a plan: of some that are far from each other."""
+    points = points_of(problem)
+    each = _SECONDS_PER_BUFFER * len(problem.buffers) / _SHARE
+    count = next(it for it in range(len(points), -1, -1) if not it or allowance.affords(it * each))
+    planned = set(_spread(len(points), count))
+    live = LiveBytes(problem) if count < len(points) else None
+    found: list[PointPlan] = []
+    for number, point in enumerate(points):
+        if number in planned or live is None:
+            found.append(_planned(problem, point, allowance, _SHARE / count, cancel))
+        else:
+            least = live.at(sizes_at(problem, point.at))
+            found.append(PointPlan(point.at, point.weight, least, Plan(status=Status.UNKNOWN), None))
+    return tuple(found)
+
+
+def _spread(total: int, count: int) -> list[int]:
+    """So many of these numbers, from the first to the last."""
+    return [number * (total - 1) // max(count - 1, 1) for number in range(count)]
+
+
+def _planned(
+    problem: SymbolicProblem,
+    point: Point,
+    allowance: Allowance,
+    share: float,
+    cancel: threading.Event | None,
+) -> PointPlan:
+    concrete = problem_at(problem, point.at)
+    solved = plan(concrete, allowance.share(share), cancel=cancel)
+    allowance.spend(solved.work)
+    bounded = solved
+    if solved.status not in PLANNED:
+        # Whatever the capacities, no layout needs less.
+        bounded = plan(without_capacities(concrete), allowance.share(share / 4), cancel=cancel)
+        allowance.spend(bounded.work)
+    least = bounded.objective[0].bound if bounded.objective else 0
+    nothing = solved.explanation if solved.status is Status.INFEASIBLE else None
+    return PointPlan(point.at, point.weight, least, bounded, nothing)
+
+
+_P = TypeVar("_P", Problem, SymbolicProblem)
+
+
+def without_capacities(problem: _P) -> _P:
+    """The problem with pools that are as large as needed."""
+    loose = replace(problem, pools=tuple(replace(pool, capacity=None) for pool in problem.pools))
+    if isinstance(problem, SymbolicProblem) and isinstance(loose, SymbolicProblem):
+        note_same_sizes(loose, problem)
+    return loose
+
+
+Ties = frozenset[tuple[str, str]]
+"""Pairs of an input and an output that begin at one offset."""
+
+NONE: Final[Ties] = frozenset()
+_MOST_SETS: Final = 4
+_FEW_PAIRS: Final = 3
+
+
+def likely_ties(problem: Problem, points: Iterable[PointPlan]) -> list[Ties]:
+    """Sets of pairs to try, the most promising first: what plans at single points share, and none."""
+    if not problem.in_place:
+        return [NONE]
+    votes: Counter[Ties] = Counter()
+    for point in points:
+        place = {it.buffer: (it.pool, it.offset) for it in point.plan.placements}
+        shared = [
+            it for it in problem.in_place if it.input in place and place[it.input] == place.get(it.output)
+        ]
+        votes[possible(problem, shared)] += 1
+    votes[possible(problem, problem.in_place)] += 0
+    ranked = [ties for ties, _ in votes.most_common(_MOST_SETS)]
+    return ranked if NONE in ranked else [*ranked[: _MOST_SETS - 1], NONE]
+
+
+def all_ties(problem: Problem) -> list[Ties] | None:
+    """Every set of pairs that may be tied together; None where there are many."""
+    pairs = problem.in_place
+    if len(pairs) > _FEW_PAIRS:
+        return None
+    sets = {possible(problem, some) for count in range(len(pairs) + 1) for some in combinations(pairs, count)}
+    return sorted(sets, key=sorted)
+
+
+def tied(problem: Problem, ties: Ties) -> Problem:
+    """The problem where these share their place and no other pair does."""
+    bound = tuple(Relative(buffer=output, base=source, offset=0) for source, output in sorted(ties))
+    rest = tuple(it for it in problem.in_place if (it.input, it.output) in ties)
+    # Not checked again: members of a group may share bytes where the pair may.
+    return Problem(
+        version=1,
+        name=problem.name,
+        pools=problem.pools,
+        buffers=problem.buffers,
+        conflicts=problem.conflicts,
+        exclusive=problem.exclusive,
+        relative=(*problem.relative, *bound),
+        in_place=rest,
+        objective=problem.objective,
+    )
+
+
+def possible(problem: Problem, pairs: Iterable[InPlace]) -> Ties:
+    """Of these pairs, in turn, those that can be tied beside those before."""
+    return _Tying(problem).tie(pairs)
+
+
+class _Tying:
+    def __init__(self, problem: Problem) -> None:
+        self.buffers = problem.buffers
+        self.index = {buffer.id: number for number, buffer in enumerate(problem.buffers)}
+        self.distances = Distances()
+        self.exclusive = {frozenset(pair) for pair in problem.exclusive}
+        self.in_place = {frozenset((it.input, it.output)) for it in problem.in_place}
+        self.apart = {frozenset(pair) for pair in problem.conflicts}
+        for tie in problem.relative:
+            self.distances.tie(self.index[tie.buffer], self.index[tie.base], tie.offset)
+        self.members: dict[int, list[int]] = {}
+        for number in range(len(self.buffers)):
+            self.members.setdefault(self.distances.find(number)[0], []).append(number)
+
+    def tie(self, pairs: Iterable[InPlace]) -> Ties:
+        found: set[tuple[str, str]] = set()
+        for pair in pairs:
+            source, output = self.index[pair.input], self.index[pair.output]
+            # What has no bytes has nothing to share.
+            both_sized = self.buffers[source].size and self.buffers[output].size
+            if both_sized and self._may_meet(source, output):
+                ours, theirs = (self.distances.find(it)[0] for it in (source, output))
+                if ours != theirs:
+                    self.distances.tie(output, source, 0)
+                    both = [*self.members.pop(ours), *self.members.pop(theirs)]
+                    self.members[self.distances.find(source)[0]] = both
+                found.add((pair.input, pair.output))
+        return frozenset(found)
+
+    def _may_meet(self, source: int, output: int) -> bool:
+        """Whether the groups of both can be one, with nobody on somebody else."""
+        ours, at = self.distances.find(source)
+        theirs, there = self.distances.find(output)
+        if ours == theirs:
+            return at == there
+        first = {it: self.distances.find(it)[1] - at for it in self.members[ours]}
+        second = {it: self.distances.find(it)[1] - there for it in self.members[theirs]}
+        starts = self._pinned_starts(first | second)
+        if len(starts) > 1 or any(start + self._lowest(first | second) < 0 for start in starts):
+            return False
+        return not any(self._on(a, first[a], b, second[b]) for a in first for b in second)
+
+    def _pinned_starts(self, members: Mapping[int, int]) -> set[int]:
+        """Where the group begins, as its pinned members say."""
+        pins = ((self.buffers[it].offset, at) for it, at in members.items() if self.buffers[it].size)
+        return {pin - at for pin, at in pins if pin is not None}
+
+    def _lowest(self, members: Mapping[int, int]) -> int:
+        """How far the lowest is above where the group begins."""
+        return min(at for it, at in members.items() if self.buffers[it].size)
+
+    def _on(self, first: int, at: int, second: int, there: int) -> bool:
+        """Whether two buffers that must be apart would not be."""
+        one, two = self.buffers[first], self.buffers[second]
+        pair = frozenset((one.id, two.id))
+        if pair in self.in_place and at == there:
+            return False
+        if pair not in self.apart and (pair in self.exclusive or not _live_together(one, two)):
+            return False
+        low, high = (one, two) if at <= there else (two, one)
+        return low.size > 0 and high.size > 0 and abs(at - there) < low.size
+
+
+def _live_together(one: Buffer, two: Buffer) -> bool:
+    """Whether their lifetimes meet."""
+    return any(a[0] < b[1] and b[0] < a[1] for a in _lives(one) for b in _lives(two))
+
+
+_EVER: Final = (-(10**4001), 10**4001)
+
+
+def _lives(buffer: Buffer) -> Sequence[tuple[int, int]]:
+    return (_EVER,) if buffer.lifetime == ALWAYS else lifetime_ranges(buffer)
+
+
+def shared_places(ties: Ties) -> dict[str, str]:
+    """Of each tied buffer but one of each group, another whose place it shares: all of them are joined so.
+
+    An output shares the place of an input where that says enough.
+    """
+    joined: dict[str, set[str]] = {}
+    for source, output in ties:
+        joined.setdefault(source, set()).add(output)
+        joined.setdefault(output, set()).add(source)
+    outputs = {output for _, output in ties}
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    for root in sorted(joined, key=lambda it: (it in outputs, it)):
+        if root in seen:
+            continue
+        seen.add(root)
+        left = [root]
+        for one in left:
+            for other in sorted(joined[one] - seen):
+                seen.add(other)
+                found[other] = one
+                left.append(other)
+    return found
+
+
+# Offsets are sums of sizes and alignments, at the most above each other all of them.
+_MOST_BYTES = LIMIT // 2
+# As the native code has it: who has more is told before the work, not after it.
+_MOST_BUFFERS = 20_000
+_TOO_MANY = "more than 20,000 buffers or 16 million pairs of buffers that conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Items in the order in which they are put above each other, and the pool of each, as a choice."""
+
+    sequence: tuple[int, ...]
+    choices: tuple[int, ...]
+
+
+class ShapedArrays:
+    """One set of tied pairs as arrays; `sizes` are those at the points, by buffer, the largest last."""
+
+    def __init__(
+        self, largest: Problem, reduction: Reduction, ties: Ties, sizes: Sequence[Sequence[int]]
+    ) -> None:
+        self.problem = largest
+        self.reduction = reduction
+        self.ties = ties
+        self._sizes = sizes
+
+    @property
+    def instance(self) -> Instance:
+        """The items at their largest."""
+        return self.reduction.instance
+
+    def shaped(self, points: Sequence[int]) -> Shaped:
+        """The same with sizes at these points, for the native search; DeclinedError for too much."""
+        flat = array("q")
+        rows = [*points, len(self._sizes) - 1]
+        for buffer in self.reduction.part_buffer:
+            flat.extend([self._sizes[row][buffer] for row in rows])
+        found = shape(self.instance, flat, points)
+        if found is None:
+            raise declined(_TOO_MANY)
+        return found
+
+    def order(self, shaped: Shaped, found: Found) -> Order:
+        """The sequence as an order, without what follows from the rest."""
+        buffers, pools = self.problem.buffers, self.problem.pools
+        above: dict[int, list[str]] = {}
+        part_buffer = self.reduction.part_buffer
+        for upper, lower in shaped.arcs(found.sequence, found.choices):
+            above.setdefault(part_buffer[upper], []).append(buffers[part_buffer[lower]].id)
+        instance = self.instance
+        pool_of = {index: place.pool for index, place in self.reduction.alone}
+        for item, choice in enumerate(found.choices):
+            pool = pools[instance.choice_pool[instance.choice_start[item] + choice]].id
+            for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
+                pool_of[part_buffer[part]] = pool
+        shares = shared_places(self.ties)
+        tied_ids = {name for tie in self.problem.relative for name in (tie.buffer, tie.base)}
+        return Order(
+            placements=[
+                OrderedPlacement(
+                    buffer=buffer.id,
+                    pool=pool_of[index],
+                    above=above.get(index, ()),
+                    shares=shares.get(buffer.id),
+                    empty=not buffer.size and buffer.id in tied_ids,
+                )
+                for index, buffer in enumerate(buffers)
+            ]
+        )
+
+    def start(self, placements: Sequence[Placement]) -> Found:
+        """Items from the lowest to the highest, as these places have them."""
+        offset = {it.buffer: it.offset for it in placements}
+        pool = {it.buffer: it.pool for it in placements}
+        return self.by_height(offset, pool)
+
+    def by_height(self, height: Mapping[str, float], pool: Mapping[str, str]) -> Found:
+        """Items from the lowest to the highest."""
+        instance, buffers = self.instance, self.problem.buffers
+        number = {it.id: index for index, it in enumerate(self.problem.pools)}
+        keys: list[tuple[float, int]] = []
+        choices: list[int] = []
+        for item in range(instance.item_count):
+            parts = range(instance.item_parts[item], instance.item_parts[item + 1])
+            ids = [buffers[self.reduction.part_buffer[part]].id for part in parts]
+            keys.append((min(height.get(it, 0) for it in ids), item))
+            allowed = instance.choice_pool[instance.choice_start[item] : instance.choice_start[item + 1]]
+            wanted = number.get(pool.get(ids[0], ""), -1)
+            choices.append(allowed.index(wanted) if wanted in allowed else 0)
+        return Found(tuple(item for _, item in sorted(keys)), tuple(choices))
+
+    def measure(self, shaped: Shaped, least: Sequence[int], weights: Sequence[int]) -> None:
+        """Say what is counted, and what the least of it is at each point."""
+        term: Term = terms_of(self.problem)[0]
+        kind, pool = PeakMeasure.SUM, 0
+        if term.kind is Kind.MAX_PEAK:
+            kind = PeakMeasure.LARGEST
+        elif term.kind is Kind.POOL_PEAK:
+            kind = PeakMeasure.ONE_POOL
+            pool = next(index for index, it in enumerate(self.problem.pools) if it.id == term.pool)
+        shaped.set_measure(kind, pool, list(least), [float(it) for it in weights])
+
+
+def make_arrays(largest: Problem, ties: Ties, sizes: Sequence[Sequence[int]]) -> "ShapedArrays | Explanation":
+    """The arrays, or why some buffer has no place even alone."""
+    reduction = reduce(tied(largest, ties), in_bytes=True)
+    if isinstance(reduction, Explanation):
+        return reduction
+    _limit_places(largest, reduction.instance)
+    return ShapedArrays(largest, reduction, ties, sizes)
+
+
+def _limit_places(problem: Problem, instance: Instance) -> None:
+    """Lowest and highest offsets: an order knows the bottom and the top of a pool, and nothing between."""
+    spaces = [usable(problem, number) for number in range(len(problem.pools))]
+    for item in range(instance.item_count):
+        parts = range(instance.item_parts[item], instance.item_parts[item + 1])
+        top = max(instance.part_delta[part] + instance.part_size[part] for part in parts)
+        bottom = min(instance.part_delta[part] for part in parts)
+        for choice in range(instance.choice_start[item], instance.choice_start[item + 1]):
+            low, high = spaces[instance.choice_pool[choice]]
+            if instance.choice_low[choice] != instance.choice_high[choice]:
+                instance.choice_low[choice] = max(instance.choice_low[choice], low - bottom)
+                instance.choice_high[choice] = min(instance.choice_high[choice], high - top)
+
+
+def usable(problem: Problem, number: int) -> tuple[int, int]:
+    """The bytes of a pool from its reserved bottom to its reserved top; DeclinedError for a hole between."""
+    pool = problem.pools[number]
+    low, high = 0, end_of(pool)
+    for begin, end in merged([(it.offset, it.offset + it.size) for it in pool.reserved]):
+        if begin <= low:
+            low = max(low, end)
+        elif end >= high:
+            high = min(high, begin)
+        else:
+            raise declined(
+                f"the reserved range at {begin:,} of pool {pool.id!r}: it keeps free only what is at the "
+                "bottom or at the top of a pool"
+            )
+    return low, high
+
+
+def require_few(problem: SymbolicProblem) -> None:
+    """DeclinedError where there are too many buffers, whatever their formulas are."""
+    if len(problem.buffers) - [it.size for it in problem.buffers].count(0) > _MOST_BUFFERS:
+        raise declined(_TOO_MANY)
+
+
+def require_room(problem: Problem) -> None:
+    """DeclinedError where offsets could grow beyond what is counted."""
+    alignment = max(pool.alignment for pool in problem.pools)
+    total = sum(it.size + it.alignment * alignment + (it.offset or 0) for it in problem.buffers)
+    total += sum(abs(it.offset) for it in problem.relative)
+    total += sum(usable(problem, number)[0] for number in range(len(problem.pools)))
+    if total > _MOST_BYTES:
+        raise declined("sizes, distances and alignments that add up to more than 2^61 bytes")
+
+
+def declined(what: str) -> DeclinedError:
+    """What an order cannot honour, by name."""
+    return DeclinedError(f"an order cannot honour {what}; use --shapes fixed")

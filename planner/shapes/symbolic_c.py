@@ -1,0 +1,425 @@
+"""A symbolic plan as C: one header that computes offsets and peaks from the values of the symbols.
+
+C11 and later, C++11 and later; no memory from the heap, no compiler's own functions, no undefined
+behaviour whatever the values are. The rule is that of `planner.shapes.symbolic_layout`, which tests
+compare it with.
+
+Names of symbols become members of a struct, orders tables of small numbers. In formulas every operation
+is checked, and they need no more variables than a formula is deep.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from memstow.planner.exports.identifiers import identifiers, in_comment
+from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.problem import LIMIT, Kind, end_of, parse_term
+from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem
+from memstow.planner.shapes import symbolic_c_text
+from memstow.planner.shapes.formula import (
+    Call,
+    Chain,
+    FormulaValueError,
+    Name,
+    Negation,
+    Node,
+    Number,
+    evaluate,
+    names_in,
+    text_of,
+)
+from memstow.planner.shapes.sizes import sizes_of
+from memstow.planner.shapes.symbolic_layout import (
+    ConstantOffsets,
+    StackedOffsets,
+    Unit,
+    placers_of,
+    reserved_above,
+)
+from memstow.planner.verify.symbolic_verdict import judge_symbolic
+
+_RESERVED: Final = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await
+    co_return co_yield compl complex concept const const_cast consteval constexpr constinit continue
+    decltype default delete do double dynamic_cast else enum explicit export extern false far float
+    for fortran friend goto huge i386 if imaginary import inline int interrupt linux long module
+    mutable namespace near new noexcept noreturn not not_eq nullptr operator or or_eq pascal private
+    protected public register reinterpret_cast requires restrict return short signed sizeof static
+    static_assert static_cast struct sun switch template this thread_local throw true try typedef
+    typeid typename typeof typeof_unqual union unix unsigned using vax virtual void volatile wchar_t
+    while xor xor_eq
+    assert errno offsetof setjmp stderr stdin stdout va_arg va_copy va_end va_start
+"""
+_WORDS: Final = frozenset(_RESERVED.split())
+# Types and macros of the headers that programs include most: INT64_MAX, size_t, NULL.
+_OF_HEADERS: Final = re.compile(r"[A-Z0-9_]{3,}|.*_t", re.ASCII)
+
+
+def field_names(symbols: Iterable[str]) -> dict[str, str]:
+    """A name for each symbol: the symbol itself where that is possible."""
+    return {symbol: _free_name(name) for symbol, name in identifiers(symbols).items()}
+
+
+def _free_name(name: str) -> str:
+    # Nothing that `identifiers` makes ends in an underscore.
+    if name in _WORDS or name[0].isdigit() or _OF_HEADERS.fullmatch(name):
+        return f"{'s' if name[0].isdigit() else ''}{name}_"
+    return name
+
+
+UnitKind = tuple[int, int, int, int | None, int]
+"""Of a unit: the lowest place of its first member, modulus, residue, pin, pool."""
+
+_LARGEST_MODULUS = 1 << 63
+
+
+class OrderTables:
+    """Orders as rows of numbers, with the kinds of units and the distances that they refer to."""
+
+    def __init__(self, orders: Sequence[Sequence[Unit]]) -> None:
+        self._kinds: dict[UnitKind, int] = {}
+        self._distances: dict[int, int] = {}
+        self.units = [len(units) for units in orders]
+        """By order: how many units it has."""
+        self.rows = [[it for unit in units for it in self._numbers(unit)] for units in orders]
+        """By order: the units, as the function that reads them says."""
+
+    @property
+    def kinds(self) -> Sequence[UnitKind]:
+        """The kinds of units by number."""
+        return list(self._kinds)
+
+    @property
+    def distances(self) -> Sequence[int]:
+        """The distances by number."""
+        return list(self._distances)
+
+    def _numbers(self, unit: Unit) -> Iterator[int]:
+        modulus, residue = unit.grid.modulus, unit.grid.residue
+        if modulus > _LARGEST_MODULUS:
+            # Only one offset is within 2^62, if any.
+            modulus, residue = _LARGEST_MODULUS, min(residue, LIMIT + 1)
+        kind = (unit.floor, modulus, residue, unit.pin, unit.pool)
+        yield self._kinds.setdefault(kind, len(self._kinds))
+        yield len(unit.members)
+        for member in unit.members:
+            if abs(member.distance) > LIMIT:
+                message = "two buffers are more than 2^62 bytes apart, and so the plan never fits"
+                raise InputError.single("does_not_fit", "relative", message)
+            yield member.buffer
+            yield self._distances.setdefault(member.distance, len(self._distances))
+            yield len(member.above)
+            yield from member.above
+
+
+_OPERATIONS: Final = {
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "//": "divide",
+    "%": "remain",
+    "ceil_div": "divide_up",
+    "align": "align",
+}
+
+
+def function_body(node: Node, fields: Mapping[str, str]) -> str:
+    """The statements that put the value into `*to`, or return that there is none.
+
+    `fields` has, by symbol, the member of `*at` with its value. Names begin with `@n`, for a prefix.
+    """
+    writer = _FormulaWriter(fields)
+    value = writer.value(node, 0)
+    variables = ", ".join(f"v{number}" for number in range(writer.variables))
+    declared = f"  int64_t {variables};\n" if variables else ""
+    return f"{declared}{''.join(writer.lines)}  *to = {value};\n  return 0;\n"
+
+
+class _FormulaWriter:
+    """The statements so far. What is computed is kept in v0, v1, ..., as on a stack."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self._fields = fields
+        self.lines: list[str] = []
+        self.variables = 0
+
+    def value(self, node: Node, free: int) -> str:
+        """Write what computes the value, and return what it is in C; `free` is the first free variable."""
+        match node:
+            case Number(value):
+                return constant(value)
+            case Name(name):
+                return f"at->{self._fields[name]}"
+            case Negation(operand):
+                text = self.value(operand, free)
+                return self._assigned(free, f"-{text}")
+            case Chain(first, rest):
+                text = self.value(first, free)
+                for sign, operand in rest:
+                    text = self._operation(_OPERATIONS[sign], text, operand, free)
+                return text
+            case Call("min" | "max" as function, (first, *others)):
+                text = self._assigned(free, self.value(first, free))
+                for other in others:
+                    of = self.value(other, free + 1)
+                    compared = "<" if function == "min" else ">"
+                    text = self._assigned(free, f"{of} {compared} {text} ? {of} : {text}")
+                return text
+            case Call(function, (one, other)):
+                return self._operation(_OPERATIONS[function], self.value(one, free), other, free)
+        raise AssertionError(f"{node} is no node of a formula")
+
+    def _operation(self, name: str, left: str, right: Node, free: int) -> str:
+        operand = self.value(right, free + 1)
+        into = self._variable(free)
+        self.lines.append(f"  if (@n_{name}({left}, {operand}, &{into}) != 0) return 1;\n")
+        return into
+
+    def _assigned(self, number: int, text: str) -> str:
+        into = self._variable(number)
+        if text != into:
+            self.lines.append(f"  {into} = {text};\n")
+        return into
+
+    def _variable(self, number: int) -> str:
+        self.variables = max(self.variables, number + 1)
+        return f"v{number}"
+
+
+def constant(value: int) -> str:
+    """A whole number as C; an InputError where it is too large to be a value of a formula."""
+    if abs(value) > LIMIT:
+        message = "a number in a formula is above 2^62, so the formula never has a value"
+        raise InputError.single("bad_size", "buffers", message)
+    return f"INT64_C({value})"
+
+
+_A_LINE: Final = 100
+_MOST_REPORTED: Final = 20
+_NO_PIN: Final = "UINT64_MAX"
+
+
+def write_symbolic_c(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str = DEFAULT_PREFIX) -> bytes:
+    """The header; its names begin with the prefix. An InputError if the plan is not valid at every value."""
+    check_words(Naming(prefix))
+    if not problem.buffers:
+        raise InputError.single("no_buffers", "buffers", "the problem has no buffers, so there is no layout")
+    if plan.status in PLANNED:
+        # What else it claims, of bounds for example, makes no difference to a program.
+        bare = SymbolicPlan(
+            status=Status.FEASIBLE, shapes=plan.shapes, placements=plan.placements, orders=plan.orders
+        )
+        found = judge_symbolic(problem, bare).violations
+        if found:
+            raise InputError(Issue(str(it.code), "plan", it.message) for it in found[:_MOST_REPORTED])
+    return header_of(problem, plan, prefix)
+
+
+def header_of(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str) -> bytes:
+    """The header of a plan that nobody has judged: where it does not fit, it says so at run time."""
+    naming = Naming(prefix)
+    text = "\n".join(_Header(problem, plan).parts())
+    return text.replace("@N", naming.macro).replace("@n", naming.symbol).encode("ascii")
+
+
+class _Header:
+    """The parts of the text, with `@N` and `@n` for the prefix."""
+
+    def __init__(self, problem: SymbolicProblem, plan: SymbolicPlan) -> None:
+        self._problem = problem
+        self._plan = plan
+        self._placers = placers_of(problem, plan)
+        self._sizes = _DifferentSizes(problem)
+        self._fields = field_names(it.id for it in problem.symbols)
+
+    def parts(self) -> Iterator[str]:
+        """The text, part by part."""
+        name = self._problem.name
+        of = "" if name is None else f" of {_comment(name)}"
+        digest = "" if self._plan.digest is None else f"\n * Problem {_comment(self._plan.digest)[1:-1]}\n"
+        yield f"/* The layout{of}, as memstow wrote it: not to be edited.{digest} */"
+        yield "#ifndef @N_LAYOUT_H\n#define @N_LAYOUT_H\n\n#include <stdint.h>\n"
+        yield self._symbols()
+        yield _numbered("Indices of buffers.", "BUFFER", [it.id for it in self._problem.buffers])
+        yield _numbered("Indices of pools.", "POOL", [it.id for it in self._problem.pools])
+        yield self._counts()
+        yield self._out_of_range()
+        yield from self._functions()
+        yield from self._tables()
+        yield self._offsets()
+        yield "#endif /* @N_LAYOUT_H */\n"
+
+    def _symbols(self) -> str:
+        lines = [
+            f"  int64_t {self._fields[it.id]}; /* {_comment(it.id)}: {_range_text(it)} */"
+            for it in self._problem.symbols
+        ]
+        return "\n".join(["/* A value of each symbol. */", "typedef struct {", *lines, "} @n_symbols;\n"])
+
+    def _counts(self) -> str:
+        counts = {
+            "BUFFERS": len(self._problem.buffers),
+            "POOLS": len(self._problem.pools),
+            "ORDERS": len(self._placers),
+            "FORMULAS": len(self._sizes.formulas),
+            "DIFFERENT_SIZES": len(self._sizes.formulas) + len(self._sizes.constants),
+        }
+        lines = [f"  @N_{name} = {count}," for name, count in counts.items()]
+        return "\n".join(["enum {", *lines, "};\n", symbolic_c_text.ERRORS])
+
+    def _out_of_range(self) -> str:
+        lines = []
+        for it in self._problem.symbols:
+            value, least, most = f"at->{self._fields[it.id]}", _signed(it.min), _signed(it.max)
+            lines.append(f"  if ({value} < {least} || {value} > {most}) return 1;")
+            if it.step > 1:
+                above = f"((uint64_t){value} - (uint64_t){least})"
+                lines.append(f"  if ({above} % {_unsigned(it.step)} != 0) return 1;")
+        head = "static inline int @n_out_of_range(const @n_symbols *at) {"
+        return "\n".join([head, *lines, "  return 0;\n}\n"])
+
+    def _functions(self) -> Iterator[str]:
+        """What computes the sizes."""
+        sizes = self._sizes
+        # No number in the tables is larger than that of the buffers.
+        bits = 16 if len(self._problem.buffers) < 1 << 16 else 32
+        yield f"typedef uint{bits}_t @n_word;\n"
+        loops = ""
+        if sizes.formulas:
+            yield symbolic_c_text.CHECKED
+            for number, node in enumerate(sizes.formulas):
+                head = f"static inline int @n_size_{number}(const @n_symbols *at, int64_t *to) {{"
+                yield f"/* {_formula_text(node)} */\n{head}\n{function_body(node, self._fields)}}}\n"
+            names = (f"@n_size_{number}" for number in range(len(sizes.formulas)))
+            yield _array("int (*const @n_formulas[])(const @n_symbols *at, int64_t *to)", names)
+            loops += symbolic_c_text.OF_FORMULAS
+        if sizes.constants:
+            yield _array("const uint64_t @n_constants[]", map(_unsigned, sizes.constants))
+            loops += symbolic_c_text.OF_CONSTANTS
+        yield _array("const @n_word @n_size_of[]", map(str, sizes.of_buffer))
+        yield symbolic_c_text.SIZES.replace("@LOOPS", loops)
+
+    def _tables(self) -> Iterator[str]:
+        """What computes the offsets from the sizes: `@n_place`."""
+        first = self._placers[0]
+        pools = self._problem.pools
+        yield _array("const uint64_t @n_ends[]", (_unsigned(end_of(pool)) for pool in pools))
+        ranges = [(pool, *it) for pool, one in enumerate(pools) for it in reserved_above(one)]
+        if ranges:
+            yield symbolic_c_text.RANGES
+            cells = (f"{{{_unsigned(begin)}, {_unsigned(end)}, {pool}}}" for pool, begin, end in ranges)
+            yield _array("const @n_range @n_reserved[]", cells)
+            yield symbolic_c_text.ON_RESERVED.replace("@COUNT", str(len(ranges)))
+        refuses = symbolic_c_text.IF_ON_RESERVED if ranges else ""
+        if isinstance(first, ConstantOffsets):
+            yield _array("const uint64_t @n_fixed[]", map(_unsigned, first.offsets))
+            yield _array("const @n_word @n_pool_of[]", map(str, first.pool_of))
+            yield symbolic_c_text.FIXED.replace("@RESERVED", refuses.replace("@POOL", "@n_pool_of[i]"))
+            return
+        tables = OrderTables([it.units for it in self._placers if isinstance(it, StackedOffsets)])
+        kinds = (
+            f"{{{floor}u, {modulus}u, {residue}u, {_NO_PIN if pin is None else f'{pin}u'}, {pool}}}"
+            for floor, modulus, residue, pin, pool in tables.kinds
+        )
+        yield symbolic_c_text.KINDS
+        yield _array("const @n_kind @n_kinds[]", kinds)
+        distances = (f"{{{max(it, 0)}u, {max(-it, 0)}u}}" for it in tables.distances)
+        yield _array("const @n_distance @n_distances[]", distances)
+        for number, row in enumerate(tables.rows):
+            yield _array(f"const @n_word @n_order_{number}[]", map(str, row))
+        orders = (f"@n_order_{number}" for number in range(len(tables.rows)))
+        yield _array("const @n_word *const @n_orders[]", orders)
+        yield _array("const @n_word @n_units[]", map(str, tables.units))
+        yield symbolic_c_text.STACKED.replace("@RESERVED", refuses.replace("@POOL", "kind->pool"))
+
+    def _offsets(self) -> str:
+        if len(self._placers) == 1:
+            return symbolic_c_text.OFFSETS_OF_ONE
+        term = parse_term(self._problem.objective[0])
+        pools = [pool.id for pool in self._problem.pools]
+        if term is not None and term.pool is not None:
+            objective = symbolic_c_text.PEAK_OF_ONE.replace("@POOL", str(pools.index(term.pool)))
+        else:
+            is_largest = term is not None and term.kind is Kind.MAX_PEAK
+            objective = symbolic_c_text.LARGEST_PEAK if is_largest else symbolic_c_text.SUM_OF_PEAKS
+        return f"{objective}\n{symbolic_c_text.OFFSETS_OF_SEVERAL}"
+
+
+class _DifferentSizes:
+    """The sizes that differ: first the formulas with symbols, then constants."""
+
+    def __init__(self, problem: SymbolicProblem) -> None:
+        sizes = sizes_of(problem)
+        open_ = [number for number, node in enumerate(sizes.nodes) if names_in(node)]
+        self.formulas = [sizes.nodes[number] for number in open_]
+        place = {number: i for i, number in enumerate(open_)}
+        constants: dict[int, int] = {}
+        self.of_buffer: list[int] = []
+        """By buffer: the number of its size."""
+        for size, formula in zip(sizes.numbers, sizes.formulas, strict=True):
+            if formula in place:
+                self.of_buffer.append(place[formula])
+                continue
+            value = size if formula is None else _value(sizes.nodes[formula])
+            self.of_buffer.append(len(open_) + constants.setdefault(value, len(constants)))
+        self.constants = list(constants)
+
+
+def _value(node: Node) -> int:
+    """The value of a formula without symbols; an InputError where it is no size."""
+    try:
+        value = evaluate(node, {})
+    except FormulaValueError as error:
+        raise _bad_size(node, str(error)) from None
+    if not 0 <= value <= LIMIT:
+        raise _bad_size(node, f"it is {value:,}")
+    return value
+
+
+def _bad_size(node: Node, reason: str) -> InputError:
+    return InputError.single("bad_size", "buffers", f"{_formula_text(node)} is no size: {reason}")
+
+
+def _numbered(says: str, what: str, ids: list[str]) -> str:
+    """An enumeration of the indices of ids."""
+    names = identifiers(ids)
+    lines = [f"  @N_{what}_{names[it]} = {number}," for number, it in enumerate(ids)]
+    return "\n".join([f"/* {says} */", "enum {", *lines, "};\n"])
+
+
+def _array(declared: str, cells: Iterable[str]) -> str:
+    """An array that is declared like this."""
+    lines, line = [], " "
+    for cell in cells:
+        if len(line) + len(cell) > _A_LINE and line.strip():
+            lines.append(line)
+            line = " "
+        line += f" {cell},"
+    return "\n".join([f"static {declared} = {{", *lines, line, "};\n"])
+
+
+def _range_text(symbol: Symbol) -> str:
+    steps = "" if symbol.step == 1 else f" in steps of {symbol.step}"
+    return f"{symbol.min} to {symbol.max}{steps}"
+
+
+def _comment(text: str) -> str:
+    # What stands for the prefix must not come from outside.
+    return in_comment(text).replace("@", "\\u{40}")
+
+
+def _formula_text(node: Node) -> str:
+    """The formula, or its beginning. Nothing in a formula begins or ends a comment."""
+    text = text_of(node)
+    return text if len(text) <= _A_LINE else f"{text[:_A_LINE]}..."
+
+
+def _signed(value: int) -> str:
+    return f"INT64_C({value})"
+
+
+def _unsigned(value: int) -> str:
+    return f"{value}u"

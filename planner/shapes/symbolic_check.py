@@ -1,0 +1,463 @@
+"""Checks what must hold between the fields of a symbolic problem or graph.
+
+Takes a problem, returns all of its issues, each with a code, a path and a way out. What does not depend
+on sizes, and what may not happen at any size, is checked on the ordinary problem with each size at its
+largest. Sizes of a graph are checked as those of a symbolic problem; names, order, views and all else on
+the ordinary graph in which each size is at its largest.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from memstow.planner.check import find_issues
+from memstow.planner.check.once import MOST_ISSUES, issues_once
+from memstow.planner.graph.check import find_issues as find_graph_issues
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, element_bits
+from memstow.planner.model.problem import LIMIT, Kind, parse_term
+from memstow.planner.model.records import Memo
+from memstow.planner.model.symbolic import (
+    MOST_POINTS,
+    Symbol,
+    SymbolicGraph,
+    SymbolicProblem,
+    SymbolicTemporary,
+    SymbolicTensor,
+    combination_count,
+    takes,
+    with_sizes,
+)
+from memstow.planner.shapes.formula import (
+    FUNCTIONS,
+    Call,
+    Chain,
+    FormulaError,
+    Node,
+    Number,
+    names_in,
+    parse_formula,
+    text_of,
+)
+from memstow.planner.shapes.sizes import (
+    Effort,
+    NoSize,
+    QuickFormulas,
+    examine,
+    extremes,
+    value_issues,
+    values_text,
+)
+
+
+def symbol_issues(problem: SymbolicProblem) -> Iterator[Issue]:
+    """Issues of each symbol: its name, its range, the values that matter."""
+    first: dict[str, int] = {}
+    for index, symbol in enumerate(problem.symbols):
+        path = f"$.symbols[{index}]"
+        if symbol.id in first:
+            message = f"{symbol.id!r} is already the id of symbols[{first[symbol.id]}]"
+            yield Issue("duplicate_symbol", f"{path}.id", f"{message}; give each symbol an id of its own")
+        first.setdefault(symbol.id, index)
+        if symbol.id in FUNCTIONS:
+            message = f"{symbol.id!r} is a function of formulas; give the symbol another id"
+            yield Issue("reserved_symbol", f"{path}.id", message)
+        if has_range(symbol):
+            yield from _value_issues(path, symbol)
+        else:
+            yield from _range_issues(path, symbol)
+
+
+def has_range(symbol: Symbol) -> bool:
+    """Whether the range goes up, in whole steps."""
+    return takes(symbol, symbol.max)
+
+
+def point_issues(problem: SymbolicProblem) -> Iterator[Issue]:
+    """Issues of the points; the symbols have sound ranges and ids of their own."""
+    if not problem.points:
+        yield from _combination_issues(problem)
+    seen: dict[tuple[tuple[str, int], ...], int] = {}
+    for index, point in enumerate(problem.points):
+        for code, name, message in value_issues(problem, point.at):
+            path = f"$.points[{index}].at"
+            yield Issue(code, path if code == "missing_symbol" else f"{path}.{name}", message)
+        values = tuple(sorted(point.at.items()))
+        if values in seen:
+            message = f"{values_text(point.at)} is points[{seen[values]}] already; name each point once"
+            yield Issue("repeated_point", f"$.points[{index}]", message)
+        seen.setdefault(values, index)
+
+
+def is_of_all_points(issue: Issue) -> bool:
+    """Whether there are too many points: then formulas need not be examined, which takes long."""
+    return issue.code == "too_many_points"
+
+
+def _range_issues(path: str, symbol: Symbol) -> Iterator[Issue]:
+    if symbol.min > symbol.max:
+        message = f"the least value {symbol.min:,} is above the largest, {symbol.max:,}"
+        yield Issue("reversed_range", f"{path}.min", f"{message}; give min <= max")
+        return
+    below = symbol.max - (symbol.max - symbol.min) % symbol.step
+    message = f"{symbol.max:,} is not reached in steps of {symbol.step:,} from {symbol.min:,}"
+    yield Issue("max_off_step", f"{path}.max", f"{message}; use {below:,} or {below + symbol.step:,}")
+
+
+def _value_issues(path: str, symbol: Symbol) -> Iterator[Issue]:
+    seen: set[int] = set()
+    for index, value in enumerate(symbol.values):
+        where = f"{path}.values[{index}]"
+        if not symbol.min <= value <= symbol.max:
+            message = f"{value:,} is not within {symbol.min:,} and {symbol.max:,}; change it or the range"
+            yield Issue("value_out_of_range", where, message)
+        elif not takes(symbol, value):
+            below = value - (value - symbol.min) % symbol.step
+            message = f"{value:,} is not reached in steps of {symbol.step:,} from {symbol.min:,}"
+            yield Issue("value_out_of_range", where, f"{message}; use {below:,} or {below + symbol.step:,}")
+        if value in seen:
+            yield Issue("repeated_value", where, f"{value:,} is in the list already; name each value once")
+        seen.add(value)
+
+
+def _combination_issues(problem: SymbolicProblem) -> Iterator[Issue]:
+    count = combination_count(problem)
+    if count > MOST_POINTS:
+        yield Issue(
+            "too_many_points",
+            "$.symbols",
+            f"the values of the symbols have {count:,} combinations, of which {MOST_POINTS} may matter; "
+            "give `points`, or fewer `values`",
+        )
+
+
+MOST_CHARACTERS: Final = 1_000_000
+"""Of all formulas of a document that differ."""
+_ADVICE: Final = {
+    "formula_negative": "use max(0, ...), or change the range of a symbol",
+    "formula_divisor": "use max(1, ...), or change the range of a symbol",
+    "formula_overflow": "write smaller factors, or change the range of a symbol",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaIssue:
+    """What is wrong with a formula: a code and a message."""
+
+    code: str
+    message: str
+
+
+TOO_LONG: Final = FormulaIssue(
+    "formulas_too_long",
+    f"formulas that differ have more than {MOST_CHARACTERS:,} characters together; simplify them",
+)
+
+
+def are_too_long(texts: Iterable[str]) -> bool:
+    """Whether they have too many characters together."""
+    return sum(map(len, set(texts))) > MOST_CHARACTERS
+
+
+class CheckedFormulas:
+    """Formulas that have been checked; those of many buffers are the same."""
+
+    def __init__(self, symbols: Iterable[Symbol], *, examines: bool = True) -> None:
+        """`examines`: whether values are looked at, which can take long; else only the text is."""
+        self._examines = examines
+        self._symbols = {symbol.id: symbol for symbol in symbols}
+        self._broken = {name for name, symbol in self._symbols.items() if not has_range(symbol)}
+        self._effort = Effort()
+        self._characters = 0
+        self._known: dict[str, tuple[int, FormulaIssue | None]] = {}
+        self._quick = QuickFormulas((), ())
+
+    def expect(self, texts: Iterable[str]) -> None:
+        """Formulas that will be asked for, not too long together: to read them at once is faster."""
+        if self._examines and not self._broken:
+            self._quick = QuickFormulas(texts, self._symbols.values())
+
+    def checked(self, text: str) -> tuple[int, FormulaIssue | None]:
+        """The largest size, 0 where there is none, and what is wrong with the formula."""
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self._check(text)
+        return known
+
+    def _check(self, text: str) -> tuple[int, FormulaIssue | None]:
+        self._characters += len(text)
+        if self._characters > MOST_CHARACTERS:
+            return 0, TOO_LONG
+        simple = self._quick.monotone(text)
+        if simple is not None:
+            return simple[1], None
+        try:
+            node = parse_formula(text, self._symbols)
+        except FormulaError as error:
+            return 0, FormulaIssue(error.code, str(error))
+        if not self._examines or self._broken.intersection(names_in(node)):
+            return 0, None  # The symbol has an issue: whatever its values are to be.
+        by_all = partial(self._quick.of_all_values, text)
+        found = examine(node, self._symbols, self._effort, by_all)
+        if found is not None:
+            return 0, FormulaIssue(found.code, _advised(found))
+        return extremes(node, self._symbols, self._effort, by_all).high, None
+
+
+def _advised(found: NoSize) -> str:
+    if found.at is None:
+        return (
+            f"{found.message}; write it simpler, bound it with min and max, or narrow the range of a symbol"
+        )
+    place = f"at {values_text(found.at)} " if found.at else ""
+    return f"{place}{found.message}; {_ADVICE[found.code]}"
+
+
+_PEAKS: Final = (Kind.PEAK, Kind.POOL_PEAK, Kind.MAX_PEAK)
+_OF_SIZES: Final = frozenset(
+    ("pin_beyond_capacity", "pin_on_reserved", "pins_clash", "group_too_large", "conflict_in_group")
+)
+"""Issues of the ordinary problem that depend on sizes."""
+
+_valid_problems: Final = Memo[SymbolicProblem, bool]()
+
+
+def find_symbolic_issues(problem: SymbolicProblem) -> list[Issue]:
+    """All issues of a well-formed symbolic problem, up to a thousand."""
+    return issues_once(_valid_problems, problem, _problem_issues)
+
+
+def require_valid_symbolic(problem: SymbolicProblem) -> None:
+    """Raise InputError with every issue there is."""
+    issues = find_symbolic_issues(problem)
+    if issues:
+        raise InputError(issues)
+
+
+def _problem_issues(problem: SymbolicProblem) -> Iterator[Issue]:
+    symbols = {symbol.id: symbol for symbol in problem.symbols}
+    sound = len(symbols) == len(problem.symbols) and all(map(has_range, problem.symbols))
+    yield from symbol_issues(problem)
+    points = list(point_issues(problem)) if sound else []
+    yield from points
+    if are_too_long(buffer.size for buffer in problem.buffers if isinstance(buffer.size, str)):
+        # At once: to examine some of them takes long, and says nothing of the others.
+        yield Issue(TOO_LONG.code, "$.buffers", TOO_LONG.message)
+        return
+    formulas = CheckedFormulas(problem.symbols, examines=not any(map(is_of_all_points, points)))
+    formulas.expect(buffer.size for buffer in problem.buffers if isinstance(buffer.size, str))
+    largest: list[int] = []
+    for index, buffer in enumerate(problem.buffers):
+        if not isinstance(buffer.size, str):
+            largest.append(buffer.size)
+            continue
+        size, found = formulas.checked(buffer.size)
+        largest.append(size)
+        if found is not None:
+            yield Issue(found.code, f"$.buffers[{index}].size", found.message)
+    yield from objective_issues(problem.objective)
+    for issue in find_issues(with_sizes(problem, largest)):
+        if not issue.path.startswith("$.objective") or issue.code == "unknown_pool":
+            yield _told_of_largest(issue) if issue.code in _OF_SIZES else issue
+
+
+def objective_issues(objective: Sequence[str]) -> Iterator[Issue]:
+    """Issues of the objective of a symbolic problem: it is a peak."""
+    for index, text in enumerate(objective):
+        term = parse_term(text)
+        if term is None or term.kind not in _PEAKS:
+            message = (
+                f"{text[:80]!r} is not an objective where sizes are formulas; use peak, peak:POOL or max_peak"
+            )
+            yield Issue("unknown_term", f"$.objective[{index}]", message)
+
+
+def _told_of_largest(issue: Issue) -> Issue:
+    return Issue(issue.code, issue.path, f"{issue.message} (each size counts at its largest)")
+
+
+def size_from_shape(tensor: SymbolicTensor, symbols: Iterable[str]) -> int | str | None:
+    """The bytes of the tensor's elements, packed; None where shape or type is missing.
+
+    FormulaError if a dimension is no formula.
+    """
+    if tensor.shape is None or tensor.type is None:
+        return None
+    known = frozenset(symbols)
+    bits = element_bits(tensor.type)
+    number, packed = (bits // 8, False) if bits % 8 == 0 else (bits, True)
+    factors: list[Node] = []
+    for extent in tensor.shape:
+        node = parse_formula(extent, known) if isinstance(extent, str) else Number(extent)
+        if isinstance(node, Number):
+            number *= node.value
+        else:
+            factors.append(node)
+    if not factors:
+        return -(-number // 8) if packed else number
+    product: Node = Number(number)
+    if number != 1:
+        factors.insert(0, product)
+    product = factors[0] if len(factors) == 1 else Chain(factors[0], tuple(("*", it) for it in factors[1:]))
+    return text_of(Call("ceil_div", (product, Number(8))) if packed else product)
+
+
+Size = int | str
+"""Bytes, or a formula."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedGraph:
+    """A symbolic graph that was checked; the rest has a meaning only if there are no issues."""
+
+    issues: list[Issue]
+    largest: Graph
+    """The ordinary graph in which each size is at its largest."""
+    sizes: dict[str, Size]
+    """Of each tensor and temporary, by id."""
+
+
+def checked_graph(graph: SymbolicGraph) -> CheckedGraph:
+    """The graph with all of its issues, up to a thousand."""
+    issues = list(_graph_symbol_issues(graph))
+    sizes = _GraphSizes(graph, examines=not any(map(is_of_all_points, issues)))
+    issues += [*sizes.issues, *objective_issues(graph.objective)]
+    largest = _graph_with_sizes(graph, sizes.largest)
+    # Views and sizes are compared here, at every value.
+    ours = ("view_beyond", "no_size")
+    issues += [it for it in find_graph_issues(largest) if it.code not in ours]
+    if not issues:
+        issues = list(sizes.view_issues())
+    return CheckedGraph(issues[:MOST_ISSUES], largest, sizes.by_id)
+
+
+def _graph_symbol_issues(graph: SymbolicGraph) -> Iterator[Issue]:
+    """Those of a problem with these symbols and points."""
+    stub = SymbolicProblem(symbols=graph.symbols, points=graph.points, buffers=())
+    yield from symbol_issues(stub)
+    if len({it.id for it in graph.symbols}) == len(graph.symbols) and all(map(has_range, graph.symbols)):
+        yield from point_issues(stub)
+
+
+class _GraphSizes:
+    """The sizes of the elements of a graph, their largest values, and what is wrong with them."""
+
+    def __init__(self, graph: SymbolicGraph, *, examines: bool) -> None:
+        self._graph = graph
+        self._formulas = CheckedFormulas(graph.symbols, examines=examines)
+        self._names = [symbol.id for symbol in graph.symbols]
+        self.issues: list[Issue] = []
+        self.by_id: dict[str, Size] = {}
+        self.largest: dict[str, int] = {}
+        for i, tensor in enumerate(graph.tensors):
+            self._note(tensor, self._size_of(tensor, f"$.tensors[{i}]"), f"$.tensors[{i}].size")
+        for i, operator in enumerate(graph.operators):
+            for j, temporary in enumerate(operator.temporaries):
+                self._note(temporary, temporary.size, f"$.operators[{i}].temporaries[{j}].size")
+
+    def view_issues(self) -> Iterator[Issue]:
+        """Issues of views that do not lie inside of their tensor at some value."""
+        for i, view in enumerate(self._graph.views):
+            inner, outer = self.by_id.get(view.tensor), self.by_id.get(view.of)
+            if inner is None or outer is None:
+                continue
+            _, found = self._formulas.checked(f"({outer}) - {view.offset} - ({inner})")
+            if found is not None:
+                ends = f"{view.offset} + {inner}" if view.offset else f"{inner}"
+                message = (
+                    f"{view.tensor!r} ends at {ends}, and {view.of!r} has {outer} bytes, which must be "
+                    f"enough at every value; of what is left, {_without_advice(found)}"
+                )
+                yield Issue("view_beyond", f"$.views[{i}]", message)
+
+    def _note(self, element: SymbolicTensor | SymbolicTemporary, size: Size, path: str) -> None:
+        self.by_id[element.id] = size
+        largest, found = (size, None) if isinstance(size, int) else self._formulas.checked(size)
+        self.largest[element.id] = min(largest, LIMIT)
+        if found is not None:
+            is_shape = isinstance(element, SymbolicTensor) and element.size is None
+            self._add(path.removesuffix("size") + "shape" if is_shape else path, found)
+        elif largest > LIMIT:
+            self._add(path, FormulaIssue("too_large", f"{element.id!r} has {largest:,} bytes, above 2^62"))
+
+    def _add(self, path: str, found: FormulaIssue) -> None:
+        self.issues.append(Issue(found.code, path, found.message))
+
+    def _size_of(self, tensor: SymbolicTensor, path: str) -> Size:
+        sound = self._has_sound_shape(tensor, path)
+        if tensor.size is not None:
+            if sound:
+                self._compare(tensor, tensor.size, f"{path}.size")
+            return tensor.size
+        made = size_from_shape(tensor, self._names) if sound else 0
+        if made is None:
+            self._add(
+                path, FormulaIssue("no_size", f"{tensor.id!r} needs a `size`, or a `shape` and a `type`")
+            )
+        return made or 0
+
+    def _has_sound_shape(self, tensor: SymbolicTensor, path: str) -> bool:
+        before = len(self.issues)
+        for axis, extent in enumerate(tensor.shape or ()):
+            if isinstance(extent, str):
+                _, found = self._formulas.checked(extent)
+                if found is not None:
+                    self._add(f"{path}.shape[{axis}]", found)
+        return len(self.issues) == before
+
+    def _compare(self, tensor: SymbolicTensor, size: Size, path: str) -> None:
+        """The size must be enough for the shape at every value."""
+        try:
+            needed = size_from_shape(tensor, self._names)
+        except FormulaError:
+            return
+        if needed is None or (isinstance(size, str) and self._formulas.checked(size)[1] is not None):
+            return
+        _, found = self._formulas.checked(f"({size}) - ({needed})")
+        if found is not None:
+            message = (
+                f"{size} bytes must be enough for the {needed} of its shape and type at every value; "
+                f"of what is left, {_without_advice(found)}"
+            )
+            self._add(path, FormulaIssue("size_contradicts_shape", message))
+
+
+def _without_advice(found: FormulaIssue) -> str:
+    """What is wrong with a difference of sizes: the advice is for sizes."""
+    return found.message.partition(";")[0]
+
+
+def _graph_with_sizes(graph: SymbolicGraph, sizes: dict[str, int]) -> Graph:
+    return Graph(
+        name=graph.name,
+        pools=graph.pools,
+        tensors=[
+            Tensor(id=it.id, size=sizes[it.id], kind=it.kind, alignment=it.alignment, pools=it.pools)
+            for it in graph.tensors
+        ],
+        operators=[
+            Operator(
+                id=operator.id,
+                type=operator.type,
+                inputs=operator.inputs,
+                outputs=operator.outputs,
+                temporaries=[
+                    Temporary(
+                        id=it.id,
+                        size=sizes[it.id],
+                        phases=it.phases,
+                        alignment=it.alignment,
+                        pools=it.pools,
+                    )
+                    for it in operator.temporaries
+                ],
+                in_place=operator.in_place,
+            )
+            for operator in graph.operators
+        ],
+        inputs=graph.inputs,
+        outputs=graph.outputs,
+        views=graph.views,
+        objective=graph.objective,
+    )
