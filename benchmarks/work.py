@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.output import replace_file
 from memstow.api.cli.main import main as memstow
+from memstow.api.cli.output_files import replace_file
+from memstow.api.cli.terminal import Exit
 from memstow.planner.bench.compare.measures import DECIDING
 from memstow.planner.bench.records.record import RESULTS, Machine, Record, from_line, to_line
 

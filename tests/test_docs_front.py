@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import memstow
-from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
+from memstow.api.cli.terminal import Exit
 from memstow.planner.front.documents import read_front
 from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetFront
 from memstow.planner.model.plan import Stripe

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
+from memstow.api.cli.terminal import Exit
 from memstow.planner.formats import read_graph
 from memstow.planner.graph.changes import with_order
 from memstow.planner.model import PLANNED

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
+from memstow.api.cli.terminal import Exit
 from memstow.planner.model import loops as model
 from tests.planner.exports.toolchains import found, run
 

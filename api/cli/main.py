@@ -13,10 +13,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Final
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Help
-from memstow.api.cli.io.terminal import print_error
-from memstow.api.cli.parser import Parser
+from memstow.api.cli.parser import Help, Parser
+from memstow.api.cli.terminal import Exit, print_error
 from memstow.planner.show.formatting import plain
 
 COMMANDS: Final = (
@@ -42,6 +40,12 @@ COMMANDS: Final = (
     "doctor",
     "version",
 )
+
+# Where a module holds several commands: its name; each is added by its `add_NAME`, not by `add`.
+_SHARED: Final = {
+    "db": "serve",
+    **dict.fromkeys(("solvers", "targets", "schema", "cmake-dir", "completion", "version"), "shipped"),
+}
 
 _EPILOG = """\
 examples:
@@ -72,8 +76,9 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version")
     added = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for command in commands:
-        module = command.replace("-", "_")
-        import_module(f"memstow.api.cli.commands.{module}").add(added)
+        module = import_module(f"memstow.api.cli.commands.{_SHARED.get(command, command)}")
+        add = f"add_{command.replace('-', '_')}" if command in _SHARED else "add"
+        getattr(module, add)(added)
     return parser
 
 
@@ -119,9 +124,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     args.words = list(arguments)
     if args.version:
-        from memstow.api.cli.commands import version
+        from memstow.api.cli.commands import shipped
 
-        return version.run(args)
+        return shipped.run_version(args)
     if args.command is None:
         parser.print_help(sys.stderr)
         return Exit.USAGE

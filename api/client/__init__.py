@@ -29,7 +29,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
-    from memstow.api.operations.symbolic_options import ShapesAsked
+    from memstow.api.operations.encoding import ShapesAsked
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Target
@@ -429,7 +429,7 @@ class AsyncClient:
 
 def _asked(shapes: "Shapes", pieces: int) -> "ShapesAsked":
     # The programs of most clients do not wait for this import.
-    from memstow.api.operations.symbolic_options import parse_shapes
+    from memstow.api.operations.encoding import parse_shapes
 
     return parse_shapes({"shapes": shapes, **({"pieces": pieces} if shapes == "pieces" else {})})
 

@@ -17,8 +17,7 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from memstow.api.operations.documents import document_bytes, problem_of
-from memstow.api.operations.encoding import plan_to_bytes
+from memstow.api.operations.encoding import document_bytes, plan_to_bytes, problem_of
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError
@@ -28,7 +27,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
-    from memstow.api.operations.symbolic_options import ShapesAsked
+    from memstow.api.operations.encoding import ShapesAsked
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Target
@@ -404,10 +403,10 @@ def _symbolic_request(
     priority: int | None,
     idempotency_key: str | None,
 ) -> Request:
-    from memstow.api.operations.symbolic_options import plain_shapes
+    from memstow.api.operations.encoding import shapes_members
     from memstow.planner.shapes.symbolic_documents import write_symbolic
 
-    members = {**plain_shapes(asked), "priority": priority}
+    members = {**shapes_members(asked), "priority": priority}
     header = _idempotency_header(idempotency_key)
     return _request_about(path, "problem", write_symbolic(problem), options, members, header)
 

@@ -18,8 +18,12 @@ from memstow.api.http.submission import draft_of, idempotency_key_of, removed_er
 from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import plan_from_bytes
 from memstow.api.operations.operations import REWRITE_PLAN, WRITE_SYMBOLIC_PLAN
-from memstow.api.operations.requests import RewritePlanRequest, WriteSymbolicPlanRequest
-from memstow.api.operations.results import Document, ValidatedRequest
+from memstow.api.operations.request_types import (
+    Document,
+    RewritePlanRequest,
+    ValidatedRequest,
+    WriteSymbolicPlanRequest,
+)
 from memstow.api.store.job import Job, State
 from memstow.planner.model import PLANNED
 

@@ -7,9 +7,8 @@ from pydantic_core import ErrorDetails
 
 from memstow.api.operations.batch import checked_name
 from memstow.api.operations.body import LONGEST_NAME
-from memstow.api.operations.body_documents import json_value
-from memstow.api.operations.moments import moment
-from memstow.api.operations.requests import Limits
+from memstow.api.operations.body_parts import json_value, moment
+from memstow.api.operations.request_types import Limits
 from memstow.api.store.database import now
 from memstow.api.store.keys import KeyChanges, Role
 from memstow.planner.model.errors import InputError, Issue

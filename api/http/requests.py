@@ -16,10 +16,9 @@ from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import checked_name
 from memstow.api.operations.body import LONGEST_NAME
-from memstow.api.operations.encoding import OPTION_NAMES, TARGETS
-from memstow.api.operations.graph_members import CHANGES
-from memstow.api.operations.requests import BodyForm, FrontValue, QueryValue
-from memstow.api.operations.symbolic_options import SHAPES_MEMBERS
+from memstow.api.operations.body_parts import CHANGES
+from memstow.api.operations.encoding import OPTION_NAMES, SHAPES_MEMBERS, TARGETS
+from memstow.api.operations.request_types import BodyForm, FrontValue, QueryValue
 from memstow.api.store.job import Job
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.reading.messages import unknown_field

@@ -10,7 +10,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from memstow.api.lru import LruCache
-from memstow.api.operations.results import Document
+from memstow.api.operations.request_types import Document
 from memstow.api.store.job import Callback, Job, timestamp
 
 _TAG: Final = re.compile(r'(?:W/)?"[^"]*"')

@@ -21,7 +21,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from memstow.api import tracing
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from memstow.api.http import logs
 from memstow.api.http.app import create_app
 from memstow.api.http.auth import is_loopback

@@ -11,7 +11,6 @@ import structlog
 from starlette.requests import Request
 
 from memstow.api import tracing
-from memstow.api.callbacks.message import read_secrets
 from memstow.api.http.auth import Caller, unauthorized
 from memstow.api.http.bodies import reservation_of
 from memstow.api.http.callers import Callers
@@ -21,8 +20,7 @@ from memstow.api.http.settings import Settings
 from memstow.api.http.threads import STORE_THREADS, Threads
 from memstow.api.metrics import Metrics
 from memstow.api.operations.operations import Operation, TooManyChoicesError, warm_up
-from memstow.api.operations.requests import Limits
-from memstow.api.operations.results import ValidatedBatch, ValidatedRequest
+from memstow.api.operations.request_types import Limits, ValidatedBatch, ValidatedRequest
 from memstow.api.store.administration import Administration
 from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.callbacks import Callbacks
@@ -33,6 +31,7 @@ from memstow.api.store.keys import Keys, Role
 from memstow.api.store.migrate import upgrade
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import Queue
+from memstow.api.webhooks import read_secrets
 from memstow.api.workers.callbacks import Deliverer
 from memstow.api.workers.event_hub import EventHub
 from memstow.api.workers.executor import RunControl

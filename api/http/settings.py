@@ -9,11 +9,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memstow.api.callbacks.allowed import Allowed
 from memstow.api.http.settings_checks import require_consistent
-from memstow.api.operations.requests import Limits
+from memstow.api.operations.request_types import Limits
 from memstow.api.store.accounts import Quotas
 from memstow.api.store.database import FILE, url_of
+from memstow.api.webhooks import Allowed
 from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import RunnerSettings
 from memstow.planner.model.errors import InputError, Issue, closest_match

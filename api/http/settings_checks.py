@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
-from memstow.api.callbacks.allowed import place_of
-from memstow.api.callbacks.message import read_secrets
+from memstow.api.webhooks import place_of, read_secrets
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import printable, shown
 from memstow.planner.reading.scheduler_address import check_scheduler

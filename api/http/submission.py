@@ -8,16 +8,16 @@ from typing import Final
 from starlette.requests import Request
 
 from memstow.api import tracing
-from memstow.api.callbacks.allowed import LONGEST_URL, place_of
 from memstow.api.http.auth import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.requests import name_in, wants_fresh
 from memstow.api.http.responses import JsonObject
 from memstow.api.http.service import Service
 from memstow.api.operations.encoding import cache_key_of_owner, cache_key_with_hint
-from memstow.api.operations.results import ValidatedRequest
+from memstow.api.operations.request_types import ValidatedRequest
 from memstow.api.store.idempotency import IdempotencyKey
 from memstow.api.store.job import Draft
+from memstow.api.webhooks import LONGEST_URL, place_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import printable, shown
 

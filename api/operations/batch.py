@@ -11,18 +11,22 @@ from memstow.api.operations.body import (
     envelope,
     options_within,
 )
-from memstow.api.operations.body_documents import embedded_document, json_value
-from memstow.api.operations.body_issues import collect, over_limit
-from memstow.api.operations.documents import digest_of
+from memstow.api.operations.body_parts import collect, embedded_document, json_value, over_limit
 from memstow.api.operations.encoding import (
     cache_key_of_parts,
+    digest_of,
     hint_key,
     options_to_text,
     ordered_key,
     plan_to_bytes,
 )
-from memstow.api.operations.requests import Limits
-from memstow.api.operations.results import BatchProblem, BatchSetting, ValidatedBatch, ValidatedRequest
+from memstow.api.operations.request_types import (
+    BatchProblem,
+    BatchSetting,
+    Limits,
+    ValidatedBatch,
+    ValidatedRequest,
+)
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem

@@ -1,47 +1,169 @@
-"""Reads the body of a request: the problem and the options in it, within the limits of the server."""
+"""Reads the body of a request to plan: the problem and the options in it, within the limits of the server.
+
+What is wrong is told of all parts at once. A plain problem is read without objects for the buffers
+(`plain_body`): nothing is refused there, and a body that is anything else, or not right, goes the ordinary
+way, where it means the same.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from memstow.api.operations.body_documents import (
+from memstow.api.operations.body_parts import (
+    GRAPH_MEMBERS,
+    at_place,
+    collect,
     document_alone,
     document_of,
     document_on_target,
     is_symbolic,
     json_value,
+    over_limit,
     read_document,
+    subject_of,
     symbolic_in,
 )
-from memstow.api.operations.body_front import AskedFront, FrontMembers, front_of, read_front_members
-from memstow.api.operations.body_issues import collect, over_limit
-from memstow.api.operations.documents import digest_of, document_bytes, problem_of
 from memstow.api.operations.encoding import (
     FRONT,
     MEMBERS,
     TARGETS,
     cache_key,
+    cache_key_of_parts,
     cache_key_with_hint,
+    digest_of,
+    document_bytes,
+    hint_key,
     options_to_text,
+    problem_of,
     with_front,
     with_members,
 )
-from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
-from memstow.api.operations.models import require_writable
-from memstow.api.operations.requests import BodyForm, Limits
-from memstow.api.operations.results import ValidatedRequest
+from memstow.api.operations.plan_forms import require_writable
+from memstow.api.operations.request_types import BodyForm, Limits, QueryValue, ValidatedRequest
 from memstow.planner import formats
 from memstow.planner.formats import is_graph, is_plan, problem_format
 from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.model.options import Options, require_followed
 from memstow.planner.model.problem import Problem
+from memstow.planner.plain._columns import Columns
+from memstow.planner.plain.digest import digest
+from memstow.planner.plain.document import columns_and_options_in, columns_in, looks_like_json
 from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
-from memstow.planner.reading.parse import parse_options
+from memstow.planner.reading.parse import parse_options, parse_target
 from memstow.planner.reading.printable import printable, shown
+from memstow.planner.solve.plain import takes
+from memstow.planner.targets.by_name import shipped_target
 
 if TYPE_CHECKING:
-    from memstow.api.operations.symbolic_body import SymbolicRequest
+    from memstow.planner.front.request import FrontRequest
+    from memstow.planner.model.front import FrontOptions
+    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.problem import Problem, Target
+
+_MOST_TARGETS: Final = 64
+"""As `planner.front.targets` has it, whose import takes its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFront:
+    """The front that a body asks for, or those of several targets."""
+
+    asked: "FrontOptions"
+    targets: "tuple[Target, ...]"
+    """Each with the name that it is called by; empty: one front, of the document as it is."""
+    fronts: "tuple[tuple[Problem | Graph, FrontRequest], ...]"
+    """Those that the job finds, each with its document."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMembers:
+    """What a body and the query say of a front, as read."""
+
+    asked: "FrontOptions | None"
+    targets: "tuple[Target, ...] | None"
+
+
+def read_front_members(
+    issues: list[Issue], form: BodyForm, raw: Mapping[str, object] | None
+) -> FrontMembers | None:
+    """What the envelope, if there is one, and the query ask for; None where it is a plan.
+
+    What the envelope says comes before the query.
+    """
+    if form.front is None:
+        return None
+    from memstow.planner.front.documents import parse_front_options
+
+    of_query = raw is None
+    raw = raw or {}
+    given = raw.get(FRONT, {})
+    asked = {**form.front, **given} if isinstance(given, Mapping) else given
+    found = collect(issues, "query" if of_query else FRONT, lambda: parse_front_options(asked))
+    named = form.targets if raw.get(TARGETS) is None else raw[TARGETS]
+    if named is None:
+        return FrontMembers(found, ())
+    place = f"query.{TARGETS}" if of_query else TARGETS
+    if {**form.changes, **raw}.get("target") is not None:
+        message = "a front is in the memories of one target or of several: give `target` or `targets`"
+        issues.append(Issue("two_targets", f"$.{place}", message))
+    return FrontMembers(found, _targets(issues, place, named))
+
+
+def front_of(
+    document: "Problem | Graph", members: FrontMembers, options: Options, place: str, subject: str
+) -> AskedFront:
+    """The front with its defaults; InputError where there is no such front.
+
+    `place` and `subject`: where the body says what is asked for, and where its document is.
+    """
+    from memstow.planner.front.front import request_of
+
+    asked, targets = members.asked, members.targets
+    assert asked is not None and targets is not None  # noqa: S101, PT018  (all issues were raised before)
+    try:
+        if not targets:
+            return AskedFront(asked, (), ((document, request_of(document, asked, options)),))
+        from memstow.planner.front.targets import in_targets
+
+        found = in_targets(document, asked, options, targets)
+        return AskedFront(asked, targets, tuple((it.document, it.request) for it in found))
+    except InputError as error:
+        raise InputError(_placed(issue, place, subject) for issue in error.issues) from None
+
+
+def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, ...] | None":
+    """The targets by name or as documents, each with what it is called."""
+    if not isinstance(named, list) or not 0 < len(named) <= _MOST_TARGETS:
+        message = f"name 1 to {_MOST_TARGETS} targets, in a list, each by its name or as a document"
+        issues.append(Issue("not_targets", f"$.{place}", message))
+        return None
+    found = [collect(issues, f"{place}[{at}]", partial(_target, it, at)) for at, it in enumerate(named)]
+    seen: set[str] = set()
+    for at, target in enumerate(found):
+        name = None if target is None else target.name
+        if name in seen:
+            message = f"another target is called {printable(name or '', 80)!r}; give each a name of its own"
+            issues.append(Issue("repeated_target", f"$.{place}[{at}]", message))
+        seen.add(name or "")
+    return None if None in found else tuple(it for it in found if it is not None)
+
+
+def _target(given: object, at: int) -> "Target":
+    if isinstance(given, str):
+        return replace(shipped_target(given), name=given)
+    target = parse_target(given)
+    return target if target.name else replace(target, name=f"target {at + 1}")
+
+
+def _placed(issue: Issue, place: str, subject: str) -> Issue:
+    if issue.path.startswith("$"):
+        return at_place(issue, subject)
+    return replace(issue, path=f"$.{place}.{issue.path}")
+
+
+if TYPE_CHECKING:
+    from memstow.api.operations.symbolic_requests import SymbolicRequest
     from memstow.planner.model.graph import Graph
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
@@ -141,7 +263,7 @@ def _parse_symbolic(content: object, form: BodyForm, limits: Limits) -> "Symboli
     if problem is None and not is_symbolic(content):
         return None
     # Requests about other problems do not wait for this import.
-    from memstow.api.operations.symbolic_body import parse_symbolic_alone, parse_symbolic_envelope
+    from memstow.api.operations.symbolic_requests import parse_symbolic_alone, parse_symbolic_envelope
 
     if isinstance(content, dict) and problem is not None:
         return parse_symbolic_envelope(content, subject, problem, form, limits)
@@ -367,3 +489,75 @@ def checked_priority(priority: object) -> int:
             f"expected {LEAST_PRIORITY} to {MOST_PRIORITY}, given {shown(priority)}",
         )
     return priority
+
+
+# Options longer than this hold a hint; those of most requests are the same few.
+_LONGEST_OPTIONS: Final = 1_000
+# No option has a longer word as its value.
+_LONGEST_WORD: Final = 100
+_OPTIONS_KEPT: Final = 256
+
+# A query as it is told apart: 1, 1.0 and true are equal in Python.
+_Query = tuple[tuple[str, str, QueryValue], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainBody:
+    """A plain problem to solve, with its options; the digest and the key are those of the ordinary reader."""
+
+    columns: Columns
+    options: Options
+    digest: str
+    cache_key: str
+
+
+def plain_body(body: bytes, form: BodyForm, limits: Limits) -> PlainBody | None:
+    """The plain problem and the options of a body; None for any other body."""
+    # Few bytes hold few values: what may hold too many is counted by the ordinary reader.
+    if _asks_for_more(form) or len(body) > limits.max_values:
+        return None
+    read = _columns_and_options(body, form)
+    if read is None or len(read[0]) > limits.max_buffers:
+        return None
+    columns, text = read
+    query: _Query = tuple((name, type(value).__name__, value) for name, value in form.options.items())
+    asked = _options(text, query, limits)
+    if asked is None:
+        return None
+    options, written = asked
+    name = digest(columns)
+    key = cache_key_of_parts(name, written, hint_key(None))
+    return PlainBody(columns=columns, options=options, digest=name, cache_key=key)
+
+
+def _asks_for_more(form: BodyForm) -> bool:
+    """Whether the request changes the problem, or asks for anything else than a plan of it."""
+    return bool(form.changes or form.dims or form.shapes or form.members) or form.front is not None
+
+
+def _columns_and_options(body: bytes, form: BodyForm) -> tuple[Columns, bytes] | None:
+    if form.format is None and not looks_like_json(body):
+        return None
+    columns = columns_in(body, form.format)
+    if columns is not None:
+        return columns, b""
+    return columns_and_options_in(body) if form.format is None else None
+
+
+def _options(text: bytes, query: _Query, limits: Limits) -> tuple[Options, str] | None:
+    """The options and what of them is part of the cache key; None for what columns do not take."""
+    short = all(len(value) <= _LONGEST_WORD for _, _, value in query if isinstance(value, str))
+    return _known_options(text, query, limits) if short and len(text) <= _LONGEST_OPTIONS else None
+
+
+@lru_cache(_OPTIONS_KEPT)
+def _known_options(text: bytes, query: _Query, limits: Limits) -> tuple[Options, str] | None:
+    try:
+        given = json_value(text, limits) if text else {}
+        if not isinstance(given, dict):
+            return None
+        options = options_within({**{name: value for name, _, value in query}, **given}, limits)
+    except InputError:
+        return None
+    # What is deterministic may depend on how the problem is written.
+    return (options, options_to_text(options)) if takes(options) and not options.deterministic else None

@@ -1,24 +1,77 @@
-"""Plans and options in the form that the store keeps, and the key under which equal requests share a plan."""
+"""Documents, plans and options as the store keeps them; the key under which equal requests share a plan."""
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import memstow
-from memstow.api.operations.documents import document_bytes
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_options, parse_target
+from memstow.planner.reading.printable import shown
+
+if TYPE_CHECKING:
+    from memstow.planner.graph.labels import Label
+    from memstow.planner.model.graph import Graph
+
+
+def document_from(body: bytes) -> "Problem | Graph":
+    """The problem or the graph as the store keeps it."""
+    return formats.document_of(parse_json(body))
+
+
+def document_bytes(document: "Problem | Graph") -> bytes:
+    """The problem or the graph as the store keeps it."""
+    if isinstance(document, Problem):
+        return formats.write_problem(document)
+    return formats.write_graph(document)
+
+
+def digest_of(document: "Problem | Graph") -> str:
+    """The identity of the problem or the graph."""
+    if isinstance(document, Problem):
+        return digest(document)
+    from memstow.planner.graph.digest import graph_digest
+
+    return graph_digest(document)
+
+
+def problem_of(document: "Problem | Graph", plan: Plan | None = None) -> Problem:
+    """The problem itself, or that of a graph in the order of the plan; without a plan, as it is listed."""
+    if isinstance(document, Problem):
+        return document
+    from memstow.planner.graph.lowering import scheduled_problem
+
+    return scheduled_problem(document, None if plan is None else plan.schedule)
+
+
+def labels_in(document: "Problem | Graph") -> "dict[str, Label]":
+    """What the buffers of a graph are, by id; a problem says no more than their ids."""
+    if isinstance(document, Problem):
+        return {}
+    from memstow.planner.graph.labels import buffer_labels
+
+    return buffer_labels(document)
+
+
+def buffer_ids(document: "Problem | Graph") -> list[str]:
+    """The ids of the buffers, in the order in which a plan places them."""
+    return [buffer.id for buffer in problem_of(document).buffers]
+
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.symbolic import Shapes
     from memstow.planner.model.problem import Target
 
 # The options that decide about the plan. The hint is added to the cache key apart.
@@ -36,11 +89,11 @@ FRONT: Final = "front"
 """The member of the options of a job that says which front it is for."""
 TARGETS: Final = "targets"
 """The member that says in whose memories, where it is for several."""
-SHAPES: Final = "shapes"
+SHAPES_KEY: Final = "shapes"
 """The member of the options of a job that says of what kind the plan of its problem with symbols is."""
 MEMBERS: Final = "members"
 """The member that says how many runs of a cluster solve the problem together."""
-_OF_KINDS: Final = (FRONT, TARGETS, SHAPES, "pieces", MEMBERS)
+_OF_KINDS: Final = (FRONT, TARGETS, SHAPES_KEY, "pieces", MEMBERS)
 # Characters of a cache key that say which version it is of.
 MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
@@ -178,3 +231,59 @@ def bytes_in_order(buffers: Sequence[str], body: bytes) -> bytes:
     plan = plan_from_bytes(body)
     ordered = in_order(buffers, plan)
     return body if ordered is plan else plan_to_bytes(ordered)
+
+
+SHAPES_MEMBERS: Final = ("shapes", "pieces")
+"""The members of an envelope, and of the options of a job, that say it."""
+_DEFAULT_ORDERS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ShapesAsked:
+    """The kind of plan, and how many orders it may have."""
+
+    shapes: "Shapes" = "order"
+    pieces: int = 1
+
+
+def parse_shapes(given: Mapping[str, object]) -> ShapesAsked:
+    """What these members ask for; InputError with everything that is wrong."""
+    # Requests about other problems do not wait for this import.
+    from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES
+
+    issues: list[Issue] = []
+    asked = given.get("shapes", "order")
+    shapes = next((it for it in SHAPES if it == asked), None)
+    if shapes is None:
+        message = f"{shown(asked)} is no kind of plan; use one of {', '.join(SHAPES)}"
+        issues.append(Issue("unknown_shapes", "$.shapes", message))
+    pieces = given.get("pieces", _DEFAULT_ORDERS)
+    if not isinstance(pieces, int) or isinstance(pieces, bool) or not 1 <= pieces <= MOST_ORDERS:
+        message = f"expected a whole number from 1 to {MOST_ORDERS}, given {shown(pieces)}"
+        issues.append(Issue("out_of_range", "$.pieces", message))
+    elif "pieces" in given and shapes not in ("pieces", None):
+        message = f"it is how many orders a plan of `pieces` may have, and this asks for `{shapes}`; "
+        issues.append(Issue("unused_option", "$.pieces", message + "leave it out, or ask for shapes=pieces"))
+    elif shapes == "pieces":
+        return ShapesAsked("pieces", pieces)
+    if issues or shapes is None:
+        raise InputError(issues)
+    return ShapesAsked(shapes)
+
+
+def with_shapes(options: str, asked: ShapesAsked) -> str:
+    """The options of a job for such a plan."""
+    return json.dumps({**json.loads(options), **shapes_members(asked)})
+
+
+def shapes_members(asked: ShapesAsked) -> dict[str, str | int]:
+    """The members that ask for it."""
+    if asked.shapes == "pieces":
+        return {"shapes": asked.shapes, "pieces": asked.pieces}
+    return {"shapes": asked.shapes}
+
+
+def shapes_in(options: str) -> ShapesAsked:
+    """What the options of a job ask for."""
+    kept = json.loads(options)
+    return parse_shapes({name: kept[name] for name in SHAPES_MEMBERS if name in kept})

@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import ParsedRequest, envelope, parse_document_body, parse_request
-from memstow.api.operations.body_documents import document_on_target, json_value
-from memstow.api.operations.body_issues import collect
-from memstow.api.operations.documents import document_from, labels_in, problem_of
-from memstow.api.operations.encoding import plan_from_bytes
-from memstow.api.operations.graph_members import GRAPH_MEMBERS, subject_of
-from memstow.api.operations.messages import decode, encode
-from memstow.api.operations.models import carried, written
-from memstow.api.operations.requests import (
+from memstow.api.operations.body_parts import (
+    GRAPH_MEMBERS,
+    collect,
+    document_on_target,
+    has_symbols,
+    json_value,
+    subject_of,
+    symbolic_to_judge,
+)
+from memstow.api.operations.encoding import document_from, labels_in, plan_from_bytes, problem_of
+from memstow.api.operations.plan_forms import model_with_plan, plan_in_model
+from memstow.api.operations.request_types import (
     BodyForm,
     ConvertRequest,
+    Document,
     EvaluateRequest,
     InspectRequest,
     ReadBatchRequest,
@@ -26,15 +31,18 @@ from memstow.api.operations.requests import (
     RewritePlanRequest,
     SolveFrontRequest,
     SolveRequest,
+    SolveResult,
     SolveSymbolicRequest,
     TileRequest,
+    ValidatedBatch,
+    ValidatedRequest,
     VerifyRequest,
     WriteFrontRequest,
     WriteSymbolicPlanRequest,
+    decode,
+    encode,
 )
-from memstow.api.operations.results import Document, SolveResult, ValidatedBatch, ValidatedRequest
 from memstow.api.operations.solve import Inbox, OnUpdate, solve
-from memstow.api.operations.symbolic import has_symbols, symbolic_to_judge
 from memstow.planner import formats
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError, Issue
@@ -105,7 +113,7 @@ def _solve_front(request: SolveFrontRequest, _most_choices: int | None) -> Solve
 
 def _front_of(request: SolveFrontRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
     # Requests for plans do not wait for this import.
-    from memstow.api.operations.front import solve_front
+    from memstow.api.operations.front_solve import solve_front
 
     return solve_front(request, on_update, cancel)
 
@@ -116,7 +124,7 @@ def _solve_symbolic(request: SolveSymbolicRequest, _most_choices: int | None) ->
 
 def _symbolic_of(request: SolveSymbolicRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
     # Requests about other problems do not wait for this import.
-    from memstow.api.operations.symbolic_solve import solve_symbolic
+    from memstow.api.operations.symbolic_requests import solve_symbolic
 
     return solve_symbolic(request, on_update, cancel)
 
@@ -140,7 +148,7 @@ def _write_front(request: WriteFrontRequest, most_choices: int | None) -> Docume
         if most_choices is not None:
             # It makes a graph of each plan.
             raise TooManyChoicesError
-        from memstow.api.operations.front_pages import file_for_page
+        from memstow.api.operations.front_solve import file_for_page
 
         return Document(file_for_page(request), "json")
     return Document(write_front(read_front(request.front), request.to), request.to)
@@ -179,7 +187,7 @@ def _read_batch(request: ReadBatchRequest, _most_choices: int | None) -> Validat
 
 
 def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
-    from memstow.api.operations.tilings import verdict_on_tilings
+    from memstow.api.operations.tools import verdict_on_tilings
     from memstow.planner.verify import judge
     from memstow.planner.verify.verdict import as_data
 
@@ -220,7 +228,11 @@ def _require_moves(plan: Plan) -> None:
 def _to_judge(request: VerifyRequest, content: object) -> "tuple[Problem | Graph, Plan, Plan | None]":
     """The problem, its plan, and the hint; of a model the plan that it carries."""
     if request.form.is_model:
-        return parse_document_body(request.body, request.form, request.limits), carried(request.body), None
+        return (
+            parse_document_body(request.body, request.form, request.limits),
+            plan_in_model(request.body),
+            None,
+        )
     issues: list[Issue] = []
     subject = subject_of(content)
     allowed = (subject, "target", *GRAPH_MEMBERS, "plan", "hint")
@@ -293,7 +305,7 @@ def _tile(request: TileRequest, most_choices: int | None) -> Document:
     if most_choices is not None:
         # It looks at many combinations, which no number of choices tells.
         raise TooManyChoicesError
-    from memstow.api.operations.tilings import tiles_of
+    from memstow.api.operations.tools import tiles_of
 
     return _json_document(tiles_of(request))
 
@@ -302,7 +314,7 @@ def _evaluate(request: EvaluateRequest, most_choices: int | None) -> Document:
     if most_choices is not None:
         # Formulas may have to be looked at for very many values, which their number does not tell.
         raise TooManyChoicesError
-    from memstow.api.operations.evaluations import plan_at_values
+    from memstow.api.operations.tools import plan_at_values
 
     return plan_at_values(request)
 
@@ -315,7 +327,7 @@ def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Docu
         if most_choices is not None:
             # Bytes that nobody vouches for are read in a process of their own.
             raise TooManyChoicesError
-        model = written(request.model or b"", plan, plan_forms.flags_of(request.to))
+        model = model_with_plan(request.model or b"", plan, plan_forms.flags_of(request.to))
         return Document(model, plan_forms.MODEL)
     document = document_from(request.problem)
     problem = problem_of(document, plan)

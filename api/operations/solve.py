@@ -9,11 +9,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.operations.body import LONGEST_NAME
-from memstow.api.operations.documents import buffer_ids, document_from, problem_of
-from memstow.api.operations.encoding import in_order, options_from_text, plan_from_bytes, plan_to_bytes
-from memstow.api.operations.plan_publisher import OnPlan, Publisher
-from memstow.api.operations.requests import SolveRequest
-from memstow.api.operations.results import Known, SolveResult, SolveUpdate
+from memstow.api.operations.encoding import (
+    buffer_ids,
+    document_from,
+    in_order,
+    options_from_text,
+    plan_from_bytes,
+    plan_to_bytes,
+    problem_of,
+)
+from memstow.api.operations.request_types import Known, SolveRequest, SolveResult, SolveUpdate
 from memstow.planner.backends.registry import is_model
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Event, Options
@@ -27,6 +32,62 @@ from memstow.planner.solve.better_plan import better
 from memstow.planner.solve.columns import found_in_columns
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.verify import verify
+
+_LEAST_PAUSE_SECONDS: Final = 0.25
+# For each second of verifying, the seconds in which the solvers have the processor to themselves.
+_PAUSE_SHARE: Final = 10.0
+
+OnPlan = Callable[[Plan], None]
+
+
+class Publisher:
+    """Verifies and reports plans in a thread of its own, from `start` to `close`."""
+
+    def __init__(self, on_plan: OnPlan, known: Plan | None) -> None:
+        self._on_plan = on_plan
+        self._best = known
+        self._newest: Callable[[], Plan] | None = None
+        self._offered = threading.Event()
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+
+    def offer(self, verified: Callable[[], Plan]) -> None:
+        """There is a better plan, verified by this call; any thread may offer, and returns at once."""
+        self._newest = verified
+        self._offered.set()
+
+    def start(self) -> None:
+        """Start the thread."""
+        threading.Thread(target=self._serve, name="memstow publisher", daemon=True).start()
+
+    def close(self) -> None:
+        """Report nothing more. A plan that is being verified right now is not waited for."""
+        with self._lock:
+            self._closed.set()
+        self._offered.set()
+
+    def _serve(self) -> None:
+        while True:
+            self._offered.wait()
+            if self._closed.is_set():
+                return
+            self._offered.clear()
+            verified = self._newest
+            begin = time.monotonic()
+            plan = verified() if verified is not None else None
+            if plan is not None and (self._best is None or better(plan, self._best)):
+                self._best = plan
+                self._report(plan)
+            took = time.monotonic() - begin
+            if self._closed.wait(max(_LEAST_PAUSE_SECONDS, _PAUSE_SHARE * took)):
+                return
+
+    def _report(self, plan: Plan) -> None:
+        """Under the lock, so that nothing is reported after `close`."""
+        with self._lock:
+            if not self._closed.is_set():
+                self._on_plan(plan)
+
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

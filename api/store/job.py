@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import RowMapping
 
-from memstow.api.operations.encoding import FRONT, SHAPES
+from memstow.api.operations.encoding import FRONT, SHAPES_KEY
 from memstow.api.store.tables import jobs
 from memstow.planner.model.plan import gap_of
 
@@ -119,7 +119,7 @@ class Job:
     @property
     def is_symbolic(self) -> bool:
         """Whether its problem has symbols, and its plan lays out every value of them."""
-        return SHAPES in json.loads(self.options)
+        return SHAPES_KEY in json.loads(self.options)
 
     @property
     def gap(self) -> float | None:

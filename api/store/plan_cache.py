@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 
 from memstow.api.lru import LruCache
 from memstow.api.operations.encoding import MARK_LENGTH, plan_from_bytes
-from memstow.api.operations.results import SolveResult
+from memstow.api.operations.request_types import SolveResult
 from memstow.api.store.database import Database, insert_or_update, now
 from memstow.api.store.documents import compress, decompress
 from memstow.api.store.tables import best, plans

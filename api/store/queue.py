@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Connection, String, and_, case, cast, delete, func, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
-from memstow.api.callbacks.allowed import place_of
 from memstow.api.store.accounts import ANONYMOUS, Quotas, Totals, count_submitted, read_totals, require_room
 from memstow.api.store.bodies import read_body, store_bodies
 from memstow.api.store.callbacks import Delivery, callbacks_of
@@ -19,6 +18,7 @@ from memstow.api.store.idempotency import IdempotencyKey, find_target, save_targ
 from memstow.api.store.job import JOB_COLUMNS, Batch, Draft, Job, State, Stop, job_from_row
 from memstow.api.store.notices import announce
 from memstow.api.store.tables import LONGEST_NAME, batches, callbacks, documents, jobs
+from memstow.api.webhooks import place_of
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select

@@ -2,11 +2,9 @@
 
 from collections.abc import Callable
 
-from memstow.api.operations.body import ParsedRequest, parse_request
-from memstow.api.operations.documents import buffer_ids
-from memstow.api.operations.encoding import bytes_in_order, cache_key_of_owner
-from memstow.api.operations.plain_body import PlainBody
-from memstow.api.operations.requests import BodyForm, Limits
+from memstow.api.operations.body import ParsedRequest, PlainBody, parse_request
+from memstow.api.operations.encoding import buffer_ids, bytes_in_order, cache_key_of_owner
+from memstow.api.operations.request_types import BodyForm, Limits
 from memstow.api.store.plan_cache import owned
 from memstow.planner.model.options import Options
 from memstow.planner.plain._columns import Columns

@@ -9,13 +9,11 @@ from typing import Any, Final
 
 import structlog
 
-from memstow.api.callbacks.allowed import Allowed, place_of
-from memstow.api.callbacks.message import message_body, message_headers
-from memstow.api.callbacks.sending import SendError, send
 from memstow.api.metrics import Metrics
 from memstow.api.store.callbacks import Callbacks, Delivery, TakenCallback
 from memstow.api.store.database import StoreError
 from memstow.api.store.job import Job
+from memstow.api.webhooks import Allowed, SendError, message_body, message_headers, place_of, send
 
 _POLL_SECONDS: Final = 1.0
 _AT_ONCE: Final = 4

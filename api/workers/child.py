@@ -17,7 +17,7 @@ from memstow.planner.processes.child import Sender, serve_request
 from memstow.planner.processes.frames import Message
 
 if TYPE_CHECKING:
-    from memstow.api.operations.results import Known
+    from memstow.api.operations.request_types import Known
 
 # What may take longer has a lower priority than what a caller may be waiting for.
 _LONG_SECONDS: Final = 15.0
@@ -29,13 +29,13 @@ def main(arguments: list[str]) -> None:
     inbox: queue.SimpleQueue[Known] = queue.SimpleQueue()
 
     def hear(message: Message) -> None:
-        from memstow.api.operations.messages import decode_known
+        from memstow.api.operations.request_types import decode_known
 
         inbox.put(decode_known(message))
 
     def answer(request: Message, cancel: threading.Event) -> Message:
         from memstow.api.operations import operations
-        from memstow.api.operations.messages import encode_update
+        from memstow.api.operations.request_types import encode_update
 
         if request["seconds"] > _LONG_SECONDS:
             lifeline.step_back()
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _failed(error: Exception) -> Message:
-    from memstow.api.operations.messages import encode_issues
+    from memstow.api.operations.request_types import encode_issues
     from memstow.api.workers.executor import SHORTAGE
     from memstow.api.workers.shortage import is_of_server, is_of_server_or_run
     from memstow.planner.model.errors import InputError, MemstowError

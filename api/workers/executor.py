@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
-from memstow.api.operations.messages import decode, decode_issues
 from memstow.api.operations.operations import Operation
-from memstow.api.operations.results import Known, SolveUpdate
+from memstow.api.operations.request_types import Known, SolveUpdate, decode, decode_issues
 from memstow.planner.model.errors import MemstowError, MissingBackEndError
 from memstow.planner.processes.frames import Message
 

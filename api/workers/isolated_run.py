@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 
 import structlog
 
-from memstow.api.operations.messages import decode_update, encode, encode_known
 from memstow.api.operations.operations import Operation
+from memstow.api.operations.request_types import decode_update, encode, encode_known
 from memstow.api.workers.executor import SHORTAGE, ChildError, RunControl, out_of_memory, result_from
 from memstow.api.workers.scratch import Scratch
 from memstow.planner.processes.frames import Message

@@ -10,8 +10,14 @@ from typing import Final, TypeVar
 import structlog
 
 from memstow.api.operations.encoding import plan_from_bytes
-from memstow.api.operations.messages import event_data, event_name, point_data
-from memstow.api.operations.results import FrontUpdate, SolveResult, SolveUpdate
+from memstow.api.operations.request_types import (
+    FrontUpdate,
+    SolveResult,
+    SolveUpdate,
+    event_data,
+    event_name,
+    point_data,
+)
 from memstow.api.store.claims import ClaimedJob, Claims
 from memstow.api.store.database import StoreError
 from memstow.api.store.endings import Ending

@@ -9,17 +9,22 @@ import structlog
 
 from memstow.api import tracing
 from memstow.api.metrics import Metrics
-from memstow.api.operations.documents import buffer_ids, document_from
 from memstow.api.operations.encoding import (
+    buffer_ids,
     bytes_in_order,
+    document_from,
     is_of_this_version,
     members_in,
     options_from_text,
     plan_from_bytes,
 )
 from memstow.api.operations.operations import SOLVE, SOLVE_FRONT, SOLVE_SYMBOLIC
-from memstow.api.operations.requests import SolveFrontRequest, SolveRequest, SolveSymbolicRequest
-from memstow.api.operations.results import SolveResult
+from memstow.api.operations.request_types import (
+    SolveFrontRequest,
+    SolveRequest,
+    SolveResult,
+    SolveSymbolicRequest,
+)
 from memstow.api.operations.solve import stands_alone, try_briefly
 from memstow.api.store.database import StoreError
 from memstow.api.store.job import State, Stop
@@ -225,11 +230,11 @@ class JobSteps:
         if latest is None:
             return False
         if run.job.is_symbolic:
-            from memstow.api.operations.symbolic_solve import result_in
+            from memstow.api.operations.symbolic_requests import result_in
 
             run.finish(State.DONE, result_in(latest))
             return True
-        from memstow.api.operations.front import front_result
+        from memstow.api.operations.front_solve import front_result
 
         result = front_result(latest)
         if result is None:

@@ -9,12 +9,9 @@ from memstow.api import tracing
 from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
 from memstow.api.operations import plan_forms
-from memstow.api.operations.body import LONGEST_NAME, ParsedRequest, parse_request
-from memstow.api.operations.documents import problem_of
-from memstow.api.operations.encoding import plan_from_bytes, plan_to_bytes
-from memstow.api.operations.plain_body import PlainBody, plain_body
-from memstow.api.operations.requests import BodyForm, Limits
-from memstow.api.operations.results import ValidatedRequest
+from memstow.api.operations.body import LONGEST_NAME, ParsedRequest, PlainBody, parse_request, plain_body
+from memstow.api.operations.encoding import plan_from_bytes, plan_to_bytes, problem_of
+from memstow.api.operations.request_types import BodyForm, Limits, ValidatedRequest
 from memstow.api.operations.solve import (
     better_answer,
     result_of,

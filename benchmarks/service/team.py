@@ -16,10 +16,8 @@ from statistics import median
 from benchmarks.hard.instances import minimalloc, there
 from benchmarks.page import stamp, table
 from benchmarks.service.farm import farm
-from memstow.api.operations.documents import document_bytes
-from memstow.api.operations.encoding import options_to_text
-from memstow.api.operations.requests import SolveRequest
-from memstow.api.operations.results import SolveResult, SolveUpdate
+from memstow.api.operations.encoding import document_bytes, options_to_text
+from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
 from memstow.api.workers.dask.executor import DaskExecutor
 from memstow.api.workers.executor import RunControl
 from memstow.api.workers.team.team import Team

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from tests.api.asking import over, submit
 from tests.api.postgres import Postgres
 from tests.api.serving import Server

@@ -17,8 +17,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
+from memstow.api.cli.terminal import Exit
 from memstow.api.http.samples import LAYER
 from memstow.planner.formats import write_graph
 from memstow.planner.formats.native import plain

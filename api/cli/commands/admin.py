@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from memstow.api.cli.commands.serve import add_store
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.search_arguments import client_of
-from memstow.api.cli.io.store_access import open_store
+from memstow.api.cli.commands.serve import add_store, open_store
+from memstow.api.cli.parser import Commands, add_command
+from memstow.api.cli.search_arguments import client_of
+from memstow.api.cli.terminal import Exit
 
 if TYPE_CHECKING:
     from memstow.api.store.administration import Administration

@@ -1,12 +1,350 @@
-"""`memstow bench`: run many solvers on many problems."""
+"""`memstow bench`: run many solvers on many problems; report the results, compare them, list public sets."""
 
 import argparse
-from importlib import import_module
-from typing import Final
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memstow.api.cli.io.arguments import Commands, add_command
+from memstow.api.cli.commands import bench_run
+from memstow.api.cli.commands.bench_arguments import instances_of, two_solvers
+from memstow.api.cli.output_files import replace_file
+from memstow.api.cli.pages import page_of_run
+from memstow.api.cli.parser import Commands, add_command, real, whole
+from memstow.api.cli.problem_input import naming_option
+from memstow.api.cli.terminal import Exit
 
-KINDS: Final = ("run", "report", "compare", "sets")
+if TYPE_CHECKING:
+    from memstow.planner.bench.analysis.best_known import Best
+    from memstow.planner.bench.instances.sources import Instances
+    from memstow.planner.bench.records.results import Run
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
+
+MOST_PICTURES = 10_000
+
+
+def _add_report(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "report",
+        "write a report of the results as HTML, Markdown and CSV",
+        details="""
+Writes report.html, a single self-contained file; report.md with its figures; report.tex, tables for LaTeX;
+and runs.csv and summary.csv.
+The same results give the same files. Needs matplotlib (extra: bench).""",
+        examples="""
+memstow bench report results
+memstow bench report results --update-best --best best_known.json
+memstow bench report results --figures pdf --output paper
+memstow bench report results --interactive --pictures 20
+memstow bench report results --output page --title 'Release 1.2' --scatter exact,cpsat
+""",
+    )
+    parser.add_argument("folder", metavar="DIR", help="folder with the results, or a results.jsonl")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="folder to write to (default: that of the results)"
+    )
+    _add_comparison(parser)
+    _add_pictures(parser)
+    parser.set_defaults(run=_run_report)
+
+
+def _add_comparison(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--title", metavar="TEXT", help="title of the report (default: the folder's name)")
+    parser.add_argument(
+        "--best",
+        metavar="FILE",
+        help="file with the best known values (default: best_known.json beside the results)",
+    )
+    parser.add_argument(
+        "--update-best",
+        action="store_true",
+        help="update that file with better values, from verified plans only",
+    )
+    parser.add_argument(
+        "--scatter",
+        type=two_solvers,
+        metavar="A,B",
+        help="two solvers to compare in the scatter plot (default: the best two)",
+    )
+
+
+def _add_pictures(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--figures",
+        choices=("svg", "pdf"),
+        default="svg",
+        help="format of the figures; pdf also writes them as PDF, for papers (default: svg)",
+    )
+    parser.add_argument(
+        "--problems",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="where the problems are now, as for `bench run`; may be repeated "
+        "(default: where they were during the run)",
+    )
+    parser.add_argument(
+        "--interactive",
+        action="store_true",
+        help="link to a page of each plan of the instances with a picture, as of `memstow view`; without it "
+        "nothing of the report has a script",
+    )
+    parser.add_argument(
+        "--pictures",
+        type=whole(0, MOST_PICTURES),
+        metavar="N",
+        help="maximum number of memory pictures, those where solvers differ most first (default: 100)",
+    )
+
+
+def _run_report(args: argparse.Namespace) -> int:
+    """Write the report and print the names of its files."""
+    from memstow.planner.bench.analysis.best_known import to_json
+    from memstow.planner.bench.analysis.ratios import rate
+    from memstow.planner.bench.instances.problem import find_problems
+    from memstow.planner.bench.records.folder import BEST
+    from memstow.planner.bench.records.results import read
+    from memstow.planner.bench.report import MOST_MEMORY_PICTURES, figures, report
+    from memstow.planner.bench.report.plan_pages import FOLDER
+    from memstow.planner.show.formatting import plain
+
+    results = read(Path(args.folder))
+    folder = results.path.parent
+    best = folder / BEST if args.best is None else Path(args.best)
+    bench = rate(results, _known(best, needed=args.best is not None and not args.update_best))
+    sources = _sources(args.problems, folder)
+    output = folder if args.output is None else Path(args.output)
+    output.mkdir(parents=True, exist_ok=True)
+    pages: list[str] = []
+
+    def viewer(file: str, problem: "Problem", plan: "Plan", run: "Run") -> None:
+        (output / file).parent.mkdir(exist_ok=True)
+        replace_file(output / file, page_of_run(problem, plan, run))
+        pages.append(file)
+
+    with naming_option("pair", "--scatter"):
+        made = report(
+            bench,
+            args.title or f"memstow bench: {folder.resolve().name}",
+            lambda wanted: find_problems(sources, results.runs, wanted),
+            pair=args.scatter,
+            memory_pictures=MOST_MEMORY_PICTURES if args.pictures is None else args.pictures,
+            viewer=viewer if args.interactive else None,
+        )
+    written = {name: text.encode() for name, text in made.items()}
+    if args.figures == "pdf":
+        written |= figures(bench, args.scatter)
+    for name, data in written.items():
+        replace_file(output / name, data)
+        print(plain(str(output / name)))
+    if pages:
+        print(plain(f"{output / FOLDER}: {len(pages):,} {'page' if len(pages) == 1 else 'pages'}"))
+    if args.update_best:
+        replace_file(best, to_json(bench.known))
+        print(plain(str(best)))
+    return Exit.DONE
+
+
+def _known(path: Path, needed: bool) -> "dict[str, Best]":
+    from memstow.planner.bench.analysis.best_known import from_json
+    from memstow.planner.reading.source import read_bytes
+
+    return from_json(read_bytes(path), str(path)) if needed or path.exists() else {}
+
+
+def _sources(paths: list[str], folder: Path) -> "list[Instances]":
+    """The given paths of problems, or those recorded during the run that still exist."""
+    from memstow.planner.bench.instances.problem import read_paths
+    from memstow.planner.model.errors import InputError
+
+    if paths:
+        return [instances_of(path) for path in paths]
+    found = []
+    for path in read_paths(folder):
+        try:
+            found.append(instances_of(path))
+        except InputError:
+            continue
+    return found
+
+
+def _add_compare(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "compare",
+        "show what got better or worse between two runs or solvers, with significance tests",
+        details="""
+OLD and NEW are folders with results, or results.jsonl files. Runs are paired by instance, solver and seed. A
+difference must be statistically significant, unless both runs are deterministic.
+With --solvers A,B the runs of A in OLD are paired with those of B in NEW; with one folder, both are in it.
+Exit code 5: a measure of --fail-on got worse, a claim is false, or results are missing.""",
+        examples="""
+memstow bench compare before after
+memstow bench compare results --solvers greedy,exact
+memstow bench compare ours theirs --solvers auto,minimalloc --fail-on value
+memstow bench compare baseline.jsonl after --fail-on solved,proven,steps --tolerance 0.05
+memstow bench compare before after --json
+""",
+    )
+    parser.add_argument("old", metavar="OLD", help="results of the old run")
+    parser.add_argument(
+        "new", metavar="NEW", nargs="?", help="results of the new run (default with --solvers: OLD)"
+    )
+    parser.add_argument(
+        "--solvers",
+        type=two_solvers,
+        metavar="A,B",
+        help="compare these two solvers, B as the new one; only what --fail-on names decides the exit code",
+    )
+    parser.add_argument(
+        "--measures",
+        type=_measures,
+        metavar="LIST",
+        help="comma-separated measures to compare (default: all)",
+    )
+    parser.add_argument(
+        "--fail-on",
+        type=_measures,
+        metavar="LIST",
+        help="measures that decide the exit code (default: all but times and memory)",
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=real(0, 10),
+        default=0.01,
+        metavar="F",
+        help="relative difference of means that counts as equal (default: 0.01)",
+    )
+    parser.add_argument(
+        "--significance",
+        type=real(0, 1),
+        default=0.05,
+        metavar="P",
+        help="significance level of the tests (default: 0.05)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+    parser.set_defaults(run=_run_compare)
+
+
+def _run_compare(args: argparse.Namespace) -> int:
+    """Compare the results and print the differences."""
+    from memstow.planner.bench.compare.measures import DECIDING, NAMES, OF_TWO_SOLVERS
+    from memstow.planner.bench.compare.text import comparison_json, comparison_text
+    from memstow.planner.bench.compare.verdicts import Strictness, compare
+    from memstow.planner.bench.records.results import read
+    from memstow.planner.model.errors import InputError
+
+    if args.new is None and args.solvers is None:
+        raise InputError.single(
+            "nothing_to_compare", "NEW", "name the results to compare with, or two solvers: --solvers A,B"
+        )
+    by_default, all_measures = (DECIDING, NAMES) if args.solvers is None else ((), OF_TWO_SOLVERS)
+    deciding = by_default if args.fail_on is None else args.fail_on
+    measures = (*(all_measures if args.measures is None else args.measures), *deciding)
+    old = read(Path(args.old))
+    new = old if args.new is None else read(Path(args.new))
+    strictness = Strictness(args.tolerance, args.significance)
+    comparison = compare(old, new, strictness, measures, args.solvers)
+    if args.json:
+        import json
+
+        print(json.dumps(comparison_json(comparison, deciding), indent=2))
+    else:
+        print(comparison_text(comparison, deciding))
+    return Exit.WORSE if comparison.worse(deciding) else Exit.DONE
+
+
+def _measures(text: str) -> tuple[str, ...]:
+    from memstow.planner.bench.compare.measures import NAMES
+
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in NAMES:
+            raise argparse.ArgumentTypeError(f"{name!r} is not a measure; choose from: {', '.join(NAMES)}")
+    return names
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memstow.planner.bench.instances.public_sets import LocalSet
+
+SETS_VARIABLE = "MEMSTOW_SETS"
+
+
+def _add_sets(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "sets",
+        "list public instance sets, and which of them are installed here",
+        details="A set is installed if --folder has a folder of its name; the list says how to get others.",
+        examples="""
+memstow bench sets
+memstow bench sets --folder instances
+memstow bench run instances/minimalloc --solvers greedy,exact --output results
+""",
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help=f"folder that contains the sets (default: {SETS_VARIABLE}, or none)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    parser.set_defaults(run=_run_sets)
+
+
+def _run_sets(args: argparse.Namespace) -> int:
+    """List the sets."""
+    from memstow.planner.bench.instances.public_sets import local_sets
+
+    named = args.folder or os.environ.get(SETS_VARIABLE)
+    if named is not None and not Path(named).is_dir():
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single("not_found", named, "there is no such folder")
+    sets = local_sets(None if named is None else Path(named))
+    if args.json:
+        _print_sets_json(sets)
+    else:
+        _print_sets(sets)
+    return Exit.DONE
+
+
+def _print_sets_json(sets: "Sequence[LocalSet]") -> None:
+    import json
+
+    entries = [
+        {
+            "name": one.public.name,
+            "about": one.public.description,
+            "source": one.public.source,
+            "licence": one.public.licence,
+            "instances": one.public.count,
+            "steps": list(one.public.steps),
+            "folder": None if one.folder is None else str(one.folder),
+            "files": one.files,
+        }
+        for one in sets
+    ]
+    print(json.dumps(entries, indent=2))
+
+
+def _print_sets(sets: "Sequence[LocalSet]") -> None:
+    from memstow.planner.show.formatting import plain
+
+    for one in sets:
+        public = one.public
+        print(public.name)
+        print(f"    {public.description}")
+        print(f"    from {public.source}; licence {public.licence}")
+        if one.folder is None:
+            print("    not installed; to get it, in the folder of the sets:")
+            print("".join(f"        {step}\n" for step in public.steps), end="")
+        else:
+            of = "" if public.count is None else f" of {public.count}"
+            print(f"    installed: {one.files}{of} files in {plain(str(one.folder))}")
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -24,5 +362,7 @@ memstow bench sets
 """,
     )
     kinds = parser.add_subparsers(title="commands", metavar="COMMAND", dest="kind", required=True)
-    for kind in KINDS:
-        import_module(f"memstow.api.cli.commands.bench_{kind}").add(kinds)
+    bench_run.add(kinds)
+    _add_report(kinds)
+    _add_compare(kinds)
+    _add_sets(kinds)

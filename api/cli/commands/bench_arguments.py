@@ -166,7 +166,7 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
 
 
 def _run_options(args: argparse.Namespace) -> "RunOptions":
-    from memstow.api.cli.io.problem_input import read_target
+    from memstow.api.cli.problem_input import read_target
 
     return {
         "format": args.format,

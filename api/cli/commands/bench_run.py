@@ -1,19 +1,51 @@
-"""`memstow bench run`: run every solver on every problem, in separate processes, and verify every plan."""
+"""`memstow bench run`: every solver on every problem, in separate processes, and every plan verified.
+
+With --interleave, two programs run alternately and are compared.
+"""
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.commands.bench_arguments import instances_of, solver_requests
-from memstow.api.cli.commands.bench_resume import resume_hint
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, amount, duration, real, whole
-from memstow.api.cli.io.output import replace_file
-from memstow.api.cli.io.problem_input import READABLE, add_changes
-from memstow.api.cli.io.progress import Line
-from memstow.api.cli.io.terminal import is_terminal, print_error
+from memstow.api.cli.commands.bench_arguments import instances_of, sides_of, solver_requests
+from memstow.api.cli.output_files import replace_file
+from memstow.api.cli.parser import Commands, add_command, amount, duration, real, whole
+from memstow.api.cli.problem_input import READABLE, add_changes
+from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
 from memstow.planner.bench.runs.repetition import REPEAT_SECONDS
 from memstow.planner.model import LONGEST_RUN
+
+# By the codes of issues.
+_HINTS: Final = {
+    "has_results": "--resume continues with them",
+    "not_a_record": "if the line is removed, --resume repeats that run",
+}
+
+
+@contextmanager
+def resume_hint() -> Iterator[None]:
+    """Add hints on `--resume` to errors of a bench; also usable as a decorator."""
+    from dataclasses import replace
+
+    from memstow.planner.bench.records.journal import InterruptedBenchError
+    from memstow.planner.model.errors import InputError
+
+    try:
+        yield
+    except InterruptedBenchError as error:
+        raise InterruptedBenchError(f"{error}; the results so far are saved; --resume continues") from None
+    except InputError as error:
+        raise InputError(
+            replace(issue, message=f"{issue.message}; {_HINTS[issue.code]}")
+            if issue.code in _HINTS
+            else issue
+            for issue in error.issues
+        ) from None
+
 
 if TYPE_CHECKING:
     import threading
@@ -196,15 +228,13 @@ def run(args: argparse.Namespace) -> int:
     import gc
     from pathlib import Path
 
-    from memstow.api.cli.io.interruptible import Interruptible
+    from memstow.api.cli.terminal import Interruptible
     from memstow.planner.bench.records.journal import Journal
     from memstow.planner.bench.runs.run import run as run_all
 
     # The command line disables it for short solves, but a bench may run for days.
     gc.enable()
     if args.interleave is not None:
-        from memstow.api.cli.commands.bench_interleave import run_pairs
-
         return run_pairs(args)
     instances = [instances_of(path) for path in args.paths]
     asked = solver_requests(args)
@@ -305,3 +335,75 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Sequence
+
+    from memstow.planner.bench.instances.sources import Instances
+    from memstow.planner.bench.runs.interleave import Side
+    from memstow.planner.bench.runs.progress import Tally
+
+_OLD, _NEW = "old", "new"
+
+
+def run_pairs(args: argparse.Namespace) -> int:
+    """Run both programs, record the results and compare them; exit code as for `bench compare`."""
+    from memstow.planner.bench.analysis.paired_tests import check_scipy
+    from memstow.planner.bench.records.journal import Journal
+    from memstow.planner.bench.runs.executor import Local
+    from memstow.planner.bench.runs.interleave import Side
+    from memstow.planner.show.formatting import plain
+
+    instances = [instances_of(path) for path in args.paths]
+    asked = sides_of(args)
+    check_scipy()  # before hours of runs, not after
+    folders = [Path(args.output) / name for name in (_OLD, _NEW)]
+    journals: list[Journal] = []
+    try:
+        sides = []
+        for folder, (solvers, python) in zip(folders, asked, strict=True):
+            journals.append(Journal(folder, args.resume))
+            note_invocation(folder, args)
+            sides.append(Side(solvers, partial(Local, 1, python), journals[-1]))
+        tally, interrupted = _run_both(instances, sides, args.seeds)
+    finally:
+        for journal in journals:
+            journal.close()
+    print_notes(tally)
+    for folder, journal in zip(folders, journals, strict=True):
+        print(f"{plain(str(folder))}:")
+        print_endings(journal)
+    if interrupted:
+        print_error("interrupted: the results so far are saved; --resume continues")
+        return Exit.INTERRUPTED
+    if tally.lost or not all(sum(journal.endings.values()) for journal in journals):
+        return Exit.USAGE
+    return _compare_both(*folders)
+
+
+def _run_both(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) -> "tuple[Tally, bool]":
+    """Run all pairs; returns the tally, and whether Ctrl-C interrupted it."""
+    from memstow.planner.bench.runs.interleave import run_interleaved
+
+    progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    old, new = sides
+
+    def work(cancel: "threading.Event") -> "Tally":
+        hear = progress.hear if progress else lambda _tally: None
+        return run_interleaved(instances, old, new, seeds, cancel, hear)
+
+    call = Interruptible(work)
+    return call.run(progress), call.interrupted
+
+
+def _compare_both(old: Path, new: Path) -> int:
+    from memstow.planner.bench.compare.measures import DECIDING, NAMES
+    from memstow.planner.bench.compare.text import comparison_text
+    from memstow.planner.bench.compare.verdicts import Strictness, compare
+    from memstow.planner.bench.records.results import read
+
+    comparison = compare(read(old), read(new), Strictness(), NAMES)
+    print(f"\n{comparison_text(comparison, DECIDING)}")
+    return Exit.WORSE if comparison.worse(DECIDING) else Exit.DONE

@@ -3,10 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.output import format_of, refuse_unwritable, write_out
-from memstow.api.cli.io.problem_input import (
+from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
+from memstow.api.cli.parser import Commands, add_command
+from memstow.api.cli.problem_input import (
     READABLE,
     add_changes,
     add_graph_changes,
@@ -19,6 +18,7 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
+from memstow.api.cli.terminal import Exit
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.terminal import columns, print_error
+from memstow.api.cli.parser import Commands, add_command
+from memstow.api.cli.terminal import Exit, columns, print_error
 
 if TYPE_CHECKING:
     from memstow.api.client.checkup import Checkup

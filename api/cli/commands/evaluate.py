@@ -6,10 +6,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, whole
-from memstow.api.cli.io.output import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
-from memstow.api.cli.io.problem_input import (
+from memstow.api.cli.output_files import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
+from memstow.api.cli.parser import Commands, add_command, whole
+from memstow.api.cli.problem_input import (
     naming_file,
     naming_option,
     naming_values,
@@ -19,7 +18,7 @@ from memstow.api.cli.io.problem_input import (
     values_of,
     warn_if_terminal,
 )
-from memstow.api.cli.io.terminal import columns, draws_unicode
+from memstow.api.cli.terminal import Exit, columns, draws_unicode
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:

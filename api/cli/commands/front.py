@@ -10,12 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command
-from memstow.api.cli.io.front_arguments import add_front, add_front_results
-from memstow.api.cli.io.interruptible import Interruptible
-from memstow.api.cli.io.output import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
-from memstow.api.cli.io.problem_input import (
+from memstow.api.cli.output_files import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
+from memstow.api.cli.parser import Commands, add_command, amount, real, whole
+from memstow.api.cli.problem_input import (
     add_graph_changes,
     add_problem,
     document_in,
@@ -25,8 +22,7 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from memstow.api.cli.io.progress import Line
-from memstow.api.cli.io.search_arguments import (
+from memstow.api.cli.search_arguments import (
     add_limits,
     add_search,
     add_server,
@@ -36,8 +32,94 @@ from memstow.api.cli.io.search_arguments import (
     options_of,
     refuse_unused_key,
 )
-from memstow.api.cli.io.terminal import is_terminal, print_error
+from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
 from memstow.planner.show.formatting import plain
+
+# Those of `planner.model.front`, which is slow to import.
+GENERATORS: Final = ("stripes", "recompute", "spill", "channels")
+MOST_POINTS: Final = 1_000
+_NONE: Final = "none"
+
+
+def _add_front(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say which front is asked for."""
+    front = parser.add_argument_group("front")
+    front.add_argument(
+        "--terms",
+        type=_two,
+        metavar="A,B",
+        help="the two terms: the peak (peak:POOL) or the capacity (capacity:POOL) of a pool and another term "
+        "of an objective (default: peak,cost of a graph; of a problem the peak of its first pool, and the "
+        "first cost that it has)",
+    )
+    front.add_argument(
+        "--with",
+        type=_generators,
+        dest="generators",
+        metavar="LIST",
+        help=f"of a graph: what may be done to need less memory, of {', '.join(GENERATORS)}, or {_NONE} "
+        "(default: stripes)",
+    )
+    front.add_argument(
+        "--cost",
+        choices=("given", "bytes"),
+        default="given",
+        help="of a graph: cost as its operators give it, or the bytes that they move (default: given)",
+    )
+    front.add_argument(
+        "--within",
+        type=real(1, 1_000_000),
+        metavar="X",
+        help="only points whose second term is at most X times its least value",
+    )
+    front.add_argument(
+        "--points", type=whole(1, MOST_POINTS), metavar="N", help="at most N points (default: 1,000)"
+    )
+    front.add_argument(
+        "--target",
+        action="append",
+        dest="targets",
+        metavar="TARGETS",
+        help="the front in the memories of each of these targets, files or names from `memstow targets`, "
+        "separated by commas; tells which is the smallest that will do",
+    )
+    front.add_argument(
+        "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
+    )
+
+
+def _add_front_results(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that select the outputs."""
+    results = parser.add_argument_group("results")
+    results.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        metavar="FILE",
+        help="write the front to this file, as its name ends: .json, .csv or .svg; may be repeated",
+    )
+    results.add_argument("--json", action="store_true", help="print only the front, as JSON")
+    results.add_argument("--quiet", action="store_true", help="print no table")
+
+
+def _two(text: str) -> tuple[str, str]:
+    first, comma, second = text.partition(",")
+    if not comma or not first or not second or "," in second:
+        message = f"'{plain(text, most=80)}' is not two terms: write for example peak:fast,placement_cost"
+        raise argparse.ArgumentTypeError(message)
+    return first, second
+
+
+def _generators(text: str) -> tuple[str, ...]:
+    if text == _NONE:
+        return ()
+    given = tuple(dict.fromkeys(text.split(",")))
+    for name in given:
+        if name not in GENERATORS:
+            message = f"'{plain(name, most=80)}' is none of {', '.join(GENERATORS)}, or {_NONE}"
+            raise argparse.ArgumentTypeError(message)
+    return given
+
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions, FrontPoint
@@ -70,12 +152,12 @@ memstow front model.tflite --target stm32h743,corstone300
 """,
     )
     add_problem(parser)
-    add_front(parser)
+    _add_front(parser)
     add_graph_changes(parser)
     add_search(parser)
     add_limits(parser)
     add_server(parser)
-    add_front_results(parser)
+    _add_front_results(parser)
     parser.set_defaults(run=run, target=None, fit_only=False)
 
 

@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, amount_from, real, whole
-from memstow.api.cli.io.output import WRITABLE, format_of, refuse_unwritable, write_out
+from memstow.api.cli.output_files import WRITABLE, format_of, refuse_unwritable, write_out
+from memstow.api.cli.parser import Commands, add_command, amount_from, real, whole
+from memstow.api.cli.terminal import Exit
 from memstow.planner.generate.features import FEATURES
 from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
 

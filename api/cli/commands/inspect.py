@@ -4,9 +4,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, duration, whole
-from memstow.api.cli.io.problem_input import (
+from memstow.api.cli.parser import Commands, add_command, duration, whole
+from memstow.api.cli.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
@@ -16,7 +15,7 @@ from memstow.api.cli.io.problem_input import (
     refuse_two_stdins,
     warn_if_terminal,
 )
-from memstow.api.cli.io.terminal import columns, draws_unicode
+from memstow.api.cli.terminal import Exit, columns, draws_unicode
 from memstow.planner.model import LONGEST_RUN
 
 if TYPE_CHECKING:

@@ -3,10 +3,9 @@
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.commands.serve import add_store
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, amount, whole
-from memstow.api.cli.io.store_access import open_store
+from memstow.api.cli.commands.serve import add_store, open_store
+from memstow.api.cli.parser import Commands, add_command, amount, whole
+from memstow.api.cli.terminal import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +174,7 @@ def run_set(args: argparse.Namespace) -> int:
 
 def run_rotate(args: argparse.Namespace) -> int:
     """Give a key a new secret and print it."""
-    from memstow.api.operations.moments import span
+    from memstow.api.operations.body_parts import span
 
     overlap = span(args.overlap, "--overlap")
     with open_store(args, make=False) as (_, database):
@@ -246,7 +245,7 @@ def _changes(args: argparse.Namespace) -> "KeyChanges":
 
 
 def _moment(text: str) -> float:
-    from memstow.api.operations.moments import moment
+    from memstow.api.operations.body_parts import moment
     from memstow.api.store.database import now
 
     return moment(text, "--expires", now())

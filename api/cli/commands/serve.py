@@ -1,13 +1,14 @@
-"""`memstow serve`: the HTTP service."""
+"""`memstow serve` and `memstow db`: the HTTP service, and the schema and copies of its store."""
 
 import argparse
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, whole
-from memstow.api.cli.io.output import to_stdout
+from memstow.api.cli.output_files import to_stdout
+from memstow.api.cli.parser import Commands, add_command, whole
+from memstow.api.cli.terminal import Exit
 
 if TYPE_CHECKING:
     from memstow.api.http.settings import Settings
@@ -97,3 +98,106 @@ def load(args: argparse.Namespace, **chosen: object) -> "Settings":
 def _with_hint(issue: "Issue") -> "Issue":
     separator = "" if issue.message.endswith("?") else ";"
     return replace(issue, message=f"{issue.message}{separator} `memstow serve --print-settings` lists them")
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memstow.api.http.settings import Settings
+    from memstow.api.store.database import Database
+
+
+@contextmanager
+def open_store(args: argparse.Namespace, *, make: bool) -> "Iterator[tuple[Settings, Database | None]]":
+    """The settings and the store; None if there is no store and `make` is not set."""
+
+    settings = load(args)
+    from memstow.api.store.database import Database
+    from memstow.api.store.migrate import current, require_newest, upgrade
+
+    if not make and not settings.store_exists:
+        yield settings, None
+        return
+    if settings.database is None:
+        settings.data.mkdir(parents=True, exist_ok=True)
+    database = Database(settings.store_url, connections=1)
+    try:
+        if make:
+            upgrade(database)
+        revision = current(database)
+        require_newest(revision)
+        yield settings, None if revision is None else database
+    finally:
+        database.close()
+
+
+def add_db(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command and its actions."""
+    parser = add_command(
+        commands,
+        "db",
+        "migrate the store of the service to the schema of this version, show its version, or back it up",
+        details="`memstow serve` migrates the store when it starts.",
+        examples="memstow db upgrade\nmemstow db status\nmemstow db backup memstow-backup.sqlite",
+    )
+    kinds = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    for name, summary in (
+        ("upgrade", "migrate to the newest schema"),
+        ("status", "show the version of the schema"),
+    ):
+        action = add_command(
+            kinds, name, summary, examples=f"memstow db {name}\nmemstow db {name} --data plans"
+        )
+        add_store(action)
+        action.set_defaults(run=run_db)
+    backup = add_command(
+        kinds,
+        "backup",
+        "copy the store to a new file, also while the server runs",
+        details="For the store in a folder. Copy a PostgreSQL database with pg_dump.",
+        examples="memstow db backup memstow-backup.sqlite\nmemstow db backup today.sqlite --data plans",
+    )
+    backup.add_argument("file", type=Path, metavar="FILE", help="file to write; must not exist")
+    add_store(backup)
+    backup.set_defaults(run=run_backup)
+
+
+def run_db(args: argparse.Namespace) -> int:
+    """Migrate the store, or show its version."""
+    settings = load(args)
+    from memstow.api.store import migrate
+    from memstow.api.store.database import Database
+
+    if args.action == "status" and not settings.store_exists:
+        print(f"schema version none, newest {migrate.newest()}")
+        return Exit.DONE
+    if settings.database is None:
+        settings.data.mkdir(parents=True, exist_ok=True)
+    database = Database(settings.store_url, connections=1)
+    try:
+        if args.action == "upgrade":
+            before, after = migrate.upgrade(database)
+            print(f"migrated from {before or 'nothing'} to {after}")
+        else:
+            revision = migrate.current(database)
+            print(f"schema version {revision or 'none'}, newest {migrate.newest()}")
+            migrate.require_known(revision)
+    finally:
+        database.close()
+    return Exit.DONE
+
+
+def run_backup(args: argparse.Namespace) -> int:
+    """Copy the store."""
+    settings = load(args)
+    from memstow.api.store.backup import back_up
+    from memstow.api.store.database import FILE
+    from memstow.planner.model.errors import InputError
+
+    if settings.database is not None:
+        raise InputError.single("not_a_folder", "database", "copy a PostgreSQL database with pg_dump")
+    if not settings.store_exists:
+        raise InputError.single("no_store", str(settings.data), "there is no store in this folder")
+    size = back_up(settings.data / FILE, args.file)
+    print(f"wrote {size:,} bytes to {args.file}")
+    return Exit.DONE

@@ -4,16 +4,16 @@ import argparse
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, amount, whole
-from memstow.api.cli.io.output import refuse_unwritable, write_out
-from memstow.api.cli.io.problem_input import (
+from memstow.api.cli.output_files import refuse_unwritable, write_out
+from memstow.api.cli.parser import Commands, add_command, amount, whole
+from memstow.api.cli.problem_input import (
     OF_GRAPHS,
     add_dimensions,
     read_document,
     refuse_two_stdins,
     warn_if_terminal,
 )
+from memstow.api.cli.terminal import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

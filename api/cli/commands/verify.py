@@ -5,28 +5,34 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, real
-from memstow.api.cli.io.front_point import ChosenPlan, add_point, read_chosen_plan, with_point_verdict
-from memstow.api.cli.io.model_plan import read_carried_plan
-from memstow.api.cli.io.output import STDOUT, format_of, refuse_unwritable, write_out
-from memstow.api.cli.io.plain_input import columns_in
-from memstow.api.cli.io.problem_input import (
+from memstow.api.cli.output_files import STDOUT, format_of, refuse_unwritable, write_out
+from memstow.api.cli.parser import Commands, add_command, real
+from memstow.api.cli.plan_input import (
+    ChosenPlan,
+    add_point,
+    read_carried_plan,
+    read_chosen_plan,
+    tilings_in,
+    with_point_verdict,
+)
+from memstow.api.cli.problem_input import (
     READ_ONLY,
     READABLE,
     add_changes,
     add_graph_changes,
     add_problem,
+    columns_in,
     document_in,
     problem_of,
     read_bytes_of,
     read_plan,
+    read_symbolic_plan_of,
+    refuse_for_symbolic,
     refuse_two_stdins,
+    symbolic_in,
     warn_if_terminal,
 )
-from memstow.api.cli.io.symbolic_input import read_symbolic_plan_of, refuse_for_symbolic, symbolic_in
-from memstow.api.cli.io.terminal import print_error
-from memstow.api.cli.io.tiling_input import tilings_in
+from memstow.api.cli.terminal import Exit, print_error
 from memstow.planner.model import LONGEST_RUN
 from memstow.planner.show.formatting import plain
 
@@ -359,7 +365,7 @@ def _rechecked(
     """The verdict after solving again, and whether Ctrl-C interrupted that."""
     import threading
 
-    from memstow.api.cli.io.interruptible import Interruptible
+    from memstow.api.cli.terminal import Interruptible
     from memstow.planner.solve.recheck import recheck
 
     def work(cancel: threading.Event) -> "Verdict":

@@ -3,13 +3,12 @@
 import argparse
 from typing import TYPE_CHECKING, NoReturn
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.arguments import Commands, add_command, whole
-from memstow.api.cli.io.front_point import read_chosen_plan
-from memstow.api.cli.io.loops_output import LOOPS, LOOPS_HEADER, SUFFIXES, loops_content, loops_told_by
-from memstow.api.cli.io.output import refuse_unwritable, suffix_of, write_out
-from memstow.api.cli.io.page_file import comparison_of, page_of, show_page
-from memstow.api.cli.io.problem_input import (
+from memstow.api.cli.output_files import refuse_unwritable, suffix_of, write_out
+from memstow.api.cli.pages import comparison_of, page_of, show_page, symbolic_page_of
+from memstow.api.cli.parser import Commands, add_command, whole
+from memstow.api.cli.plan_input import read_chosen_plan
+from memstow.api.cli.plan_output import LOOPS, LOOPS_HEADER, LOOPS_SUFFIXES, loops_content, loops_told_by
+from memstow.api.cli.problem_input import (
     OF_GRAPHS,
     READABLE,
     STDIN,
@@ -25,8 +24,7 @@ from memstow.api.cli.io.problem_input import (
     symbol_value,
     warn_if_terminal,
 )
-from memstow.api.cli.io.symbolic_page import symbolic_page_of
-from memstow.api.cli.io.terminal import print_error
+from memstow.api.cli.terminal import Exit, print_error
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -150,7 +148,7 @@ def _page_told_by(path: str | None) -> str:
     if suffix_of(path) not in ("", ".html", ".htm"):
         message = (
             f"{plain(suffix_of(path))} is not a supported format: use a name that ends with .html, or for "
-            f"loops with {', '.join(SUFFIXES)}; or choose with --output-format"
+            f"loops with {', '.join(LOOPS_SUFFIXES)}; or choose with --output-format"
         )
         _refuse("unknown_suffix", plain(path or ""), message)
     return "html"
@@ -180,7 +178,7 @@ def _front_among(args: argparse.Namespace) -> tuple[str, str] | None:
 
 
 def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
-    from memstow.api.cli.io.front_page import front_page, plans_left_out
+    from memstow.api.cli.pages import front_page, plans_left_out
     from memstow.planner.front.documents import read_front
 
     document = read_document(source, args)

@@ -29,7 +29,7 @@ from memstow.api.http.submission import (
 )
 from memstow.api.operations.batch import jobs_of
 from memstow.api.operations.operations import READ_BATCH
-from memstow.api.operations.requests import ReadBatchRequest
+from memstow.api.operations.request_types import ReadBatchRequest
 from memstow.api.store.idempotency import IdempotencyKey
 from memstow.api.store.job import Batch, Draft, Job, State, Stop
 from memstow.api.store.keys import Role

@@ -35,7 +35,7 @@ from memstow.api.http.submission import (
     removed_error,
 )
 from memstow.api.operations.operations import PAGE, READ, WRITE_FRONT
-from memstow.api.operations.requests import ReadRequest, WriteFrontRequest
+from memstow.api.operations.request_types import ReadRequest, WriteFrontRequest
 from memstow.api.store.keys import Role
 from memstow.planner.model.front import FORMATS
 

@@ -40,7 +40,7 @@ from memstow.api.http.submission import (
 from memstow.api.operations import plan_forms
 from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.operations import READ
-from memstow.api.operations.requests import ReadRequest
+from memstow.api.operations.request_types import ReadRequest
 from memstow.api.store.job import Job, State, Stop
 from memstow.api.store.keys import Role
 from memstow.api.store.queue import Filter

@@ -14,7 +14,7 @@ from memstow.api.http.key_bodies import ChangedKey, NewKey, Rotation, read_key_b
 from memstow.api.http.requests import CurrentService, require_json, require_known
 from memstow.api.http.responses import JsonObject, json_response
 from memstow.api.http.service import Service
-from memstow.api.operations.moments import span
+from memstow.api.operations.body_parts import span
 from memstow.api.store.database import now
 from memstow.api.store.job import timestamp
 from memstow.api.store.keys import Key, Role

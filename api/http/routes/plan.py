@@ -25,8 +25,7 @@ from memstow.api.http.responses import PlanBody, plan_body
 from memstow.api.http.shares import share_of
 from memstow.api.http.submission import IDEMPOTENCY_PARAMETER
 from memstow.api.operations.operations import READ
-from memstow.api.operations.requests import ReadRequest
-from memstow.api.operations.results import ValidatedRequest
+from memstow.api.operations.request_types import ReadRequest, ValidatedRequest
 from memstow.api.workers.quick_solve import Answer
 
 router = APIRouter(tags=["plan"])

@@ -22,9 +22,9 @@ from memstow.api.http.requests import (
 from memstow.api.http.responses import MEDIA_TYPES, document_response
 from memstow.api.http.service import Service
 from memstow.api.http.shares import share_of
-from memstow.api.operations.graph_members import CHANGES
+from memstow.api.operations.body_parts import CHANGES
 from memstow.api.operations.operations import CONVERT, EVALUATE, INSPECT, TILE, VERIFY
-from memstow.api.operations.requests import (
+from memstow.api.operations.request_types import (
     BodyForm,
     ConvertRequest,
     EvaluateRequest,

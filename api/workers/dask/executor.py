@@ -16,10 +16,8 @@ from typing import Final, TypeVar
 import structlog
 from distributed import Client, Queue
 
-from memstow.api.operations.messages import encode, encode_known
 from memstow.api.operations.operations import Operation
-from memstow.api.operations.requests import SolveRequest
-from memstow.api.operations.results import Known
+from memstow.api.operations.request_types import Known, SolveRequest, encode, encode_known
 from memstow.api.workers.dask.remote_run import LostError, Run
 from memstow.api.workers.dask.worker import MOST_WAITING, perform, stop, tell
 from memstow.api.workers.executor import ChildError, MissingError, RunControl, result_from

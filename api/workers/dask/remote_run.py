@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from memstow.api.operations.messages import decode_update
-from memstow.api.operations.results import Known, SolveResult
+from memstow.api.operations.request_types import Known, SolveResult, decode_update
 from memstow.api.workers.executor import ChildError, RunControl
 from memstow.planner.cluster.call import NoWorkerError
 from memstow.planner.processes.frames import Message

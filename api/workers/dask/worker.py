@@ -13,9 +13,15 @@ from typing import Final
 from distributed import Client, Queue, Worker, get_client, get_worker
 from distributed.core import Status
 
-from memstow.api.operations.messages import decode, decode_known, encode, encode_issues, encode_update
 from memstow.api.operations.operations import OPERATIONS
-from memstow.api.operations.results import Known
+from memstow.api.operations.request_types import (
+    Known,
+    decode,
+    decode_known,
+    encode,
+    encode_issues,
+    encode_update,
+)
 from memstow.api.workers.executor import ChildError, MissingError, RunControl
 from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.planner.model.errors import InputError, MissingBackEndError

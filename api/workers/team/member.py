@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from memstow.api.operations.operations import SOLVE
-from memstow.api.operations.requests import SolveRequest
-from memstow.api.operations.results import Known, SolveResult, SolveUpdate
+from memstow.api.operations.request_types import Known, SolveRequest, SolveResult, SolveUpdate
 from memstow.api.workers.executor import Executor, RunControl
 from memstow.api.workers.team.share import Share
 

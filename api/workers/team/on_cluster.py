@@ -17,7 +17,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.scheduler_address import check_scheduler
 
 if TYPE_CHECKING:
-    from memstow.api.operations.results import SolveUpdate
+    from memstow.api.operations.request_types import SolveUpdate
     from memstow.api.workers.dask.executor import DaskExecutor
     from memstow.api.workers.team.team import Team
     from memstow.planner.model.graph import Graph
@@ -142,10 +142,13 @@ class _Call:
 
     def _by_team(self, executor: "DaskExecutor", size: int) -> Plan | None:
         """The plan of a team; None where it has none, or has lost all workers, which is told."""
-        from memstow.api.operations.documents import document_bytes
-        from memstow.api.operations.encoding import options_to_text, plan_from_bytes, plan_to_bytes
-        from memstow.api.operations.requests import SolveRequest
-        from memstow.api.operations.results import FrontUpdate, SolveResult
+        from memstow.api.operations.encoding import (
+            document_bytes,
+            options_to_text,
+            plan_from_bytes,
+            plan_to_bytes,
+        )
+        from memstow.api.operations.request_types import FrontUpdate, SolveRequest, SolveResult
         from memstow.api.workers.executor import ChildError, RunControl
         from memstow.api.workers.team.team import NoAnswerError, Team
 

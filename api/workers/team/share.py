@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memstow.api.operations.encoding import plan_from_bytes
-from memstow.api.operations.results import SolveResult
+from memstow.api.operations.request_types import SolveResult
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, gap_of

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from memstow.api.operations.documents import document_bytes
+from memstow.api.operations.encoding import document_bytes
 from memstow.api.workers.team.share import Share
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan

@@ -10,10 +10,8 @@ import time
 from dataclasses import replace
 from typing import Final
 
-from memstow.api.operations.documents import document_from
-from memstow.api.operations.encoding import options_from_text, options_to_text, plan_to_bytes
-from memstow.api.operations.requests import SolveRequest
-from memstow.api.operations.results import SolveResult, SolveUpdate
+from memstow.api.operations.encoding import document_from, options_from_text, options_to_text, plan_to_bytes
+from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
 from memstow.api.operations.solve import result_of
 from memstow.api.workers.executor import ChildError, Executor, MissingError, RunControl
 from memstow.api.workers.team.lineup import options_of_member

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memstow.api.callbacks.allowed import Allowed, place_of
+from memstow.api.webhooks import Allowed, place_of
 
 ALLOWED = Allowed.of(["https://builds.example.com/memstow/", "http://[::1]:9090", "http://10.0.0.7:80"], [])
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.callbacks.message import message_body, message_headers, read_secrets
 from memstow.api.http.samples import JOB
+from memstow.api.webhooks import message_body, message_headers, read_secrets
 from memstow.planner.model.errors import InputError
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from memstow.api.callbacks.allowed import Allowed, place_of
-from memstow.api.callbacks.sending import SendError, send
+from memstow.api.webhooks import Allowed, SendError, place_of, send
 
 HERE = Allowed.of(["http://localhost"], ["127.0.0.0/8", "::1"])
 

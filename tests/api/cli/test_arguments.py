@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from memstow.api.cli.io.arguments import amount, duration, real, whole
-from memstow.api.cli.io.search_arguments import less_reading
+from memstow.api.cli.parser import amount, duration, real, whole
+from memstow.api.cli.search_arguments import less_reading
 from memstow.planner.model.options import Options
 from memstow.planner.reading.json_text import FEW_BYTES
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memstow.api.cli.commands.bench_run import Progress
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from memstow.planner.bench.records.journal import InterruptedBenchError, Journal
 from memstow.planner.bench.records.record import RESULTS, Record, from_line
 from memstow.planner.bench.runs.progress import Tally

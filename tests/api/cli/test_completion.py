@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.commands.completion import SHELLS
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.commands.shipped import SHELLS
 from memstow.api.cli.main import COMMANDS
+from memstow.api.cli.terminal import Exit
 from memstow.planner.targets.target import shipped
 from memstow.solvers.registry import names
 from tests.api.cli.conftest import Cli

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import COMMANDS, build_parser
+from memstow.api.cli.terminal import Exit
 from memstow.api.http.samples import JOB_ID
 from tests.api.asking import has_plan, submit
 from tests.api.cli.conftest import ROOT, Cli

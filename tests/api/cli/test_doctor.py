@@ -19,7 +19,7 @@ from packaging.version import Version
 
 import memstow
 from memstow.api import installation
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from memstow.api.client import checkup
 from memstow.api.http.settings import Settings
 from tests.api.cli.conftest import ROOT, Cli

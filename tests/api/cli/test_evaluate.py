@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 import memstow
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.symbolic import Order, digest_symbolic
 from memstow.planner.shapes.sizes import problem_at

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli
 
 

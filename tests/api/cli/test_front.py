@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from memstow.planner.formats import write_graph
 from tests.api.cli.conftest import Cli
 from tests.planner.graph.test_channels import block

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli
 
 

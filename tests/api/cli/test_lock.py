@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memstow.api.cli.commands import solve
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from memstow.planner.model.plan import Plan
 from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine

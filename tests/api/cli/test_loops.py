@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io import loops_output
+from memstow.api.cli import plan_output
+from memstow.api.cli.terminal import Exit
 from memstow.planner import loops
 from tests.api.cli.conftest import Cli
 from tests.planner.loops.samples import TWO
@@ -31,8 +31,8 @@ def front(cli: Cli, net: Path, tmp_path: Path) -> Path:
 
 
 def test_the_command_line_knows_the_formats_of_the_planner() -> None:
-    assert loops.names() == loops_output.LOOPS
-    assert loops.SUFFIXES == loops_output.SUFFIXES
+    assert loops.names() == plan_output.LOOPS
+    assert loops.SUFFIXES == plan_output.LOOPS_SUFFIXES
 
 
 def test_a_point_of_a_front_is_written_as_its_name_ends(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import COMMANDS, build_parser, main
+from memstow.api.cli.terminal import Exit
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, RefusedPlanError
 from memstow.planner.model.problem import Problem
 from tests.api.cli.conftest import ROOT, Cli, door, script

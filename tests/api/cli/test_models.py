@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import memstow
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from memstow.planner.model.errors import InputError
 from memstow.planner.tflm import measure
 from tests.api.cli.conftest import Cli

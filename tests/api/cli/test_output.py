@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.io.output import format_of, refuse_other_pictures, refuse_unwritable, replace_file
+from memstow.api.cli.output_files import format_of, refuse_other_pictures, refuse_unwritable, replace_file
 from tests.planner.refusal import refusal, told
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import ROOT, Cli
 
 PAGE = (ROOT / "docs" / "page.md").read_text()

@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from memstow.api.cli.io import plain_input
+from memstow.api.cli import problem_input
 from memstow.api.cli.main import build_parser
 
 # What the commands do the same with columns and with objects.
@@ -23,6 +23,6 @@ def test_no_option_is_forgotten(command: str) -> None:
     parser = build_parser([command])
     (commands,) = (it for it in parser._actions if isinstance(it, argparse._SubParsersAction))
     options = {action.dest for action in commands.choices[command]._actions}
-    elsewhere = {name for name, _ in plain_input._NOT_GIVEN}
+    elsewhere = {name for name, _ in problem_input._NEEDS_OBJECTS}
     here = {*FOLLOWED[command].split(), *SILENT[command].split()}
     assert options <= here | elsewhere

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memstow.api.cli.io.progress import Progress
+from memstow.api.cli.terminal import Progress
 from memstow.planner.model.options import Bound, Incumbent, Phase
 from tests.api.cli.conftest import ROOT, door
 from tests.waiting import PATIENCE

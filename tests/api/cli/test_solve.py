@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import THREE, Cli, door
 from tests.api.cli.fakes import FakeEngine, infeasible, stacked, unknown
 from tests.waiting import PATIENCE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from memstow.planner.targets.target import shipped
 from tests.api.cli.conftest import Cli
 

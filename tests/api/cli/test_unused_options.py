@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli
 from tests.fuzz.fuzz_verify import CHAIN, SYMBOLIC
 from tests.planner.tflm.test_planned_model import carrying

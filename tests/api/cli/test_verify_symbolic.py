@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli
 from tests.api.http.test_symbolic import PLAN, PROBLEM
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli
 from tests.tflite_models import small_model
 

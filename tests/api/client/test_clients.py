@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
+from memstow.api.cli.terminal import Exit
 from memstow.api.client import AsyncClient, Client, ServerError
 from memstow.api.client.runs import find_front, solve, solve_symbolic
 from memstow.planner import formats

@@ -12,12 +12,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from memstow import FrontOptions, read_problem
-from memstow.api.callbacks import sending
-from memstow.api.callbacks.message import message_headers, read_secrets
+from memstow.api import webhooks
 from memstow.api.client import Client
 from memstow.api.http.app import create_app
 from memstow.api.http.samples import PROBLEM, TWO_POOLS
 from memstow.api.http.settings import Settings
+from memstow.api.webhooks import message_headers, read_secrets
 from memstow.api.workers import callbacks
 from tests.api.http.conftest import hard, problem_document
 from tests.api.serving import Server
@@ -213,7 +213,7 @@ def test_a_receiver_that_hangs_does_not_hold_up_others(
     open_app: Open, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = threading.Event()
-    send = sending.send
+    send = webhooks.send
 
     def hanging(place: Any, *rest: Any) -> int:
         if place.path == "/hang":

@@ -20,9 +20,8 @@ from memstow.api.http.samples import PROBLEM
 from memstow.api.http.settings import Settings
 from memstow.api.http.submission import draft_for
 from memstow.api.operations.batch import jobs_of, read_batch
-from memstow.api.operations.messages import encode
 from memstow.api.operations.operations import CONVERT, INSPECT, READ, VERIFY
-from memstow.api.operations.results import Document
+from memstow.api.operations.request_types import Document, encode
 from memstow.api.store.keys import Role
 from tests.waiting import wait_for
 

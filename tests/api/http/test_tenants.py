@@ -18,7 +18,7 @@ from memstow.api.http.rates import FailedKeys
 from memstow.api.http.samples import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
-from memstow.api.operations.results import SolveResult
+from memstow.api.operations.request_types import SolveResult
 from memstow.api.store.cache_bounds import bound_cache_of_keys
 from memstow.api.store.command_line_changes import leave_change
 from memstow.api.store.database import Database

@@ -5,11 +5,18 @@ import threading
 from dataclasses import replace
 
 from memstow.api.operations.body import parse_request
-from memstow.api.operations.front import solve_front
-from memstow.api.operations.front_teller import FrontTeller
-from memstow.api.operations.messages import decode_update, encode_update
-from memstow.api.operations.requests import BodyForm, Limits, SolveFrontRequest
-from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult, SolveUpdate
+from memstow.api.operations.front_solve import FrontTeller, solve_front
+from memstow.api.operations.request_types import (
+    BodyForm,
+    FrontUpdate,
+    Limits,
+    PointUpdate,
+    SolveFrontRequest,
+    SolveResult,
+    SolveUpdate,
+    decode_update,
+    encode_update,
+)
 from memstow.planner.formats import write_graph
 from memstow.planner.front.collected import Collected
 from memstow.planner.front.documents import read_front, write_front

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memstow.api.operations.documents import document_from
+from memstow.api.operations.encoding import document_from
 from memstow.api.operations.operations import READ
-from memstow.api.operations.requests import BodyForm, ReadRequest
+from memstow.api.operations.request_types import BodyForm, ReadRequest
 from memstow.planner.front.documents import parse_front_options
 from memstow.planner.front.front import find_front
 from memstow.planner.front.request import FrontCallbacks

@@ -3,8 +3,7 @@
 import threading
 from dataclasses import replace
 
-from memstow.api.operations.plan_publisher import Publisher
-from memstow.api.operations.solve import solve_fully
+from memstow.api.operations.solve import Publisher, solve_fully
 from memstow.planner.generate.planted import planted
 from memstow.planner.model import Status
 from memstow.planner.model.options import Event, Options

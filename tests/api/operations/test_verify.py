@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from memstow.api.operations.operations import VERIFY, TooManyChoicesError
-from memstow.api.operations.requests import BodyForm, VerifyRequest
+from memstow.api.operations.request_types import BodyForm, VerifyRequest
 from memstow.planner.formats.native import write_plan, write_problem
 from memstow.planner.model.plan import ExhaustedWindow, Plan
 from memstow.planner.model.problem import Buffer, Problem

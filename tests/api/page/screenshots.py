@@ -9,9 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from memstow.api.cli.io.front_page import front_page
-from memstow.api.cli.io.page_file import page_of
-from memstow.api.cli.io.symbolic_page import symbolic_page
+from memstow.api.cli.pages import front_page, page_of, symbolic_page
 from memstow.api.page.alone import Comparison, page_alone
 from memstow.planner.generate.graph import graph as make_graph
 from memstow.planner.generate.planted import planted

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memstow.api.cli.io.page_file import page_of as page_of_graph
-from memstow.api.cli.io.symbolic_page import symbolic_page
+from memstow.api.cli.pages import page_of as page_of_graph
+from memstow.api.cli.pages import symbolic_page
 from memstow.planner.generate.graph import graph as make_graph
 from memstow.planner.generate.symbolic import symbolic as make_symbolic
 from memstow.planner.model.options import Options

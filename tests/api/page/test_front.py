@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import memstow
-from memstow.api.cli.io.front_page import front_page, plans_left_out
+from memstow.api.cli.pages import front_page, plans_left_out
 from memstow.api.page import front_plans
 from memstow.planner.formats import write_problem
 from memstow.planner.formats.graph.native import to_bytes

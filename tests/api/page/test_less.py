@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memstow.api.cli.io.page_file import page_of
+from memstow.api.cli.pages import page_of
 from memstow.api.page.shortfalls import shortfalls_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Problem

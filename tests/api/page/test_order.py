@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memstow.api.cli.io.page_file import page_of
+from memstow.api.cli.pages import page_of
 from memstow.planner.formats import write_plan
 from memstow.planner.graph.program import lower_graph
 from memstow.planner.graph.reading import parse_graph

@@ -72,7 +72,7 @@ export default (names) => {
 
 
 def test_operators_and_points_are_ordered_too(look: Look, tmp_path: Path) -> None:
-    from memstow.api.cli.io.page_file import page_of as page_of_graph
+    from memstow.api.cli.pages import page_of as page_of_graph
     from memstow.planner.generate.graph import graph as make_graph
     from memstow.planner.model.options import Options
     from memstow.planner.solve import engine

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from memstow.api.cli.io.symbolic_page import symbolic_page
 from memstow.api.cli.main import main
+from memstow.api.cli.pages import symbolic_page
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation

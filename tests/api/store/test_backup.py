@@ -10,8 +10,8 @@ import pytest
 from alembic import command
 from sqlalchemy import text
 
-from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
+from memstow.api.cli.terminal import Exit
 from memstow.api.http.samples import PROBLEM
 from memstow.api.store import migrate
 from memstow.api.store.backup import back_up

@@ -17,7 +17,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from memstow.api.operations.results import SolveResult
+from memstow.api.operations.request_types import SolveResult
 from memstow.api.store import job_events, migrate, retention
 from memstow.api.store.accounts import QueueFullError, Quotas
 from memstow.api.store.cache_writer import CacheWriter

@@ -11,7 +11,7 @@ import pytest
 
 from memstow.api.operations.encoding import options_to_text
 from memstow.api.operations.operations import SOLVE
-from memstow.api.operations.requests import SolveRequest
+from memstow.api.operations.request_types import SolveRequest
 from memstow.api.workers import child, isolated_run
 from memstow.api.workers.executor import ChildError, RunControl
 from memstow.api.workers.isolated_run import ChildExecutor

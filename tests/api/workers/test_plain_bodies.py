@@ -8,9 +8,8 @@ from typing import cast
 import pytest
 
 from memstow.api.metrics import Metrics
-from memstow.api.operations import plain_body as reader
-from memstow.api.operations.requests import BodyForm, Limits
-from memstow.api.operations.results import ValidatedRequest
+from memstow.api.operations import body as reader
+from memstow.api.operations.request_types import BodyForm, Limits, ValidatedRequest
 from memstow.api.store.cache_writer import CacheWriter
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.workers import quick_solve

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from memstow.api.operations.messages import encode_update
-from memstow.api.operations.results import SolveResult, SolveUpdate
+from memstow.api.operations.request_types import SolveResult, SolveUpdate, encode_update
 from memstow.api.workers.dask import remote_run
 from memstow.api.workers.dask.remote_run import LostError, Run
 from memstow.api.workers.executor import ChildError, RunControl

@@ -15,9 +15,9 @@ import pytest
 
 import memstow
 from memstow.api.metrics import Metrics
-from memstow.api.operations.front_teller import result_of as front_result
+from memstow.api.operations.front_solve import result_of as front_result
 from memstow.api.operations.operations import Operation
-from memstow.api.operations.results import FrontUpdate
+from memstow.api.operations.request_types import FrontUpdate
 from memstow.api.operations.solve import result_of
 from memstow.api.store import migrate
 from memstow.api.store.accounts import Quotas

@@ -10,11 +10,9 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from memstow.api.operations.documents import document_bytes
-from memstow.api.operations.encoding import options_to_text, plan_from_bytes, plan_to_bytes
+from memstow.api.operations.encoding import document_bytes, options_to_text, plan_from_bytes, plan_to_bytes
 from memstow.api.operations.operations import Operation
-from memstow.api.operations.requests import SolveRequest
-from memstow.api.operations.results import Known, SolveResult, SolveUpdate
+from memstow.api.operations.request_types import Known, SolveRequest, SolveResult, SolveUpdate
 from memstow.api.operations.solve import solve
 from memstow.api.workers.executor import ChildError, RunControl
 from memstow.api.workers.team import team as module

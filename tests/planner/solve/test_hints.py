@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memstow.api.cli.exit_codes import Exit
 from memstow.api.cli.main import main
+from memstow.api.cli.terminal import Exit
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 from memstow.planner.model import Status

@@ -5,9 +5,9 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.io.problem_input import naming_file, problem_of, read_bytes_of
-from memstow.api.cli.io.results import wants_model
-from memstow.api.cli.io.terminal import columns, print_error
+from memstow.api.cli.plan_output import wants_model
+from memstow.api.cli.problem_input import naming_file, problem_of, read_bytes_of
+from memstow.api.cli.terminal import columns, print_error
 from memstow.planner.model.records import record
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.exit_codes import Exit
-from memstow.api.cli.io.output import STDOUT, suffix_of, to_stdout, write_out
-from memstow.api.cli.io.search_arguments import client_of, job_name
-from memstow.api.cli.io.terminal import print_error
+from memstow.api.cli.output_files import STDOUT, suffix_of, to_stdout, write_out
+from memstow.api.cli.search_arguments import client_of, job_name
+from memstow.api.cli.terminal import Exit, print_error
 
 if TYPE_CHECKING:
     from memstow.planner.model.errors import InputError
@@ -96,7 +95,7 @@ def check_symbolic(args: argparse.Namespace) -> None:
 
 def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     """Plan the problem, and write the outputs."""
-    from memstow.api.cli.io.interruptible import Interruptible
+    from memstow.api.cli.terminal import Interruptible
 
     chosen: tuple[Shapes, int] | None = args.shapes
     kind, pieces = chosen or ("order", 1)
@@ -118,8 +117,7 @@ def solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     plan = call.run(None)
     _write(args, problem, plan)
     if args.open:
-        from memstow.api.cli.io.page_file import show_page
-        from memstow.api.cli.io.symbolic_page import symbolic_page
+        from memstow.api.cli.pages import show_page, symbolic_page
 
         show_page(symbolic_page(problem, plan, args.file, {}), None)
     if call.interrupted:

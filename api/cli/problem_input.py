@@ -1,13 +1,17 @@
-"""The arguments for a problem, reading it, and changing it as the arguments say."""
+"""The problem of a command: its arguments, reading it, and changing it as the arguments say.
+
+It is a problem, in columns where nothing asks for more, a graph, or a problem whose sizes are formulas.
+"""
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.io.arguments import amount
+from memstow.api.cli.parser import amount
 
 if TYPE_CHECKING:
     from memstow.planner.graph.labels import Label
@@ -424,7 +428,121 @@ def read_bytes_of(path: str) -> bytes:
 
 def warn_if_terminal(path: str | None) -> None:
     """Tell the user that the program waits for input from the terminal."""
-    from memstow.api.cli.io.terminal import is_terminal, print_error
+    from memstow.api.cli.terminal import is_terminal, print_error
 
     if path == STDIN and is_terminal(sys.stdin):
         print_error("reading from standard input; end with Ctrl-D")
+
+
+if TYPE_CHECKING:
+    from memstow.planner.plain._columns import Columns
+
+# Options that change the document or ask for more than columns hold, with the values that say nothing.
+_NEEDS_OBJECTS: Final[tuple[tuple[str, tuple[object, ...]], ...]] = (
+    ("at", (None, [])),
+    ("target", (None,)),
+    ("order", (None,)),
+    ("dim", (None, [])),
+    ("in_place", (False,)),
+    ("no_in_place", (False,)),
+    ("hint", (None,)),
+    ("lock", (None,)),
+    ("server", (None,)),
+    ("scheduler", (None,)),
+    ("members", (None,)),
+    ("shapes", (None,)),
+    ("prefix", (None,)),
+    ("section", (None, [])),
+    ("scratch", (None,)),
+    ("order_only", (False,)),
+    ("replan", (False,)),
+    ("point", (None,)),
+    ("recheck", (False,)),
+)
+
+
+# Bytes of an input whose columns are large blocks.
+_LARGE: Final = 8 << 20
+
+
+def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
+    """The columns of a plain problem; None where the ordinary way has to be gone."""
+    if os.environ.get("MEMSTOW_SERVER"):
+        return None
+    if any(getattr(args, name, silent[0]) not in silent for name, silent in _NEEDS_OBJECTS):
+        return None
+    from memstow.planner.plain.document import columns_in
+
+    if len(data) > _LARGE:
+        from memstow.api.http.large_blocks import return_large_blocks
+
+        # Else what one step has freed leaves holes, and takes memory beside that of the next.
+        return_large_blocks()
+    columns = columns_in(data, args.format)
+    if columns is None:
+        return None
+    columns.fit_only = columns.fit_only or args.fit_only
+    if args.capacity is not None:
+        if not 0 <= args.capacity <= 1 << 62:
+            return None
+        columns.set_memory(columns.pool, args.capacity)
+    return columns
+
+
+if TYPE_CHECKING:
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+
+# Options of documents that symbolic problems do not have, with the values that say nothing.
+_NOT_OF_SYMBOLS: Final = (
+    ("--format", (None, "json")),
+    ("--plan-format", (None, "json")),
+    ("--target", (None,)),
+    ("--capacity", (None,)),
+    ("--fit-only", (False,)),
+    ("--order", (None,)),
+    ("--dim", (None,)),
+    ("--in-place", (False,)),
+    ("--no-in-place", (False,)),
+    ("--point", (None,)),
+    ("--hint", (None,)),
+    ("--recheck", (False,)),
+)
+
+
+def symbolic_in(data: bytes, path: str) -> "SymbolicProblem | None":
+    """The symbolic problem in the bytes of this file; None if they are something else."""
+    # Read as a whole only where it may be one: files of problems are large.
+    if b'"symbols"' not in data or not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        return None
+    from memstow.planner.reading.json_text import parse_json
+    from memstow.planner.shapes.symbolic_documents import is_symbolic, parse_symbolic
+
+    with naming_file(path):
+        raw = parse_json(data)
+        return parse_symbolic(raw) if is_symbolic(raw) else None
+
+
+def read_symbolic_plan_of(path: str) -> "SymbolicPlan":
+    """The plan of a symbolic problem in the file."""
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.reading.json_text import parse_json
+    from memstow.planner.shapes.symbolic_documents import is_symbolic_plan, parse_symbolic_plan
+
+    data = read_bytes_of(path)
+    with naming_file(path):
+        raw = parse_json(data)
+        if not is_symbolic_plan(raw):
+            message = "this is no plan of a problem with symbols, which says its `shapes`"
+            raise InputError.single("not_symbolic", "$", message)
+        return parse_symbolic_plan(raw)
+
+
+def refuse_for_symbolic(args: argparse.Namespace) -> None:
+    """Reject options that mean nothing for a problem with symbols."""
+    from memstow.planner.model.errors import InputError
+
+    for option, silent in _NOT_OF_SYMBOLS:
+        given = getattr(args, option.removeprefix("--").replace("-", "_"), silent[0])
+        if given not in silent:
+            message = "it is not for problems with symbols; leave it out"
+            raise InputError.single("unused_option", option, message)

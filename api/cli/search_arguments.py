@@ -5,8 +5,8 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.io.arguments import amount_from, duration, real, whole
-from memstow.api.cli.io.problem_input import STDIN, read_plan
+from memstow.api.cli.parser import amount_from, duration, real, whole
+from memstow.api.cli.problem_input import STDIN, read_plan
 from memstow.planner.model import LONGEST_RUN
 from memstow.planner.reading.json_text import FEW_BYTES
 

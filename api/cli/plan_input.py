@@ -1,12 +1,12 @@
-"""A plan in a file of its own, or as a point of a front."""
+"""The plan of a command: a file, a point of a front, what a model carries, or tiles of operators."""
 
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from memstow.api.cli.io.arguments import whole
-from memstow.api.cli.io.problem_input import naming_file, problem_of, read_bytes_of, read_plan, read_target
+from memstow.api.cli.parser import whole
+from memstow.api.cli.problem_input import naming_file, problem_of, read_bytes_of, read_plan, read_target
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -96,3 +96,76 @@ def with_point_verdict(
     from memstow.planner.front.point_verdict import verdict_on_point
 
     return verdict_on_point(chosen.document, chosen.origin, chosen.front, point - 1, verdict, hint)
+
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.tflm.carried_plan import CarriedPlan
+
+
+def read_carried_plan(
+    args: argparse.Namespace, data: bytes, document: "Problem | Graph"
+) -> "CarriedPlan | None":
+    """The plan in the model that is the plan file, or the first file itself; None if the plan is no model.
+
+    `data`: what is in that file.
+    """
+    path = args.problem if args.plan is None else args.plan
+    if data[4:8] != b"TFL3":
+        if args.plan is None:
+            from memstow.planner.model.errors import InputError
+
+            message = "name the plan: only the file of a TensorFlow Lite model can carry its own"
+            raise InputError.single("no_plan", "PLAN", message)
+        return None
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem):
+        message = "this model carries a plan for its graph, and the first file is a problem; name the model"
+        raise InputError.single("not_a_graph", "PLAN", message)
+    from memstow.planner.tflm.same_model import plan_in
+
+    with naming_file(path):
+        return plan_in(data, document)
+
+
+if TYPE_CHECKING:
+    from memstow.planner.model.tiling import Tiling, Tilings
+
+# Options about plans, with the values that say nothing.
+_NOT_OF_TILINGS: Final = (
+    ("--plan-format", (None, "json")),
+    ("--point", (None,)),
+    ("--hint", (None,)),
+    ("--recheck", (False,)),
+    ("--output", (None,)),
+    ("--capacity", (None,)),
+    ("--fit-only", (False,)),
+    ("--order", (None,)),
+    ("--in-place", (False,)),
+    ("--no-in-place", (False,)),
+)
+
+
+def tilings_in(args: argparse.Namespace, data: bytes) -> "Tiling | Tilings | None":
+    """The tiling in these bytes of the plan file, or those of all operators; None for something else."""
+    # Read as a whole only where it may be one: files of plans are large.
+    if b'"operator"' not in data and b'"tilings"' not in data:
+        return None
+    if not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        return None
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.reading.json_text import parse_json
+    from memstow.planner.tiling.document import is_tiling, parse_tilings
+
+    with naming_file(args.plan):
+        raw = parse_json(data)
+        if not is_tiling(raw):
+            return None
+        for option, silent in _NOT_OF_TILINGS:
+            if getattr(args, option.removeprefix("--").replace("-", "_")) not in silent:
+                message = "it is for plans, and the second file holds tiles of operators; leave it out"
+                raise InputError.single("unused_option", option, message)
+        return parse_tilings(raw)

@@ -1,14 +1,27 @@
-"""Tells of the points of a front while it is looked for, each together with the front that holds it."""
+"""A front as the service finds it: points are told as they come, each with the front so far that holds it."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from memstow.api.operations.results import FrontUpdate, PointUpdate, SolveResult
-from memstow.planner.front.collected import with_proofs
-from memstow.planner.front.documents import write_front
+from memstow.api.operations.encoding import document_from, front_in, options_from_text, targets_in
+from memstow.api.operations.request_types import (
+    FrontUpdate,
+    PointUpdate,
+    SolveFrontRequest,
+    SolveResult,
+    WriteFrontRequest,
+)
+from memstow.api.page.front_plans import TargetOf, front_file
+from memstow.planner.front.choices import with_choices
+from memstow.planner.front.collected import Collected, with_proofs
+from memstow.planner.front.documents import read_front, write_front
+from memstow.planner.front.front import digest_of, find_front, request_of
+from memstow.planner.front.request import FrontCallbacks
+from memstow.planner.front.targets import in_targets
 from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontPoint
 
@@ -127,3 +140,93 @@ def _told(front: Front) -> Iterator[tuple[_Key, FrontPoint]]:
     for it in front.targets:
         for point in it.points:
             yield (it.target, tuple(point.values.items())), point
+
+
+if TYPE_CHECKING:
+    from memstow.api.operations.solve import OnUpdate
+
+
+def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threading.Event) -> SolveResult:
+    """Find the front, or those of several targets, from what is known of it on."""
+    options = options_from_text(request.options, request.hint)
+    asked, targets = front_in(request.options), targets_in(request.options)
+    document = with_choices(document_from(request.problem), asked)
+    known = _known(request.known_plan, digest_of(document), ignore=options.deterministic)
+    callbacks = FrontCallbacks(on_update, cancel)
+    with FrontTeller(on_update, known, timed=not options.deterministic) as teller:
+        if targets:
+            from memstow.planner.front.targets import front_of_targets
+
+            start = () if known is None else known.targets
+            names = [it.name or "" for it in targets]
+            return result_of(
+                front_of_targets(document, asked, options, targets, callbacks, names, teller.tell, start)
+            )
+        points = () if known is None else known.points
+        wanted = request_of(document, asked, options, points)
+        collected = Collected(wanted)
+        collected.add(points)
+
+        def so_far() -> Front:
+            return Front(
+                name=document.name,
+                terms=wanted.terms,
+                points=collected.points(),
+                asked=asked,
+                digest=digest_of(document),
+                seconds=teller.seconds(),
+            )
+
+        def on_point(point: FrontPoint) -> None:
+            collected.add([point])
+            # One that another beats is not in the front so far: an earlier run may have told of it already.
+            if collected.holds(point):
+                teller.tell(None, point, so_far)
+
+        return result_of(find_front(document, asked, options, callbacks, on_point, points))
+
+
+def _known(known: bytes | None, digest: str, *, ignore: bool) -> Front | None:
+    """What an earlier run of the same job has found; a deterministic one begins anew."""
+    if known is None or ignore:
+        return None
+    front = read_front(known)
+    return front if front.digest == digest else None
+
+
+def front_result(front: bytes) -> SolveResult | None:
+    """The front so far as a result, of a run that did not end by itself; None where it has no point."""
+    found = result_of(read_front(front))
+    return None if found.value is None else found
+
+
+def file_for_page(request: WriteFrontRequest) -> bytes:
+    """The file; of several targets the front of the smallest that will do, else of one that has points."""
+    front = read_front(request.front)
+    document = with_choices(document_from(request.problem or b""), front.asked)
+    options = request.options or ""
+    shown = _shown(front)
+    if shown is None:
+        return front_file(document, replace(front, targets=()))
+    found = in_targets(document, front.asked, options_from_text(options, None), targets_in(options))
+    at = [it.target for it in front.targets].index(shown)
+    target = front.targets[at]
+    others = [other for other in front.targets if other is not target]
+    of = TargetOf(
+        name=shown,
+        smallest=shown == front.smallest,
+        all=len(front.targets),
+        open=sum(not other.complete for other in others),
+    )
+    # The page draws one front; which memories it is for, its name says.
+    name = f"{front.name or 'front'} in {shown}"
+    one = replace(front, name=name[:1024], points=target.points, complete=target.complete, targets=())
+    return front_file(found[at].document, one, of)
+
+
+def _shown(front: Front) -> str | None:
+    """The target whose front is drawn; None: there is one front."""
+    if not front.targets:
+        return None
+    with_points = [it.target for it in front.targets if it.points]
+    return front.smallest or next(iter(with_points), front.targets[0].target)

@@ -1,4 +1,4 @@
-"""The outputs of `solve`: files by their suffixes, what is printed, and the picture."""
+"""The outputs of a plan: files by their suffixes, what is printed, the picture, and the loops of a graph."""
 
 import argparse
 import os
@@ -6,14 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.io.loops_output import (
-    LOOPS,
-    LOOPS_HEADER,
-    graph_with_loops,
-    loops_content,
-    loops_told_by,
-)
-from memstow.api.cli.io.output import (
+from memstow.api.cli.output_files import (
     PICTURE,
     PLANS,
     STDOUT,
@@ -24,11 +17,47 @@ from memstow.api.cli.io.output import (
     unknown_suffix,
     write_out,
 )
-from memstow.api.cli.io.problem_input import labels_in, problem_of
-from memstow.api.cli.io.terminal import columns as screen_width
-from memstow.api.cli.io.terminal import draws_unicode, print_error
+from memstow.api.cli.problem_input import labels_in, problem_of
+from memstow.api.cli.terminal import columns as screen_width
+from memstow.api.cli.terminal import draws_unicode, print_error
 from memstow.planner.model.records import record
 from memstow.planner.show.formatting import plain
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.plan import Plan
+    from memstow.planner.model.problem import Problem
+
+# The names of `planner.loops`, which takes longer to import than a parser may take.
+LOOPS: Final = ("loops", "loops-text", "loops-header", "loops-picture")
+LOOPS_HEADER: Final = LOOPS[2]
+LOOPS_SUFFIXES: Final = dict(zip((".loops.json", ".loops.txt", ".loops.h", ".loops.svg"), LOOPS, strict=True))
+
+
+def loops_told_by(path: str | None) -> str | None:
+    """The format that the end of the name tells, if it is one of loops."""
+    return next((form for end, form in LOOPS_SUFFIXES.items() if (path or "").lower().endswith(end)), None)
+
+
+def graph_with_loops(document: "Problem | Graph") -> "Graph":
+    """The document as a graph; an InputError if it is none: a problem says nothing of operators."""
+    from memstow.planner.model.graph import Graph
+
+    if isinstance(document, Graph):
+        return document
+    from memstow.planner.loops import no_loops
+
+    raise no_loops("--output")
+
+
+def loops_content(document: "Problem | Graph", plan: "Plan", form: str, prefix: str | None) -> bytes:
+    """The table in this format."""
+    from memstow.planner.exports.naming import DEFAULT_PREFIX
+    from memstow.planner.loops import loops, write_loops
+
+    table = loops(graph_with_loops(document), plan)
+    return write_loops(table, form, prefix=DEFAULT_PREFIX if prefix is None else prefix)
+
 
 if TYPE_CHECKING:
     from memstow.planner.exports.naming import Naming

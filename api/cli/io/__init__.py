@@ -1,1 +1,0 @@
-"""Input and output that commands share: arguments, problems, plans, the terminal, progress."""

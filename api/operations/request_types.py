@@ -1,0 +1,387 @@
+"""The requests of operations and their results, as types, and as messages between processes.
+
+Documents in them are bytes, as they came. Messages go through pipes to children, and to workers of Dask.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, TypeVar
+
+from pydantic import TypeAdapter
+
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.options import Bound, Event, Incumbent, Phase
+from memstow.planner.processes.frames import Message
+
+MODEL_FORMATS: Final = ("tflite", "onnx")
+QueryValue = bool | int | float | str
+FrontValue = QueryValue | list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The most that the settings of the server allow in one request."""
+
+    max_buffers: int
+    max_values: int
+    max_time_limit: float
+    max_workers: int
+    solve_memory: int
+    max_batch: int
+    max_members: int = 1
+    time_setting: str = "max_time_limit"  # the setting that `max_time_limit` comes from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyForm:
+    """The form of a body: a problem or a model alone in a format, or JSON; and what the query adds."""
+
+    format: str | None = None  # None: an envelope, or a problem alone in JSON
+    options: Mapping[str, QueryValue] = field(default_factory=dict)
+    changes: Mapping[str, QueryValue] = field(default_factory=dict)
+    """What changes the document: `target`, `order`, `in_place`."""
+    dims: Mapping[str, int] = field(default_factory=dict)
+    """Values for the dimensions that an ONNX model leaves open."""
+    front: Mapping[str, FrontValue] | None = None  # what the query asks of a front; None: it is for a plan
+    targets: list[str] | None = None  # names of targets that the query wants to compare
+    shapes: Mapping[str, QueryValue] | None = None
+    """What the query says of the plan of a problem with symbols; None: such a problem is not taken."""
+    plan_form: str = "json"  # the form in which the plan is to come
+    members: tuple[str, ...] = ()  # further members that the envelope may have
+    rewrites_model: bool = False  # the model is to be written again, as its plan says
+    model_flags: tuple[str, ...] = ()  # how
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a model: bytes that only a process of their own reads."""
+        return self.format in MODEL_FORMATS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveRequest:
+    """Solve a problem; problem, options and plans are in the form that the store keeps."""
+
+    problem: bytes
+    options: str
+    hint: bytes | None = None
+    known_plan: bytes | None = None  # the best plan so far; the result is never worse
+    rank: int | None = None  # of this member of a team; None: it solves alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveFrontRequest(SolveRequest):
+    """Find a front; `known_plan` is the front so far, whose points need not be found again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveSymbolicRequest(SolveRequest):
+    """Plan a problem with symbols; `known_plan` is the best plan so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """Read and check a request to solve."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBatchRequest:
+    """Read and check a batch."""
+
+    body: bytes
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyRequest:
+    """Judge a plan."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+    recheck_seconds: float | None = None  # None: solvers are not asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectRequest:
+    """Describe a problem."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+    rows: int
+    without: tuple[str, ...] = ()
+    """Buffers that are left out first."""
+    needs_seconds: float | None = None  # None: solvers are not asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertRequest:
+    """Write a problem in another format."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+    to: str
+    channels: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteFrontRequest:
+    """Write a front from the store in another format; for the page, with what its plans are for."""
+
+    front: bytes
+    to: str
+    problem: bytes | None = None
+    options: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteSymbolicPlanRequest:
+    """Write a plan of a problem with symbols, from the store, in another form."""
+
+    problem: bytes
+    plan: bytes
+    to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileRequest:
+    """Find tiles for operators of a graph; options are texts, as a query has them."""
+
+    body: bytes
+    form: BodyForm
+    limits: Limits
+    operator: str | None = None  # None: all
+    pool: str | None = None
+    home: str | None = None
+    capacity: int | None = None
+    objective: str | None = None
+    multiple: str | None = None
+    im2col: str | None = None
+    double_buffer: bool = True
+    front: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateRequest:
+    """Lay out a symbolic plan at values of the symbols; all of it is in the body."""
+
+    body: bytes
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewritePlanRequest:
+    """Write a plan from the store in another format."""
+
+    problem: bytes
+    plan: bytes
+    to: str
+    model: bytes | None = None  # what the problem was read from, to be written again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveResult:
+    """A plan as native JSON, with the figures that the job table has of it."""
+
+    plan: bytes
+    status: str
+    value: int | None
+    bound: int | None
+    peak: int | None
+    solver: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointUpdate:
+    """A point of a front was found, or more was proven of it."""
+
+    values: dict[str, int]
+    bounds: dict[str, int]
+    proven: bool
+    seconds: float
+    target: str | None = None  # where the fronts of several are looked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontUpdate:
+    """The front so far, with what is new in it: stored together, neither is ever without the other."""
+
+    front: SolveResult
+    points: tuple[PointUpdate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What other members of a team have found: a verified plan, a proven bound of the first term."""
+
+    plan: bytes | None = None
+    bound: int | None = None
+
+
+SolveUpdate = SolveResult | FrontUpdate | Event
+"""Reported while a solve goes on: a better plan, the front so far, or an event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidatedRequest:
+    """A request to solve that was read and found correct, in the form that the store keeps."""
+
+    problem: bytes
+    options: str
+    hint: bytes | None
+    digest: str
+    cache_key: str
+    buffers: int
+    name: str | None
+    term: str | None  # the first term of the objective
+    priority: int = 0
+    hint_job: object = None  # as it came: looked up by the service
+    setting: str | None = None
+    plan: bytes | None = None  # the best plan of the quick attempt
+
+    @property
+    def size(self) -> int:
+        """The bytes of its documents."""
+        return sum(len(it) for it in (self.problem, self.hint, self.plan) if it is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchProblem:
+    """One problem of a batch, in the form that the store keeps."""
+
+    request: ValidatedRequest  # without options
+    key: str
+    """What of the problem is part of the cache key."""
+    ordered_key: str
+    """The same for a deterministic run, which may depend on the order of the buffers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSetting:
+    """One setting of a batch, in the form that the store keeps."""
+
+    name: str
+    options: str
+    hint: bytes | None
+    deterministic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedBatch:
+    """A batch that was read and found correct: each problem and each setting once, however many pairs."""
+
+    name: str | None
+    priority: int
+    problems: tuple[BatchProblem, ...]
+    settings: tuple[BatchSetting, ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes of its documents."""
+        hints = sum(len(it.hint) for it in self.settings if it.hint is not None)
+        return hints + sum(it.request.size for it in self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A response body and its format."""
+
+    body: bytes
+    format: str
+
+
+T = TypeVar("T")
+
+
+def encode(value: Any) -> Message:
+    """A request or a result as a message."""
+    return asdict(value)
+
+
+def decode(kind: type[T], message: Message) -> T:
+    """The request or the result that a message holds."""
+    adapter = _adapters.get(kind)
+    if adapter is None:
+        adapter = _adapters[kind] = TypeAdapter(kind)
+    value: T = adapter.validate_python(message)
+    return value
+
+
+_adapters: Final[dict[type, TypeAdapter[Any]]] = {}
+
+
+def encode_update(update: SolveUpdate) -> Message:
+    """An update as a message."""
+    if isinstance(update, SolveResult):
+        return {"kind": "plan", **encode(update)}
+    if isinstance(update, FrontUpdate):
+        return {"kind": "front", **encode(update)}
+    return {"kind": "event", "event": event_name(update), "data": event_data(update)}
+
+
+def encode_known(known: Known) -> Message:
+    """What is told to a run while it goes on, as a message."""
+    return {"kind": "known", **encode(known)}
+
+
+def decode_known(message: Message) -> Known:
+    """What the message tells."""
+    return Known(plan=message["plan"], bound=message["bound"])
+
+
+def decode_update(message: Message) -> SolveUpdate:
+    """The update that a message holds."""
+    if message["kind"] == "plan":
+        return decode(SolveResult, message)
+    if message["kind"] == "front":
+        return decode(FrontUpdate, message)
+    return _EVENTS[message["event"]](**message["data"])
+
+
+_EVENTS: Final[Mapping[str, Callable[..., Event]]] = {"phase": Phase, "incumbent": Incumbent, "bound": Bound}
+
+
+def event_name(event: Event) -> str:
+    """The name of an event in streams and messages."""
+    match event:
+        case Phase():
+            return "phase"
+        case Incumbent():
+            return "incumbent"
+        case Bound():
+            return "bound"
+
+
+def event_data(event: Event) -> dict[str, int | float | str | None]:
+    """The data of an event as JSON."""
+    seconds = round(event.seconds, 6)
+    if isinstance(event, Phase):
+        return {"name": event.name, "seconds": seconds}
+    return {"value": event.value, "solver": event.solver, "seconds": seconds}
+
+
+def point_data(update: PointUpdate) -> dict[str, object]:
+    """The data of a point as JSON: a field for each term, as in the front."""
+    of_target: dict[str, object] = {} if update.target is None else {"target": update.target}
+    return {
+        **of_target,
+        **update.values,
+        "bounds": update.bounds,
+        "proven": update.proven,
+        "seconds": round(update.seconds, 6),
+    }
+
+
+def encode_issues(error: InputError) -> list[list[str]]:
+    """The issues of an input error, for a message."""
+    return [[issue.code, issue.path, issue.message] for issue in error.issues]
+
+
+def decode_issues(issues: Sequence[Sequence[str]]) -> InputError:
+    """The input error with these issues."""
+    return InputError(Issue(code, path, message) for code, path, message in issues)

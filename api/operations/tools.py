@@ -1,0 +1,143 @@
+"""Operations that answer without a search for a plan: a plan of formulas at values, tiles of operators."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from memstow.api.operations.body import envelope, parse_document_body
+from memstow.api.operations.body_parts import GRAPH_MEMBERS, collect, document_on_target, json_value
+from memstow.api.operations.request_types import Document, EvaluateRequest, Limits, TileRequest, VerifyRequest
+from memstow.api.operations.symbolic_requests import symbolic_within
+from memstow.planner.formats import write_plan
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.problem import Problem
+from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem, digest_symbolic
+from memstow.planner.model.tiling import TilingOptions
+from memstow.planner.reading.messages import wrong_type
+from memstow.planner.reading.printable import shown
+from memstow.planner.shapes.symbolic_documents import is_symbolic, is_symbolic_plan, parse_symbolic_plan
+from memstow.planner.tiling.document import all_as_data, as_data, parse_tilings
+from memstow.planner.tiling.options import multiples_of, pixels_of, terms_of
+from memstow.planner.tiling.tile import tile, tile_all
+from memstow.planner.verify.tiling_verdict import judge_tilings
+from memstow.planner.verify.verdict import as_data as verdict_as_data
+
+_MEMBERS: Final = ("problem", "plan", "at")
+
+
+def plan_at_values(request: EvaluateRequest) -> Document:
+    """The plan for the problem at the values that the request names."""
+    issues: list[Issue] = []
+    raw = envelope(issues, json_value(request.body, request.limits), _MEMBERS, _MEMBERS)
+    if issues:
+        raise InputError(issues)
+    problem = collect(issues, "problem", lambda: _problem(raw["problem"], request.limits))
+    plan = collect(issues, "plan", lambda: _plan(raw["plan"]))
+    at = collect(issues, "at", lambda: _values(raw["at"]))
+    if issues or problem is None or plan is None or at is None:
+        raise InputError(issues)
+    if plan.digest is not None and plan.digest != digest_symbolic(problem):
+        message = "the plan is for another problem, which its digest says; solve this one"
+        raise InputError.single("other_problem", "$.plan.digest", message)
+    # What is wrong is told without waiting for these imports.
+    from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
+
+    try:
+        ordinary, made = plan_of_layout(Layout(problem, plan), at)
+    except InputError as error:
+        raise InputError(_placed(issue) for issue in error.issues) from None
+    return Document(write_plan(ordinary, made, "json"), "json")
+
+
+def _problem(raw: object, limits: Limits) -> SymbolicProblem:
+    if not isinstance(raw, dict):
+        raise InputError.single("not_an_object", "$", wrong_type("an object", raw))
+    if not is_symbolic(raw):
+        message = "this has no `symbols`: its sizes are numbers, and so it has no values to be laid out at"
+        raise InputError.single("not_symbolic", "$", message)
+    return symbolic_within(raw, limits)
+
+
+def _plan(raw: object) -> SymbolicPlan:
+    if not isinstance(raw, dict):
+        raise InputError.single("not_an_object", "$", wrong_type("an object", raw))
+    if not is_symbolic_plan(raw):
+        message = "this is no plan of a problem with symbols, which says its `shapes`"
+        raise InputError.single("not_symbolic", "$", message)
+    return parse_symbolic_plan(raw)
+
+
+def _values(raw: object) -> Mapping[str, int]:
+    if not isinstance(raw, dict):
+        raise InputError.single("not_an_object", "$", wrong_type("an object", raw))
+    issues = [
+        Issue("not_an_integer", f"$[{shown(name)}]", f"expected an integer, given {shown(value)}")
+        for name, value in raw.items()
+        if not isinstance(value, int) or isinstance(value, bool)
+    ]
+    if issues:
+        raise InputError(issues)
+    return raw
+
+
+def _placed(issue: Issue) -> Issue:
+    """The issue with a path in the body: a symbol or `at`, or a part of the plan."""
+    path = issue.path
+    if path.startswith("$."):
+        return replace(issue, path=f"$.at.{path[2:]}")
+    if path in _MEMBERS:
+        return replace(issue, path=f"$.{path}")
+    return replace(issue, path=f"$.plan.{path}")
+
+
+def tiles_of(request: TileRequest) -> dict[str, Any]:
+    """The answer to a request for tiles, as a JSON object."""
+    document = parse_document_body(request.body, request.form, request.limits)
+    if isinstance(document, Problem):
+        message = "this is a problem, whose operators are not known; tiles are of a graph or a model"
+        raise InputError.single("not_a_graph", "$", message)
+    if request.front and request.operator is None:
+        message = "the front is of one operator; name it as `operator`"
+        raise InputError.single("no_operator", "query.front", message)
+    try:
+        options = _tiling_options(request)
+        if request.operator is None:
+            return all_as_data(tile_all(document, options))
+        return as_data(tile(document, request.operator, options))
+    except InputError as error:
+        raise InputError(replace(issue, path=f"query.{issue.path}") for issue in error.issues) from None
+
+
+def verdict_on_tilings(request: VerifyRequest, content: Mapping[str, Any]) -> dict[str, object]:
+    """The verdict on the tiles in the member `tiling` of an envelope with their graph."""
+    if request.recheck_seconds is not None:
+        message = "tiles are not checked by solving again; leave it out"
+        raise InputError.single("no_recheck", "query.recheck", message)
+    if "problem" in content and "graph" not in content:
+        message = "tiles are of operators, and a problem has none; send the graph as `graph`"
+        raise InputError.single("not_a_graph", "$.problem", message)
+    issues: list[Issue] = []
+    allowed = ("graph", "target", *GRAPH_MEMBERS, "tiling")
+    raw = envelope(issues, content, allowed, ("graph", "tiling"))
+    graph = document_on_target(issues, raw, "graph", request.limits)
+    tilings = collect(issues, "tiling", lambda: parse_tilings(raw["tiling"])) if "tiling" in raw else None
+    if isinstance(graph, Problem):
+        message = "this is a problem, whose operators are not known; tiles are of a graph"
+        issues.append(Issue("not_a_graph", "$.graph", message))
+    if issues or graph is None or isinstance(graph, Problem) or tilings is None:
+        raise InputError(issues)
+    return verdict_as_data(judge_tilings(graph, tilings))
+
+
+def _tiling_options(request: TileRequest) -> TilingOptions:
+    given = TilingOptions()
+    return TilingOptions(
+        pool=request.pool,
+        capacity=request.capacity,
+        home=request.home,
+        objective=given.objective if request.objective is None else terms_of(request.objective),
+        double_buffer=request.double_buffer,
+        im2col=given.im2col if request.im2col is None else pixels_of(request.im2col),
+        multiples=given.multiples if request.multiple is None else multiples_of(request.multiple),
+        front=request.front,
+    )
