@@ -28,8 +28,7 @@ from benchmarks import (
     versions,
 )
 from benchmarks.hard.effort import Effort
-from benchmarks.limits import MISSED
-from benchmarks.page import put
+from benchmarks.page import MISSED, put
 from benchmarks.service import rates
 from benchmarks.versions.checkout import FailedError
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from benchmarks.limits import held
-from benchmarks.page import table
+from benchmarks.page import held, table
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.place.places import place
 from memstow.planner.solve.engine import plan

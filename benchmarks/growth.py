@@ -9,8 +9,7 @@ import sys
 import time
 from math import inf
 
-from benchmarks.limits import held
-from benchmarks.page import table
+from benchmarks.page import held, table
 from benchmarks.process import run
 
 SIZES = (10_000, 100_000, 1_000_000)

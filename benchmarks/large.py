@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from benchmarks.limits import held
-from benchmarks.page import DATA, table
+from benchmarks.page import DATA, held, table
 from benchmarks.process import MEMSTOW, run
 
 BOUND = 1_498_635_932

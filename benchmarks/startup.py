@@ -4,8 +4,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.limits import held
-from benchmarks.page import table
+from benchmarks.page import held, table
 from benchmarks.process import MEMSTOW, run, typical
 
 RUNS = 15

@@ -14,8 +14,8 @@ from typing import Final
 from memstow.api.cli.main import main as memstow
 from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.terminal import Exit
-from memstow.planner.bench.compare.measures import DECIDING
-from memstow.planner.bench.records.record import RESULTS, Machine, Record, from_line, to_line
+from memstow.planner.bench.compare import DECIDING
+from memstow.planner.bench.record import RESULTS, Machine, Record, from_line, to_line
 
 BASELINE: Final = Path(__file__).with_name("work_baseline.jsonl")
 OUTPUT: Final = Path("build") / "work"

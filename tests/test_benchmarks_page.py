@@ -8,7 +8,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import calls, growth, large, models, order, startup
 from benchmarks.hard import altered, fitting, idealloc, kernels, minimalloc, reuse, tilings
-from benchmarks.limits import MISSED, held
+from benchmarks.page import MISSED, held
 
 PAGE = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text()
 

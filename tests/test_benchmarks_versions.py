@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import versions
-from benchmarks.limits import MISSED
+from benchmarks.page import MISSED
 from benchmarks.process import run
 from benchmarks.versions.case import Case, Figures, Row
 from benchmarks.versions.checkout import Checkout, FailedError

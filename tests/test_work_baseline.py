@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from benchmarks.work import BASELINE, baseline
-from memstow.planner.bench.records.record import Ending, ProgressEvent, from_line, to_line
+from memstow.planner.bench.record import Ending, ProgressEvent, from_line, to_line
 from tests.planner.bench.make import made
 
 

@@ -26,7 +26,7 @@ from memstow.planner.show.formatting import count, plain
 
 if TYPE_CHECKING:
     from memstow.api.page.alone import Ordered, SearchStep
-    from memstow.planner.bench.records.results import Run
+    from memstow.planner.bench.journal import Run
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Event
     from memstow.planner.model.plan import Plan

@@ -4,8 +4,7 @@ import json
 
 from benchmarks.hard.effort import Effort
 from benchmarks.hard.instances import HEIGHT, LETTERS, SKIPPED, minimalloc_path, there
-from benchmarks.limits import held
-from benchmarks.page import table
+from benchmarks.page import held, table
 from benchmarks.process import MEMSTOW, Ran, run
 
 SECONDS = 10.0

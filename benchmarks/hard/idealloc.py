@@ -3,8 +3,7 @@
 from benchmarks.hard.effort import Effort
 from benchmarks.hard.engine_run import WORKERS, solve
 from benchmarks.hard.instances import SKIPPED, there
-from benchmarks.limits import held
-from benchmarks.page import DATA, table
+from benchmarks.page import DATA, held, table
 from memstow.planner.formats import read_problem
 
 # Seconds, and the multiple of the bound that is to be reached in them; the bound itself is to be proven.

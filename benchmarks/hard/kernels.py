@@ -8,8 +8,7 @@ from statistics import median
 from benchmarks.hard.effort import Effort
 from benchmarks.hard.engine_run import WORKERS, EngineRun, solve
 from benchmarks.hard.instances import SKIPPED, there
-from benchmarks.limits import held
-from benchmarks.page import DATA, table
+from benchmarks.page import DATA, held, table
 from memstow.planner.formats import read_problem
 from memstow.planner.model import Status
 from memstow.planner.model.problem import Problem

@@ -15,8 +15,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from benchmarks.page import stamp, table
-from benchmarks.service.farm import farm
-from benchmarks.service.servers import service, worked
+from benchmarks.service.servers import farm, service, worked
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 

@@ -15,8 +15,7 @@ from contextlib import contextmanager, suppress
 from random import Random
 from subprocess import PIPE, Popen
 
-from benchmarks.service.connection import Connection
-from benchmarks.service.servers import bodies
+from benchmarks.service.servers import Connection, bodies
 from memstow.planner import formats
 from memstow.planner.generate.network import network
 from memstow.planner.generate.planted import planted

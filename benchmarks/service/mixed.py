@@ -14,8 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from benchmarks.page import put, table
-from benchmarks.service.connection import Connection
-from benchmarks.service.servers import bodies, lag_p99, resident, service
+from benchmarks.service.servers import Connection, bodies, lag_p99, resident, service
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 

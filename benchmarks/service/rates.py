@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from statistics import quantiles
 
 from benchmarks.page import table
-from benchmarks.service.connection import Connection
-from benchmarks.service.servers import bodies, free_port, lag_p99, running, service, worked
+from benchmarks.service.servers import Connection, bodies, free_port, lag_p99, running, service, worked
 
 CONNECTIONS = 16
 STEADY_RATE = 125.0

@@ -1,20 +1,65 @@
-"""Servers of their own for each round, and what can be seen of them from outside."""
+"""Servers of their own for each round, one kept-alive connection to them, and a cluster of Dask."""
 
+import asyncio
 import json
 import os
 import re
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
 
 from benchmarks.process import ENVIRONMENT, MEMSTOW
 from memstow.planner import formats
 from memstow.planner.generate.network import network
+
+
+class Connection:
+    """Requests one after another."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def request(
+        self, method: str, path: str, body: bytes = b"", headers: str = ""
+    ) -> tuple[int, bytes]:
+        """The status and the body of the answer."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._streams
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        writer.write(head.encode() + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
+        told = b"" if length is None else await reader.readexactly(int(length[1]))
+        return int(answer[9:12]), told
+
+    async def post(self, path: str, body: bytes) -> int:
+        """The status of the answer to this body."""
+        return (await self.request("POST", path, body))[0]
+
+    async def lines(self, path: str) -> list[bytes]:
+        """The lines of a stream, up to its end. A connection of its own, which ends with it."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        lines = (await reader.read()).splitlines()
+        writer.close()
+        return lines
+
+    def close(self) -> None:
+        """Close it."""
+        if self._streams is not None:
+            self._streams[1].close()
 
 
 @contextmanager
@@ -94,3 +139,36 @@ def lag_p99(port: int) -> float:
     counts = re.findall(r'memstow_loop_lag_seconds_bucket\{le="([^"]+)"\} (\S+)', text)
     total = float(counts[-1][1])
     return next(float(le) for le, count in counts if float(count) >= 0.99 * total)
+
+
+@dataclass(frozen=True, slots=True)
+class Farm:
+    """Its address, and its processes."""
+
+    address: str
+    scheduler: int
+    workers: tuple[int, ...]
+
+
+@contextmanager
+def farm(count: int) -> Iterator[Farm]:
+    """So many workers until the block ends."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        port = free_port()
+        dask = [sys.executable, "-m", "dask"]
+        quiet = ["--host", "127.0.0.1", "--no-dashboard"]
+        scheduler = stack.enter_context(running([*dask, "scheduler", *quiet, "--port", str(port)], port))
+        address = f"tcp://127.0.0.1:{port}"
+        alone = ["--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-directory", folder]
+        workers = []
+        for _ in range(count):
+            worker = subprocess.Popen(
+                [*dask, "worker", address, *quiet, *alone],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            stack.callback(worker.wait)
+            stack.callback(worker.terminate)
+            workers.append(worker.pid)
+        yield Farm(address, scheduler, tuple(workers))

@@ -15,7 +15,7 @@ from statistics import median
 
 from benchmarks.hard.instances import minimalloc, there
 from benchmarks.page import stamp, table
-from benchmarks.service.farm import farm
+from benchmarks.service.servers import farm
 from memstow.api.operations.encoding import document_bytes, options_to_text
 from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
 from memstow.api.workers.dask.executor import DaskExecutor

@@ -21,9 +21,8 @@ from statistics import quantiles
 from benchmarks.models import three_pools
 from benchmarks.page import put, table
 from benchmarks.process import MEMSTOW
-from benchmarks.service.connection import Connection
 from benchmarks.service.flood import Request, flooding
-from benchmarks.service.servers import bodies, free_port, resident, running
+from benchmarks.service.servers import Connection, bodies, free_port, resident, running
 from memstow.api.store.credentials import credential_of
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from benchmarks.limits import MISSED
-from benchmarks.page import table
+from benchmarks.page import MISSED, table
 from benchmarks.versions.case import Row
 from benchmarks.versions.turns import Result, Side
 

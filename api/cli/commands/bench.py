@@ -14,9 +14,9 @@ from memstow.api.cli.problem_input import naming_option
 from memstow.api.cli.terminal import Exit
 
 if TYPE_CHECKING:
-    from memstow.planner.bench.analysis.best_known import Best
-    from memstow.planner.bench.instances.sources import Instances
-    from memstow.planner.bench.records.results import Run
+    from memstow.planner.bench.analysis import Best
+    from memstow.planner.bench.instances import Instances
+    from memstow.planner.bench.journal import Run
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
 
@@ -101,13 +101,12 @@ def _add_pictures(parser: argparse.ArgumentParser) -> None:
 
 def _run_report(args: argparse.Namespace) -> int:
     """Write the report and print the names of its files."""
-    from memstow.planner.bench.analysis.best_known import to_json
-    from memstow.planner.bench.analysis.ratios import rate
-    from memstow.planner.bench.instances.problem import find_problems
-    from memstow.planner.bench.records.folder import BEST
-    from memstow.planner.bench.records.results import read
+    from memstow.planner.bench.analysis import rate, to_json
+    from memstow.planner.bench.instances import find_problems
+    from memstow.planner.bench.journal import read
+    from memstow.planner.bench.record import BEST
     from memstow.planner.bench.report import MOST_MEMORY_PICTURES, figures, report
-    from memstow.planner.bench.report.plan_pages import FOLDER
+    from memstow.planner.bench.report_page import FOLDER
     from memstow.planner.show.formatting import plain
 
     results = read(Path(args.folder))
@@ -148,7 +147,7 @@ def _run_report(args: argparse.Namespace) -> int:
 
 
 def _known(path: Path, needed: bool) -> "dict[str, Best]":
-    from memstow.planner.bench.analysis.best_known import from_json
+    from memstow.planner.bench.analysis import from_json
     from memstow.planner.reading.source import read_bytes
 
     return from_json(read_bytes(path), str(path)) if needed or path.exists() else {}
@@ -156,7 +155,7 @@ def _known(path: Path, needed: bool) -> "dict[str, Best]":
 
 def _sources(paths: list[str], folder: Path) -> "list[Instances]":
     """The given paths of problems, or those recorded during the run that still exist."""
-    from memstow.planner.bench.instances.problem import read_paths
+    from memstow.planner.bench.instances import read_paths
     from memstow.planner.model.errors import InputError
 
     if paths:
@@ -231,10 +230,16 @@ memstow bench compare before after --json
 
 def _run_compare(args: argparse.Namespace) -> int:
     """Compare the results and print the differences."""
-    from memstow.planner.bench.compare.measures import DECIDING, NAMES, OF_TWO_SOLVERS
-    from memstow.planner.bench.compare.text import comparison_json, comparison_text
-    from memstow.planner.bench.compare.verdicts import Strictness, compare
-    from memstow.planner.bench.records.results import read
+    from memstow.planner.bench.compare import (
+        DECIDING,
+        NAMES,
+        OF_TWO_SOLVERS,
+        Strictness,
+        compare,
+        comparison_json,
+        comparison_text,
+    )
+    from memstow.planner.bench.journal import read
     from memstow.planner.model.errors import InputError
 
     if args.new is None and args.solvers is None:
@@ -258,7 +263,7 @@ def _run_compare(args: argparse.Namespace) -> int:
 
 
 def _measures(text: str) -> tuple[str, ...]:
-    from memstow.planner.bench.compare.measures import NAMES
+    from memstow.planner.bench.compare import NAMES
 
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
@@ -270,7 +275,7 @@ def _measures(text: str) -> tuple[str, ...]:
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memstow.planner.bench.instances.public_sets import LocalSet
+    from memstow.planner.bench.instances import LocalSet
 
 SETS_VARIABLE = "MEMSTOW_SETS"
 
@@ -297,7 +302,7 @@ memstow bench run instances/minimalloc --solvers greedy,exact --output results
 
 def _run_sets(args: argparse.Namespace) -> int:
     """List the sets."""
-    from memstow.planner.bench.instances.public_sets import local_sets
+    from memstow.planner.bench.instances import local_sets
 
     named = args.folder or os.environ.get(SETS_VARIABLE)
     if named is not None and not Path(named).is_dir():

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from memstow.planner.bench.instances.sources import Generated, Instances
-    from memstow.planner.bench.runs.task import RunOptions, SolverRequest
+    from memstow.planner.bench.instances import Generated, Instances
+    from memstow.planner.bench.task import RunOptions, SolverRequest
 
 _GENERATE: Final = "generate:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -21,7 +21,7 @@ ORDERS: Final = ("free", "lpmf", "dfs", "given", "cpsat")
 _MODEL: Final = "cpsat"
 # The name of both external programs of --interleave.
 _PROGRAM: Final = "program"
-_WATCHES: Final = "memstow.planner.bench.runs.supervisor"
+_WATCHES: Final = "memstow.planner.bench.supervisor"
 # Options of `memstow generate` that are not the problem's.
 _OF_A_FILE: Final = ("output", "output-format")
 _MOST_GENERATED: Final = 1_000_000_000
@@ -29,7 +29,7 @@ _MOST_GENERATED: Final = 1_000_000_000
 
 def instances_of(path: str) -> "Instances":
     """The instances that one path argument names."""
-    from memstow.planner.bench.instances.sources import files
+    from memstow.planner.bench.instances import files
 
     return _generated(path) if path.startswith(_GENERATE) else files(path)
 
@@ -119,7 +119,7 @@ def _each_once(asked: "list[SolverRequest]") -> "list[SolverRequest]":
 
 
 def _solver(name: str, order: str | None, args: argparse.Namespace, local: bool) -> "SolverRequest":
-    from memstow.planner.bench.runs.task import SolverRequest
+    from memstow.planner.bench.task import SolverRequest
     from memstow.planner.model.errors import MissingBackEndError
     from memstow.planner.solve.portfolio import solver_by_name
     from memstow.solvers.models.register import BACK_ENDS
@@ -138,7 +138,7 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
     # Slow to import, while this module is imported whenever help is printed.
     from shutil import which
 
-    from memstow.planner.bench.runs.task import SolverRequest
+    from memstow.planner.bench.task import SolverRequest
     from memstow.planner.model.errors import InputError
     from memstow.solvers.registry import names
 
@@ -191,7 +191,7 @@ def _solver_options(args: argparse.Namespace) -> "RunOptions":
 
 def _generated(path: str) -> "Generated":
     """`generate:KIND,n=N,seed=A..B,option=value`: the options of `memstow generate`."""
-    from memstow.planner.bench.instances.sources import Generated
+    from memstow.planner.bench.instances import Generated
     from memstow.planner.model.errors import InputError
 
     kind, *settings = (part.strip() for part in path.removeprefix(_GENERATE).split(","))

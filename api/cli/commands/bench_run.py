@@ -16,7 +16,7 @@ from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.parser import Commands, add_command, amount, duration, real, whole
 from memstow.api.cli.problem_input import READABLE, add_changes
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
-from memstow.planner.bench.runs.repetition import REPEAT_SECONDS
+from memstow.planner.bench.task import REPEAT_SECONDS
 from memstow.planner.model import LONGEST_RUN
 
 # By the codes of issues.
@@ -31,7 +31,7 @@ def resume_hint() -> Iterator[None]:
     """Add hints on `--resume` to errors of a bench; also usable as a decorator."""
     from dataclasses import replace
 
-    from memstow.planner.bench.records.journal import InterruptedBenchError
+    from memstow.planner.bench.journal import InterruptedBenchError
     from memstow.planner.model.errors import InputError
 
     try:
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     import threading
     from pathlib import Path
 
-    from memstow.planner.bench.records.journal import Journal
-    from memstow.planner.bench.runs.executor import Executor
-    from memstow.planner.bench.runs.progress import Tally
+    from memstow.planner.bench.executors import Executor
+    from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.run import Tally
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -229,8 +229,8 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from memstow.api.cli.terminal import Interruptible
-    from memstow.planner.bench.records.journal import Journal
-    from memstow.planner.bench.runs.run import run as run_all
+    from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.run import run as run_all
 
     # The command line disables it for short solves, but a bench may run for days.
     gc.enable()
@@ -269,8 +269,8 @@ def note_invocation(folder: "Path", args: argparse.Namespace) -> None:
     import shlex
     from datetime import UTC, datetime
 
-    from memstow.planner.bench.instances.problem import paths_file
-    from memstow.planner.bench.records.folder import COMMANDS, PATHS, Command, commands_file
+    from memstow.planner.bench.instances import paths_file
+    from memstow.planner.bench.record import COMMANDS, PATHS, Command, commands_file
 
     replace_file(folder / PATHS, paths_file(folder, args.paths))
     began = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -287,7 +287,7 @@ def _executor(args: argparse.Namespace, progress: Progress | None) -> "Executor"
             "no_scheduler", "--scheduler", "--executor dask and --scheduler must be given together"
         )
     if args.executor == "local":
-        from memstow.planner.bench.runs.executor import Local
+        from memstow.planner.bench.executors import Local
 
         return Local(args.jobs)
     from importlib.util import find_spec
@@ -296,7 +296,7 @@ def _executor(args: argparse.Namespace, progress: Progress | None) -> "Executor"
         raise MissingBackEndError(
             "--executor dask needs distributed; install with: pip install 'memstow[dask]'"
         )
-    from memstow.planner.bench.runs.dask_executor import ClusterExecutor
+    from memstow.planner.bench.executors import ClusterExecutor
     from memstow.planner.show.formatting import plain
 
     def say(text: str) -> None:
@@ -321,7 +321,7 @@ def print_notes(tally: "Tally") -> None:
 
 def print_endings(journal: "Journal") -> None:
     """Print how the runs of each solver ended."""
-    from memstow.planner.bench.records.record import Ending
+    from memstow.planner.bench.record import Ending
     from memstow.planner.show.formatting import table
 
     solvers = sorted({solver for solver, _ in journal.endings})
@@ -341,19 +341,18 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Sequence
 
-    from memstow.planner.bench.instances.sources import Instances
-    from memstow.planner.bench.runs.interleave import Side
-    from memstow.planner.bench.runs.progress import Tally
+    from memstow.planner.bench.instances import Instances
+    from memstow.planner.bench.run import Side, Tally
 
 _OLD, _NEW = "old", "new"
 
 
 def run_pairs(args: argparse.Namespace) -> int:
     """Run both programs, record the results and compare them; exit code as for `bench compare`."""
-    from memstow.planner.bench.analysis.paired_tests import check_scipy
-    from memstow.planner.bench.records.journal import Journal
-    from memstow.planner.bench.runs.executor import Local
-    from memstow.planner.bench.runs.interleave import Side
+    from memstow.planner.bench.compare import check_scipy
+    from memstow.planner.bench.executors import Local
+    from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.run import Side
     from memstow.planner.show.formatting import plain
 
     instances = [instances_of(path) for path in args.paths]
@@ -385,7 +384,7 @@ def run_pairs(args: argparse.Namespace) -> int:
 
 def _run_both(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) -> "tuple[Tally, bool]":
     """Run all pairs; returns the tally, and whether Ctrl-C interrupted it."""
-    from memstow.planner.bench.runs.interleave import run_interleaved
+    from memstow.planner.bench.run import run_interleaved
 
     progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
     old, new = sides
@@ -399,10 +398,8 @@ def _run_both(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: 
 
 
 def _compare_both(old: Path, new: Path) -> int:
-    from memstow.planner.bench.compare.measures import DECIDING, NAMES
-    from memstow.planner.bench.compare.text import comparison_text
-    from memstow.planner.bench.compare.verdicts import Strictness, compare
-    from memstow.planner.bench.records.results import read
+    from memstow.planner.bench.compare import DECIDING, NAMES, Strictness, compare, comparison_text
+    from memstow.planner.bench.journal import read
 
     comparison = compare(read(old), read(new), Strictness(), NAMES)
     print(f"\n{comparison_text(comparison, DECIDING)}")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memstow.api.cli.terminal import Exit
-from memstow.planner.bench.records.record import RESULTS, Ending, from_line, to_line
+from memstow.planner.bench.record import RESULTS, Ending, from_line, to_line
 from tests.api.cli.conftest import ROOT, Cli
 from tests.planner.bench.requests import SIDE_BY_SIDE
 from tests.planner.bench.test_record import RECORD

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from memstow.api.cli.terminal import Exit
-from memstow.planner.bench.instances.public_sets import SETS
-from memstow.planner.bench.records.record import Ending
+from memstow.planner.bench.instances import SETS
+from memstow.planner.bench.record import Ending
 from tests.api.cli.conftest import Cli
 from tests.planner.bench.make import made, write
 

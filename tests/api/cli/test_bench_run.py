@@ -16,9 +16,9 @@ import pytest
 
 from memstow.api.cli.commands.bench_run import Progress
 from memstow.api.cli.terminal import Exit
-from memstow.planner.bench.records.journal import InterruptedBenchError, Journal
-from memstow.planner.bench.records.record import RESULTS, Record, from_line
-from memstow.planner.bench.runs.progress import Tally
+from memstow.planner.bench.journal import InterruptedBenchError, Journal
+from memstow.planner.bench.record import RESULTS, Record, from_line
+from memstow.planner.bench.run import Tally
 from tests.api.cli.conftest import ROOT, Cli
 from tests.api.cli.test_graphs import FORKED
 from tests.planner.bench.requests import timeless

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.runs.supervisors import Supervisors
+from memstow.planner.bench.executors import Supervisors
 from tests.waiting import wait_for
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from memstow.planner.bench.records.record import (
+from memstow.planner.bench.journal import Results, read
+from memstow.planner.bench.record import (
     RESULTS,
     Ending,
     Instance,
@@ -14,10 +15,9 @@ from memstow.planner.bench.records.record import (
     ProgressEvent,
     Record,
     SolverInfo,
-    Term,
+    TermValue,
     to_line,
 )
-from memstow.planner.bench.records.results import Results, read
 
 MACHINE = Machine(cpus=2, memory=1 << 33, system="Linux", python="3.12", load=0.5)
 
@@ -54,7 +54,7 @@ def made(
         solver=SolverInfo(solver, version, False, {"time_limit": 10.0} if options is None else options),
         seed=seed,
         status=status,
-        objective=tuple(Term(f"term{i}", v, bound) for i, v in enumerate(values)),
+        objective=tuple(TermValue(f"term{i}", v, bound) for i, v in enumerate(values)),
         peak=values[0] if values else None,
         bound=bound,
         events=tuple(events),

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from memstow.planner.bench.records.record import Record, from_line, to_line
-from memstow.planner.bench.runs.supervisors import Result, Supervisors
-from memstow.planner.bench.runs.task import InstanceSource, RunOptions, SolverRequest, Task
+from memstow.planner.bench.executors import Result, Supervisors
+from memstow.planner.bench.record import Record, from_line, to_line
+from memstow.planner.bench.task import InstanceSource, RunOptions, SolverRequest, Task
 from tests.planner.bench.test_record import RECORD
 
 OPTIONS: dict[str, Any] = {

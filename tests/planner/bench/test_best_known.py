@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.analysis.best_known import from_json, ratio, to_json, with_results
-from memstow.planner.bench.records.record import Ending
+from memstow.planner.bench.analysis import from_json, ratio, to_json, with_results
+from memstow.planner.bench.record import Ending
 from memstow.planner.model.errors import InputError
 from tests.planner.bench.make import made, results
 

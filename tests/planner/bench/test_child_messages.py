@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memstow.planner.bench.runs.child_messages import RunBatch
+from memstow.planner.bench.supervisor import RunBatch
 from tests.planner.bench.requests import given, solver, task
 
 

@@ -8,11 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.compare.measures import DECIDING, NAMES, OF_TWO_SOLVERS
-from memstow.planner.bench.compare.text import comparison_json, comparison_text
-from memstow.planner.bench.compare.verdicts import Comparison, Line, Strictness, Verdict, compare
-from memstow.planner.bench.records.record import RESULTS, Ending, Record, Term
-from memstow.planner.bench.records.results import read
+from memstow.planner.bench.compare import (
+    DECIDING,
+    NAMES,
+    OF_TWO_SOLVERS,
+    Comparison,
+    Line,
+    Strictness,
+    Verdict,
+    compare,
+    comparison_json,
+    comparison_text,
+)
+from memstow.planner.bench.journal import read
+from memstow.planner.bench.record import RESULTS, Ending, Record, TermValue
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from tests.planner.bench.make import made, results, write
 
@@ -218,7 +227,7 @@ def test_the_last_line_says_what_is_worse_whether_or_not_it_decides(tmp_path: Pa
         comparison_text(slower, ["seconds"]).splitlines()[-1]
         == f"worse in seconds; worse in cpu, {unnamed}: {rest}"
     )
-    larger = [replace(run, objective=(Term("term0", 200, None),)) for run in slow]
+    larger = [replace(run, objective=(TermValue("term0", 200, None),)) for run in slow]
     both = _compared(tmp_path / "both", old, larger[1:])
     assert comparison_text(both, DECIDING).splitlines()[-1] == (
         "worse in value; worse, since results are missing; "

@@ -7,17 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstow.planner.bench.analysis.curves import (
+from memstow.planner.bench.analysis import (
     MOST_POINTS,
+    arithmetic,
     cactus,
     cluster,
+    geometric,
     integral,
     log_spaced,
     mean_over_time,
     profile,
+    shifted_geometric,
     thin_out,
 )
-from memstow.planner.bench.analysis.means import arithmetic, geometric, shifted_geometric
 
 STEPS = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 1)), max_size=6).map(sorted)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memstow import __version__
-from memstow.planner.bench.records.record import RESULTS, Record, from_line
+from memstow.planner.bench.record import RESULTS, Record, from_line
 from tests.planner.bench.farm import ROOT, Farm
 from tests.planner.bench.requests import timeless
 from tests.processes import wait_gone

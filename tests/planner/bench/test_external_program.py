@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.runs.external_program import reported_seconds, room, version_of
+from memstow.planner.bench.external_program import reported_seconds, room, version_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 
 

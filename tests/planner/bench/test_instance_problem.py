@@ -6,10 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from memstow.planner import formats
-from memstow.planner.bench.instances.problem import find_problems, paths_file, read_paths
-from memstow.planner.bench.instances.sources import Generated, files
-from memstow.planner.bench.records.record import Record
-from memstow.planner.bench.records.results import Results
+from memstow.planner.bench.instances import Generated, files, find_problems, paths_file, read_paths
+from memstow.planner.bench.journal import Results
+from memstow.planner.bench.record import Record
 from memstow.planner.generate.network import network
 from memstow.planner.model.digest import digest
 from memstow.planner.model.problem import Problem

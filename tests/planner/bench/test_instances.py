@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.instances.sources import Generated, files
+from memstow.planner.bench.instances import Generated, files
 from memstow.planner.formats import read_problem
 from memstow.planner.model.errors import InputError
 

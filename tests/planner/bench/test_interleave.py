@@ -13,15 +13,12 @@ from threading import Event
 
 import pytest
 
-from memstow.planner.bench.compare.measures import NAMES
-from memstow.planner.bench.compare.verdicts import Comparison, Strictness, Verdict, compare
-from memstow.planner.bench.records.journal import Journal
-from memstow.planner.bench.records.record import Instance, Record, to_line
-from memstow.planner.bench.records.results import read
-from memstow.planner.bench.runs.interleave import Side, run_interleaved
-from memstow.planner.bench.runs.progress import Tally
-from memstow.planner.bench.runs.supervisors import LostError, Result
-from memstow.planner.bench.runs.task import InstanceSource, RunOptions, SolverRequest, Task
+from memstow.planner.bench.compare import NAMES, Comparison, Strictness, Verdict, compare
+from memstow.planner.bench.executors import LostError, Result
+from memstow.planner.bench.journal import Journal, read
+from memstow.planner.bench.record import Instance, Record, to_line
+from memstow.planner.bench.run import Side, Tally, run_interleaved
+from memstow.planner.bench.task import InstanceSource, RunOptions, SolverRequest, Task
 from tests.planner.bench.make import made
 
 pytest.importorskip("scipy", reason="comparing runs needs the extra bench")

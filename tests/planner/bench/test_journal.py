@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.records.journal import InterruptedBenchError, Journal, RecordedWhen
-from memstow.planner.bench.records.record import RESULTS, from_line
+from memstow.planner.bench.journal import InterruptedBenchError, Journal, RecordedWhen
+from memstow.planner.bench.record import RESULTS, from_line
 from memstow.planner.model.errors import InputError, MemstowError
 from tests.planner.bench.requests import given, line, solver, task
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.bench.records.judgement import MOST_KEPT, Judge, Judgement, judgement_of
+from memstow.planner.bench.judgement import MOST_KEPT, Judge, Judgement, judgement_of
 from memstow.planner.generate.planted import planted
 from memstow.planner.generate.random import mixed
 from memstow.planner.model import Status
@@ -50,7 +50,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
         return verify(problem, plan, hint)
 
     for name in ("verify", "recount"):
-        monkeypatch.setattr(f"memstow.planner.bench.records.judgement.{name}", counting)
+        monkeypatch.setattr(f"memstow.planner.bench.judgement.{name}", counting)
     return plans
 
 

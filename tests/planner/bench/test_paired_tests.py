@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstow.planner.bench.analysis.paired_tests import MOST_EXACT, holm, mean_interval, sign, signed_rank
+from memstow.planner.bench.compare import MOST_EXACT, holm, mean_interval, sign, signed_rank
 
 pytest.importorskip("scipy", reason="comparing runs needs the extra bench")
 
@@ -86,5 +86,5 @@ def test_of_many_chances_each_counts_for_less() -> None:
 def test_the_normal_distribution_allows_for_steps_between_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = [k if k % 2 else -k for k in range(1, 41)]
     exact = signed_rank(differences)
-    monkeypatch.setattr("memstow.planner.bench.analysis.paired_tests.MOST_EXACT", 0)
+    monkeypatch.setattr("memstow.planner.bench.compare.MOST_EXACT", 0)
     assert signed_rank(differences) == pytest.approx(exact, rel=0.002)

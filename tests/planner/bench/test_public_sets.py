@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from memstow.planner.bench.instances.public_sets import SETS, local_sets
+from memstow.planner.bench.instances import SETS, local_sets
 
 
 def test_each_set_says_where_it_comes_from_and_under_which_licence() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.bench.records.record import (
+from memstow.planner.bench.record import (
     Ending,
     Instance,
     JudgeResult,
@@ -15,7 +15,7 @@ from memstow.planner.bench.records.record import (
     Record,
     RecordError,
     SolverInfo,
-    Term,
+    TermValue,
     from_line,
     to_line,
 )
@@ -27,7 +27,7 @@ RECORD = Record(
     solver=SolverInfo(name="exact", version="1.0", external=False, options={"time_limit": 5.0}),
     seed=3,
     status=Ending.FEASIBLE,
-    objective=(Term("peak", 12, 10),),
+    objective=(TermValue("peak", 12, 10),),
     peak=12,
     bound=10,
     gap=1 / 6,

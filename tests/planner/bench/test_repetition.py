@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from memstow.planner.bench.runs.repetition import MOST_RUNS, repeat_short_run
-from memstow.planner.bench.runs.resource_usage import ResourceUsage
-from memstow.planner.bench.runs.supervisors import Supervisors
+from memstow.planner.bench.attempt import ResourceUsage
+from memstow.planner.bench.executors import Supervisors
+from memstow.planner.bench.task import MOST_RUNS, repeat_short_run
 from tests.planner.bench.requests import SIDE_BY_SIDE, given, program, record_of, solver, timeless
 
 FOREVER = 1e6

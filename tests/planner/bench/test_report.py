@@ -15,13 +15,21 @@ from xml.etree import ElementTree
 
 import pytest
 
-from memstow.planner.bench.analysis.ratios import rate
-from memstow.planner.bench.records.folder import COMMANDS, Command, commands_file
-from memstow.planner.bench.records.record import Ending, Instance, Layout, ProgressEvent, Record
-from memstow.planner.bench.records.results import Run, read
+from memstow.planner.bench.analysis import rate
+from memstow.planner.bench.journal import Run, read
+from memstow.planner.bench.record import (
+    COMMANDS,
+    Command,
+    Ending,
+    Instance,
+    Layout,
+    ProgressEvent,
+    Record,
+    commands_file,
+)
 from memstow.planner.bench.report import figures, report
-from memstow.planner.bench.report.axes import whole
-from memstow.planner.bench.report.page import MOST_ROWS
+from memstow.planner.bench.report_page import MOST_ROWS
+from memstow.planner.bench.report_pictures import whole
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from memstow.planner.bench.records.record import RESULTS, Ending, Layout, to_line
-from memstow.planner.bench.records.results import read
+from memstow.planner.bench.journal import read
+from memstow.planner.bench.record import RESULTS, Ending, Layout, to_line
 from memstow.planner.model.errors import InputError
 from tests.planner.bench.make import made, results
 

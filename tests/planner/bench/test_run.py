@@ -8,14 +8,12 @@ from threading import Event
 
 import pytest
 
-from memstow.planner.bench.instances.sources import Generated
-from memstow.planner.bench.records.journal import Journal
-from memstow.planner.bench.records.record import RESULTS, Ending, Record, from_line
-from memstow.planner.bench.runs.executor import Local
-from memstow.planner.bench.runs.progress import Tally
-from memstow.planner.bench.runs.run import run
-from memstow.planner.bench.runs.supervisors import LostError, Result
-from memstow.planner.bench.runs.task import InstanceSource, Task
+from memstow.planner.bench.executors import Local, LostError, Result
+from memstow.planner.bench.instances import Generated
+from memstow.planner.bench.journal import Journal
+from memstow.planner.bench.record import RESULTS, Ending, Record, from_line
+from memstow.planner.bench.run import Tally, run
+from memstow.planner.bench.task import InstanceSource, Task
 from memstow.planner.model.errors import MemstowError
 from tests.planner.bench.requests import given, line, solver, timeless
 

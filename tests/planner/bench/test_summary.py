@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.analysis.ratios import rate
-from memstow.planner.bench.analysis.summary import Row, summary
-from memstow.planner.bench.records.record import Ending, ProgressEvent, Record
+from memstow.planner.bench.analysis import Row, rate, summary
+from memstow.planner.bench.record import Ending, ProgressEvent, Record
 from tests.planner.bench.make import made, results
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.records.record import Ending, Record
-from memstow.planner.bench.runs.supervisors import LostError, StoppedError, Supervisors
+from memstow.planner.bench.executors import LostError, StoppedError, Supervisors
+from memstow.planner.bench.record import Ending, Record
 from memstow.planner.formats import read_problem
 from memstow.planner.generate.planted import planted as make_planted
 from memstow.planner.model.digest import digest

@@ -1,1 +1,0 @@
-"""Analysis of many runs: best known values, ratios to them, means, curves and tests."""

@@ -1,0 +1,269 @@
+"""One run of an outside program: it gets a file, is measured as a process, and its plan is judged."""
+
+import math
+import os
+import re
+import resource
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import file_digest, sha256
+from pathlib import Path
+from shutil import which
+from typing import Final
+
+from memstow.planner import formats
+from memstow.planner.bench.attempt import ResourceUsage, Tell, high_water, outcome
+from memstow.planner.bench.judgement import judgement_of
+from memstow.planner.bench.task import Task, repeat_short_run
+from memstow.planner.model import Status
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem
+from memstow.planner.processes.forked import MAXRSS_UNIT
+from memstow.planner.processes.frames import Message
+from memstow.planner.reading.source import read_bytes
+
+_SAMPLE_SECONDS = 0.01
+# A program that never stops writing would fill the disk that the results go to.
+_LARGEST_FILE: Final = 1 << 30
+_DIGITS = 6
+_TAIL = 500
+# The time that a program reports: a line that is a number alone, or one that names the time.
+_NUMBER: Final = r"(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(?P<unit>ms|us|µs|s|sec|seconds)?"
+_REPORTED: Final = re.compile(
+    rf"^\s*(?:.*\b(?:time|elapsed|took|seconds)\b[^\d\n]*)?(?<![-.]){_NUMBER}\W*$", re.I
+)
+_UNITS: Final = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+# A status without a plan. A proof of the program itself cannot be checked, so it does not count.
+_WITHOUT_PLAN: Final = {
+    Status.UNKNOWN: "it says that it found no plan",
+    Status.INFEASIBLE: "it says that nothing fits, which is not checked",
+}
+
+
+def attempt(problem: Problem, task: Task, command: Sequence[str], tell: Tell) -> Message:
+    """Run the program and judge its plan."""
+    told_capacity = any("{capacity}" in part for part in command)
+    files = _RunFiles(
+        problem, _without(problem, told_capacity), task.solver.options["time_limit"], Path.cwd()
+    )
+    try:
+        arguments = [files.fill(part) for part in command]
+    except InputError as error:
+        return {"status": "declined", "error": str(error)[:_TAIL]}
+    try:
+        code, usage = _run(arguments, task.solver.folder, files)
+    except OSError as error:
+        # Which may be the folder: on a worker it need not be there.
+        what = f"{error.filename or arguments[0]}: {error.strerror}"
+        return {"status": "error", "error": f"{arguments[0]} cannot be started: {what}"}
+    short = usage.seconds < task.solver.repeat_seconds
+    if not short:
+        tell({"kind": "judging"})
+    plan = _plan_or_failure(code, files)
+    if not isinstance(plan, Plan):
+        return {**plan, **usage.values()}
+    usage = replace(usage, reported_seconds=usage.reported_seconds or plan.seconds or None)
+    if short:
+        usage = repeat_short_run(
+            usage, lambda: _repeat(arguments, task.solver.folder, files), task.solver.repeat_seconds
+        )
+        tell({"kind": "judging"})
+    if plan.status in _WITHOUT_PLAN and not plan.placements:
+        return {"status": "unknown", "error": _WITHOUT_PLAN[plan.status], **usage.values()}
+    return _judged(problem, plan, usage, tell)
+
+
+def _plan_or_failure(code: int, files: "_RunFiles") -> Plan | Message:
+    """The plan that the program wrote, or the fields of a record that say why there is none."""
+    if code:
+        ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
+        return {"status": "error", "error": f"{ended}: {files.complaint()}".rstrip(": ")}
+    try:
+        plan = files.plan()
+    except InputError as error:
+        return {"status": "error", "error": f"what it wrote is not a plan: {error}"[:_TAIL]}
+    return {"status": "unknown", "error": "it wrote no plan"} if plan is None else plan
+
+
+def _judged(problem: Problem, plan: Plan, usage: ResourceUsage, tell: Tell) -> Message:
+    layout = Plan(status=Status.FEASIBLE, placements=plan.placements)
+    judgement = judgement_of(problem, layout)
+    for term in judgement.objective[:1]:
+        tell({"kind": "event", "seconds": usage.seconds, "incumbent": term.value})
+    return {**outcome(judgement, layout), **usage.values(), "work": {}}
+
+
+def _repeat(arguments: list[str], folder: str | None, files: "_RunFiles") -> ResourceUsage | None:
+    """Run the program again for its times alone; None if it fails."""
+    files.remove_output()
+    try:
+        code, usage = _run(arguments, folder, files)
+        plan = None if code else files.plan()
+    except (OSError, InputError):
+        return None
+    if plan is None:
+        return None
+    return replace(usage, reported_seconds=usage.reported_seconds or plan.seconds or None)
+
+
+def version_of(command: Sequence[str], folder: str | None) -> str:
+    """The version of a program: the beginning of the SHA-256 of its file.
+
+    With files among its arguments, it is that of all their sums: of `python3 mine.py` the second changes.
+    """
+    program = which(command[0])
+    if program is None:
+        return "missing"
+    named = (os.path.join(folder or "", part) for part in command[1:])
+    try:
+        sums = [_sum(path) for path in (program, *filter(os.path.isfile, named))]
+    except OSError:
+        return "unreadable"
+    whole = sums[0] if len(sums) == 1 else sha256(b"".join(sums)).digest()
+    return f"sha256:{whole.hex()[:12]}"
+
+
+def _sum(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").digest()
+
+
+class _RunFiles:
+    """The files of one run: what the program reads and writes."""
+
+    def __init__(self, problem: Problem, as_csv: Problem, time_limit: float, folder: Path) -> None:
+        self._problem = problem
+        self._as = {"csv": as_csv, "json": problem}
+        self._time_limit = time_limit
+        self._folder = folder
+        self._output: Path | None = None
+        self.out = folder / "stdout"
+        self.err = folder / "stderr"
+
+    def fill(self, part: str) -> str:
+        """An argument with its places filled in; InputError where the format cannot hold the problem."""
+        for form in ("csv", "json"):
+            for place in (f"{{input.{form}}}", "{input}" if form == "csv" else ""):
+                if place and place in part:
+                    path = self._folder / f"input.{form}"
+                    path.write_bytes(formats.write_problem(self._as[form], form))
+                    part = part.replace(place, str(path))
+            for place in (f"{{output.{form}}}", "{output}" if form == "csv" else ""):
+                if place and place in part:
+                    self._output = self._folder / f"output.{form}"
+                    part = part.replace(place, str(self._output))
+        part = part.replace("{capacity}", str(room(self._problem)))
+        return part.replace("{seconds}", f"{self._time_limit:g}")
+
+    def plan(self) -> Plan | None:
+        """The plan, from its file, or from standard output where the command names no file."""
+        path = self._output or self.out
+        written = read_bytes(path) if path.is_file() else b""
+        return formats.read_plan(written, self._problem) if written else None
+
+    def remove_output(self) -> None:
+        """Remove the plan of the run before."""
+        if self._output is not None:
+            self._output.unlink(missing_ok=True)
+
+    def complaint(self) -> str:
+        """The end of its standard error, in one line."""
+        return " ".join(_end_of(self.err).split())
+
+    def reported_seconds(self) -> float | None:
+        """The time that the program reports, if any."""
+        found = reported_seconds(self.err)
+        return reported_seconds(self.out) if found is None and self._output else found
+
+
+def _run(arguments: list[str], folder: str | None, files: "_RunFiles") -> tuple[int, ResourceUsage]:
+    """Run the program; its exit status and resource usage."""
+    # A process begins with the peak memory of the one it was started from; only more than that is its own.
+    floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # This process ends with the run, so the limit concerns only the programs that it starts.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
+    with files.out.open("wb") as out, files.err.open("wb") as err:
+        begin = time.monotonic()
+        # It stays in the group of this process, which is killed as a whole.
+        program = subprocess.Popen(  # noqa: S603
+            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=_environment()
+        )
+        sampler = _Sampler(program.pid)
+        _, status, used = os.wait4(program.pid, 0)
+        seconds = time.monotonic() - begin
+        program.returncode = os.waitstatus_to_exitcode(status)
+    sampled = sampler.end()
+    peak = used.ru_maxrss * MAXRSS_UNIT if used.ru_maxrss > floor or not sampled else sampled
+    return program.returncode, ResourceUsage(
+        seconds=round(seconds, _DIGITS),
+        cpu_seconds=round(used.ru_utime + used.ru_stime, _DIGITS),
+        peak_memory=peak,
+        reported_seconds=files.reported_seconds(),
+    )
+
+
+class _Sampler:
+    """Reads the peak memory of a process now and then, for as long as it runs."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._peak = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread.start()
+
+    def end(self) -> int:
+        """The largest that was seen; 0 where the system does not tell."""
+        self._over.set()
+        self._thread.join()
+        return self._peak
+
+    def _sample(self) -> None:
+        while not self._over.wait(_SAMPLE_SECONDS):
+            self._peak = max(self._peak, high_water(self._process))
+
+
+def _environment() -> dict[str, str]:
+    """The environment without the variables meant for children of memstow."""
+    ours = ("PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE", "MEMSTOW_FOLDER")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def _without(problem: Problem, capacity: bool) -> Problem:
+    """The problem without fields that CSV cannot express and that the program does not need.
+
+    These are the capacity, if it is an argument, and an empty objective, since any plan will do.
+    """
+    if capacity and len(problem.pools) == 1:
+        problem = replace(problem, pools=(replace(problem.pools[0], capacity=None),))
+    return problem if problem.objective else replace(problem, objective=None)
+
+
+def reported_seconds(output: Path) -> float | None:
+    """The last time that is reported in the end of a file."""
+    for line in reversed(_end_of(output).splitlines()):
+        if found := _REPORTED.match(line):
+            seconds = float(found["number"]) * _UNITS.get((found["unit"] or "s").lower(), 1.0)
+            return round(seconds, _DIGITS) if math.isfinite(seconds) else None
+    return None
+
+
+def _end_of(output: Path) -> str:
+    """The end of a file; empty if the program has removed it."""
+    with suppress(OSError), output.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        return file.read().decode("utf-8", "replace")
+    return ""
+
+
+def room(problem: Problem) -> int:
+    """Bytes a program may use: what the pools have; where one is unbounded, room for all side by side."""
+    capacities = [pool.capacity for pool in problem.pools]
+    if None not in capacities:
+        return sum(capacity for capacity in capacities if capacity is not None)
+    return sum(-(-buffer.size // buffer.alignment) * buffer.alignment for buffer in problem.buffers)

@@ -1,1 +1,0 @@
-"""The problems of a bench: where they come from and what tells them apart."""

@@ -1,0 +1,221 @@
+"""The record of a run: its task, its child's messages, how it ended, and the verdict on its plan."""
+
+import platform
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from memstow.planner.bench.record import (
+    Ending,
+    Instance,
+    JudgeResult,
+    Layout,
+    Machine,
+    ProgressEvent,
+    Record,
+    TermValue,
+)
+from memstow.planner.bench.task import Task
+from memstow.planner.model import PLANNED
+from memstow.planner.model.plan import Placement, Plan, gap_of, is_bare, peaks
+from memstow.planner.model.problem import Kind, Problem, Term, terms_of
+from memstow.planner.processes import machine
+from memstow.planner.processes.frames import GarbageError, Message
+from memstow.planner.solve.answer import placement_cost, preference, reuse_cost
+from memstow.planner.verify import Violation, recount, verify
+
+# Layouts of more buffers are not recorded: a picture of them would show nothing.
+MOST_KEPT: Final = 2000
+
+
+class TermResult(NamedTuple):
+    """A term of the objective."""
+
+    term: str
+    value: int
+    bound: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict and, of a valid plan, its figures."""
+
+    valid: bool
+    codes: tuple[str, ...] = ()
+    objective: tuple[TermResult, ...] = ()
+    peak: int | None = None
+    layout: dict[str, list[int]] | None = None
+
+
+class Judge:
+    """Judges plans for one problem; caches the last verdict, so that none is judged twice.
+
+    The engine calls `judge` for the plan it returns; `violations` reuses that verdict for the same plan.
+    """
+
+    def __init__(self, problem: Problem, digest: str) -> None:
+        self._problem = problem
+        self._digest = digest
+        self._judged: Plan | None = None
+        self._violations: list[Violation] = []
+
+    def judge(self, problem: Problem, plan: Plan, hint: Plan | None = None) -> list[Violation]:
+        """The violations of a plan of the engine."""
+        violations = recount(problem, plan, hint)
+        if problem is self._problem and hint is None:
+            self._judged, self._violations = plan, violations
+        return violations
+
+    def violations(self, plan: Plan) -> list[Violation]:
+        """The violations of a plan, cached if it is the one judged last."""
+        judged = self._judged
+        # The digest may be added to a plan after it was judged.
+        named = {None, self._digest}
+        if (
+            judged is not None
+            and {judged.digest, plan.digest} <= named
+            and _judged_fields(judged) == _judged_fields(plan)
+        ):
+            return self._violations
+        self._judged, self._violations = plan, verify(self._problem, plan)
+        return self._violations
+
+
+# All fields that `verify` may judge, except the digest.
+_judged_fields: Final = attrgetter(
+    *(field.name for field in fields(Plan) if field.name not in ("digest", "seconds", "work"))
+)
+
+
+def judgement_of(problem: Problem, plan: Plan, judge: Judge | None = None) -> Judgement:
+    """Judge the plan; a bare layout by its places alone."""
+    return judged(verify(problem, plan) if judge is None else judge.violations(plan), problem, plan)
+
+
+def judged(violations: list[Violation], problem: Problem, plan: Plan) -> Judgement:
+    """The judgement that follows from the violations of a plan of this problem, in any of its orders."""
+    codes = tuple(sorted({violation.code.value for violation in violations}))
+    if codes:
+        return Judgement(False, codes)
+    if plan.status not in PLANNED:
+        return Judgement(True)
+    if not is_bare(plan):
+        objective = tuple(TermResult(term.term, term.value, term.bound) for term in plan.objective)
+        return Judgement(True, (), objective, sum(use.peak for use in plan.pools), _layout(problem, plan))
+    found = peaks(problem, plan.placements)
+    return Judgement(
+        True, (), _term_results(problem, plan, found), sum(found.values()), _layout(problem, plan)
+    )
+
+
+def _term_results(problem: Problem, plan: Plan, peak_of: dict[str, int]) -> tuple[TermResult, ...]:
+    """The terms that follow from placements alone; `moves` need the plan they are counted from."""
+    in_order = _in_order(problem, plan)
+    values = []
+    for term in terms_of(problem):
+        match term:
+            case Term(Kind.PEAK):
+                value = sum(peak_of.values())
+            case Term(Kind.MAX_PEAK):
+                value = max(peak_of.values(), default=0)
+            case Term(Kind.POOL_PEAK, str(pool)):
+                value = peak_of.get(pool, 0)
+            case Term(Kind.PLACEMENT_COST):
+                value = placement_cost(problem, in_order)
+            case Term(Kind.PREFERENCE):
+                value = preference(problem, in_order)
+            case Term(Kind.REUSE_COST):
+                value = reuse_cost(problem, in_order)
+            case _:
+                break
+        values.append(TermResult(str(term), value, None))
+    return tuple(values)
+
+
+def _in_order(problem: Problem, plan: Plan) -> list[Placement]:
+    place_of = {placement.buffer: placement for placement in plan.placements}
+    return [place_of[buffer.id] for buffer in problem.buffers]
+
+
+def _layout(problem: Problem, plan: Plan) -> dict[str, list[int]] | None:
+    if len(problem.buffers) > MOST_KEPT:
+        return None
+    index = {pool.id: number for number, pool in enumerate(problem.pools)}
+    places = _in_order(problem, plan)
+    return {"pool": [index[place.pool] for place in places], "offset": [place.offset for place in places]}
+
+
+class RunEvents:
+    """The messages of a child about its current run."""
+
+    def __init__(self) -> None:
+        self.problem: Message = {}
+        self.events: list[ProgressEvent] = []
+
+    def receive(self, message: Message) -> None:
+        """Handle one message."""
+        match message["kind"]:
+            case "problem":
+                self.problem = message
+            case "event":
+                bound, incumbent = message.get("bound"), message.get("incumbent")
+                self.events.append(ProgressEvent(message["seconds"], incumbent, bound))
+            case "judging":
+                pass
+            case kind:
+                raise GarbageError(f"a message of kind {kind!r}")
+
+    def bound(self) -> int | None:
+        """The best proven bound of the first term."""
+        return max((event.bound for event in self.events if event.bound is not None), default=None)
+
+
+def record_of(task: Task, received: RunEvents, done: Message) -> Record:
+    """The record of a run; of one that was killed, as much as its messages tell."""
+    about = received.problem
+    objective = tuple(TermValue(*term) for term in done.get("objective", ()))
+    bound = objective[0].bound if objective else received.bound()
+    judged, plan = done.get("judged"), done.get("plan")
+    return Record(
+        instance=Instance(
+            name=task.source.name,
+            family=task.source.family,
+            content=task.content,
+            # A problem that was not read to its end has no digest.
+            digest=about.get("digest", f"unread-{task.content}"),
+            features=about.get("features", {}),
+        ),
+        solver=task.solver.solver_info(about.get("version", "")),
+        seed=task.seed,
+        status=Ending(done["status"]),
+        objective=objective,
+        peak=done.get("peak"),
+        bound=bound,
+        gap=gap_of(objective[0].value, bound) if objective and bound is not None else None,
+        max_live=about.get("max_live", 0),
+        capacity=about.get("capacity"),
+        events=tuple(received.events),
+        repeats=done.get("repeats", 1),
+        seconds=done.get("seconds", 0.0),
+        cpu_seconds=done.get("cpu_seconds", 0.0),
+        peak_memory=done.get("peak_memory", 0),
+        reported_seconds=done.get("reported_seconds"),
+        work=done.get("work", {}),
+        judged=None if judged is None else JudgeResult(judged["valid"], tuple(judged["violations"])),
+        plan=None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
+        machine=replace(_machine(), load=about.get("load", 0.0)),
+        error=done.get("error"),
+    )
+
+
+@cache
+def _machine() -> Machine:
+    return Machine(
+        cpus=machine.processors(),
+        memory=machine.memory(),
+        system=f"{platform.system()} {platform.machine()}",
+        python=platform.python_version(),
+        load=0.0,
+        model=machine.processor_model(),
+    )

@@ -1,0 +1,253 @@
+"""Figures of a report in words, and the table of its instances, the most interesting first."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from memstow.planner.bench.analysis import SHIFT, Bench, Best, RatedRun, Row
+from memstow.planner.bench.journal import Run
+from memstow.planner.bench.record import Instance, Layout, Machine, commands
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, TermValue, gap_of
+from memstow.planner.model.problem import PEAK, Problem, profile, terms_of
+from memstow.planner.show.formatting import count, human, plain, seconds
+
+
+def recorded_plan(problem: Problem, run: Run, layout: Layout) -> Plan:
+    """The plan, with what the solver claims of it; records have no certificates."""
+    pools = problem.pools
+    placements = tuple(
+        Placement(buffer=buffer.id, pool=pools[pool].id, offset=offset)
+        for buffer, pool, offset in zip(problem.buffers, layout.pool, layout.offset, strict=True)
+    )
+    return Plan(
+        status=Status(run.record.status.value),
+        placements=placements,
+        pools=tuple(_use(problem, run, layout, index) for index in range(len(pools))),
+        objective=tuple(
+            TermValue(
+                term=it.term, value=it.value, bound=it.bound or 0, gap=float(gap_of(it.value, it.bound or 0))
+            )
+            for it in run.record.objective
+        ),
+        solver=run.solver,
+        seconds=run.record.seconds,
+    )
+
+
+def _use(problem: Problem, run: Run, layout: Layout, index: int) -> PoolUse:
+    pool = problem.pools[index]
+    placed = zip(problem.buffers, layout.pool, layout.offset, strict=True)
+    inside = [(buffer, offset) for buffer, at, offset in placed if at == index and buffer.size]
+    # A record has the bound of the peak only if there is a single pool.
+    bound = run.record.bound if len(problem.pools) == 1 and terms_of(problem)[:1] == (PEAK,) else None
+    return PoolUse(
+        pool=pool.id,
+        capacity=pool.capacity,
+        peak=max((offset + buffer.size for buffer, offset in inside), default=0),
+        bound=bound or 0,
+        live=Live(bytes=profile([buffer for buffer, _ in inside]).peak),
+    )
+
+
+NONE: Final = "–"
+LONGEST_NAME: Final = 80
+
+SUMMARY_HEAD: Final = (
+    "solver",
+    "runs",
+    "solved",
+    "proven",
+    "best known",
+    "ratio",
+    "time",
+    "processor",
+    "plan integral",
+    "bound integral",
+    "memory",
+)
+SUMMARY_NOTE: Final = (
+    "solved: a valid plan, or a proof that there is none. best known: as good as the best known. ratio: "
+    "geometric mean of the value by the best known, of the runs with a plan. time and processor: "
+    f"geometric means shifted by {SHIFT:g} s; a run that is not solved counts with its whole time limit. "
+    "integrals: mean of the gap to the best known value, of the plan and of the bound, over the time "
+    "given: less is better."
+)
+INSTANCES_NOTE: Final = (
+    "Of each solver the ratio to the best known and the seconds, medians over the seeds. "
+    "✓: proven with every seed."
+)
+
+
+def name(text: str) -> str:
+    """A name as it is shown."""
+    return plain(text, most=LONGEST_NAME)
+
+
+def instance_name(instance: Instance) -> str:
+    """The name of an instance without the name of its family, which is shown beside it."""
+    return name(instance.name.removeprefix(f"{instance.family},"))
+
+
+def number(value: float | None) -> str:
+    """A ratio or an integral."""
+    return NONE if value is None else f"{value:.4f}"
+
+
+def ratio(value: float) -> str:
+    """A ratio; only an exact 1 is shown as 1."""
+    if value == 1:
+        return "1"
+    return f"{value:.4f}" if value < 1_000 else f"{value:.3g}"
+
+
+def best_known(best: Best | None) -> str:
+    """The first term of the best plan known."""
+    if best is None:
+        return NONE
+    return count(best.value[0]) if best.value else "fits"
+
+
+def how_many(shown: int, there: int) -> str:
+    """A sentence on the rows that a list leaves out; empty if there are none."""
+    return f"The {count(shown)} of {count(there)} on which solvers differ most." if shown < there else ""
+
+
+def facts(bench: Bench) -> list[tuple[str, str]]:
+    """Solvers, limits and machines of the runs, as pairs of name and value."""
+    records = [one.run.record for one in bench.rated]
+    machines = {_machine(record.machine) for record in records}
+    versions = sorted({f"{r.solver.name} {r.solver.version}".strip() for r in records})
+    seeds = {record.seed for record in records}
+    limits = sorted({one.run.limit for one in bench.rated if "time_limit" in one.run.record.solver.options})
+    pairs = [
+        ("results", count(len(records))),
+        ("instances", count(len({one.run.instance.digest for one in bench.rated}))),
+        ("families", count(len(bench.families))),
+        ("seeds", count(len(seeds))),
+        ("solvers", ", ".join(map(name, versions))),
+        ("time limit", ", ".join(map(seconds, limits)) or NONE),
+        ("machine", "; ".join(sorted(map(plain, machines)))),
+        ("load at the start", f"at most {max(r.machine.load for r in records):.2f}"),
+    ]
+    for one in commands(bench.results.path.parent):
+        pairs.append(("command", plain(f"{one.command} ({one.began})")))
+    if bench.results.unreadable:
+        pairs.append(("lines that cannot be read", count(bench.results.unreadable)))
+    return pairs
+
+
+def _machine(machine: Machine) -> str:
+    memory = human(machine.memory)
+    model = f" ({machine.model})" if machine.model else ""
+    return f"{machine.cpus} processors{model}, {memory}, {machine.system}, Python {machine.python}"
+
+
+def summary_cells(row: Row) -> tuple[str, ...]:
+    """A row of the summary."""
+    return (
+        name(row.solver),
+        _runs(row),
+        count(row.solved),
+        count(row.proven),
+        count(row.at_best),
+        number(row.ratio),
+        NONE if row.seconds is None else seconds(row.seconds),
+        NONE if row.cpu_seconds is None else seconds(row.cpu_seconds),
+        NONE if row.primal_integral is None else f"{row.primal_integral:.3f} s",
+        NONE if row.dual_integral is None else f"{row.dual_integral:.3f} s",
+        human(row.memory) if row.memory else NONE,
+    )
+
+
+def _runs(row: Row) -> str:
+    less = [
+        f"{count(many)} {what}"
+        for many, what in ((row.failed, "failed"), (row.declined, "declined"), (row.missing, "missing"))
+        if many
+    ]
+    return f"{count(row.runs)} ({', '.join(less)})" if less else count(row.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The results of a solver on an instance, over all seeds."""
+
+    value: str
+    time: str
+    proven: bool
+    at_best: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRow:
+    """An instance."""
+
+    instance: Instance
+    best: Best | None
+    bound: int | None
+    """The highest bound that nothing speaks against."""
+    cells: tuple[Cell, ...]
+    best_run: RatedRun | None
+    """A run with the best plan of these results."""
+    spread: float
+    """How far solvers are apart: the worst ratio; infinite where one has no plan."""
+
+
+def instance_rows(bench: Bench) -> list[InstanceRow]:
+    """A row for each instance, in the order of family, size and name."""
+    by_digest: dict[str, list[RatedRun]] = {}
+    for one in bench.rated:
+        by_digest.setdefault(one.run.instance.digest, []).append(one)
+    refuted = {one.run.place for one in bench.contradictions}
+    rows = [_row(runs, bench.solvers, refuted) for runs in by_digest.values()]
+    return sorted(
+        rows, key=lambda row: (row.instance.family, _size(row), row.instance.name, row.instance.digest)
+    )
+
+
+def most_telling(rows: Iterable[InstanceRow], most: int) -> list[InstanceRow]:
+    """The rows on which solvers differ most, at most `most`, in their order."""
+    ordered = list(rows)
+    if len(ordered) <= most:
+        return ordered
+    places = sorted(range(len(ordered)), key=lambda place: (-ordered[place].spread, place))[:most]
+    return [ordered[place] for place in sorted(places)]
+
+
+def _size(row: InstanceRow) -> int:
+    return row.instance.features.get("buffers", 0)
+
+
+def _row(runs: Sequence[RatedRun], solvers: Sequence[str], refuted: set[int]) -> InstanceRow:
+    by_solver: dict[str, list[RatedRun]] = {solver: [] for solver in solvers}
+    for one in runs:
+        by_solver[one.run.solver].append(one)
+    bounds = [
+        o.run.record.bound for o in runs if o.run.place not in refuted and o.run.record.bound is not None
+    ]
+    valid = [one for one in runs if one.run.value is not None]
+    ratios = [math.inf if one.ratio is None else one.ratio for one in runs]
+    return InstanceRow(
+        instance=runs[0].run.instance,
+        best=runs[0].best,
+        bound=max(bounds, default=None),
+        cells=tuple(_cell(mine) for mine in by_solver.values()),
+        best_run=min(valid, key=lambda one: (one.run.value, not one.proven), default=None),
+        spread=max(ratios),
+    )
+
+
+def _cell(runs: Sequence[RatedRun]) -> Cell:
+    if not runs:
+        return Cell(NONE, "", False, False)
+    ratios = [one.ratio for one in runs if one.ratio is not None]
+    proven = all(one.proven for one in runs)
+    time = seconds(median(one.run.record.seconds for one in runs))
+    if not ratios:
+        return Cell(runs[0].run.record.status.value, time, proven, False)
+    middle = median(ratios)
+    less = f" ({len(ratios)} of {len(runs)})" if len(ratios) < len(runs) else ""
+    return Cell(ratio(middle) + less, time, proven, middle <= 1)

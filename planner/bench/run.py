@@ -1,0 +1,330 @@
+"""The main loop of a bench: submits tasks, writes each result, or runs two versions side by side."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field, replace
+from threading import Event
+from typing import Final
+
+from memstow.planner.bench.executors import (
+    TOGETHER_SECONDS,
+    Executor,
+    LostError,
+    NotRunError,
+    Result,
+    StoppedError,
+)
+from memstow.planner.bench.instances import Instances
+from memstow.planner.bench.journal import Journal, RecordedWhen
+from memstow.planner.bench.record import from_line, to_line
+from memstow.planner.bench.task import InstanceSource, SolverRequest, Task, tasks_of
+from memstow.planner.cluster.call import NoWorkerError
+from memstow.planner.model.errors import MemstowError, MissingBackEndError
+
+_NOTED: Final = 20
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of runs."""
+
+    total: int
+    begin: float = field(default_factory=time.monotonic)
+    before: int = 0  # results that were there already
+    done: int = 0
+    same: int = 0  # runs on a problem that another file holds too
+    left_out: int = 0  # runs on files that cannot be read as a problem
+    lost: int = 0  # runs whose supervisor or worker died
+    notes: list[str] = field(default_factory=list)  # why runs were left out or lost; the first of them
+
+    @property
+    def settled(self) -> int:
+        """Runs that need no further work."""
+        return self.before + self.done + self.same + self.left_out + self.lost
+
+    def seconds_left(self) -> float | None:
+        """An estimate of the rest, once a run is done."""
+        ran = self.settled - self.before
+        if not ran:
+            return None
+        return (time.monotonic() - self.begin) / ran * (self.total - self.settled)
+
+    def note(self, text: str) -> None:
+        """Note a run that was left out or lost; only the first notes are kept."""
+        if len(self.notes) < _NOTED:
+            self.notes.append(text)
+
+
+_TICK: Final = 0.1
+_TRIES: Final = 3
+# The most tasks of a bundle, and the bytes of problems that make a bundle full.
+_MOST_TOGETHER: Final = 256
+_HEAVY: Final = 4 << 20
+# A cluster that loses this many runs, and has done none, will not do better.
+_MOST_LOST: Final = 5
+
+
+def run(
+    instances: Sequence[Instances],
+    solvers: Sequence[SolverRequest],
+    seeds: int,
+    executor: Executor,
+    journal: Journal,
+    cancel: Event,
+    on_tally: Callable[[Tally], None] = lambda _tally: None,
+) -> Tally:
+    """Do the runs that have no result yet; those left out or lost are in the tally."""
+    tally = Tally(sum(map(len, instances)) * len(solvers) * seeds)
+    on_tally(tally)
+    _Run(executor, journal, cancel, tally).run(_tasks(instances, solvers, seeds))
+    return tally
+
+
+def _tasks(instances: Iterable[Instances], solvers: Sequence[SolverRequest], seeds: int) -> Iterator[Task]:
+    for some in instances:
+        for source in some:
+            yield from tasks_of(source, solvers, seeds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    task: Task
+    number: int
+
+
+class _Run:
+    def __init__(self, executor: Executor, journal: Journal, cancel: Event, tally: Tally) -> None:
+        self._executor = executor
+        self._journal = journal
+        self._cancel = cancel
+        self._tally = tally
+        self._running: dict[Future[list[Result]], list[_Try]] = {}
+        self._retries: deque[_Try] = deque()
+        self._together = 1
+        self._unreadable: set[str] = set()
+
+    def run(self, tasks: Iterator[Task]) -> None:
+        more = True
+        while (more or self._running) and not self._cancel.is_set():
+            while more and len(self._running) < self._executor.window:
+                more = self._submit(self._bundle(tasks))
+            if not self._running:
+                # The cluster is away.
+                self._cancel.wait(_TICK)
+            done, _ = wait(self._running, timeout=_TICK, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._take(future, self._running.pop(future))
+            more = more or bool(self._retries)
+
+    def _submit(self, bundle: list[_Try]) -> bool:
+        """Whether there was anything to submit."""
+        if bundle:
+            self._running[self._executor.submit([one.task for one in bundle])] = bundle
+        return bool(bundle)
+
+    def _bundle(self, tasks: Iterator[Task]) -> list[_Try]:
+        bundle: list[_Try] = []
+        weight = 0
+        while len(bundle) < self._together and weight < _HEAVY:
+            one = self._retries.popleft() if self._retries else self._next(tasks)
+            if one is None:
+                break
+            bundle.append(one)
+            weight += len(one.task.source.data or b"")
+        return bundle
+
+    def _next(self, tasks: Iterator[Task]) -> _Try | None:
+        """The next task that has no result yet."""
+        for task in tasks:
+            if task.content in self._unreadable:
+                self._tally.left_out += 1
+            elif task.source.unreadable is not None:
+                self._leave_out(task, task.source.unreadable)
+            elif (known := self._journal.known(task)) is None:
+                return _Try(task, 1)
+            elif known is RecordedWhen.BEFORE:
+                self._tally.before += 1
+            else:
+                self._tally.same += 1
+        return None
+
+    def _take(self, future: Future[list[Result]], bundle: list[_Try]) -> None:
+        try:
+            results = future.result()
+        except Exception as error:
+            self._fail(bundle, error)
+            return
+        for one, result in zip(bundle, results, strict=False):
+            if result.missing is None:
+                self._keep(one.task, result)
+            else:
+                self._try_again(one, MissingBackEndError(result.missing))
+        self._retries.extend(bundle[len(results) :])
+        if len(results) < len(bundle):
+            self._together = len(results)
+        elif len(bundle) == self._together and sum(one.seconds for one in results) < TOGETHER_SECONDS / 2:
+            self._together = min(2 * self._together, _MOST_TOGETHER)
+
+    def _fail(self, bundle: list[_Try], error: Exception) -> None:
+        if isinstance(error, StoppedError):
+            return
+        if isinstance(error, NotRunError):
+            self._retries.extend(bundle)
+            return
+        self._together = 1
+        if isinstance(error, NoWorkerError):
+            # The others may need something else.
+            self._lose(bundle[0].task, error)
+            self._retries.extend(bundle[1:])
+            return
+        for one in bundle:
+            self._try_again(one, error)
+
+    def _keep(self, task: Task, result: Result) -> None:
+        if result.line is None:
+            self._leave_out(task, result.unreadable or "")
+        elif self._journal.add(result.line):
+            self._tally.done += 1
+        else:
+            self._tally.same += 1
+
+    def _leave_out(self, task: Task, why: str) -> None:
+        if task.content not in self._unreadable:
+            self._unreadable.add(task.content)
+            self._tally.note(f"{task.source.label} is left out: {why}")
+        self._tally.left_out += 1
+
+    def _try_again(self, one: _Try, error: Exception) -> None:
+        if one.number < _TRIES:
+            self._retries.append(_Try(one.task, one.number + 1))
+        else:
+            self._lose(one.task, error)
+
+    def _lose(self, task: Task, error: Exception) -> None:
+        what = f"{task.source.name} by {task.solver.title}"
+        message = f"{what} is lost: {type(error).__name__}: {error}"[:500]
+        self._tally.lost += 1
+        if self._tally.lost >= _MOST_LOST and not self._tally.done:
+            raise MemstowError(f"nothing runs there: {message}")
+        self._tally.note(message)
+
+
+_SMALL: Final = InstanceSource("small", "", data=b"id,lower,upper,size\na,0,1,1\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two programs: its solvers, its executor, and its results."""
+
+    solvers: Sequence[SolverRequest]
+    start: Callable[[], Executor]
+    journal: Journal
+
+
+class _CancelledError(Exception):
+    """The run was cancelled."""
+
+
+def run_interleaved(
+    instances: Sequence[Instances],
+    old: Side,
+    new: Side,
+    seeds: int,
+    cancel: Event,
+    on_tally: Callable[[Tally], None] = lambda _tally: None,
+) -> Tally:
+    """Do the runs that have no result yet, one at a time."""
+    tally = Tally(2 * sum(map(len, instances)) * len(old.solvers) * seeds)
+    on_tally(tally)
+    pairs = _Pairs(old, new, cancel, tally)
+    try:
+        for some in instances:
+            for source in some:
+                pairs.run(source, seeds)
+    except _CancelledError:
+        pass
+    return tally
+
+
+class _Pairs:
+    def __init__(self, old: Side, new: Side, cancel: Event, tally: Tally) -> None:
+        self._sides = (old, new)
+        self._cancel = cancel
+        self._tally = tally
+        self._so_far: Counter[str] = Counter()
+
+    def run(self, source: InstanceSource, seeds: int) -> None:
+        """Every pair of runs on one instance."""
+        if source.unreadable is not None:
+            self._leave_out(source, source.unreadable, 2 * seeds * len(self._sides[0].solvers))
+            return
+        content = source.content
+        executors = [side.start() for side in self._sides]
+        try:
+            self._warm(executors)
+            for seed in range(seeds):
+                for both in zip(*(side.solvers for side in self._sides), strict=True):
+                    self._pair([Task(source, content, solver, seed) for solver in both], executors)
+        finally:
+            for executor in executors:
+                executor.close()
+
+    def _warm(self, executors: Sequence[Executor]) -> None:
+        """Start both processes, so that no first run is measured beside a start."""
+        for side, executor in zip(self._sides, executors, strict=True):
+            if side.solvers[0].command is None:
+                self._result(executor, Task(_SMALL, _SMALL.content, side.solvers[0], 0))
+
+    def _pair(self, tasks: Sequence[Task], executors: Sequence[Executor]) -> None:
+        wanted = [self._is_wanted(side, task) for side, task in zip(self._sides, tasks, strict=True)]
+        if not any(wanted):
+            return
+        # Counted by solver: with an even number of solvers each would always have the same program first.
+        name = tasks[0].solver.title
+        order = (0, 1) if self._so_far[name] % 2 == 0 else (1, 0)
+        self._so_far[name] += 1
+        try:
+            results = {place: self._result(executors[place], tasks[place]) for place in order}
+        except LostError as error:
+            self._tally.lost += sum(wanted)
+            self._tally.note(f"{tasks[0].source.name} by {name} is lost: {error}"[:500])
+            return
+        for turn, place in enumerate(order, 1):
+            if wanted[place]:
+                self._keep(self._sides[place].journal, tasks[place].source, results[place], turn)
+
+    def _is_wanted(self, side: Side, task: Task) -> bool:
+        known = side.journal.known(task)
+        if known is RecordedWhen.BEFORE:
+            self._tally.before += 1
+        elif known is not None:
+            self._tally.same += 1
+        return known is None
+
+    def _result(self, executor: Executor, task: Task) -> Result:
+        future = executor.submit([task])
+        while not wait([future], timeout=_TICK).done:
+            if self._cancel.is_set():
+                raise _CancelledError
+        if self._cancel.is_set():
+            raise _CancelledError
+        result = future.result()[0]
+        if result.missing is not None:
+            raise LostError(result.missing)
+        return result
+
+    def _keep(self, journal: Journal, source: InstanceSource, result: Result, turn: int) -> None:
+        if result.line is None:
+            self._leave_out(source, result.unreadable or "", 1)
+        elif journal.add(to_line(replace(from_line(result.line), turn=turn))):
+            self._tally.done += 1
+        else:
+            self._tally.same += 1
+
+    def _leave_out(self, source: InstanceSource, why: str, runs: int) -> None:
+        note = f"{source.label} is left out: {why}"
+        if note not in self._tally.notes:  # by both of the two
+            self._tally.note(note)
+        self._tally.left_out += runs

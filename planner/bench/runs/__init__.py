@@ -1,1 +1,0 @@
-"""Runs of the bench: tasks, executors, supervisors and child processes, and the resources that runs use."""
