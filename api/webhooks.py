@@ -23,7 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 from memstow import __version__
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.source import read_bytes
+from memstow.planner.reading.json_text import read_bytes
 
 LONGEST_URL: Final = 2048
 _LONGEST_HOST: Final = 253

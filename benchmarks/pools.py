@@ -9,7 +9,7 @@ from random import Random
 from benchmarks.models import three_pools
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_problem
-from memstow.planner.formats.usmp.buffer_info import objective_of
+from memstow.planner.formats.usmp_format import objective_of
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Plan

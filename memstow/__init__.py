@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         write_plan as write_plan,
         write_problem as write_problem,
     )
-    from memstow.planner.formats.tflite.reordering import reorder_model as reorder_model
+    from memstow.planner.tflm.reordering import reorder_model as reorder_model
     from memstow.planner.graph.channels import with_channels as with_channels
     from memstow.planner.graph.labels import buffer_labels as buffer_labels
     from memstow.planner.graph.program import lower_graph as lower_graph
@@ -130,10 +130,10 @@ if TYPE_CHECKING:
     from memstow.planner.shapes.plan_symbolic import plan_symbolic as plan_symbolic
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
-    from memstow.planner.targets.by_name import shipped_target as shipped_target
-    from memstow.planner.targets.target import retarget as retarget
-    from memstow.planner.tflm.arena import arena_of as arena_of
-    from memstow.planner.tflm.carried_plan import carried_plan as carried_plan
+    from memstow.planner.targets import shipped_target as shipped_target
+    from memstow.planner.targets import retarget as retarget
+    from memstow.planner.tflm.runtime_model import arena_of as arena_of
+    from memstow.planner.tflm.planned_model import carried_plan as carried_plan
     from memstow.planner.tflm.measure import measure_arena as measure_arena
     from memstow.planner.tflm.planned_model import planned_model as planned_model
     from memstow.planner.tiling.document import read_tiling as read_tiling, write_tiling as write_tiling
@@ -167,7 +167,7 @@ _HOMES: Final = {
         "write_plan",
         "write_problem",
     ),
-    "memstow.planner.formats.tflite.reordering": ("reorder_model",),
+    "memstow.planner.tflm.reordering": ("reorder_model",),
     "memstow.planner.explain.shortfall": ("Away", "Change", "Shortfall", "TightMoment", "shortfall"),
     "memstow.planner.front.documents": ("read_front", "write_front"),
     "memstow.planner.front.front": ("front",),
@@ -256,12 +256,12 @@ _HOMES: Final = {
     "memstow.planner.shapes.plan_symbolic": ("plan_symbolic",),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
-    "memstow.planner.targets.by_name": ("shipped_target",),
+    "memstow.planner.targets": ("shipped_target",),
     "memstow.planner.model.problem": ("Target",),
-    "memstow.planner.targets.target": ("retarget",),
-    "memstow.planner.tflm.arena": ("arena_of",),
+    "memstow.planner.targets": ("retarget",),
+    "memstow.planner.tflm.runtime_model": ("arena_of",),
     "memstow.planner.tflm.measure": ("measure_arena",),
-    "memstow.planner.tflm.carried_plan": ("carried_plan",),
+    "memstow.planner.tflm.planned_model": ("carried_plan",),
     "memstow.planner.tflm.planned_model": ("planned_model",),
     "memstow.planner.tiling.document": ("read_tiling", "write_tiling"),
     "memstow.planner.tiling.tile": ("tile", "tile_all"),

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from memstow.planner import targets
 from memstow.planner.formats import read_problem
 from memstow.planner.model import Status, options, plan, problem
 from memstow.planner.reading.parse import parse_options, parse_plan, parse_target
 from memstow.planner.solve.engine import plan as solve
-from memstow.planner.targets import target
-from memstow.planner.targets.target import retarget
+from memstow.planner.targets import retarget
 from memstow.planner.verify import verify
 
 # docs/order.md says what these are.
@@ -61,7 +61,7 @@ def test_the_plan_is_understood_and_valid() -> None:
     assert verify(it, parse_plan(json.loads(text))) == []
 
 
-@pytest.mark.parametrize("module", [problem, options, plan, target], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [problem, options, plan, targets], ids=lambda module: module.__name__)
 def test_every_field_is_on_the_page(module: Any) -> None:
     for name, holder in vars(module).items():
         of_schema = hasattr(holder, "__pydantic_config__") and holder not in OF_ORDERS

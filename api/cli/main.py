@@ -136,7 +136,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _report_error(error: Exception) -> int:
     from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
-    from memstow.planner.reading.issues import MOST_REPORTED
+    from memstow.planner.reading.sections import MOST_REPORTED
 
     match error:
         case InputError():

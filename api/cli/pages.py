@@ -120,12 +120,12 @@ def _ordered(document: "Problem | Graph", plan: "Plan") -> "Ordered | None":
 
     if isinstance(document, Problem):
         return None
-    from memstow.planner.formats.graph.native import to_bytes
+    from memstow.planner.formats.native import encode_graph
     from memstow.planner.verify import Standing, Subject, judge
 
     claims = judge(document, plan).claims
     judged = (it.name for it in claims if it.subject is Subject.BOUND and it.standing is Standing.CHECKED)
-    return Ordered(to_bytes(document), tuple(name for name in judged if name is not None))
+    return Ordered(encode_graph(document), tuple(name for name in judged if name is not None))
 
 
 def _title(problem: "Problem", source: str) -> str:

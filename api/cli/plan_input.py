@@ -101,7 +101,7 @@ def with_point_verdict(
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
-    from memstow.planner.tflm.carried_plan import CarriedPlan
+    from memstow.planner.tflm.planned_model import CarriedPlan
 
 
 def read_carried_plan(
@@ -125,7 +125,7 @@ def read_carried_plan(
     if isinstance(document, Problem):
         message = "this model carries a plan for its graph, and the first file is a problem; name the model"
         raise InputError.single("not_a_graph", "PLAN", message)
-    from memstow.planner.tflm.same_model import plan_in
+    from memstow.planner.tflm.planned_model import plan_in
 
     with naming_file(path):
         return plan_in(data, document)

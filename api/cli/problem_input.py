@@ -256,7 +256,7 @@ def _changed_problem(document: "Problem", args: argparse.Namespace) -> "Problem"
             _refuse_for_problem(option)
     if args.target is None and args.capacity is None and not args.fit_only:
         return document
-    from memstow.planner.targets.overrides import with_overrides
+    from memstow.planner.targets import with_overrides
 
     target = None if args.target is None else read_target(args.target)
     with naming_option("capacity", "--capacity"):
@@ -321,8 +321,7 @@ def read_target(name: str) -> "Target":
     from memstow.planner.model.errors import InputError
     from memstow.planner.reading.json_text import parse_json
     from memstow.planner.reading.parse import parse_target
-    from memstow.planner.targets.by_name import shipped_target
-    from memstow.planner.targets.target import shipped
+    from memstow.planner.targets import shipped, shipped_target
 
     if name in shipped():
         return shipped_target(name)
@@ -339,7 +338,7 @@ def _with_shipped(name: str, issue: "Issue") -> "Issue":
     from dataclasses import replace
 
     from memstow.planner.model.errors import closest_match
-    from memstow.planner.targets.target import shipped
+    from memstow.planner.targets import shipped
 
     if issue.code != "not_found":
         return issue
@@ -417,7 +416,7 @@ def refuse_two_stdins(*paths: str | None) -> None:
 def read_bytes_of(path: str) -> bytes:
     """What is in the file, or on standard input."""
     from memstow.planner.model.errors import InputError
-    from memstow.planner.reading.source import read_bytes
+    from memstow.planner.reading.json_text import read_bytes
 
     if path == STDIN and sys.stdin is None:
         raise InputError.single("no_stdin", "standard input", "it is closed; name a file instead of -")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Arena, Arenas, Plan
     from memstow.planner.model.problem import Problem
-    from memstow.planner.tflm.scratch import Scratch
+    from memstow.planner.tflm.runtime_model import Scratch
 
 MEASURE: Final = "measure"
 _STOCK: Final = "tflm"
@@ -80,7 +80,7 @@ def read_model(args: argparse.Namespace, document: "Problem | Graph", given: byt
             return _model(args, given, measure_scratch(given), measures=True)
     if args.scratch is None:
         return _model(args, given)
-    from memstow.planner.tflm.device_log import read_log
+    from memstow.planner.tflm.measure import read_log
 
     log = read_bytes_of(args.scratch)
     with naming_file(args.scratch):
@@ -110,18 +110,18 @@ def with_model(document: "Problem | Graph", model: Model | None) -> "Problem | G
 
     if model is None or not model.scratch or isinstance(document, Problem):
         return document
-    from memstow.planner.tflm.scratch import with_scratch
+    from memstow.planner.tflm.runtime_model import with_scratch
 
     return with_scratch(document, model.data, model.scratch)
 
 
 def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Model | None:
     """The model with the plan, or as it is where the plan saves nothing; None if there is no plan."""
-    from memstow.planner.formats.tflite.reordering import reorder_model
     from memstow.planner.model import PLANNED
-    from memstow.planner.tflm.kernels import obstacles
-    from memstow.planner.tflm.scratch import in_order
-    from memstow.planner.tflm.written_model import written_model as written
+    from memstow.planner.tflm.measure import obstacles
+    from memstow.planner.tflm.planned_model import written_model as written
+    from memstow.planner.tflm.reordering import reorder_model
+    from memstow.planner.tflm.runtime_model import scratch_in_order
 
     if plan.status not in PLANNED or plan.schedule is None:
         return None
@@ -130,7 +130,9 @@ def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Mo
     if model.order_only:
         _warn_if_worse(document, plan)
         order = plan.schedule.order
-        return replace(model, data=reorder_model(model.data, order), scratch=in_order(model.scratch, order))
+        return replace(
+            model, data=reorder_model(model.data, order), scratch=scratch_in_order(model.scratch, order)
+        )
     made = written(model.data, plan, model.scratch, replan=model.replan)
     if not made.is_planned:
         print_error(
@@ -144,7 +146,7 @@ def with_arenas(model: Model, written: Model | None, document: "Problem | Graph"
     """The plan with what the runtime needs of its arena, for the model as it is and with the plan."""
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.plan import Arenas
-    from memstow.planner.tflm.kernels import ELSEWHERE, obstacles
+    from memstow.planner.tflm.measure import ELSEWHERE, obstacles
 
     found = obstacles(model.data)
     if found:
@@ -169,8 +171,8 @@ def _arenas(
     from memstow.planner.model.graph import GIVEN
     from memstow.planner.model.plan import Arenas
     from memstow.planner.model.problem import Problem
-    from memstow.planner.tflm.saving import notes
-    from memstow.planner.tflm.written_model import written_model as written_with
+    from memstow.planner.tflm.planned_model import written_model as written_with
+    from memstow.planner.tflm.runtime_model import notes_on_saving
 
     if plan.status not in PLANNED:
         return Arenas(before=before)
@@ -179,7 +181,9 @@ def _arenas(
         written = replace(model, data=made.model, scratch=made.scratch)
     after = _arena(written)
     order = GIVEN if isinstance(document, Problem) else document.order
-    return Arenas(before=before, after=after, notes=notes(before, after, plan, order, model.has_scratch))
+    return Arenas(
+        before=before, after=after, notes=notes_on_saving(before, after, plan, order, model.has_scratch)
+    )
 
 
 def show_arena(plan: "Plan", is_written: bool) -> None:
@@ -195,7 +199,7 @@ def _arena(model: Model) -> "Arena":
         from memstow.planner.tflm.measure import measure_arena
 
         return measure_arena(model.data)
-    from memstow.planner.tflm.arena import arena_of
+    from memstow.planner.tflm.runtime_model import arena_of
 
     return arena_of(model.data, model.scratch, tail=model.tail)
 
@@ -211,7 +215,7 @@ def _refuse_unused(args: argparse.Namespace) -> None:
 
 def _refuse_impossible(args: argparse.Namespace, document: "Problem | Graph", model: bytes) -> None:
     from memstow.planner.model.problem import Problem
-    from memstow.planner.tflm.writable import Asked, OptionNames, require_writable
+    from memstow.planner.tflm.planned_model import Asked, OptionNames, require_writable
 
     asked = Asked(
         order="given" if isinstance(document, Problem) else document.order,

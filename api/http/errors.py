@@ -21,8 +21,8 @@ from memstow.api.store.idempotency import KeyReusedError
 from memstow.api.workers.executor import ChildError
 from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
-from memstow.planner.reading.messages import of_one_value
 from memstow.planner.reading.printable import printable
+from memstow.planner.reading.sections import of_one_value
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE: Final = "urn:memstow:problem:"

@@ -12,8 +12,8 @@ from memstow.api.operations.request_types import Limits
 from memstow.api.store.database import now
 from memstow.api.store.keys import KeyChanges, Role
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.reading.messages import missing_field, of_one_value, unknown_field
 from memstow.planner.reading.printable import printable
+from memstow.planner.reading.sections import missing_field, of_one_value, unknown_field
 
 _Body = TypeVar("_Body", bound=BaseModel)
 _Limit = Annotated[int | None, Field(ge=0, le=1 << 31 - 1)]

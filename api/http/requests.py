@@ -21,8 +21,8 @@ from memstow.api.operations.encoding import OPTION_NAMES, SHAPES_MEMBERS, TARGET
 from memstow.api.operations.request_types import BodyForm, FrontValue, QueryValue
 from memstow.api.store.job import Job
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.reading.messages import unknown_field
 from memstow.planner.reading.printable import printable
+from memstow.planner.reading.sections import unknown_field
 
 _FORMAT_OF: Final = {media: name for name, media in MEDIA_TYPES.items()}
 # Parameters that may be given several times.

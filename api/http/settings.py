@@ -18,9 +18,9 @@ from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import RunnerSettings
 from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.processes import machine
-from memstow.planner.reading.messages import of_one_value
+from memstow.planner.reading.json_text import read_bytes
 from memstow.planner.reading.printable import shown
-from memstow.planner.reading.source import read_bytes
+from memstow.planner.reading.sections import of_one_value
 
 PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.

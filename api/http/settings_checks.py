@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from memstow.api.webhooks import place_of, read_secrets
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import printable, shown
-from memstow.planner.reading.scheduler_address import check_scheduler
+from memstow.planner.reading.printable import check_scheduler, printable, shown
 
 if TYPE_CHECKING:
     from memstow.api.http.settings import Settings

@@ -13,11 +13,10 @@ from memstow.planner.formats import is_graph, looks_like_json
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.problem import Problem, Target
 from memstow.planner.reading.json_text import parse_json
-from memstow.planner.reading.messages import missing_field, unknown_field, wrong_type
 from memstow.planner.reading.parse import parse_problem, parse_target
 from memstow.planner.reading.printable import shown
-from memstow.planner.targets.by_name import shipped_target
-from memstow.planner.targets.target import retarget
+from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
+from memstow.planner.targets import retarget, shipped_target
 
 T = TypeVar("T")
 

@@ -267,7 +267,7 @@ def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
     problem = problem_of(document)
     _require_few(problem, most_choices)
     if request.without:
-        from memstow.planner.explain.removals import without_buffers
+        from memstow.planner.explain.shortfall import without_buffers
 
         problem = without_buffers(problem, set(request.without))
     report = facts(problem, request.rows, labels_in(document))

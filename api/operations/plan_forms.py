@@ -16,8 +16,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.printable import printable
+from memstow.planner.reading.sections import wrong_type
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -28,16 +28,16 @@ FLAGS: Final = ("order_only", "replan")
 
 def require_writable(model: bytes, document: "Problem | Graph", form: BodyForm) -> None:
     """Refuse a model that cannot be written again as the request asks, before anything is searched."""
-    from memstow.planner.tflm import writable
+    from memstow.planner.tflm import planned_model
 
-    asked = writable.Asked(
+    asked = planned_model.Asked(
         order="given" if isinstance(document, Problem) else document.order,
         in_place=form.changes.get("in_place") is True,
         order_only="order_only" in form.model_flags,
         replan="replan" in form.model_flags,
         pools=len(problem_of(document).pools),
     )
-    names = writable.OptionNames(
+    names = planned_model.OptionNames(
         free="order=free",
         in_place="in_place=true",
         order_only="order_only=true",
@@ -46,15 +46,15 @@ def require_writable(model: bytes, document: "Problem | Graph", form: BodyForm) 
         of_pools="query.target",
     )
     try:
-        writable.require_writable(model, asked, names)
+        planned_model.require_writable(model, asked, names)
     except InputError as error:
         raise _naming_parameter(error) from None
 
 
 def model_with_plan(model: bytes, plan: Plan, flags: tuple[str, ...]) -> bytes:
     """The model with the plan in it; without one where the rule of the runtime needs no more memory."""
-    from memstow.planner.formats.tflite.reordering import reorder_model
-    from memstow.planner.tflm.written_model import written_model
+    from memstow.planner.tflm.planned_model import written_model
+    from memstow.planner.tflm.reordering import reorder_model
 
     if "order_only" in flags:
         if plan.schedule is None:
@@ -68,7 +68,7 @@ def model_with_plan(model: bytes, plan: Plan, flags: tuple[str, ...]) -> bytes:
 
 def plan_in_model(model: bytes) -> Plan:
     """The plan that a model carries."""
-    from memstow.planner.tflm.carried_plan import carried_plan
+    from memstow.planner.tflm.planned_model import carried_plan
 
     found = carried_plan(model)
     if found is None:

@@ -13,8 +13,8 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem, digest_symbolic
 from memstow.planner.model.tiling import TilingOptions
-from memstow.planner.reading.messages import wrong_type
 from memstow.planner.reading.printable import shown
+from memstow.planner.reading.sections import wrong_type
 from memstow.planner.shapes.symbolic_documents import is_symbolic, is_symbolic_plan, parse_symbolic_plan
 from memstow.planner.tiling.document import all_as_data, as_data, parse_tilings
 from memstow.planner.tiling.options import multiples_of, pixels_of, terms_of

@@ -11,7 +11,7 @@ from typing import Final
 
 from memstow.api.page.alone import PointPlans
 from memstow.planner.formats import write_problem
-from memstow.planner.formats.graph.native import to_bytes
+from memstow.planner.formats.native import encode_graph
 from memstow.planner.front.candidates import ends_first
 from memstow.planner.front.documents import write_front
 from memstow.planner.front.kept_order import has_other_orders
@@ -88,7 +88,7 @@ def _held(
             continue
         schedule = front.points[it].plan.schedule
         if schedule not in place_of:
-            made = to_bytes(_as_it_runs(graph, schedule))
+            made = encode_graph(_as_it_runs(graph, schedule))
             if not room.takes(len(made) + _bytes(front.points[it])):
                 break
             place_of[schedule] = len(documents)

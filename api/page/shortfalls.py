@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from math import log2
 from typing import Final
 
-from memstow.planner.explain.shortfall import Demand, as_data
-from memstow.planner.explain.smallest_cover import Work
+from memstow.planner.explain.shortfall import Demand, Work, as_data
 from memstow.planner.model import PLANNED
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem

@@ -25,7 +25,7 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.processes.forked import MAXRSS_UNIT
 from memstow.planner.processes.frames import Message
-from memstow.planner.reading.source import read_bytes
+from memstow.planner.reading.json_text import read_bytes
 
 _SAMPLE_SECONDS = 0.01
 # A program that never stops writing would fill the disk that the results go to.

@@ -21,9 +21,9 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.problem import ALWAYS, Problem, Profile, spans
 from memstow.planner.model.symbolic import points_of
+from memstow.planner.reading.json_text import read_bytes
 from memstow.planner.reading.parse import parse_target
-from memstow.planner.reading.source import read_bytes
-from memstow.planner.targets.overrides import with_overrides
+from memstow.planner.targets import with_overrides
 
 
 def features_of(problem: Problem, profile: Profile, graph: Graph | None = None) -> dict[str, int]:

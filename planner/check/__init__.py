@@ -1,20 +1,42 @@
 """Checks what must hold between the fields of a problem.
 
 Takes a problem, returns all of its issues, each with a code, a path and a way out, in this order: pools,
-buffers, pins, pairs, objective, groups.
+buffers, pins, pairs, objective, groups. That a valid one has none is remembered while it lives.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
-from memstow.planner.check.elements import buffer_issues, objective_issues, pool_issues
-from memstow.planner.check.once import MOST_ISSUES, issues_once
-from memstow.planner.check.relations import pair_issues, relative_issues
+from memstow.planner.check.problem_issues import (
+    buffer_issues,
+    objective_issues,
+    pair_issues,
+    pool_issues,
+    relative_issues,
+)
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import Kind, Problem, counts
 from memstow.planner.model.records import Memo
+
+MOST_ISSUES: Final = 1000
+"""No more issues than this are listed for one document."""
+
+_Subject = TypeVar("_Subject")
+
+
+def issues_once(
+    valid: Memo[_Subject, bool], subject: _Subject, find: Callable[[_Subject], Iterator[Issue]]
+) -> list[Issue]:
+    """What `find` finds, up to a thousand; nothing where `valid` knows that there is nothing."""
+    if valid.get(subject):
+        return []
+    issues = list(islice(find(subject), MOST_ISSUES))
+    if not issues:
+        valid.note(subject, True)
+    return issues
+
 
 _valid: Final = Memo[Problem, bool]()
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from memstow.planner.graph.labels import Label
 
 # Imported when used; the suffixes of files from which a format is known, the longest first.
-_MODULES: Final = {
-    "c-header": "c_header",
-    "c-source": "c_source",
-    "c-check": "c_check",
-    "ld": "linker_script",
-    "rust": "rust",
+_WRITERS: Final = {
+    "c-header": ("source_code", "write_c_header"),
+    "c-source": ("source_code", "write_c_source"),
+    "c-check": ("self_check", "write_c_check"),
+    "ld": ("source_code", "write_linker_script"),
+    "rust": ("source_code", "write_rust"),
 }
 SUFFIXES: Final[Mapping[str, str]] = {
     ".check.cpp": "c-check",
@@ -40,7 +40,7 @@ _MOST_REPORTED: Final = 20
 
 def names() -> tuple[str, ...]:
     """The formats that a plan can be exported to."""
-    return tuple(_MODULES)
+    return tuple(_WRITERS)
 
 
 def export(
@@ -60,17 +60,16 @@ def export(
     if the plan is not valid, or a name cannot be used.
     """
     naming = Naming(prefix, dict(sections or {}), header)
-    module = _MODULES.get(form)
-    if module is None:
-        message = f"there is no format {printable(form)!r}; use {', '.join(_MODULES)}"
+    if form not in _WRITERS:
+        message = f"there is no format {printable(form)!r}; use {', '.join(_WRITERS)}"
         raise InputError.single("unknown_format", "format", message)
     check_naming(problem, naming)
     _refuse_wrong_plan(problem, plan)
-    from memstow.planner.exports.memory_map import MemoryMap
+    from memstow.planner.exports.source_code import MemoryMap
 
-    text: str = import_module(f"memstow.planner.exports.{module}").write(
-        MemoryMap(problem, plan, naming, labels)
-    )
+    module, writer = _WRITERS[form]
+    write = getattr(import_module(f"memstow.planner.exports.{module}"), writer)
+    text: str = write(MemoryMap(problem, plan, naming, labels))
     return text.encode("ascii")
 
 

@@ -15,23 +15,23 @@ from memstow.planner.reading.json_text import FEW_BYTES, parse_json, require_byt
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
-    from memstow.planner.formats.graph.format import GraphFormat
+    from memstow.planner.formats.format import GraphFormat
     from memstow.planner.model.graph import Graph
 
 # Imported when used, so that no command waits for formats that it does not need.
 _MODULES: Final = {
     "json": "native",
-    "csv": "csv.table",
-    "structured": "structured.format",
-    "executorch": "executorch.tensor_list",
-    "usmp": "usmp.cases",
+    "csv": "csv_table",
+    "structured": "structured_format",
+    "executorch": "executorch_format",
+    "usmp": "usmp_format",
 }
-_READ_ONLY: Final = {"xla": "xla.format"}
+_READ_ONLY: Final = {"xla": "xla_dump"}
 # Read only: a graph becomes a problem when its operators have an order.
 # Of ONNX the room of formulas knows more of shapes than inference does.
 _OF_GRAPHS: Final = {
-    "graph": "formats.graph.native",
-    "tflite": "formats.tflite.format",
+    "graph": "formats.native:GRAPH_FORMAT",
+    "tflite": "formats.tflite_format",
     "onnx": "shapes.onnx_models",
 }
 _WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
@@ -89,7 +89,7 @@ def read_document(
     if name in _OF_GRAPHS and not _graph_format(name).is_json:
         return _read_model(data, name, in_place, dims or {})
     if dims:
-        from memstow.planner.formats.graph.format import no_open_dimensions
+        from memstow.planner.formats.format import no_open_dimensions
 
         raise no_open_dimensions()
     if name is None:
@@ -124,7 +124,7 @@ def _large_document(data: bytes) -> "Problem | Graph | None":
     """What a large document in native JSON describes; None where the ordinary readers should read it."""
     if len(data) < FEW_BYTES:
         return None
-    from memstow.planner.reading.instances import valid_instance_in
+    from memstow.planner.model.instances import valid_instance_in
 
     if b'"operators"' not in data:
         from memstow.planner.check import find_issues
@@ -156,9 +156,9 @@ def document_of(raw: object) -> "Problem | Graph":
 
 def write_graph(graph: "Graph") -> bytes:
     """The graph as native JSON."""
-    from memstow.planner.formats.graph.native import to_bytes
+    from memstow.planner.formats.native import encode_graph
 
-    return to_bytes(graph)
+    return encode_graph(graph)
 
 
 def problem_of(raw: object, name: str) -> Problem:
@@ -237,7 +237,8 @@ def _named(name: str) -> Format:
 
 
 def _graph_format(name: str) -> "GraphFormat":
-    found: GraphFormat = import_module(f"memstow.planner.{_OF_GRAPHS[name]}").FORMAT
+    module, _, attribute = _OF_GRAPHS[name].partition(":")
+    found: GraphFormat = getattr(import_module(f"memstow.planner.{module}"), attribute or "FORMAT")
     return found
 
 

@@ -5,14 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from memstow.planner.formats.format import Format
+from memstow.planner.formats.format import Format, GraphFormat
 from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.reading.parse import parse_plan, parse_problem
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.
 _TAG: Final = "kind"
@@ -117,3 +120,18 @@ FORMAT: Final = Format(
     read_plan=_read_plan,
     write_plan=write_plan,
 )
+
+
+def encode_graph(graph: "Graph") -> bytes:
+    """The graph as native JSON."""
+    with collector_at_rest():
+        return encode_document(plain(graph))
+
+
+def _read_graph(raw: Any) -> "Graph":
+    from memstow.planner.graph.reading import parse_graph
+
+    return parse_graph(raw)
+
+
+GRAPH_FORMAT: Final = GraphFormat(name="graph", is_json=True, read_graph=_read_graph)

@@ -9,10 +9,8 @@ from typing import Any
 from memstow.planner.formats.native import encode_document, plain
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import OWN_FIELDS, Front, FrontOptions, FrontPoint, TargetFront
-from memstow.planner.reading.issues import Findings, Renamed
-from memstow.planner.reading.json_text import parse_json
-from memstow.planner.reading.paths import Path
-from memstow.planner.reading.sections import read_whole
+from memstow.planner.reading.json_text import Path, parse_json
+from memstow.planner.reading.sections import Findings, Renamed, read_whole
 
 Json = dict[str, object]
 """A JSON object."""

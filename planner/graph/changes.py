@@ -10,7 +10,7 @@ from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Order
 from memstow.planner.model.problem import Target
-from memstow.planner.targets.overrides import with_overrides
+from memstow.planner.targets import with_overrides
 
 if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem

@@ -6,10 +6,9 @@ from memstow.planner.graph.check import find_issues
 from memstow.planner.model.errors import Issue
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.records import collector_at_rest
-from memstow.planner.reading.issues import Findings
+from memstow.planner.reading.json_text import Path, parse_path
 from memstow.planner.reading.parse import first_quoted, names_left_out
-from memstow.planner.reading.paths import Path, parse_path
-from memstow.planner.reading.sections import Section, index_before, read_section
+from memstow.planner.reading.sections import Findings, Section, index_before, read_section
 
 # Issues of an element alone: they stay when other elements of the document cannot be read.
 _OF_ONE: Final = frozenset(

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from memstow.planner.exports.identifiers import identifiers, in_comment
-from memstow.planner.exports.naming import Naming, check_words
+from memstow.planner.exports.naming import Naming, check_words, identifiers, in_comment
 from memstow.planner.model.loops import Copy, Loops, Scratch, StripeLoops, WholeOperator
 
 _NONE: Final = -(1 << 31)

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from typing import SupportsIndex, TypeAlias
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.integers import as_integer
-from memstow.planner.reading.printable import shown
+from memstow.planner.reading.printable import as_integer, shown
 
 Integers: TypeAlias = Iterable[SupportsIndex]
 """Any sequence of integers; those that hold 64-bit integers in one block are read in place."""

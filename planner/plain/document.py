@@ -52,11 +52,11 @@ def write_plan(columns: Columns, plan: PlainPlan, form: str) -> bytes:
     found = columns.as_csv(plan.offsets)
     if found is None:
         # An id that needs quotes: the ordinary writer knows them.
-        from memstow.planner.formats.csv import table
+        from memstow.planner.formats import csv_table
         from memstow.planner.plain.models import plan_of, problem_of
 
         problem = problem_of(columns)
-        return table.write_plan(problem, plan_of(columns, plan, problem))
+        return csv_table.write_plan(problem, plan_of(columns, plan, problem))
     return found
 
 

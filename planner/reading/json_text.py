@@ -1,26 +1,146 @@
 """Bytes to JSON values, or a clear error: what no reader of JSON may let pass is caught here.
 
+Bytes come from a file, a pipe or a device, never more than a limit: an endless source must not fill memory.
 Python's parser lets pass duplicate keys (the last wins), NaN and infinities, and says nothing of an input
-that needs more memory than there is; a plan made from such a file would answer a question nobody asked.
+that needs more memory than there is; a plan made from such a file would answer a question nobody asked. A
+place inside a document is a path: keys to walk, or a text to read.
 """
 
 import json
+import os
 import re
+import sys
 from collections.abc import Iterator
-from typing import Final
+from typing import BinaryIO, Final
 
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.records import collector_at_rest
-from memstow.planner.reading.paths import Path, json_path
-from memstow.planner.reading.printable import printable, shown
-from memstow.planner.reading.source import read_bytes
+from memstow.planner.reading.printable import LONGEST, printable, shown
+
+LARGEST_INPUT: Final = 256 << 20
+_CHUNK: Final = 1 << 20
+
+
+def read_bytes(source: str | os.PathLike[str] | BinaryIO, limit: int = LARGEST_INPUT) -> bytes:
+    """The bytes of a path, a stream or (`-`) standard input; an InputError when more than `limit`."""
+    if source == "-":
+        return _drained(sys.stdin.buffer, limit, "standard input")
+    if not isinstance(source, str | os.PathLike):
+        return _drained(source, limit, _name_of(source))
+    name = os.fspath(source)
+    try:
+        with open(source, "rb", buffering=0) as stream:
+            # Only a shortcut: the size of a device or a pipe says nothing.
+            if os.fstat(stream.fileno()).st_size > limit:
+                raise _too_large(name, limit)
+            return _drained(stream, limit, name)
+    except ValueError:  # a NUL byte in the name
+        raise InputError.single("not_found", printable(name, 200), "there is no such file") from None
+    except OSError as error:
+        raise InputError.single(*_problem_with(error, name)) from None
+
+
+def _drained(stream: BinaryIO, limit: int, name: str) -> bytes:
+    chunks: list[bytes] = []
+    left = limit + 1
+    try:
+        while left > 0 and (chunk := stream.read(min(left, _CHUNK))):
+            chunks.append(chunk)
+            left -= len(chunk)
+    except OSError as error:
+        raise InputError.single(*_problem_with(error, name)) from None
+    if left <= 0:
+        raise _too_large(name, limit)
+    return b"".join(chunks)
+
+
+def _name_of(stream: BinaryIO) -> str:
+    name = getattr(stream, "name", None)
+    return name if isinstance(name, str) else "input"
+
+
+def _too_large(name: str, limit: int) -> InputError:
+    return InputError.single(
+        "too_large", printable(name, 200), f"more than {limit:,} bytes, the most that is read"
+    )
+
+
+def _problem_with(error: OSError, source: str) -> tuple[str, str, str]:
+    name = printable(source, 200)
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return "not_found", name, "there is no such file"
+    if isinstance(error, IsADirectoryError):
+        return "is_a_directory", name, "this is a directory; give a file"
+    if isinstance(error, PermissionError):
+        return "not_permitted", name, "the permissions of this file do not let it be read"
+    return "unreadable", name, f"cannot be read: {printable(error.strerror or str(error), 200)}"
+
+
+Path = tuple[str | int, ...]
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_STEP: Final = re.compile(r'\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')
+
+
+def json_path(path: Path) -> str:
+    """`$.buffers[3].lifetime[1]`"""
+    return "$" + "".join(map(_step, path))
+
+
+def parse_path(text: str) -> Path:
+    """The keys of a path that `json_path` wrote."""
+    keys: list[str | int] = []
+    for name, index, quoted in _STEP.findall(text):
+        keys.append(int(index) if index else name or quoted)
+    return tuple(keys)
+
+
+def value_at(root: object, path: Path) -> object:
+    """The value there, or None where nothing is."""
+    value = root
+    for key in path:
+        if isinstance(value, dict) and isinstance(key, str):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value
+
+
+def order_in(root: object, path: Path) -> tuple[int, ...]:
+    """Sorts paths by the place in the document; missing fields come after the fields of their object."""
+    order: list[int] = []
+    value = root
+    for key in path:
+        if isinstance(value, dict):
+            order.append(_rank(value, key))
+            value = value.get(key)
+        else:
+            order.append(key if isinstance(key, int) else 0)
+            inside = isinstance(value, list) and isinstance(key, int) and key < len(value)
+            value = value[key] if inside and isinstance(value, list) and isinstance(key, int) else None
+    return tuple(order)
+
+
+def _rank(members: dict[object, object], key: object) -> int:
+    # Finding a key's rank walks over the object: not worth it where an object is used as a long table.
+    if key not in members or len(members) > 10_000:
+        return len(members)
+    return next(rank for rank, name in enumerate(members) if name == key)
+
+
+def _step(key: str | int) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
+    return f".{key}" if len(key) <= LONGEST and _NAME.fullmatch(key) else f"[{shown(key)}]"
+
 
 # Those who read bytes read JSON next: they find both here.
-__all__ = ["MOST_VALUES", "decoded", "parse_json", "read_bytes"]
 
 MOST_VALUES: Final = 40_000_000
 FEW_BYTES: Final = 1 << 16
-"""A document of fewer is read before what reads large ones (`planner.reading.instances`) would be loaded."""
+"""A document of fewer is read before what reads large ones (`planner.model.instances`) would be loaded."""
 LONGEST_INTEGER: Final = 4_300  # where Python draws the line
 _MOST_DUPLICATES: Final = 100
 

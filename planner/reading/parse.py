@@ -14,9 +14,15 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import DEFAULT_POOL, Pool, Problem, Target
 from memstow.planner.model.records import collector_at_rest
-from memstow.planner.reading.issues import Findings, Renamed
-from memstow.planner.reading.paths import Path, parse_path
-from memstow.planner.reading.sections import Section, index_before, read_section, read_whole
+from memstow.planner.reading.json_text import Path, parse_path
+from memstow.planner.reading.sections import (
+    Findings,
+    Renamed,
+    Section,
+    index_before,
+    read_section,
+    read_whole,
+)
 
 _T = TypeVar("_T")
 

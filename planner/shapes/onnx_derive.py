@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.formats.onnx.inference import infer, types_in
-from memstow.planner.formats.onnx.texts import said_of, text_of
+from memstow.planner.formats.onnx_dimensions import said_of, text_of
+from memstow.planner.formats.onnx_inference import infer, types_in
 from memstow.planner.shapes import onnx_rules
 from memstow.planner.shapes.onnx_formulas import Formulas, Terms, TooLongError, a_number
 from memstow.planner.shapes.onnx_numbers import MOST_NUMBERS, with_numbers

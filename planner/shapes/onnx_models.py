@@ -12,19 +12,23 @@ from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.formats.graph.format import GraphFormat
-from memstow.planner.formats.onnx.as_run import with_shapes_as_run
-from memstow.planner.formats.onnx.dimensions import (
+from memstow.planner.formats.format import GraphFormat
+from memstow.planner.formats.onnx_dimensions import (
     LARGEST,
     axes_of,
     fix_dimensions,
     forget_made_up_names,
+    path_of,
+    refuse_large_dimensions,
+    refuse_large_numbers,
     refuse_unknown,
     require_open,
+    said_of,
+    text_of,
 )
-from memstow.planner.formats.onnx.doubtful import as_inputs, without_doubtful
-from memstow.planner.formats.onnx.format import graph_of, parsed_model
-from memstow.planner.formats.onnx.inference import (
+from memstow.planner.formats.onnx_graph import graph_of, parsed_model
+from memstow.planner.formats.onnx_inference import (
+    as_inputs,
     at_values,
     infer,
     is_complete,
@@ -32,9 +36,9 @@ from memstow.planner.formats.onnx.inference import (
     shapes_in,
     types_in,
     with_shapes,
+    with_shapes_as_run,
+    without_doubtful,
 )
-from memstow.planner.formats.onnx.numbers import refuse_large_dimensions, refuse_large_numbers
-from memstow.planner.formats.onnx.texts import path_of, said_of, text_of
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.records import collector_at_rest
@@ -380,7 +384,7 @@ if TYPE_CHECKING:
 def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | None = None) -> Graph:
     """The graph of a model. `in_place`: nodes that work by elements may overwrite an input.
 
-    `dims`: values for dimensions that the model leaves open (`planner.formats.onnx.dimensions`).
+    `dims`: values for dimensions that the model leaves open (`planner.formats.onnx_dimensions`).
     """
     model = parsed_model(data)
     forget_made_up_names(model)

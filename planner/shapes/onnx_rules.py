@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.formats.onnx.texts import text_of
+from memstow.planner.formats.onnx_dimensions import text_of
 from memstow.planner.shapes.onnx_formulas import Formulas, Terms, a_number, product_of
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ from memstow.planner.model.symbolic import (
     points_of,
 )
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.reduce.parts import lifetime_ranges
+from memstow.planner.reduce.arrays import lifetime_ranges
 from memstow.planner.shapes.sizes import note_same_sizes, problem_at, sizes_at
 from memstow.planner.solve.allowance import Allowance
 from memstow.planner.solve.engine import plan

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from memstow.planner.exports.identifiers import identifiers, in_comment
-from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words
+from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, identifiers, in_comment
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.problem import LIMIT, Kind, end_of, parse_term

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from memstow.planner.check import find_issues
-from memstow.planner.check.once import MOST_ISSUES, issues_once
+from memstow.planner.check import MOST_ISSUES, find_issues, issues_once
 from memstow.planner.graph.check import find_issues as find_graph_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, element_bits

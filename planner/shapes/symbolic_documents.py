@@ -21,10 +21,9 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.reading.issues import Findings
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import add_issues, add_issues_of_the_rest
-from memstow.planner.reading.sections import read_section, read_whole
+from memstow.planner.reading.sections import Findings, read_section, read_whole
 from memstow.planner.shapes.symbolic_check import CheckedGraph, checked_graph, find_symbolic_issues
 
 

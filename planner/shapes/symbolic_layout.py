@@ -37,8 +37,7 @@ from memstow.planner.model.problem import (
     terms_of,
 )
 from memstow.planner.model.symbolic import Order, SymbolicBuffer, SymbolicPlan, SymbolicProblem, with_sizes
-from memstow.planner.reading.integers import as_integer
-from memstow.planner.reading.printable import printable, shown
+from memstow.planner.reading.printable import as_integer, printable, shown
 from memstow.planner.reduce import reduce
 from memstow.planner.shapes.sizes import sizes_at, values_text
 from memstow.planner.solve.answer import PlanValues, pool_uses

@@ -12,8 +12,7 @@ from memstow.planner.show.text_picture import Glyphs, maps
 
 if TYPE_CHECKING:
     # It brings all of the engine, which a report of a plan does not need.
-    from memstow.planner.explain.needs import Need, Needs
-    from memstow.planner.explain.removals import Kind
+    from memstow.planner.explain.needs import Kind, Need, Needs
     from memstow.planner.explain.shortfall import Change, Shortfall
     from memstow.planner.graph.labels import Label
 

@@ -1,7 +1,7 @@
 """The side of the runtime: loads models and says what was allocated.
 
 Started as `python -m memstow.planner.tflm.measure_child EVENTS`, with the number of the pipe for messages to
-the parent.
+the parent. What the runtime allocates for a model cut to one operator, beside its tensors, is scratch memory.
 """
 
 import os
@@ -12,12 +12,59 @@ import threading
 from importlib import import_module
 from typing import Any, Final
 
-from memstow.planner.formats.tflite.model import Subgraph, read_subgraphs
-from memstow.planner.formats.tflite.operator_names import CALLING
+from memstow.planner.formats.flatbuffer import FieldValue, Flatbuffer, NewParts, OldPart, Part, Table
+from memstow.planner.formats.tflite_format import arena_bytes
+from memstow.planner.formats.tflite_model import CALLING, VAR_HANDLE, Subgraph, read_subgraphs
 from memstow.planner.processes.child import Sender, serve_request
 from memstow.planner.processes.frames import Message
-from memstow.planner.tflm.arena import WORKSTATION, arena_of
-from memstow.planner.tflm.cutting import cut_model
+from memstow.planner.tflm.runtime_model import WORKSTATION, arena_of
+
+_VERSION, _CODES, _SUBGRAPHS, _BUFFERS = 0, 1, 2, 4
+_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS = 0, 1, 2, 3
+_INTERMEDIATES = 8
+_SHAPE = 0
+
+
+def cut_model(model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: int) -> tuple[bytes, int]:
+    """A model of one operator, and the bytes of the arena that its tensors take."""
+    root = Flatbuffer(model).root()
+    table = list(root.tables(_SUBGRAPHS))[subgraph]
+    held = subgraphs[subgraph]
+    it = held.operators[operator]
+    used = {*it.inputs, *it.outputs, *_intermediates(table, operator, len(held.tensors))}
+    handles = set(it.outputs) if it.name == VAR_HANDLE else set()
+    sizes = {
+        i: 0 if i in handles else arena_bytes(held.tensors[i], f"$.subgraphs[{subgraph}].tensors[{i}]")
+        for i in used
+    }
+    front = NewParts(model)
+    nothing = front.table({_SHAPE: front.numbers([0])})
+    tensors: list[Part] = [
+        OldPart(at) if i in used else nothing for i, at in enumerate(table.targets(_TENSORS))
+    ]
+    made = set(it.outputs)
+    fields: dict[int, FieldValue] = {
+        _TENSORS: front.list(tensors),
+        _INPUTS: front.numbers([i for i in dict.fromkeys(it.inputs) if sizes[i] and i not in made]),
+        _OUTPUTS: front.numbers(list(it.outputs)),
+        _OPERATORS: front.list([OldPart(table.targets(_OPERATORS)[operator])]),
+    }
+    whole: dict[int, FieldValue] = {
+        _VERSION: root.number(_VERSION, "<I"),
+        _SUBGRAPHS: front.list([front.table(fields)]),
+    }
+    for field in (_CODES, _BUFFERS):
+        target = root.target(field)
+        if target is not None:
+            whole[field] = OldPart(target)
+    return front.file(front.table(whole)), sum(sizes.values())
+
+
+def _intermediates(table: Table, operator: int, tensors: int) -> list[int]:
+    """The tensors that an operator names for its own use."""
+    listed = list(table.tables(_OPERATORS))[operator].integers(_INTERMEDIATES)
+    return [i for i in listed or () if 0 <= i < tensors]
+
 
 _USED: Final = re.compile(rb"Arena allocation (head|tail) (\d+) bytes")
 _SPARE: Final = 1 << 20

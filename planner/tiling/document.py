@@ -8,11 +8,8 @@ from typing import Any, Final
 from memstow.planner.formats.native import plain
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.tiling import Chosen, Piece, Tiling, Tilings, together
-from memstow.planner.reading.issues import Findings
-from memstow.planner.reading.json_text import parse_json
-from memstow.planner.reading.messages import missing_field, unknown_field
-from memstow.planner.reading.paths import Path
-from memstow.planner.reading.sections import read_section, read_whole
+from memstow.planner.reading.json_text import Path, parse_json
+from memstow.planner.reading.sections import Findings, missing_field, read_section, read_whole, unknown_field
 
 _OF_ALL: Final = "tilings"
 _OF_CHOSEN: Final = tuple(field.name for field in fields(Chosen))

@@ -13,7 +13,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.solve.engine import plan
-from memstow.planner.targets.target import retarget
+from memstow.planner.targets import retarget
 from memstow.planner.verify import judge
 from tests.independent.documents import PlanDocument, PoolDocument, ProblemDocument
 from tests.independent.runs import Run

@@ -148,7 +148,7 @@ def _run_report(args: argparse.Namespace) -> int:
 
 def _known(path: Path, needed: bool) -> "dict[str, Best]":
     from memstow.planner.bench.analysis import from_json
-    from memstow.planner.reading.source import read_bytes
+    from memstow.planner.reading.json_text import read_bytes
 
     return from_json(read_bytes(path), str(path)) if needed or path.exists() else {}
 

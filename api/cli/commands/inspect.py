@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     document = read_document(args.file, args)
     problem, labels = problem_of(document), labels_in(document)
     if args.without:
-        from memstow.planner.explain.removals import without_buffers
+        from memstow.planner.explain.shortfall import without_buffers
 
         problem = without_buffers(problem, set(args.without))
 

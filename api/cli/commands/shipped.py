@@ -89,7 +89,7 @@ memstow solve model.json --target board.json
 
 def run_targets(args: argparse.Namespace) -> int:
     """List the targets, or print one."""
-    from memstow.planner.targets.by_name import shipped_text
+    from memstow.planner.targets import shipped_text
 
     if args.name is None:
         _list_targets()
@@ -100,8 +100,7 @@ def run_targets(args: argparse.Namespace) -> int:
 
 def _list_targets() -> None:
     from memstow.planner.show.formatting import human
-    from memstow.planner.targets.by_name import shipped_target
-    from memstow.planner.targets.target import shipped
+    from memstow.planner.targets import shipped, shipped_target
 
     width = max(map(len, shipped()))
     for name in shipped():
@@ -224,7 +223,7 @@ def _set_values(action: argparse.Action) -> None:
     """Say what completes the argument: files, folders, or the names that a list of memstow holds."""
     import shtab
 
-    from memstow.planner.targets.target import shipped
+    from memstow.planner.targets import shipped
     from memstow.solvers.registry import names
 
     if _takes(action, _FILES):

@@ -247,7 +247,7 @@ def _refuse_other_problems(document: "Problem | Graph", files: list[str], plans:
 def _read_alone(files: list[str], args: argparse.Namespace) -> "tuple[Problem, list[Plan]]":
     """Plans in CSV, of which each line has a buffer and its offset."""
     from memstow.planner import formats
-    from memstow.planner.targets.overrides import with_overrides
+    from memstow.planner.targets import with_overrides
 
     contents = [read_bytes_of(path) for path in files]
     if any(map(formats.looks_like_json, contents)) or args.target is not None:

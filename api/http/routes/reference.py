@@ -154,8 +154,7 @@ async def list_targets(request: Request, service: CurrentService) -> Response:
 
 
 def _targets() -> list[JsonObject]:
-    from memstow.planner.targets.by_name import shipped_text
-    from memstow.planner.targets.target import shipped
+    from memstow.planner.targets import shipped, shipped_text
 
     return [json.loads(shipped_text(name)) for name in shipped()]
 

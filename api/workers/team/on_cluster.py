@@ -14,7 +14,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Event, Listener, Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.scheduler_address import check_scheduler
+from memstow.planner.reading.printable import check_scheduler
 
 if TYPE_CHECKING:
     from memstow.api.operations.request_types import SolveUpdate

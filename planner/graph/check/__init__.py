@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memstow.planner.check import find_issues as find_problem_issues
-from memstow.planner.check.once import issues_once
+from memstow.planner.check import issues_once
 from memstow.planner.graph.check.alternatives import alternative_issues
 from memstow.planner.graph.check.cycles import cycle_issues, given_order_issues
 from memstow.planner.graph.check.elements import element_issues

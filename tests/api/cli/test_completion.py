@@ -9,7 +9,7 @@ import pytest
 from memstow.api.cli.commands.shipped import SHELLS
 from memstow.api.cli.main import COMMANDS
 from memstow.api.cli.terminal import Exit
-from memstow.planner.targets.target import shipped
+from memstow.planner.targets import shipped
 from memstow.solvers.registry import names
 from tests.api.cli.conftest import Cli
 from tests.waiting import PATIENCE

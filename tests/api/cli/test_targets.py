@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memstow.api.cli.terminal import Exit
-from memstow.planner.targets.target import shipped
+from memstow.planner.targets import shipped
 from tests.api.cli.conftest import Cli
 
 TARGET = {"version": 1, "pools": [{"id": "p", "capacity": 1024, "alignment": 64}]}

@@ -12,7 +12,7 @@ import memstow
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
 from memstow.planner import exports
-from memstow.planner.targets.by_name import shipped_target
+from memstow.planner.targets import shipped_target
 from tests.api.asking import over
 from tests.api.http.conftest import problem_document
 from tests.tflite_models import RELU, Sub, branching_model, model, small_model, table
@@ -244,7 +244,7 @@ def test_a_text_in_an_envelope_is_no_model(client: TestClient) -> None:
 def test_models_are_never_read_in_the_process_of_the_server(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import memstow.planner.formats.tflite.format as tflite
+    import memstow.planner.formats.tflite_format as tflite
 
     def read(_data: bytes) -> None:
         raise AssertionError("read in the process of the server")

@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from memstow.planner.explain.needs import Needs, needs
-from memstow.planner.explain.removals import removals
+from memstow.planner.explain.needs import Needs, needs, removals
 from memstow.planner.model import Status
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
 from tests.problems import random_problem

@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from memstow.planner.explain.needs import needs
-from memstow.planner.explain.shortfall import Change, Demand, Shortfall, shortfall, with_changes
-from memstow.planner.explain.smallest_cover import Cover, Work
+from memstow.planner.explain.shortfall import Change, Cover, Demand, Shortfall, Work, shortfall, with_changes
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, spans
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memstow.planner.exports import export, names
-from memstow.planner.exports.check_steps import MOST_STEPS
+from memstow.planner.exports.self_check import MOST_STEPS
 from memstow.planner.graph.labels import Label
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Placement, Plan

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstow.planner.exports.identifiers import identifiers, in_comment
+from memstow.planner.exports.naming import identifiers, in_comment
 from tests.planner.exports.sample import HOSTILE
 
 TEXTS = st.one_of(st.text(min_size=1), st.text("aA_.0 \\*/", min_size=1, max_size=4))

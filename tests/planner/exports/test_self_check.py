@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import memstow
-from memstow.planner.exports import c_check, c_header, c_source
-from memstow.planner.exports.memory_map import MemoryMap
+from memstow.planner.exports import self_check, source_code
 from memstow.planner.exports.naming import Naming
+from memstow.planner.exports.source_code import MemoryMap
 from memstow.planner.generate.network import network
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.plan import Placement, Plan
@@ -33,9 +33,9 @@ def sources(problem: Problem, plan: Plan, prefix: str) -> dict[str, str]:
     """The files of a plan that no judge was asked about."""
     memory = MemoryMap(problem, plan, Naming(prefix))
     return {
-        f"{prefix}.h": c_header.write(memory),
-        f"{prefix}.c": c_source.write(memory),
-        f"{prefix}.check.c": c_check.write(memory),
+        f"{prefix}.h": source_code.write_c_header(memory),
+        f"{prefix}.c": source_code.write_c_source(memory),
+        f"{prefix}.check.c": self_check.write_c_check(memory),
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from memstow.planner import formats
 from memstow.planner.check import find_issues
-from memstow.planner.formats.csv.table import write_problem
+from memstow.planner.formats.csv_table import write_problem
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Problem, Relative

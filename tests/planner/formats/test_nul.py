@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memstow.planner import formats
-from memstow.planner.formats.csv.plan_reading import read_plan
+from memstow.planner.formats.csv_table import read_plan
 from memstow.planner.model.problem import Buffer, Problem
 from tests.planner.refusal import told
 from tests.xla_dumps import XLA

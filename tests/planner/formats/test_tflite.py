@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from memstow.planner import formats
-from memstow.planner.formats.tflite.format import read_graph
+from memstow.planner.formats.tflite_format import read_graph
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Window

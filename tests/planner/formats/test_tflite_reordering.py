@@ -10,10 +10,10 @@ from random import Random
 import pytest
 
 import memstow
-from memstow.planner.formats.tflite.flatbuffer import Flatbuffer
-from memstow.planner.formats.tflite.format import read_graph
-from memstow.planner.formats.tflite.reordering import reorder_model
+from memstow.planner.formats.flatbuffer import Flatbuffer
+from memstow.planner.formats.tflite_format import read_graph
 from memstow.planner.model.errors import InputError
+from memstow.planner.tflm.reordering import reorder_model
 from tests.tflite_models import (
     ADD,
     ASSIGN_VARIABLE,

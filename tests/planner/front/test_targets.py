@@ -14,7 +14,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost, Target
 from memstow.planner.show.front_report import front_report
-from memstow.planner.targets.target import retarget
+from memstow.planner.targets import retarget
 from memstow.planner.verify import verify
 from tests.planner.graph.stripes.nets import random_net
 

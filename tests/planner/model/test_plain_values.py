@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from memstow.planner.formats.executorch.tensor_list import Tensor
-from memstow.planner.formats.structured.document import Document
-from memstow.planner.formats.usmp.allocations import PoolAllocations
+from memstow.planner.formats.executorch_format import Tensor
+from memstow.planner.formats.structured_document import Document
+from memstow.planner.formats.usmp_format import PoolAllocations
 from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import Graph

@@ -25,7 +25,7 @@ from memstow.planner.show.report import plan_report
 from memstow.planner.show.text_picture import ASCII
 from memstow.planner.solve import engine
 from memstow.planner.solve.columns import plan_columns
-from memstow.planner.targets.overrides import with_overrides
+from memstow.planner.targets import with_overrides
 from memstow.planner.verify import judge, recount
 from tests.planner.plain.samples import mutated, random_sample
 

@@ -8,17 +8,16 @@ import pytest
 
 from memstow.planner import formats
 from memstow.planner.check import find_issues as issues_of_problem
-from memstow.planner.formats.graph.native import to_bytes
-from memstow.planner.formats.native import write_problem
+from memstow.planner.formats.native import encode_graph, write_problem
 from memstow.planner.generate.graph import graph
 from memstow.planner.generate.random import mixed
 from memstow.planner.graph.check import find_issues as issues_of_graph
 from memstow.planner.graph.reading import parse_graph
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor
+from memstow.planner.model.instances import instance_in, valid_instance_in
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.reading.instances import instance_in, valid_instance_in
 from memstow.planner.reading.json_text import FEW_BYTES, parse_json
 from memstow.planner.reading.parse import parse_problem
 from tests.graphs import random_graph
@@ -88,19 +87,19 @@ def test_what_the_native_reader_takes_the_ordinary_readers_take_and_make_the_sam
 def test_every_generated_document_is_taken() -> None:
     for family in ("chain", "cells", "wiring", "training"):
         made = graph(40, 3, family=family)
-        assert instance_in(to_bytes(made), Graph) == made
+        assert instance_in(encode_graph(made), Graph) == made
     problem = mixed(40, 3, features=["pools", "pins", "alignments", "conflicts", "lifetimes"])
     assert instance_in(write_problem(problem), Problem) == problem
 
 
 def test_a_name_is_one_object_wherever_it_stands() -> None:
-    found = instance_in(to_bytes(graph(40, 3, family="chain")), Graph)
+    found = instance_in(encode_graph(graph(40, 3, family="chain")), Graph)
     assert found is not None
     assert found.operators[1].inputs[0] is found.operators[0].outputs[0]
 
 
 def test_what_contradicts_itself_is_left_to_the_readers_with_messages() -> None:
-    data = to_bytes(Graph(tensors=(), operators=(Operator(id="o", inputs=("t",)),)))
+    data = encode_graph(Graph(tensors=(), operators=(Operator(id="o", inputs=("t",)),)))
     assert instance_in(data, Graph) is not None
     assert valid_instance_in(data, Graph, lambda _: []) is not None
     with pytest.raises(InputError, match="there is no tensor 't'"):
@@ -110,7 +109,7 @@ def test_what_contradicts_itself_is_left_to_the_readers_with_messages() -> None:
 @pytest.mark.parametrize("padding", [0, FEW_BYTES])
 def test_large_and_small_documents_are_read_alike(padding: int) -> None:
     made = graph(30, 5)
-    assert formats.read_document(to_bytes(made) + b" " * padding) == made
+    assert formats.read_document(encode_graph(made) + b" " * padding) == made
     problem = Problem(
         pools=(Pool(id="a", capacity=10), Pool(id="b")),
         buffers=(Buffer(id="x", size=1, lifetime=(0, 2)), Buffer(id="y", size=2, lifetime="always")),

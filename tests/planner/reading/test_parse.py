@@ -7,8 +7,8 @@ import pytest
 
 from memstow.planner.model.errors import Issue
 from memstow.planner.model.problem import Buffer, Problem
-from memstow.planner.reading.issues import MOST_REPORTED
 from memstow.planner.reading.parse import parse_options, parse_plan, parse_problem
+from memstow.planner.reading.sections import MOST_REPORTED
 from tests.planner.refusal import refusal, told
 
 

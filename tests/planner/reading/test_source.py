@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.reading.source import read_bytes
+from memstow.planner.reading.json_text import read_bytes
 from tests.planner.refusal import refusal, told
 
 

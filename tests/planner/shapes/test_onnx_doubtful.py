@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from memstow.planner.formats.onnx.doubtful import made_from
+from memstow.planner.formats.onnx_inference import made_from
 from memstow.planner.model.symbolic import Symbol
 from memstow.planner.shapes.formula import evaluate, parse_formula
 from memstow.planner.shapes.onnx_models import read_graph, read_symbolic_model, symbol_for

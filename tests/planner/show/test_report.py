@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from memstow.planner.explain.needs import Need, Needs, Release
-from memstow.planner.explain.removals import Kind, Removal
+from memstow.planner.explain.needs import Kind, Need, Needs, Release, Removal
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Explanation, Least, Live, Plan, PoolUse, TermValue
 from memstow.planner.model.problem import Buffer, Pool, Problem

@@ -12,8 +12,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved, Target
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.solve.engine import plan
-from memstow.planner.targets.by_name import shipped_target
-from memstow.planner.targets.target import retarget, shipped
+from memstow.planner.targets import retarget, shipped, shipped_target
 from memstow.planner.verify import verify
 from tests.planner.refusal import told
 from tests.waiting import PATIENCE

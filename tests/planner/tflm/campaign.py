@@ -5,10 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import memstow
-from memstow.planner.formats.tflite.model import read_subgraphs
-from memstow.planner.tflm.arena import arena_of
-from memstow.planner.tflm.scratch import with_scratch
-from memstow.planner.tflm.written_model import WrittenModel, written_model
+from memstow.planner.formats.tflite_model import read_subgraphs
+from memstow.planner.tflm.planned_model import WrittenModel, written_model
+from memstow.planner.tflm.runtime_model import arena_of, with_scratch
 from tests.planner.tflm.random_models import random_model
 from tests.planner.tflm.running import run_models
 

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import memstow
-from memstow.planner.tflm.scratch import aligned
-from memstow.planner.tflm.tensors import listed, runtime_model
+from memstow.planner.tflm.runtime_model import aligned, listed, runtime_model
 
 
 def device_log(

@@ -8,9 +8,8 @@ import pytest
 
 import memstow
 from memstow.planner.model.errors import InputError
-from memstow.planner.tflm.carried_plan import carried_plan
-from memstow.planner.tflm.first_fit import MOST_STEPS, Block, first_fit
-from memstow.planner.tflm.same_model import plan_in
+from memstow.planner.tflm.planned_model import carried_plan, plan_in
+from memstow.planner.tflm.runtime_model import MOST_STEPS, Block, first_fit
 from tests.planner.tflm.test_planned_model import carrying, plan_of
 from tests.tflite_models import CUSTOM, RELU, Sub, branching_model, model, small_model, table
 

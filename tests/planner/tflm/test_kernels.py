@@ -4,8 +4,7 @@ import pytest
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.tflm import measure
-from memstow.planner.tflm.kernels import custom_operators, obstacles
-from memstow.planner.tflm.measure import measure_scratch
+from memstow.planner.tflm.measure import custom_operators, measure_scratch, obstacles
 from tests.planner.tflm.random_models import random_model
 from tests.planner.tflm.running import needs_runtime
 from tests.tflite_models import CONV_2D, CUSTOM, FLOAT32, GELU, INT8, Sub, model, small_model, table

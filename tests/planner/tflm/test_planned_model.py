@@ -10,12 +10,11 @@ from typing import Literal
 import pytest
 
 import memstow
-from memstow.planner.formats.tflite.flatbuffer import Flatbuffer
+from memstow.planner.formats.flatbuffer import Flatbuffer
 from memstow.planner.graph.changes import with_order
 from memstow.planner.model.errors import InputError
-from memstow.planner.tflm.carried_plan import carried_plan
-from memstow.planner.tflm.offline_plan import NAME, carried_offsets, encoded
-from memstow.planner.tflm.planned_model import planned_model, without_plan
+from memstow.planner.tflm.planned_model import carried_plan, planned_model, without_plan
+from memstow.planner.tflm.runtime_model import PLAN_METADATA, carried_offsets, encoded_offsets
 from tests.planner.tflm.random_models import random_model
 from tests.tflite_models import (
     CUSTOM,
@@ -50,8 +49,8 @@ def refusal(data: bytes, plan: memstow.Plan, replan: bool = False) -> str:
 
 def carrying(offsets: Sequence[int], data: bytes | None = None) -> bytes:
     """The branching model with these offsets, or other bytes, as its plan."""
-    content = encoded(1, offsets) if data is None else data
-    metadata = [table(f0=NAME, f1=("I", 2))]
+    content = encoded_offsets(1, offsets) if data is None else data
+    metadata = [table(f0=PLAN_METADATA, f1=("I", 2))]
     return _branching(metadata, [table(f0=content)])
 
 

@@ -7,8 +7,8 @@ import pytest
 import memstow
 from memstow.planner.graph.changes import with_order
 from memstow.planner.tflm.measure import measure_arena, measure_scratch
-from memstow.planner.tflm.scratch import with_scratch
-from memstow.planner.tflm.written_model import written_model
+from memstow.planner.tflm.planned_model import written_model
+from memstow.planner.tflm.runtime_model import with_scratch
 from tests.planner.tflm.running import needs_runtime, run_models
 
 pytestmark = needs_runtime

@@ -5,9 +5,8 @@ import pytest
 import memstow
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Arena, LiveBytes, Plan, PoolUse, TermValue
-from memstow.planner.tflm.arena import arena
-from memstow.planner.tflm.saving import notes
-from memstow.planner.tflm.written_model import written_model
+from memstow.planner.tflm.planned_model import written_model
+from memstow.planner.tflm.runtime_model import arena, notes_on_saving
 from tests.planner.tflm.random_models import random_model
 
 PROVEN = LiveBytes(pool="memory", time=0, buffers=("a",))
@@ -41,9 +40,9 @@ def plan_of(peak: int, bound: int, certificate: LiveBytes | None = PROVEN) -> Pl
     ],
 )
 def test_what_decides_is_named(before: Arena, after: Arena, said: str) -> None:
-    told = notes(before, after, plan_of(500, 500), "given", has_scratch=True)
+    told = notes_on_saving(before, after, plan_of(500, 500), "given", has_scratch=True)
     assert told[0] == said
-    assert notes(arena(None, 1, None), after, plan_of(1, 1), "given", has_scratch=True) == ()
+    assert notes_on_saving(arena(None, 1, None), after, plan_of(1, 1), "given", has_scratch=True) == ()
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,7 @@ def test_what_decides_is_named(before: Arena, after: Arena, said: str) -> None:
 )
 def test_a_proof_is_told_only_where_there_is_one(plan: Plan, order: str, said: str) -> None:
     same = arena(800, None, 4000)
-    assert notes(same, same, plan, order, has_scratch=True) == (
+    assert notes_on_saving(same, same, plan, order, has_scratch=True) == (
         f"the arena does not shrink: for the head the runtime's own rule needs 800 bytes{said}",
         "the tail, 4,000 bytes, is what interpreter and kernels keep; no plan changes it",
     )
@@ -74,8 +73,10 @@ def test_a_proof_is_told_only_where_there_is_one(plan: Plan, order: str, said: s
 
 def test_what_is_not_known_is_told() -> None:
     same = arena(800, 100, None)
-    assert notes(same, same, plan_of(800, 800), "given", has_scratch=False)[1].startswith(NOT_COUNTED)
-    told = notes(same, same, plan_of(800, 800), "given", has_scratch=True)[1]
+    assert notes_on_saving(same, same, plan_of(800, 800), "given", has_scratch=False)[1].startswith(
+        NOT_COUNTED
+    )
+    told = notes_on_saving(same, same, plan_of(800, 800), "given", has_scratch=True)[1]
     assert told == "the tail is not known: the log does not tell it"
 
 
@@ -87,7 +88,7 @@ def test_no_plan_is_below_what_is_said_to_be_proven() -> None:
         plan = memstow.plan(memstow.read_graph(model), memstow.Options(deterministic=True))
         before = memstow.arena_of(model)
         after = memstow.arena_of(written_model(model, plan).model)
-        told = notes(before, after, plan, "given", has_scratch=False)
+        told = notes_on_saving(before, after, plan, "given", has_scratch=False)
         if told and "which is proven" in told[0]:
             proven += 1
             assert before.head is not None

@@ -7,11 +7,15 @@ import pytest
 import memstow
 from memstow.planner.model.errors import InputError
 from memstow.planner.tflm import measure
-from memstow.planner.tflm.arena import WORKSTATION, arena_of
-from memstow.planner.tflm.device_log import read_log
-from memstow.planner.tflm.measure import measure_arena, measure_scratch
-from memstow.planner.tflm.scratch import in_order, with_scratch
-from memstow.planner.tflm.tensors import listed, runtime_model
+from memstow.planner.tflm.measure import measure_arena, measure_scratch, read_log
+from memstow.planner.tflm.runtime_model import (
+    WORKSTATION,
+    arena_of,
+    listed,
+    runtime_model,
+    scratch_in_order,
+    with_scratch,
+)
 from tests.planner.tflm.campaign import scratch_of
 from tests.planner.tflm.device import device_log
 from tests.planner.tflm.random_models import random_model
@@ -63,7 +67,7 @@ def test_a_kernel_has_one_block_while_it_runs() -> None:
     graph = with_scratch(memstow.read_graph(branching_model()), branching_model(), {(0, 2): [100, 20]})
     (block,) = graph.operators[2].temporaries
     assert (block.id, block.size, block.phases) == ("scratch/2", 144, None)
-    assert in_order({(0, 2): [9], (1, 0): [5]}, ("2", "0", "1")) == {(0, 0): [9], (1, 0): [5]}
+    assert scratch_in_order({(0, 2): [9], (1, 0): [5]}, ("2", "0", "1")) == {(0, 0): [9], (1, 0): [5]}
     inner = with_scratch(memstow.read_graph(STATEFUL), STATEFUL, scratch_of(STATEFUL))
     spans = runtime_model(STATEFUL, inner, listed(inner)).operators
     lives = {it.id: it.lifetime for it in memstow.lower_graph(inner).buffers}

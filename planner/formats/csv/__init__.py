@@ -1,1 +1,0 @@
-"""CSV, a buffer a line, as MiniMalloc reads and writes it."""

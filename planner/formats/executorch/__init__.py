@@ -1,1 +1,0 @@
-"""Formats of ExecuTorch: its list of tensors, and the problems of its planner for Cadence."""

@@ -1,1 +1,0 @@
-"""ONNX models as graphs, with the `onnx` package (extra `onnx`)."""

@@ -1,0 +1,430 @@
+"""The shapes of a model: here where they follow from each other, in a child process where they are computed.
+
+Models that compute shapes while they run need the numbers in tensors to be followed. A few nodes can ask for
+any amount of memory then, which ends the child (`onnx_child`) and nothing else.
+
+Where the inference of ONNX is known to be wrong, shapes are as runtimes make them (`with_shapes_as_run`).
+That is so for windows that begin behind the input (`ceil_mode`), and for letters of an Einsum along which one
+input has 1. Slices backwards to the largest number are read in different ways: these are refused.
+"""
+
+import sys
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from memstow.planner.formats.onnx_dimensions import path_of, said_of, small_constants, text_of
+from memstow.planner.model.errors import InputError
+from memstow.planner.processes.frames import Message
+from memstow.planner.processes.process import Process
+from memstow.planner.processes.session import Terms, converse
+from memstow.planner.reading.printable import printable
+
+if TYPE_CHECKING:
+    import onnx
+
+Shapes = dict[str, tuple[int, ...]]
+"""By the names of values."""
+
+_WHOLE_TYPES: Final = (6, 7)  # 32 and 64 bits
+_SECONDS: Final = 60.0
+_MEMORY: Final = 1 << 30
+_MEMORY_PER_BYTE: Final = 20
+
+
+def with_shapes(model: "onnx.ModelProto") -> "onnx.ModelProto":
+    """The model with the shapes of all values that can be found; InputError if they contradict each other."""
+    from onnx.shape_inference import InferenceError
+
+    try:
+        inferred = infer(model, follow_numbers=False)
+    except (InferenceError, RuntimeError, ValueError, MemoryError) as error:
+        raise _contradicting(str(error)) from None
+    # What was inferred has made-up names (unk__0) that would stay: numbers are followed in the model itself.
+    return _followed(model) if _has_numbers(inferred) and not is_complete(inferred) else inferred
+
+
+def infer(model: "onnx.ModelProto", *, follow_numbers: bool) -> "onnx.ModelProto":
+    """The model with the shapes that inference finds."""
+    from onnx import shape_inference
+
+    return shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=follow_numbers)
+
+
+def shapes_at(model: "onnx.ModelProto", points: Sequence[Mapping[str, int]]) -> list[Shapes | InputError]:
+    """The shapes that inference finds where open dimensions of inputs have these values, at each point.
+
+    As in `with_shapes`, numbers are followed, in a child, only where some shape is missing without.
+    """
+    from onnx.shape_inference import InferenceError
+
+    found: list[Shapes | InputError] = []
+    for i, point in enumerate(points):
+        try:
+            inferred = infer(at_values(model, point), follow_numbers=False)
+        except (InferenceError, RuntimeError, ValueError, MemoryError) as error:
+            found.append(_contradicting(str(error)))
+            continue
+        if i == 0 and _has_numbers(inferred) and not is_complete(inferred):
+            return _followed_at(model, points)
+        found.append(shapes_in(inferred))
+    return found
+
+
+def at_values(model: "onnx.ModelProto", values: Mapping[str, int]) -> "onnx.ModelProto":
+    """The model, changed: dimensions of inputs with these names have these values."""
+    changed = type(model)()
+    changed.CopyFrom(model)
+    for value in changed.graph.input:
+        for dimension in value.type.tensor_type.shape.dim:
+            known = values.get(text_of(dimension.dim_param))
+            if known is not None:
+                dimension.dim_value = known
+    return changed
+
+
+def shapes_in(model: "onnx.ModelProto") -> Shapes:
+    """The shapes of values that are known whole."""
+    return {
+        text_of(it.name): tuple(extent.dim_value for extent in it.type.tensor_type.shape.dim)
+        for it in (*model.graph.value_info, *model.graph.output)
+        if it.type.tensor_type.HasField("shape")
+        and all(extent.HasField("dim_value") for extent in it.type.tensor_type.shape.dim)
+    }
+
+
+def types_in(model: "onnx.ModelProto") -> dict[str, int]:
+    """The types of elements of all values that are known."""
+    graph = model.graph
+    return {
+        text_of(it.name): it.type.tensor_type.elem_type
+        for it in (*graph.value_info, *graph.output, *graph.input)
+    }
+
+
+def _has_numbers(model: "onnx.ModelProto") -> bool:
+    """Whether nodes make lists of whole numbers, which may be shapes."""
+    makers = {name for node in model.graph.node if node.op_type != "Constant" for name in node.output}
+    return any(
+        it.name in makers
+        and it.type.tensor_type.elem_type in _WHOLE_TYPES
+        and len(it.type.tensor_type.shape.dim) <= 1
+        for it in model.graph.value_info
+    )
+
+
+def is_complete(model: "onnx.ModelProto") -> bool:
+    """Whether the shapes of all that nodes make are known."""
+    graph = model.graph
+    known = {
+        it.name
+        for it in (*graph.value_info, *graph.output)
+        if it.type.HasField("tensor_type")
+        and it.type.tensor_type.HasField("shape")
+        and all(extent.HasField("dim_value") for extent in it.type.tensor_type.shape.dim)
+    }
+    made = {name for node in graph.node if node.op_type != "Constant" for name in node.output if name}
+    return made <= known
+
+
+def _followed(model: "onnx.ModelProto") -> "onnx.ModelProto":
+    import onnx
+
+    answer = _answer_of_child(model, {})
+    if isinstance(answer.get("model"), bytes):
+        return onnx.load_model_from_string(answer["model"])
+    raise _contradicting(text_of(str(answer.get("failure"))))
+
+
+def _followed_at(model: "onnx.ModelProto", points: Sequence[Mapping[str, int]]) -> list[Shapes | InputError]:
+    answer = _answer_of_child(model, {"points": [dict(it) for it in points]})
+    if not isinstance(answer.get("shapes"), list):
+        raise _contradicting(text_of(str(answer.get("failure"))))
+    return [
+        _contradicting(it) if isinstance(it, str) else {name: tuple(extents) for name, extents in it.items()}
+        for it in answer["shapes"]
+    ]
+
+
+def _answer_of_child(model: "onnx.ModelProto", more: Message) -> Message:
+    data = model.SerializeToString()
+    memory = _MEMORY + _MEMORY_PER_BYTE * len(data)
+    answers: list[Message] = []
+    failure = converse(
+        Process([sys.executable, "-P", "-m", "memstow.planner.formats.onnx_child", "{events}"]),
+        {"kind": "infer", "model": data, "memory": memory, "seconds": _SECONDS, **more},
+        Terms(time.monotonic() + _SECONDS, memory, lambda: False),
+        answers.append,
+    )
+    if failure is not None or not answers:
+        message = f"finding its shapes was given up ({failure}); fold its constants first"
+        raise InputError.single("too_large", "$.graph", message)
+    return answers[-1]
+
+
+def _contradicting(why: str) -> InputError:
+    if "external tensor" in why:
+        message = (
+            "a shape follows from numbers that are in another file, which is not read; save the model with "
+            "small tensors inside: onnx.save_model(..., save_as_external_data=True, size_threshold=1024)"
+        )
+        return InputError.single("external_data", "$.graph", message)
+    # The first line is the first node; what follows from it comes after that.
+    first = why.strip().partition("\n")[0]
+    message = f"the shapes of the model contradict each other: {printable(first, 600)}"
+    return InputError.single("contradicting_shapes", "$.graph", message)
+
+
+if TYPE_CHECKING:
+    import onnx
+
+_POOLS: Final = frozenset(("MaxPool", "AveragePool", "LpPool"))
+STANDARD: Final = ("", "ai.onnx")
+_INT64: Final = 7
+
+
+def is_doubtful(node: "onnx.NodeProto") -> bool:
+    """Whether it is a pool with `ceil_mode`, or an Einsum.
+
+    Inference counts windows that begin behind the input, and does not repeat what is 1 along a letter.
+    """
+    if node.domain not in STANDARD:
+        return False
+    kind = text_of(node.op_type)
+    return kind == "Einsum" or (
+        kind in _POOLS and any(it.name == "ceil_mode" and it.i for it in node.attribute)
+    )
+
+
+def made_from(nodes: "Iterable[onnx.NodeProto]", values: Collection[str]) -> frozenset[str]:
+    """These values, and all that follows from them."""
+    found = set(values)
+    for node in nodes:
+        if not found.isdisjoint(node.input):
+            found.update(name for name in node.output if name)
+    return frozenset(found)
+
+
+def without_doubtful(model: "onnx.ModelProto", known: Iterable[str] = ()) -> "onnx.ModelProto":
+    """The model in which outputs of doubtful nodes have their type, and any shape; itself if there are none.
+
+    `known`: outputs of nodes that stay as they are.
+    """
+    kept = frozenset(known)
+    left_out = [it for it in model.graph.node if is_doubtful(it) and it.output[0] not in kept]
+    if not left_out:
+        return model
+    from onnx import helper
+
+    changed = type(model)()
+    changed.CopyFrom(model)
+    made = {name for node in left_out for name in node.output}
+    said = [it for it in model.graph.value_info if it.name not in made]
+    del changed.graph.node[:]
+    del changed.graph.value_info[:]
+    changed.graph.value_info.extend(said)
+    taken = {name for node in model.graph.node for name in (*node.input, *node.output)}
+    shape = next(name for i in range(len(taken) + 1) if (name := f"any shape {i}") not in taken)
+    changed.graph.input.append(helper.make_tensor_value_info(shape, _INT64, None))
+    for node in model.graph.node:
+        if not is_doubtful(node) or node.output[0] in kept:
+            changed.graph.node.append(node)
+            continue
+        first, *others = node.output
+        changed.graph.node.append(helper.make_node("Reshape", [node.input[0], shape], [first]))
+        for name in filter(None, others):
+            changed.graph.node.append(helper.make_node("Cast", [first], [name], to=_INT64))
+    return changed
+
+
+def as_inputs(
+    node: "onnx.NodeProto", shapes: Mapping[str, tuple[int | str, ...]], types: Mapping[str, int]
+) -> "dict[str, onnx.ValueInfoProto]":
+    """What a node makes, as inputs of these shapes."""
+    from onnx import helper
+
+    return {
+        name: helper.make_tensor_value_info(name, types[name], list(shapes[name]))
+        for name in node.output
+        if name and name in types
+    }
+
+
+def with_inputs_for(
+    model: "onnx.ModelProto", given: "Mapping[str, onnx.ValueInfoProto]"
+) -> "onnx.ModelProto":
+    """The model in which these values are inputs; the nodes that make them are left out."""
+    if not given:
+        return model
+    changed = type(model)()
+    changed.CopyFrom(model)
+    graph = changed.graph
+    kept = [it for it in model.graph.node if not any(name in given for name in it.output)]
+    for field, values in (
+        (graph.node, kept),
+        (graph.output, [it for it in model.graph.output if it.name not in given]),
+        (graph.value_info, [it for it in model.graph.value_info if it.name not in given]),
+    ):
+        del field[:]
+        field.extend(values)
+    graph.input.extend(given.values())
+    return changed
+
+
+if TYPE_CHECKING:
+    import onnx
+
+_MOST: Final = 100
+"""So many nodes may differ: each asks for another inference."""
+_LARGEST: Final = (1 << 31) - 1
+_DOTS: Final = "..."
+
+
+def with_shapes_as_run(model: "onnx.ModelProto") -> "onnx.ModelProto":
+    """As `with_shapes`, and right where that is not."""
+    _refuse_disputed(model)
+    nodes = [it for it in model.graph.node if is_doubtful(it)]
+    if not nodes:
+        return with_shapes(model)
+    given: dict[str, onnx.ValueInfoProto] = {}
+    for _ in range(_MOST):
+        known = with_inputs_for(model, given)
+        inferred, is_whole = _inferred(known)
+        wrong = _first_that_differs(nodes, inferred, given, is_whole=is_whole)
+        if wrong is None:
+            _refuse_what_is_not_checked(model, given)
+            return inferred if is_whole else with_shapes(known)
+        node, shape = wrong
+        _refuse_declared(model, node, shape)
+        given |= as_inputs(node, {text_of(it): shape for it in node.output if it}, types_in(inferred))
+    message = f"more than {_MOST} operators have other shapes than inference says; fold its constants first"
+    raise InputError.single("too_large", "$.graph", message)
+
+
+def _inferred(model: "onnx.ModelProto") -> "tuple[onnx.ModelProto, bool]":
+    """With shapes by inference; if a doubtful node may lead it astray, without what such nodes make."""
+    try:
+        return with_shapes(model), True
+    except InputError:
+        unknown = without_doubtful(model)
+        if unknown is model:
+            raise
+        return with_shapes(unknown), False
+
+
+def _first_that_differs(
+    nodes: "Sequence[onnx.NodeProto]",
+    inferred: "onnx.ModelProto",
+    given: "Mapping[str, onnx.ValueInfoProto]",
+    *,
+    is_whole: bool,
+) -> "tuple[onnx.NodeProto, tuple[int, ...]] | None":
+    shapes = _all_shapes(inferred)
+    for node in nodes:
+        name = text_of(node.output[0])
+        inputs = [shapes.get(text_of(it)) for it in node.input]
+        known = [it for it in inputs if it is not None]
+        if name in given or len(known) < len(inputs):
+            continue
+        own = _einsum(node, known) if node.op_type == "Einsum" else _pool(node, known[0])
+        if own is not None and min(own, default=0) >= 0 and (not is_whole or shapes.get(name) != own):
+            return node, own
+    return None
+
+
+def _pool(node: "onnx.NodeProto", source: tuple[int, ...]) -> tuple[int, ...] | None:
+    """What a pool with `ceil_mode` makes: each window begins in the input, or in the padding before it."""
+    lists = {it.name: list(it.ints) for it in node.attribute}
+    auto = next((it.s for it in node.attribute if it.name == "auto_pad"), b"NOTSET")
+    extents, kernel = source[2:], lists.get("kernel_shape", [])
+    count = len(extents)
+    strides, dilations = lists.get("strides") or [1] * count, lists.get("dilations") or [1] * count
+    pads = lists.get("pads") or [0] * (2 * count)
+    if auto not in (b"", b"NOTSET") or {len(kernel), len(strides), len(dilations), len(pads) // 2} != {count}:
+        return None
+    found = []
+    for i, extent in enumerate(extents):
+        if strides[i] < 1:
+            return None
+        begins, window = extent + pads[i], (kernel[i] - 1) * dilations[i] + 1
+        windows = -(-(begins + pads[i + count] - window) // strides[i]) + 1
+        found.append(windows - (windows > 0 and (windows - 1) * strides[i] >= begins))
+    return (*source[:2], *found)
+
+
+def _einsum(node: "onnx.NodeProto", shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """What an Einsum with an arrow makes: along a letter, 1 is repeated."""
+    equation = next((it.s for it in node.attribute if it.name == "equation"), b"").decode("ascii", "replace")
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    texts = left.split(",")
+    if not arrow or len(texts) != len(shapes):
+        return None
+    found: dict[str, int] = {}
+    for text, shape in zip(texts, shapes, strict=True):
+        letters = _letters(text, len(shape))
+        if len(letters) != len(shape):
+            return None
+        for letter, extent in zip(letters, shape, strict=True):
+            if found.setdefault(letter, extent) == 1:
+                found[letter] = extent
+    dots = sum(it.endswith(".") for it in found)
+    made = _letters(right, dots + len(right.replace(_DOTS, "")))
+    return tuple(found[it] for it in made) if set(made) <= found.keys() else None
+
+
+def _letters(text: str, rank: int) -> list[str]:
+    """The letters of so many dimensions; the dots stand for those that have none."""
+    before, given, after = text.partition(_DOTS)
+    dots = [f"{i}." for i in range(rank - len(before) - len(after))] if given else []
+    return [*before, *dots, *after]
+
+
+def _refuse_disputed(model: "onnx.ModelProto") -> None:
+    steps = [it for it in model.graph.node if it.op_type == "Slice" and len(it.input) == 5]
+    constants = dict(small_constants(model)) if steps else {}
+    for node in steps:
+        ends, backwards = (constants.get(node.input[i]) or [] for i in (2, 4))
+        if any(step < 0 and end >= _LARGEST for end, step in zip(ends, backwards, strict=False)):
+            message = (
+                f"the shape of what {said_of(node)} makes is not known: a slice backwards to the largest "
+                "number is read in different ways; end it at the smallest number"
+            )
+            raise InputError.single("unknown_shape", path_of(text_of(node.output[0])), message)
+
+
+def _refuse_declared(model: "onnx.ModelProto", node: "onnx.NodeProto", shape: tuple[int, ...]) -> None:
+    """Raise InputError where the file says another shape, as tools write it that ask inference."""
+    said = shapes_in(model).get(text_of(node.output[0]))
+    if said is not None and said != shape:
+        message = (
+            f"its shape is {list(said)} in the file, and {list(shape)} by what {said_of(node)} makes; take "
+            "the shapes of values between inputs and outputs out of the model: del model.graph.value_info[:]"
+        )
+        raise InputError.single("contradicting_shapes", path_of(text_of(node.output[0])), message)
+
+
+def _refuse_what_is_not_checked(model: "onnx.ModelProto", given: Collection[str]) -> None:
+    """Raise InputError where operators of other domains follow from shapes that inference gets wrong.
+
+    What the file says of what they make may have been computed from these.
+    """
+    follows = made_from(model.graph.node, given)
+    for node in model.graph.node:
+        if node.domain not in STANDARD and not follows.isdisjoint(node.input):
+            message = (
+                f"the shape of what {said_of(node)} makes follows from shapes that inference gets wrong, and "
+                "operators of other domains are not known; cut the model before it"
+            )
+            made = next(filter(None, node.output), "")
+            raise InputError.single("unknown_shape", path_of(text_of(made)), message)
+
+
+def _all_shapes(inferred: "onnx.ModelProto") -> Shapes:
+    graph = inferred.graph
+    constants = {text_of(it.name): tuple(it.dims) for it in graph.initializer}
+    inputs = {
+        text_of(it.name): tuple(extent.dim_value for extent in it.type.tensor_type.shape.dim)
+        for it in graph.input
+        if it.type.tensor_type.HasField("shape")
+    }
+    return {**inputs, **constants, **shapes_in(inferred)}

@@ -1,1 +1,0 @@
-"""The structured JSON of kernel compilers."""

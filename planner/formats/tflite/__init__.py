@@ -1,1 +1,0 @@
-"""TensorFlow Lite models: a reader of flatbuffers of our own, and the graph that a model holds."""

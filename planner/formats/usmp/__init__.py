@@ -1,1 +1,0 @@
-"""Formats of TVM's Unified Static Memory Planner."""

@@ -1,1 +1,0 @@
-"""Dumps of XLA: the memory of a compiled program, and when its values live."""
