@@ -8,7 +8,7 @@ from typing import Final
 
 from benchmarks.page import held, table
 from memstow.planner.model.problem import Buffer, Problem
-from memstow.planner.place.places import place
+from memstow.planner.solve.array_places import place
 from memstow.planner.solve.engine import plan
 
 PLAN_LIMITS_MS: Final = {10: 0.5, 1000: 10.0}

@@ -13,7 +13,7 @@ from statistics import median
 
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_graph
-from memstow.planner.generate.families import FAMILIES
+from memstow.planner.generate import FAMILIES
 from memstow.planner.generate.graph import graph as generated
 from memstow.planner.graph.arrays import order_instance
 from memstow.planner.graph.changes import without_in_place

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.order import SHARED
 from benchmarks.page import table
 from memstow.planner.formats import read_graph
-from memstow.planner.generate.training import training_step
+from memstow.planner.generate.graph import training_step
 from memstow.planner.graph.arrays import order_instance
 from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import NOBODY, Links, links_of

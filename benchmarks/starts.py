@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from benchmarks.page import table
-from memstow.planner.backends import warm_children
+from memstow.planner.backends import isolated_solver
 from memstow.planner.backends.isolated_solver import IsolatedSolver
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
@@ -67,7 +67,7 @@ def _task(seed: int) -> Task:
 
 def _timed(name: str, task: Task) -> tuple[float, int | None, bool]:
     """Seconds, the value reached, and whether it was proven."""
-    warm_children.prepare(name)
+    isolated_solver.prepare(name)
     time.sleep(1.0)  # the import is not what is measured
     begin = time.monotonic()
     outcome: Outcome = IsolatedSolver(name).solve(task, _native.Budget(SECONDS, -1), _SILENT)

@@ -111,7 +111,7 @@ if TYPE_CHECKING:
     )
     from memstow.planner.model.problem import Target as Target
     from memstow.planner.model.tiling import Tiling as Tiling, TilingOptions as TilingOptions
-    from memstow.planner.place.places import Places as Places, place as place
+    from memstow.planner.solve.array_places import Places as Places, place as place
     from memstow.planner.shapes.sizes import largest_problem as largest_problem, problem_at as problem_at
     from memstow.planner.shapes.symbolic_documents import lower_symbolic as lower_symbolic
     from memstow.planner.shapes.symbolic_documents import (
@@ -252,7 +252,7 @@ _HOMES: Final = {
         "write_symbolic_plan",
     ),
     "memstow.planner.model.tiling": ("Tiling", "TilingOptions"),
-    "memstow.planner.place.places": ("Places", "place"),
+    "memstow.planner.solve.array_places": ("Places", "place"),
     "memstow.planner.shapes.plan_symbolic": ("plan_symbolic",),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),

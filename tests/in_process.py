@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from memstow.planner.backends import warm_children
+from memstow.planner.backends import isolated_solver
 from memstow.planner.backends.child import ReportSender, solve
 from memstow.planner.backends.isolated_solver import IsolatedSolver, ResponseReader, request_of
 from memstow.planner.processes.frames import Message, Reader, pack
@@ -35,7 +35,7 @@ def run_back_ends_in_process(monkeypatch: pytest.MonkeyPatch, *, with_highs: boo
         with suppress(ModuleNotFoundError):
             import_module("ortools.sat.python.cp_model")
     monkeypatch.setattr(IsolatedSolver, "solve", _solve)
-    monkeypatch.setattr(warm_children, "prepare", lambda _name: None)
+    monkeypatch.setattr(isolated_solver, "prepare", lambda _name: None)
 
 
 def _solve(isolated: IsolatedSolver, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:

@@ -94,7 +94,7 @@ def test_a_sample_belongs_to_the_innermost_file_with_a_room() -> None:
         (
             [
                 "/usr/lib/python3.11/json/encoder.py",
-                f"{ROOT}/planner/solve/plain.py",
+                f"{ROOT}/planner/solve/column_engine.py",
                 f"{ROOT}/api/http/app.py",
             ],
             3,

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.plain._columns import Columns
-    from memstow.planner.plain.plan import PlainPlan
+    from memstow.planner.plain.column_documents import PlainPlan
     from memstow.planner.show.text_picture import Glyphs
 
 # The names of `planner.exports`, which takes longer to import than a parser may take.
@@ -220,7 +220,7 @@ def wants_columns_only(args: argparse.Namespace) -> bool:
 
 def write_plain_results(args: argparse.Namespace, columns: "Columns", plan: "PlainPlan") -> None:
     """The same as `write_results` for a plan in columns, where the outputs allow it."""
-    from memstow.planner.plain.document import write_plan
+    from memstow.planner.plain.column_documents import write_plan
 
     outputs = _outputs(args)
     alone = _printed_forms(args, outputs)
@@ -230,7 +230,7 @@ def write_plain_results(args: argparse.Namespace, columns: "Columns", plan: "Pla
     for path, content in made:
         write_out(content, path)
     if not alone and not args.quiet:
-        from memstow.planner.show.plain_report import plain_report
+        from memstow.planner.show.report import plain_report
 
         print(plain_report(columns, plan, screen_width(sys.stdout), _glyphs()))
 

@@ -470,7 +470,7 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
         return None
     if any(getattr(args, name, silent[0]) not in silent for name, silent in _NEEDS_OBJECTS):
         return None
-    from memstow.planner.plain.document import columns_in
+    from memstow.planner.plain.column_documents import columns_in
 
     if len(data) > _LARGE:
         from memstow.api.http.large_blocks import return_large_blocks

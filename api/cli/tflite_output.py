@@ -188,7 +188,7 @@ def _arenas(
 
 def show_arena(plan: "Plan", is_written: bool) -> None:
     """Print what the runtime needs for the model, and with the plan."""
-    from memstow.planner.show.arena_table import arena_report
+    from memstow.planner.show.report import arena_report
 
     if plan.arena is not None:
         print("", arena_report(plan.arena, is_written, columns(sys.stdout)), sep="\n")

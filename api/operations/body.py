@@ -47,12 +47,11 @@ from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.model.options import Options, require_followed
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.digest import digest
-from memstow.planner.plain.document import columns_and_options_in, columns_in, looks_like_json
+from memstow.planner.plain.column_documents import columns_and_options_in, columns_in, digest, looks_like_json
 from memstow.planner.reading.parse import parse_options, parse_target
 from memstow.planner.reading.printable import printable, shown
 from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
-from memstow.planner.solve.plain import takes
+from memstow.planner.solve.column_engine import takes
 from memstow.planner.targets import shipped_target
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from memstow.api.operations.encoding import (
     problem_of,
 )
 from memstow.api.operations.request_types import Known, SolveRequest, SolveResult, SolveUpdate
-from memstow.planner.backends.registry import is_model
+from memstow.planner.backends import is_model
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Event, Options
 from memstow.planner.model.plan import Plan
@@ -27,10 +27,9 @@ from memstow.planner.model.problem import Kind, Problem, choice_count, counts
 from memstow.planner.reading.printable import printable
 from memstow.planner.solve import engine
 from memstow.planner.solve.assembling import with_bound_of
-from memstow.planner.solve.at_once import found_at_once
-from memstow.planner.solve.better_plan import better
-from memstow.planner.solve.columns import found_in_columns
+from memstow.planner.solve.column_engine import found_at_once, found_in_columns
 from memstow.planner.solve.portfolio import AUTO
+from memstow.planner.solve.run_state import better
 from memstow.planner.verify import verify
 
 _LEAST_PAUSE_SECONDS: Final = 0.25
@@ -92,8 +91,8 @@ class Publisher:
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.plain._columns import Columns
-    from memstow.planner.plain.plan import PlainPlan
-    from memstow.planner.solve.others import Others
+    from memstow.planner.plain.column_documents import PlainPlan
+    from memstow.planner.solve.turns import Others
 
 # Only models heed a memory limit, and none takes part in a short attempt: any number will do.
 _ATTEMPT_MEMORY: Final = 1 << 30
@@ -125,7 +124,7 @@ def solve(
 
 def _others(rank: int, inbox: Inbox) -> "Others":
     """What takes in all that comes by the inbox, in a thread of its own, until this process ends."""
-    from memstow.planner.solve.others import Others
+    from memstow.planner.solve.turns import Others
 
     others = Others(rank)
 

@@ -8,7 +8,7 @@ from memstow.api.operations.request_types import BodyForm, Limits
 from memstow.api.store.plan_cache import owned
 from memstow.planner.model.options import Options
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.document import is_in_order
+from memstow.planner.plain.column_documents import is_in_order
 
 
 class Asked:

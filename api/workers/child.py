@@ -12,8 +12,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.processes import lifeline
-from memstow.planner.processes.child import Sender, serve_request
+from memstow.planner.processes import child_side
+from memstow.planner.processes.child_side import Sender, serve_request
 from memstow.planner.processes.frames import Message
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
         from memstow.api.operations.request_types import encode_update
 
         if request["seconds"] > _LONG_SECONDS:
-            lifeline.step_back()
+            child_side.step_back()
         result = operations.perform_by_name(
             request["operation"],
             request["request"],

@@ -14,8 +14,7 @@ from memstow.api.operations.request_types import decode_update, encode, encode_k
 from memstow.api.workers.executor import SHORTAGE, ChildError, RunControl, out_of_memory, result_from
 from memstow.api.workers.scratch import Scratch
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import Process
-from memstow.planner.processes.session import EndedError, MemoryLimitError, Session
+from memstow.planner.processes.process import EndedError, MemoryLimitError, Process, Session
 
 # From the request to stop to the kill: verifying a plan of a million buffers takes its time.
 _STOP_SECONDS: Final = 5.0

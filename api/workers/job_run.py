@@ -26,7 +26,7 @@ from memstow.api.store.job_events import done_event
 from memstow.api.store.plan_cache import LARGEST_COMPARED
 from memstow.planner.model import Status
 from memstow.planner.model.options import Bound, Event, Incumbent
-from memstow.planner.solve.better_plan import better
+from memstow.planner.solve.run_state import better
 
 _FLUSH_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 1.0

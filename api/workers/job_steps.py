@@ -33,7 +33,7 @@ from memstow.api.workers.executor import SHORTAGE, ChildError, Executor, RunCont
 from memstow.api.workers.job_run import JobRun, Shutdown
 from memstow.planner.model import Status
 from memstow.planner.model.plan import gap_of
-from memstow.planner.solve.better_plan import better
+from memstow.planner.solve.run_state import better
 
 # A run may exceed its limit by its start and its last verification.
 _MARGIN_SECONDS: Final = 10.0

@@ -26,7 +26,7 @@ from memstow.api.workers.asked import Asked, read_whole
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, choice_count
-from memstow.planner.plain.document import is_in_order, plan_as_json
+from memstow.planner.plain.column_documents import is_in_order, plan_as_json
 from memstow.planner.reading.printable import printable
 
 # A plan that is found within this time is not stored: solving again is faster than a query.

@@ -15,16 +15,16 @@ SIZE: Final = 1_000_000
 _TIMED: Final = Path(__file__).with_name("timed.py")
 _SOLVE: Final = "memstow.api.cli.commands.solve"
 _VERIFY: Final = "memstow.api.cli.commands.verify"
-_RUN: Final = "memstow.planner.solve.plain"
-_VERDICT: Final = "memstow.planner.plain.verdict"
+_RUN: Final = "memstow.planner.solve.column_engine"
+_VERDICT: Final = "memstow.planner.plain.column_verdict"
 # By what is done, the functions that do it, named where they are called.
 OF_SOLVE: Final = {
     "read the problem": [f"{_SOLVE}:read_bytes_of", f"{_SOLVE}:columns_in"],
-    "reduce, and the first bound": ["memstow.planner.solve.columns:ground_of"],
+    "reduce, and the first bound": ["memstow.planner.solve.column_engine:ground_of"],
     "search": [f"{_RUN}:Turns.take"],
     "judge": [f"{_RUN}:judged_plan"],
-    "digest of the problem": ["memstow.planner.solve.plain_plan:digest"],
-    "table and picture": ["memstow.planner.show.plain_report:plain_report"],
+    "digest of the problem": ["memstow.planner.solve.column_engine:digest"],
+    "table and picture": ["memstow.planner.show.report:plain_report"],
     "write the plan": [f"{_SOLVE}:write_plain_results"],
 }
 OF_VERIFY: Final = {

@@ -23,8 +23,7 @@ _OTHER: Final = "all else"
 # What a file does: the first line whose words its path holds. Of a stack, the innermost file that has a line
 # counts.
 ROOMS: Final = (
-    ("/planner/plain/digest", "digest of the problem"),
-    ("/planner/plain/", "read the problem, write the plan"),
+    ("/planner/plain/", "read the problem and its digest, write the plan"),
     ("/planner/", "reduce, solve, judge"),
     ("/solvers/", "reduce, solve, judge"),
     ("/api/store/", "cache and store"),

@@ -1,14 +1,21 @@
-"""A back end as a solver like any other: what happens to its child stays with its child."""
+"""A back end as a solver like any other: what happens to its child stays with its child.
 
+Children may have imported their back end already: that takes longer than most solves. `prepare` is called as
+soon as a back end will be needed, `take` when it is. At most one child of a name waits; it ends with this
+process.
+"""
+
+import atexit
+import os
+import sys
+import threading
 import time
 from dataclasses import replace
 
-from memstow.planner.backends import warm_children
-from memstow.planner.backends.wire import read_layout, write_layout, write_task
+from memstow.planner.backends.child import read_layout, write_layout, write_task
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import GarbageError, Message
-from memstow.planner.processes.process import Process
-from memstow.planner.processes.session import OUT_OF_TIME, Terms, converse
+from memstow.planner.processes.process import OUT_OF_TIME, Process, Terms, converse
 from memstow.solvers.core import Budget, unplaceable
 from memstow.solvers.instance import Layout
 from memstow.solvers.models.layout_check import Examiner
@@ -16,6 +23,63 @@ from memstow.solvers.models.register import BACK_ENDS, model
 from memstow.solvers.models.relations import Relations
 from memstow.solvers.one_pool import MOST_ITEMS
 from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task
+
+_LAST_SECONDS = 5.0
+
+_lock = threading.Lock()
+_waiting: dict[str, Process] = {}
+
+
+def prepare(name: str) -> None:
+    """Start a child of this name, if none waits."""
+    with _lock:
+        spare = _waiting.get(name)
+        if spare is not None and spare.alive():
+            return
+        if spare is not None:
+            del _waiting[name]
+            spare.close()
+        _waiting[name] = Process(command_for(name))
+
+
+def take(name: str) -> Process:
+    """A child of this name: the one that waits, or a new one."""
+    with _lock:
+        spare = _waiting.pop(name, None)
+    if spare is not None:
+        if spare.alive():
+            return spare
+        spare.close()
+    return Process(command_for(name))
+
+
+def command_for(name: str) -> list[str]:
+    """The command that starts a child of this back end; `Process` fills in `{events}`."""
+    # -P: where the caller happens to be, there may be files of any name; that is no place to import from.
+    return [sys.executable, "-P", "-m", "memstow.planner.backends.child", name, "{events}"]
+
+
+def dismiss() -> None:
+    """End every child that waits."""
+    with _lock:
+        idle = list(_waiting.values())
+        _waiting.clear()
+    for spare in idle:
+        # This process may be about to end, so no thread can do it later.
+        spare.close(wait=_LAST_SECONDS)
+
+
+def _forget() -> None:
+    """A forked process does not own the children of its parent."""
+    global _lock
+    _lock = threading.Lock()
+    _waiting.clear()
+
+
+atexit.register(dismiss)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
 
 # The child's own limit is a little earlier than the kill, so that its last result is not lost.
 _MARGIN_SECONDS = 0.1
@@ -40,7 +104,7 @@ class IsolatedSolver:
 
     def solve(self, task: Task, budget: Budget, listeners: Listeners) -> Outcome:
         """The best layout that the child has sent in time."""
-        return self.solve_with(warm_children.take(self.name), task, budget, listeners)
+        return self.solve_with(take(self.name), task, budget, listeners)
 
     def solve_with(self, process: Process, task: Task, budget: Budget, listeners: Listeners) -> Outcome:
         """The same with a given child, which is ended afterwards."""

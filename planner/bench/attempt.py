@@ -18,9 +18,8 @@ from memstow.planner.model.graph import FREE, Graph
 from memstow.planner.model.options import Bound, Event, Incumbent, Listener, Options, Phase
 from memstow.planner.model.plan import Exhausted, Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.processes.forked import MAXRSS_UNIT
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import wait_for_reapers
+from memstow.planner.processes.process import MAXRSS_UNIT, wait_for_reapers
 from memstow.planner.solve import engine
 from memstow.planner.solve.graphs import LEAST_PEAK, Callbacks, plan_by
 from memstow.planner.verify import verify

@@ -16,8 +16,8 @@ from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import profile
-from memstow.planner.processes import child, lifeline
-from memstow.planner.processes.child import write_all
+from memstow.planner.processes import child_side
+from memstow.planner.processes.child_side import write_all
 from memstow.planner.processes.frames import Message, pack
 from memstow.solvers.models.register import BACK_ENDS
 
@@ -66,13 +66,13 @@ def serve(events: int) -> None:
     sender = BatchSender(events)
     # Not the main thread: there, each call of a solver would have one of its own, for Ctrl-C to be heard.
     threading.Thread(target=_run, args=(requests, sender), daemon=True).start()
-    child.listen(requests.put, child.Idle(_TELL_MILLISECONDS, sender.flush))
+    child_side.listen(requests.put, child_side.Idle(_TELL_MILLISECONDS, sender.flush))
 
 
 def _run(requests: "queue.SimpleQueue[Message]", sender: BatchSender) -> None:
     """Serve the queue for as long as this process lives."""
     try:
-        lifeline.be_modest()
+        child_side.be_modest()
         while True:
             _run_all(requests.get(), sender)
     finally:
@@ -88,7 +88,7 @@ def _run_all(request: Message, sender: BatchSender) -> None:
             # Should the run end this process, the supervisor knows the problem.
             sender.flush()
 
-    lifeline.limit_memory(request["memory"])
+    child_side.limit_memory(request["memory"])
     end = time.monotonic() + request["seconds"]
     again = True
     tasks = [task_from(run) for run in request["runs"]]

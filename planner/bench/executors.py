@@ -16,14 +16,11 @@ from distributed import get_worker
 
 from memstow.planner.bench.journal import InterruptedBenchError
 from memstow.planner.bench.task import SolverRequest, Task
-from memstow.planner.cluster.call import Call
 from memstow.planner.cluster.cluster import Cluster, Hooks
-from memstow.planner.cluster.needs import Needs, needs_of
-from memstow.planner.cluster.roster import Notice
+from memstow.planner.cluster.roster import Call, Needs, Notice, needs_of
 from memstow.planner.model.errors import MemstowError
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import Process
-from memstow.planner.processes.session import EndedError, Session
+from memstow.planner.processes.process import EndedError, Process, Session
 from memstow.solvers.models.register import BACK_ENDS
 
 _TRIES: Final = 3

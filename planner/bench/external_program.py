@@ -23,8 +23,8 @@ from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.processes.forked import MAXRSS_UNIT
 from memstow.planner.processes.frames import Message
+from memstow.planner.processes.process import MAXRSS_UNIT
 from memstow.planner.reading.json_text import read_bytes
 
 _SAMPLE_SECONDS = 0.01

@@ -20,7 +20,7 @@ from memstow.planner.bench.instances import Instances
 from memstow.planner.bench.journal import Journal, RecordedWhen
 from memstow.planner.bench.record import from_line, to_line
 from memstow.planner.bench.task import InstanceSource, SolverRequest, Task, tasks_of
-from memstow.planner.cluster.call import NoWorkerError
+from memstow.planner.cluster.roster import NoWorkerError
 from memstow.planner.model.errors import MemstowError, MissingBackEndError
 
 _NOTED: Final = 20

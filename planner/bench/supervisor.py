@@ -23,12 +23,18 @@ from memstow.planner.bench.judgement import RunEvents, record_of
 from memstow.planner.bench.record import to_line
 from memstow.planner.bench.task import InstanceSource, RunOptions, SolverRequest, Task, task_from
 from memstow.planner.generate.planted import planted
-from memstow.planner.processes import folder, lifeline, machine
-from memstow.planner.processes.child import Sender, requests
-from memstow.planner.processes.forked import MAXRSS_UNIT, ForkedProcess, Usage
+from memstow.planner.processes import child_side, machine
+from memstow.planner.processes.child_side import Sender, requests
 from memstow.planner.processes.frames import GarbageError, Message
-from memstow.planner.processes.process import children
-from memstow.planner.processes.session import EndedError, MemoryLimitError, Session
+from memstow.planner.processes.process import (
+    MAXRSS_UNIT,
+    EndedError,
+    ForkedProcess,
+    MemoryLimitError,
+    Session,
+    Usage,
+    children,
+)
 
 # Reading or judging a problem of a million buffers takes half a minute where nothing else runs.
 _READING_SECONDS: Final = 600.0
@@ -169,7 +175,7 @@ class Supervisor:
         def look(now: float) -> None:
             if self._parent.poll(0):
                 self.close()
-                lifeline.end_everything()
+                child_side.end_everything()
             if now >= batch.until:
                 raise OutOfTimeError("out of time")
 
@@ -216,8 +222,8 @@ class Supervisor:
 
 def main(arguments: list[str]) -> None:
     """Serve requests until there are no more."""
-    folder.move_in()
-    lifeline.adopt_orphans()
+    child_side.move_into_folder()
+    child_side.adopt_orphans()
     _warm()
     sender = Sender(int(arguments[0]))
     supervisor = Supervisor()
@@ -226,7 +232,7 @@ def main(arguments: list[str]) -> None:
             sender.send(supervisor.serve(request))
     finally:
         supervisor.close()
-        lifeline.end_everything()
+        child_side.end_everything()
 
 
 def _end_strays() -> Usage:

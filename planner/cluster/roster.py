@@ -1,13 +1,186 @@
-"""The workers of a cluster: which of them can do a run, which are alive, and what there is to say of them."""
+"""The workers of a cluster: what a run needs of one, which have it, which are alive."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final, Protocol
 
-from memstow.planner.cluster.needs import Needs
-from memstow.planner.cluster.survey import Abilities, Seen
+from memstow.planner.model.errors import MemstowError
+from memstow.planner.solve.portfolio import AUTO
+from memstow.solvers.models.register import BACK_ENDS
+
+LIBRARIES: Final = tuple(sorted({module for back_end in BACK_ENDS.values() for module in back_end.needs}))
+"""Modules that a worker may have."""
+# The back ends that `auto` uses, the better one first.
+_OF_AUTO: Final = ("cpsat", "highs")
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a worker must have; of several that have it, those are chosen that have the first of `better`."""
+
+    libraries: frozenset[str] = frozenset()
+    program: str | None = None
+    better: tuple[frozenset[str], ...] = ()
+
+    @property
+    def things(self) -> frozenset[str]:
+        """The libraries and the program."""
+        return self.libraries if self.program is None else self.libraries | {self.program}
+
+    def text(self) -> str:
+        """What is needed, for a message."""
+        return " and ".join(sorted(self.things))
+
+
+def needs_of(solver: str, deterministic: bool) -> Needs:
+    """The needs of a solver of memstow. Deterministic runs use no back end that is not named."""
+    if solver in BACK_ENDS:
+        return Needs(frozenset(BACK_ENDS[solver].needs))
+    if solver == AUTO and not deterministic:
+        return Needs(better=tuple(frozenset(BACK_ENDS[name].needs) for name in _OF_AUTO))
+    return Needs()
+
+
+class NoWorkerError(MemstowError):
+    """No worker of the cluster can do this."""
+
+
+class Ends(Protocol):
+    """What is told of a call, in the thread of the cluster."""
+
+    def end(self, result: Any) -> None:
+        """The function has returned this."""
+
+    def fail(self, error: Exception) -> None:
+        """It has raised this, or NoWorkerError: no worker can do it."""
+
+    def lose(self) -> None:
+        """The scheduler is lost, and the call with it."""
+
+    def lose_worker(self, worker: str) -> bool:
+        """Its worker is silent or gone. Whether the call is to be made again elsewhere."""
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A function with its arguments, which depend on the name of the try."""
+
+    function: Callable[..., Any]
+    arguments: Callable[[str], tuple[Any, ...]]
+    needs: Needs
+    ends: Ends
+    begins: bool
+    """Whether it tells when it begins. What has not begun may move to a worker that has come."""
+    waits_for_version: bool
+    """Whether it waits as long as it takes for workers of this version, as it does for any worker."""
+    name: str = ""
+    """The name of the current try; what earlier ones say does not count."""
+    worker: str | None = None
+    """The worker that has begun, where this is told."""
+    fitting: frozenset[str] = frozenset()
+    """The workers that Dask may choose from; none while there are none."""
+    future: Any = None
+
+
+PREFIX: Final = "memstow-"
+"""With this the names of our tasks begin."""
+INBOXES: Final = "memstow-inbox-"
+"""With this and the id of its client the name of a server's inbox begins."""
+
+LOOK: Final = "memstow_look"
+"""The operation of the scheduler that `scheduler_look` adds."""
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A worker as the scheduler sees it."""
+
+    process: str  # changes when it is started again at the same address
+    threads: int
+    heard: float  # the time of its last heartbeat, by the scheduler's clock
+    tasks: tuple[str, ...] = ()  # tasks of ours that it has
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a worker has installed."""
+
+    memstow: str | None
+    libraries: Mapping[str, str]
+
+
+def scheduler_look() -> Callable[..., None]:
+    """A function for the scheduler, which adds an operation of this name: it returns what `seen_in` reads.
+
+    The operation also removes the inboxes of clients that are gone, and that of the one that leaves.
+    """
+
+    def add(name: str, dask_scheduler: Any) -> None:
+        def look(tasks: str, inboxes: str, leaving: str) -> dict[str, Any]:
+            queues = dask_scheduler.extensions["queues"]
+            for inbox in [it for it in queues.queues if it.startswith(inboxes)]:
+                client = inbox.removeprefix(inboxes)
+                if client == leaving or client not in dask_scheduler.clients:
+                    # Dask counts its users, but not all of them when they end.
+                    while inbox in queues.queues:
+                        queues.release(name=inbox)
+            return {
+                address: [
+                    str(worker.server_id),
+                    worker.nthreads,
+                    worker.last_seen,
+                    [str(task.key) for task in worker.processing if str(task.key).startswith(tasks)],
+                ]
+                for address, worker in dask_scheduler.workers.items()
+            }
+
+        dask_scheduler.handlers[name] = look
+
+    return add
+
+
+def seen_in(answer: Answer) -> dict[str, Seen]:
+    """The workers by address."""
+    return {
+        address: Seen(process, threads, heard, tuple(tasks))
+        for address, (process, threads, heard, tasks) in answer.items()
+    }
+
+
+def worker_look() -> Callable[..., Answer]:
+    """A function for a worker: what `abilities_in` reads."""
+
+    def look(modules: list[str]) -> dict[str, Any]:
+        from contextlib import suppress
+        from importlib.metadata import PackageNotFoundError, version
+        from importlib.util import find_spec
+
+        ours: str | None = None
+        # A broken installation is of no more use than none.
+        with suppress(Exception):
+            from memstow import __version__
+
+            ours = __version__
+        found: dict[str, str] = {}
+        for module in modules:
+            if find_spec(module) is not None:
+                try:
+                    found[module] = version(module)
+                except PackageNotFoundError:
+                    found[module] = "unknown"
+        return {"memstow": ours, "libraries": found}
+
+    return look
+
+
+def abilities_in(answer: Answer) -> Abilities:
+    """What the worker has."""
+    return Abilities(answer["memstow"], answer["libraries"])
+
 
 # Dask's heartbeats are rarer in large clusters: every 1 s and 1/200 s for each worker.
 _FOR_A_WORKER: Final = 4 / 200

@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from memstow.planner.processes.child import Sender, serve_request
+from memstow.planner.processes.child_side import Sender, serve_request
 from memstow.planner.processes.frames import Message
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.planner.formats.onnx_dimensions import path_of, said_of, small_constants, text_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import Process
-from memstow.planner.processes.session import Terms, converse
+from memstow.planner.processes.process import Process, Terms, converse
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:

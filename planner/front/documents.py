@@ -22,7 +22,7 @@ def write_front(front: Front, form: str) -> bytes:
         return encode_document(plain_front(front))
     if form == "csv":
         return _csv(front)
-    from memstow.planner.show.front_picture import front_svg
+    from memstow.planner.show.front_report import front_svg
 
     return front_svg(front).encode()
 

@@ -33,7 +33,7 @@ from memstow.planner.model.front import (
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Listener, Options
 from memstow.planner.model.problem import Problem, Target
-from memstow.planner.solve.allowance import Allowance
+from memstow.planner.solve.portfolio import Allowance
 
 # Each point has a plan: those of a front together place no more buffers than this.
 _MOST_PLACEMENTS: Final = 1_000_000

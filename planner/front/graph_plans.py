@@ -14,8 +14,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve import engine
-from memstow.planner.solve.graphs import Callbacks
-from memstow.planner.solve.order_bounds import NOTHING, with_order_bound
+from memstow.planner.solve.graphs import NOTHING, Callbacks, with_order_bound
 from memstow.planner.solve.schedules import is_only_order, judged, plan_schedule
 from memstow.planner.verify.graph_verdict import schedule_cost
 

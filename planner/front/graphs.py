@@ -32,9 +32,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Plan, Schedule
-from memstow.planner.solve.allowance import Allowance
-from memstow.planner.solve.cancelling import cancelling
 from memstow.planner.solve.graphs import Callbacks
+from memstow.planner.solve.portfolio import Allowance, cancelling
 
 # Of what is left: to look for orders, for schedules in them, for other orders, for what runs again.
 _ORDERS_SHARE: Final = 0.3

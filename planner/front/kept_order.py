@@ -11,8 +11,8 @@ from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.model.front import KeptOrder
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Schedule
-from memstow.planner.solve.allowance import Allowance
-from memstow.planner.solve.order_outlook import outlook
+from memstow.planner.solve.free_orders import outlook
+from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.core import Budget
 
 _SECONDS: Final = 0.5

@@ -12,8 +12,7 @@ from memstow.planner.front.request import FrontCallbacks
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.stripes.front import OrderFront, order_front
 from memstow.planner.model.graph import Graph
-from memstow.planner.solve.allowance import Allowance
-from memstow.planner.solve.cancelling import cancelling
+from memstow.planner.solve.portfolio import Allowance, cancelling
 
 # Costs, as multiples of the least, at which orders are compared.
 _COMPARED: Final = (1.0, 1.1, 1.25, 1.5, 2.0)

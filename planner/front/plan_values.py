@@ -11,8 +11,7 @@ from memstow.planner.model.problem import Problem, terms_of
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.answer import PlanValues, pool_uses
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.solve.run_state import prover_of
-from memstow.planner.solve.term_bounds import term_value
+from memstow.planner.solve.run_state import prover_of, term_value
 from memstow.planner.verify import recount
 
 

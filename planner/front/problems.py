@@ -22,7 +22,7 @@ from memstow.planner.model.options import Event, Listener, Options, Phase
 from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.model.problem import Kind, Problem
 from memstow.planner.solve import engine
-from memstow.planner.solve.allowance import Allowance
+from memstow.planner.solve.portfolio import Allowance
 
 _FIRST_SHARE: Final = 1 / 3
 _SECOND_SHARE: Final = 1 / 2

@@ -15,8 +15,7 @@ from memstow.planner.graph.stripes.front import order_front
 from memstow.planner.graph.stripes.limits import is_countable
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Schedule, Stripe
-from memstow.planner.solve.allowance import Allowance
-from memstow.planner.solve.cancelling import cancelling
+from memstow.planner.solve.portfolio import Allowance, cancelling
 
 _KINDS: Final[tuple[Kind, ...]] = ("recompute", "spill")
 # Schedules in which stripes are looked for as well, the best at each cost.

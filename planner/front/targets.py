@@ -19,7 +19,7 @@ from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Live, PoolUse, Schedule
 from memstow.planner.model.problem import Pool, Problem, Target, end_of
-from memstow.planner.solve.allowance import Allowance
+from memstow.planner.solve.portfolio import Allowance
 from memstow.planner.targets import retarget
 
 MOST_TARGETS: Final = 64

@@ -24,7 +24,7 @@ def make(kind: str, arguments: Mapping[str, Any]) -> Problem:
 
             return network(**arguments)
         case "random":
-            from memstow.planner.generate.random import mixed
+            from memstow.planner.generate.random_problems import mixed
 
             return mixed(**arguments)
         case "graph":

@@ -1,12 +1,10 @@
-"""Graphs like those of programs that people plan memory for: chains, cells, random wiring, training steps.
-
-Each has as many operators as asked for. The sizes are those of images that shrink as they become deeper.
-"""
+"""Graphs like those of programs that people plan memory for: chains, cells, wiring, training steps."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from memstow.planner.generate.random_numbers import Chance
+from memstow.planner.generate.random_problems import Chance
 from memstow.planner.model.graph import Graph, Operator, Tensor
 
 _NEIGHBOURS: Final = 4
@@ -164,3 +162,229 @@ def _grown(builder: _Builder, tensor: str) -> int:
     """The bytes of what is made of a tensor: as many, twice as many or half as many."""
     factor = builder.chance.pick((1, 2, 4, 2))
     return min(max(64, builder.size_of(tensor) * factor // 2), 1 << 24)
+
+
+_FLOAT: Final = 4
+_STEM: Final = 32
+_HEAD: Final = 1280
+_CLASSES: Final = 1000
+# Of each stage: by how much blocks widen the image inside, channels, blocks, stride of the first.
+_STAGES: Final = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Image:
+    tensor: str
+    side: int
+    channels: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """A convolution with what follows it, as the way back needs it."""
+
+    name: str
+    source: _Image
+    made: _Image
+    weights: str
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    layers: Sequence[_Layer]
+    added: bool
+
+
+@dataclass
+class _StepBuilder:
+    batch: int
+    tensors: list[Tensor] = field(default_factory=list)
+    operators: list[Operator] = field(default_factory=list)
+    size: dict[str, int] = field(default_factory=dict)
+
+    def tensor(self, name: str, shape: Sequence[int], kind: str = "data") -> str:
+        """A float tensor that nobody makes yet."""
+        made = Tensor(id=name, shape=list(shape), type="float32", kind="state" if kind == "state" else "data")
+        self.tensors.append(made)
+        count = _FLOAT
+        for extent in shape:
+            count *= extent
+        self.size[name] = count
+        return name
+
+    def shape_of(self, name: str) -> Sequence[int]:
+        """The shape of a tensor that is there."""
+        return next(it.shape for it in self.tensors if it.id == name and it.shape is not None)
+
+    def image(self, name: str, side: int, channels: int) -> _Image:
+        """A batch of images."""
+        return _Image(self.tensor(name, (self.batch, side, side, channels)), side, channels)
+
+    def like(self, name: str, image: _Image) -> _Image:
+        """One of the same shape."""
+        return self.image(name, image.side, image.channels)
+
+    def run(
+        self, name: str, kind: str, inputs: Sequence[str], outputs: Sequence[str], in_place: bool = False
+    ) -> None:
+        """An operator; in place, its first output may take the place of its first input."""
+        moved = sum(self.size[it] for it in (*inputs, *outputs))
+        pairs = [(inputs[0], outputs[0])] if in_place else []
+        self.operators.append(
+            Operator(
+                id=name, type=kind, inputs=list(inputs), outputs=list(outputs), in_place=pairs, cost=moved
+            )
+        )
+
+
+def training_step(batch: int = 16, side: int = 224, width: float = 1.0) -> Graph:
+    """The graph for a batch of images of this many rows and columns, and a multiple of the channels."""
+    builder = _StepBuilder(batch)
+    image = builder.image("images", side, 3)
+    builder.tensor("labels", (batch,))
+    blocks: list[_Block] = []
+
+    def channels(count: int) -> int:
+        return max(8, int(count * width + 4) // 8 * 8)
+
+    stem = _convolution(builder, "stem", image, channels(_STEM), 3, 2, False, True)
+    blocks.append(_Block([stem], False))
+    image = stem.made
+    for factor, count, number, first_stride in _STAGES:
+        for k in range(number):
+            stride = first_stride if k == 0 else 1
+            block = _inverted(builder, f"block{len(blocks)}", image, factor, channels(count), stride)
+            blocks.append(block)
+            image = _result(builder, block)
+    head = _convolution(builder, "head", image, max(_HEAD, channels(_HEAD)), 1, 1, False, True)
+    blocks.append(_Block([head], False))
+    gradient = _classified(builder, head.made)
+    for block in reversed(blocks):
+        gradient = _back(builder, block, gradient)
+    return Graph(
+        version=1,
+        name=f"mobilenet_v2 training batch={batch} side={side} width={width:g}",
+        tensors=builder.tensors,
+        operators=builder.operators,
+        inputs=["images", "labels"],
+        outputs=["loss"],
+    )
+
+
+def _convolution(
+    builder: _StepBuilder,
+    name: str,
+    source: _Image,
+    channels: int,
+    kernel: int,
+    stride: int,
+    depthwise: bool,
+    active: bool,
+) -> _Layer:
+    side = -(-source.side // stride)
+    inner = 1 if depthwise else source.channels
+    weights = builder.tensor(f"{name}.weights", (channels, inner, kernel, kernel), "state")
+    scale = builder.tensor(f"{name}.scale", (2, channels), "state")
+    raw = builder.image(f"{name}.raw", side, channels)
+    builder.run(f"{name}.conv", "depthwise" if depthwise else "conv", [source.tensor, weights], [raw.tensor])
+    made = builder.like(f"{name}.norm", raw)
+    statistics = builder.tensor(f"{name}.statistics", (2, channels))
+    builder.run(f"{name}.normalise", "batch_norm", [raw.tensor, scale], [made.tensor, statistics])
+    if active:
+        after = builder.like(f"{name}.active", made)
+        builder.run(f"{name}.relu", "relu6", [made.tensor], [after.tensor], in_place=True)
+        made = after
+    return _Layer(name, source, made, weights, active)
+
+
+def _inverted(
+    builder: _StepBuilder, name: str, source: _Image, factor: int, channels: int, stride: int
+) -> _Block:
+    """Widen, filter, narrow; and add what came in, where the shapes agree."""
+    layers: list[_Layer] = []
+    image = source
+    if factor > 1:
+        layers.append(
+            _convolution(builder, f"{name}.widen", image, image.channels * factor, 1, 1, False, True)
+        )
+        image = layers[-1].made
+    layers.append(_convolution(builder, f"{name}.filter", image, image.channels, 3, stride, True, True))
+    image = layers[-1].made
+    layers.append(_convolution(builder, f"{name}.narrow", image, channels, 1, 1, False, False))
+    return _Block(layers, stride == 1 and source.channels == channels)
+
+
+def _result(builder: _StepBuilder, block: _Block) -> _Image:
+    made, source = block.layers[-1].made, block.layers[0].source
+    if not block.added:
+        return made
+    total = builder.like(f"{block.layers[-1].name}.sum", made)
+    builder.run(f"{total.tensor}.add", "add", [made.tensor, source.tensor], [total.tensor], in_place=True)
+    return total
+
+
+def _classified(builder: _StepBuilder, image: _Image) -> _Image:
+    """Pooling, the last layer, the loss, and back to the gradient of the image."""
+    batch = builder.batch
+    weights = builder.tensor("classify.weights", (_CLASSES, image.channels), "state")
+    pooled = builder.tensor("pooled", (batch, image.channels))
+    scores = builder.tensor("scores", (batch, _CLASSES))
+    builder.run("pool", "mean", [image.tensor], [pooled])
+    builder.run("classify", "dense", [pooled, weights], [scores])
+    loss, back = builder.tensor("loss", (1,)), builder.tensor("scores.gradient", (batch, _CLASSES))
+    builder.run("softmax", "softmax_loss", [scores, "labels"], [loss, back])
+    of_weights = builder.tensor("classify.weights.gradient", (_CLASSES, image.channels))
+    of_pooled = builder.tensor("pooled.gradient", (batch, image.channels))
+    builder.run("classify.weights.back", "dense_weights_gradient", [back, pooled], [of_weights])
+    builder.run("classify.back", "dense_gradient", [back, weights], [of_pooled])
+    builder.run("classify.update", "update", [of_weights, weights], [weights])
+    gradient = builder.like("head.gradient", image)
+    builder.run("pool.back", "mean_gradient", [of_pooled], [gradient.tensor])
+    return gradient
+
+
+def _back(builder: _StepBuilder, block: _Block, gradient: _Image) -> _Image:
+    """The gradient of what came into the block."""
+    arrived = gradient
+    for layer in reversed(block.layers):
+        gradient = _layer_back(builder, layer, gradient)
+    if not block.added:
+        return gradient
+    name = f"{block.layers[0].name}.gradient.sum"
+    total = builder.like(name, gradient)
+    builder.run(f"{name}.add", "add", [gradient.tensor, arrived.tensor], [total.tensor], in_place=True)
+    return total
+
+
+def _layer_back(builder: _StepBuilder, layer: _Layer, gradient: _Image) -> _Image:
+    name = layer.name
+    if layer.active:
+        before = builder.like(f"{name}.norm.gradient", gradient)
+        inputs = [gradient.tensor, layer.made.tensor]
+        builder.run(f"{name}.relu.back", "relu6_gradient", inputs, [before.tensor], in_place=True)
+        gradient = before
+    raw = builder.like(f"{name}.raw.gradient", gradient)
+    of_scale = builder.tensor(f"{name}.scale.gradient", (2, gradient.channels))
+    inputs = [gradient.tensor, f"{name}.raw", f"{name}.statistics", f"{name}.scale"]
+    outputs = [raw.tensor, of_scale]
+    builder.run(f"{name}.normalise.back", "batch_norm_gradient", inputs, outputs, in_place=True)
+    of_weights = builder.tensor(f"{name}.weights.gradient", builder.shape_of(layer.weights))
+    builder.run(
+        f"{name}.weights.back", "conv_weights_gradient", [raw.tensor, layer.source.tensor], [of_weights]
+    )
+    source = gradient
+    if layer.source.tensor != "images":
+        source = builder.like(f"{name}.source.gradient", layer.source)
+        builder.run(f"{name}.conv.back", "conv_gradient", [raw.tensor, layer.weights], [source.tensor])
+    builder.run(f"{name}.update", "update", [of_weights, layer.weights], [layer.weights])
+    builder.run(f"{name}.scale.update", "update", [of_scale, f"{name}.scale"], [f"{name}.scale"])
+    return source

@@ -1,14 +1,12 @@
 """Problems like those of neural networks: operators in a row, tensors live until their last use.
 
-The blocks are those that shape memory in practice: plain chains, residual blocks, parallel branches that
-are joined, attention, and long skips between an encoder and its decoder. Each block takes a tensor and
-gives one, so any number of them makes a network of any size.
+A training step of one deep network runs forward, then back: what the way back needs is kept until then.
 """
 
 from enum import Enum
 from typing import Final
 
-from memstow.planner.generate.random_numbers import Chance
+from memstow.planner.generate.random_problems import Chance
 from memstow.planner.model.problem import Buffer, InPlace, Problem
 
 RESOLUTIONS: Final = (96, 112, 128, 160, 224, 256)
@@ -109,8 +107,6 @@ def network(
     `training`: the step of a training of one network, with all that it needs.
     """
     if training:
-        from memstow.planner.generate.network_training import training_network
-
         return training_network(n, seed, element=element, alignment=alignment, in_place=in_place)
     chance = Chance(seed)
     builder = Builder(chance, n)
@@ -199,3 +195,223 @@ def attention(builder: Builder, tensor: Tensor) -> Tensor:
     scores = builder.elementwise(builder.apply(queries, keys, side=positions, channels=4, kind=Kind.PRODUCT))
     mixed = builder.apply(scores, values, side=tensor.side, channels=tensor.channels, kind=Kind.PRODUCT)
     return builder.elementwise(builder.apply(mixed), tensor)
+
+
+BATCHES: Final = (8, 16, 32, 64)
+STAGES: Final = 4
+# Scores of all pairs of positions are only made of small images.
+MOST_ATTENDED: Final = 14
+# A kernel of three by three would have more weights than this.
+WIDE_KERNEL: Final = 1 << 18
+# Buffers of a block, at most.
+LARGE_BLOCK: Final = 160
+
+
+class _Made:
+    """A buffer being made: its bytes, when it is made and when it is last read."""
+
+    __slots__ = ("born", "last", "name", "size")
+
+    def __init__(self, name: str, size: int, born: int) -> None:
+        self.name = name
+        self.size = size
+        self.born = born
+        self.last = born
+
+
+class _Step:
+    """Turns the operators of a network into the buffers of a training step."""
+
+    def __init__(self, chance: Chance, element: int) -> None:
+        self._chance = chance
+        self._element = element
+        self._batch = chance.pick(BATCHES)
+        self._at_once = chance.happens(0.5)
+        self._clock = 0
+        self._made_of: dict[int, _Made] = {}
+        self._gradient_of: dict[int, _Made] = {}
+        self._statistics_of: dict[int, _Made] = {}
+        self._kernel_of: dict[int, _Made] = {}
+        self._of_weights: list[_Made] = []
+        self._throughout: list[_Made] = []
+        self.buffers: list[_Made] = []
+        self.spare: list[_Made] = []
+        """Those that an operator makes do without at a pinch: workspaces, and what updates make."""
+
+    def run(self, operators: list[Operator]) -> None:
+        """Run forward, then back."""
+        for operator in operators:
+            self._forward(operator)
+            self._clock += 1
+        seed = self._image("loss.gradient", operators[-1].made)
+        self._gradient_of[id(operators[-1].made)] = seed
+        self._clock += 1
+        for index in reversed(range(len(operators))):
+            self._back(index, operators[index])
+        for gradient in self._of_weights:
+            self._update(gradient)
+        for made in self._throughout:
+            made.last = self._clock - 1
+
+    def made_for(self, tensor: Tensor) -> _Made:
+        """The buffer of a tensor of the way forward."""
+        return self._made_of[id(tensor)]
+
+    def _add(self, name: str, size: int) -> _Made:
+        made = _Made(name, size, self._clock)
+        self.buffers.append(made)
+        return made
+
+    def _image(self, name: str, tensor: Tensor) -> _Made:
+        return self._add(name, tensor.side * tensor.side * tensor.channels * self._batch * self._element)
+
+    def _workspace(self, operator: Operator) -> None:
+        """Columns of the image for a convolution, of some images at a time."""
+        source = operator.inputs[0]
+        size = source.side * source.side * source.channels * self._element * self._chance.pick((1, 2, 4))
+        self.spare.append(self._add(f"workspace{self._clock}", size))
+
+    def _read(self, *tensors: Tensor) -> None:
+        for tensor in tensors:
+            self._made_of[id(tensor)].last = self._clock
+
+    def _forward(self, operator: Operator) -> None:
+        made, name = operator.made, f"t{len(self._made_of)}"
+        self._read(*operator.inputs)
+        self._made_of[id(made)] = self._image(name, made)
+        if operator.kind is Kind.WEIGHTED:
+            self._workspace(operator)
+            width = operator.inputs[0].channels * made.channels
+            kernel = 9 if width * 9 <= WIDE_KERNEL and self._chance.happens(0.6) else 1
+            weights = [
+                _Made(f"{name}.{what}", width * kernel * self._element, 0)
+                for what in ("weights", "moment", "second_moment")
+            ]
+            self._kernel_of[id(made)] = weights[0]
+            self._throughout += weights
+            self.buffers += weights
+        elif operator.kind is Kind.ELEMENTWISE and len(operator.inputs) == 1:
+            statistics = self._add(f"{name}.statistics", 2 * made.channels * self._element)
+            self._statistics_of[id(made)] = statistics
+
+    def _back(self, index: int, operator: Operator) -> None:
+        gradient = self._gradient_of.get(id(operator.made))
+        if gradient is None or operator.kind is Kind.INPUT:
+            return
+        name = f"t{index}.gradient"
+        gradient.last = self._clock
+        match operator.kind:
+            case Kind.WEIGHTED:
+                self._read(*operator.inputs)
+                self._workspace(operator)
+                of_weights = self._add(f"{name}.weights", self._kernel_of[id(operator.made)].size)
+                self._clock += 1
+                if self._at_once:
+                    self._update(of_weights)
+                else:
+                    self._of_weights.append(of_weights)
+                gradient.last = self._clock
+                parts = [self._image(name, operator.inputs[0])] if index > 1 else []
+            case Kind.ELEMENTWISE if len(operator.inputs) == 1:
+                self._read(operator.made)
+                self._statistics_of[id(operator.made)].last = self._clock
+                parts = [self._image(name, operator.inputs[0])]
+            case Kind.ELEMENTWISE:
+                # What is added has the gradient of the sum.
+                parts = [gradient for _ in operator.inputs]
+            case _:
+                if operator.kind is Kind.PRODUCT:
+                    self._read(*operator.inputs)
+                parts = [self._image(f"{name}.{k}", it) for k, it in enumerate(operator.inputs)]
+        self._clock += 1
+        for tensor, part in zip(operator.inputs, parts, strict=False):
+            self._accumulate(tensor, part)
+
+    def _accumulate(self, tensor: Tensor, part: _Made) -> None:
+        """Another part of the gradient of a tensor."""
+        before = self._gradient_of.get(id(tensor))
+        if before is None:
+            self._gradient_of[id(tensor)] = part
+            return
+        before.last = part.last = self._clock
+        self._gradient_of[id(tensor)] = self._image(f"sum{self._clock}", tensor)
+        self._clock += 1
+
+    def _update(self, gradient: _Made) -> None:
+        """What an optimiser with two moments makes on the way."""
+        gradient.last = self._clock
+        root = self._add(f"{gradient.name}.root", gradient.size)
+        self._clock += 1
+        root.last = self._clock
+        self.spare += [self._add(f"{gradient.name}.step", gradient.size), root]
+        self._clock += 1
+
+
+def training_network(n: int, seed: int, *, element: int, alignment: int, in_place: bool) -> Problem:
+    """A problem of the n buffers of a training step."""
+    chance = Chance(seed)
+    builder = Builder(chance, n)
+    _deep_network(builder, n)
+    step = _Step(chance, element)
+    step.run(builder.operators)
+    surplus = max(len(step.buffers) - n, 0)
+    without = {id(made) for made in step.spare[len(step.spare) - min(surplus, len(step.spare)) :]}
+    kept = [made for made in step.buffers if id(made) not in without][:n]
+    names = {made.name for made in kept}
+    buffers = tuple(
+        Buffer(id=made.name, size=made.size, lifetime=(made.born, made.last + 1), alignment=alignment)
+        for made in kept
+    )
+    shared = [(step.made_for(source), step.made_for(made)) for source, made in builder.shared]
+    pairs = tuple(
+        InPlace(input=source.name, output=made.name)
+        for source, made in shared
+        # Read again later, on the way back at the latest, the input must survive the operator.
+        if in_place and source.last == made.born and source.name in names and made.name in names
+    )
+    return Problem(version=1, name=f"training network n={n} seed={seed}", buffers=buffers, in_place=pairs)
+
+
+def _deep_network(builder: Builder, n: int) -> None:
+    """Blocks on images that are halved from stage to stage, until the step has so many buffers."""
+    chance = builder.chance
+    tensor = builder.apply(side=chance.pick(RESOLUTIONS), channels=3)
+    tensor = builder.apply(tensor, side=tensor.side // 2, channels=chance.pick(STEMS))
+    block = chance.pick((chain, residual, branches, inverted))
+    counted = _Count()
+    for stage in range(1, STAGES + 1):
+        while counted.of(builder.operators) < n * stage // STAGES:
+            other = (chain, residual, branches, attention)
+            chosen = block if chance.happens(0.8) else chance.pick(other)
+            if chosen is attention and tensor.side > MOST_ATTENDED:
+                chosen = residual
+            # The last blocks are small ones, so that few buffers are too many.
+            if counted.total > n - LARGE_BLOCK:
+                chosen = chain
+            tensor = chosen(builder, tensor)
+        if stage < STAGES:
+            side, channels = -(-tensor.side // 2), min(WIDEST, tensor.channels * 2)
+            tensor = builder.apply(tensor, side=side, channels=channels)
+    pooled = builder.apply(tensor, side=1, kind=Kind.JOINED)
+    builder.apply(pooled, channels=1000)
+
+
+class _Count:
+    """Counts the buffers that operators have in a training step; goes on where it was."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._counted = 0
+        self._read: set[int] = set()
+
+    def of(self, operators: list[Operator]) -> int:
+        """The buffers of all of these."""
+        for operator in operators[self._counted :]:
+            parts = len(operator.inputs)
+            several = {Kind.INPUT: 1, Kind.WEIGHTED: 10, Kind.PRODUCT: 1 + parts, Kind.JOINED: 1 + parts}
+            self.total += several.get(operator.kind, 3 if parts == 1 else 1)
+            # Each reader but the first adds to a gradient.
+            self.total += sum(1 for it in operator.inputs if id(it) in self._read)
+            self._read.update(map(id, operator.inputs))
+        self._counted = len(operators)
+        return self.total

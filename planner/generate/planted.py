@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import Final
 
-from memstow.planner.generate.random_numbers import Chance
+from memstow.planner.generate.random_problems import Chance
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Buffer, Problem
 

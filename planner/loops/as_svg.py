@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.loops import Loops, StripeLoops
-from memstow.planner.show.drawing.palette import FRAME, INK, QUIET, RAMP, ink_on
+from memstow.planner.show.drawing import FRAME, INK, QUIET, RAMP, ink_on
 from memstow.planner.show.formatting import plain
 
 _CELL, _HIGH, _GAP = 22, 16, 8

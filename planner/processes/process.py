@@ -1,18 +1,25 @@
-"""A child process, its pipes and its temporary folder, from its start until all of it is removed."""
+"""The parent's side of a child: start it or fork it, exchange messages, and end all of it in any case."""
 
 import contextlib
 import os
+import resource
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from memstow.planner.processes import folder
+from memstow.planner.processes import child_side
+from memstow.planner.processes.frames import GarbageError, Message, Reader, parts_of
 
 # Seconds that the caller waits for the end of a killed child; after that a thread waits for it.
 _REAP_SECONDS = 0.05
@@ -23,7 +30,7 @@ _reapers: list[threading.Thread] = []
 class Group(ABC):
     """A child that leads a process group, with its pipes and its temporary folder."""
 
-    folder: Path
+    child_side: Path
     events: int
     requests: int
 
@@ -82,7 +89,7 @@ class Process(Group):
 
     def __init__(self, command: Sequence[str], parent: Path | None = None) -> None:
         """Start it; it is to make its temporary folder in `parent`, or where the system has such folders."""
-        self.folder = folder.new_name(parent)
+        self.folder = child_side.new_folder_name(parent)
         self.events, events = os.pipe()
         try:
             arguments = [part.replace("{events}", str(events)) for part in command]
@@ -173,7 +180,7 @@ def _environment(own: Path) -> dict[str, str]:
     paths = [path or os.getcwd() for path in sys.path]
     return {
         **os.environ,
-        **folder.variables(own),
+        **child_side.folder_variables(own),
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONWARNINGS": "ignore",
@@ -209,3 +216,244 @@ def _waits(process: int) -> Iterator[float]:
         for task in os.listdir(f"/proc/{process}/task"):
             with contextlib.suppress(FileNotFoundError):
                 yield int(Path(f"/proc/{process}/task/{task}/schedstat").read_text().split()[1]) / 1e9
+
+
+# Bytes in a unit of `ru_maxrss`.
+MAXRSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024
+_FAILED = 70
+_MOST_FILES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Resources used by a child and the processes that it waited for."""
+
+    cpu_seconds: float
+    peak_memory: int
+
+
+class ForkedProcess(Group):
+    """A child in a session of its own that runs `serve(events)`, with requests at its standard input."""
+
+    def __init__(self, serve: Callable[[int], None]) -> None:
+        self.folder = child_side.new_folder_name()
+        self.events, events = os.pipe()
+        requests, self.requests = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _run_child(serve, requests, events, self.folder)
+        os.close(events)
+        os.close(requests)
+        os.set_blocking(self.requests, False)
+        os.set_blocking(self.events, False)
+        self.status: int | None = None
+        """Set by `close`: the exit status, or the number of the signal that killed it, negated."""
+        self.usage = Usage(0.0, 0)
+
+    @property
+    def id(self) -> int:
+        """The process id, which is also the id of its group."""
+        return self._pid
+
+    def alive(self) -> bool:
+        """Whether it still runs. This does not reap it, so its id is not reused."""
+        return self.status is None and self._exit_info() is None
+
+    def ending(self, within: float) -> str:
+        """Wait up to this many seconds for its end, and describe how it ended."""
+        end = time.monotonic() + within
+        while self.alive() and time.monotonic() < end:
+            time.sleep(0.001)
+        info = self._exit_info()
+        if info is None:
+            return "closed its pipe"
+        if info.si_code == os.CLD_EXITED:
+            return f"ended with status {info.si_status}"
+        return f"killed by signal {info.si_status}"
+
+    def close(self) -> None:
+        """Kill the group, reap it, close the pipes, remove the folder. May be called twice."""
+        if self.status is not None:
+            return
+        self._kill()
+        # A new child may not lead a group yet. It is not reaped, so the id is still its own.
+        os.kill(self._pid, signal.SIGKILL)
+        _, status, usage = os.wait4(self._pid, 0)
+        self.status = os.waitstatus_to_exitcode(status)
+        self.usage = Usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * MAXRSS_UNIT)
+        os.close(self.events)
+        os.close(self.requests)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _exit_info(self) -> os.waitid_result | None:
+        with contextlib.suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return None
+
+
+def _run_child(serve: Callable[[int], None], requests: int, events: int, own: Path) -> None:
+    """The whole life of the child: this never returns to the code of the parent."""
+    try:
+        os.setsid()
+        os.dup2(requests, 0)
+        # Otherwise the pipes of the parent would stay open as long as this child lives.
+        os.closerange(3, events)
+        os.closerange(events + 1, _MOST_FILES)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        os.close(null)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.environ.update(child_side.folder_variables(own))
+        tempfile.tempdir = None
+        child_side.move_into_folder()
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        serve(events)
+        os._exit(0)
+    finally:
+        os._exit(_FAILED)
+
+
+OUT_OF_TIME: Final = "out of time"
+"""Why a session ended that had come to its time limit."""
+
+_TICK = 0.02
+_MEMORY_SECONDS = 0.05
+_PIECE = 1 << 20
+# A child that has closed its pipe is about to end: waiting this long for its exit status.
+_LEAST_ENDING_SECONDS, _MOST_ENDING_SECONDS = 0.2, 2.0
+
+
+class EndedError(Exception):
+    """The session ended without the child's last message."""
+
+
+class MemoryLimitError(EndedError):
+    """The child used more memory than allowed."""
+
+
+class Session:
+    """A request and its messages. The owner's `look` is called in between, and may end it by an exception."""
+
+    def __init__(
+        self,
+        process: Group,
+        request: Message,
+        memory: int,
+        hear: Callable[[Message], None],
+        look: Callable[[float], None],
+    ) -> None:
+        self.until: float | None = None  # when `look` is called at the latest, on the monotonic clock
+        self.rest = 0.0  # seconds to wait after a message for more of them, which then come together
+        self._process = process
+        # Each part goes when it is sent: one that was a large body is not kept for the whole session.
+        self._unsent: deque[memoryview] = deque()
+        self._memory = memory
+        self._hear = hear
+        self._look = look
+        self._reader = Reader()
+        # A child that has just got its request cannot have used much.
+        self._memory_at = time.monotonic() + _MEMORY_SECONDS
+        self._poll = select.poll()
+        self._poll.register(process.events, select.POLLIN)
+        self.say(request)
+
+    def say(self, message: Message) -> None:
+        """Send a message as soon as the pipe has room."""
+        self._unsent += (memoryview(part) for part in parts_of(message) if part)
+        self._poll.register(self._process.requests, select.POLLOUT)
+
+    def run(self) -> Message:
+        """Receive every message up to `done`, which is returned; EndedError if it does not come."""
+        while True:
+            now = time.monotonic()
+            self._look(now)
+            self._check_memory(now)
+            wait = _TICK if self.until is None else min(_TICK, max(self.until - now, 0.0))
+            for pipe, _ in self._poll.poll(wait * 1000):
+                if pipe == self._process.requests:
+                    self._send()
+                    continue
+                done = self._receive()
+                if done is not None:
+                    return done
+                if self.rest:
+                    time.sleep(self.rest)
+
+    def _check_memory(self, now: float) -> None:
+        if now < self._memory_at:
+            return
+        self._memory_at = now + _MEMORY_SECONDS
+        used = self._process.memory()
+        if used > self._memory:
+            message = f"used {used >> 20} MiB of memory; {self._memory >> 20} are allowed"
+            raise MemoryLimitError(message)
+
+    def _send(self) -> None:
+        """Send a piece. A broken pipe means that the child has ended, as its other pipe will show."""
+        part = self._unsent.popleft()
+        try:
+            rest = part[os.write(self._process.requests, part[:_PIECE]) :]
+        except BlockingIOError:
+            rest = part
+        except BrokenPipeError:
+            rest = memoryview(b"")
+            self._unsent.clear()
+        if rest:
+            self._unsent.appendleft(rest)
+        if not self._unsent:
+            self._poll.unregister(self._process.requests)
+
+    def _time_to_end(self) -> float:
+        if self.until is None:
+            return _MOST_ENDING_SECONDS
+        return min(max(self.until - time.monotonic(), _LEAST_ENDING_SECONDS), _MOST_ENDING_SECONDS)
+
+    def _receive(self) -> Message | None:
+        """Receive a piece; the message `done` if it is complete."""
+        try:
+            data = os.read(self._process.events, _PIECE)
+        except BlockingIOError:
+            return None
+        except OSError:
+            raise EndedError("closed by this process") from None
+        if not data:
+            raise EndedError(f"the child {self._process.ending(self._time_to_end())}")
+        try:
+            for message in self._reader.feed(data):
+                self._hear(message)
+                if message["kind"] == "done":
+                    return message
+        except GarbageError as error:
+            raise EndedError(f"the child sent garbage: {error}") from None
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The limits of a session."""
+
+    until: float | None  # on the monotonic clock
+    memory: int
+    cancelled: Callable[[], bool]
+
+
+def converse(process: Process, request: Message, terms: Terms, hear: Callable[[Message], None]) -> str | None:
+    """Receive messages up to `done`, then end the child; the reason if it ended without that message."""
+
+    def look(now: float) -> None:
+        if terms.until is not None and now >= terms.until:
+            raise EndedError(OUT_OF_TIME)
+        if terms.cancelled():
+            raise EndedError("told to stop")
+
+    session = Session(process, request, terms.memory, hear, look)
+    session.until = terms.until
+    try:
+        session.run()
+    except EndedError as error:
+        return str(error)
+    finally:
+        process.close()
+    return None

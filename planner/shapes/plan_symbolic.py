@@ -53,9 +53,8 @@ from memstow.planner.shapes.point_plans import (
 from memstow.planner.shapes.sizes import largest_problem, sizes_of, values_text
 from memstow.planner.shapes.symbolic_check import require_valid_symbolic
 from memstow.planner.shapes.symbolic_layout import Layout
-from memstow.planner.solve.allowance import Allowance
-from memstow.planner.solve.cancelling import cancelling
 from memstow.planner.solve.engine import plan as plan_problem
+from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from memstow.solvers.core import Budget
 from memstow.solvers.shapes import AIMS, FoundSequence, Shaped

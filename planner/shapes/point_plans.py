@@ -50,8 +50,8 @@ from memstow.planner.model.symbolic import (
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.reduce.arrays import lifetime_ranges
 from memstow.planner.shapes.sizes import note_same_sizes, problem_at, sizes_at
-from memstow.planner.solve.allowance import Allowance
 from memstow.planner.solve.engine import plan
+from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.instance import Instance
 from memstow.solvers.shapes import LiveEvents, PeakMeasure, Shaped, shape
 

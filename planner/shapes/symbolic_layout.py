@@ -42,8 +42,7 @@ from memstow.planner.reduce import reduce
 from memstow.planner.shapes.sizes import sizes_at, values_text
 from memstow.planner.solve.answer import PlanValues, pool_uses
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.solve.run_state import prover_of
-from memstow.planner.solve.term_bounds import term_value
+from memstow.planner.solve.run_state import prover_of, term_value
 from memstow.planner.verify import recount
 
 

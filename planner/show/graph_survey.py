@@ -9,7 +9,7 @@ from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.steps import Step, steps
 from memstow.planner.model.graph import Graph, is_planned, size_of
 from memstow.planner.show.formatting import count, human, names, plain, table
-from memstow.planner.solve.order_outlook import outlook
+from memstow.planner.solve.free_orders import outlook
 
 
 def graph_facts(graph: Graph, rows: int) -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """The report of a plan for people: figures, who found it, why not, and a picture."""
 
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model import Status
-from memstow.planner.model.plan import Explanation, Plan, PoolUse, gap_of
+from memstow.planner.model.plan import Arena, Arenas, Explanation, Plan, PoolUse, gap_of
 from memstow.planner.model.problem import PEAK, Problem, parse_term
+from memstow.planner.plain._columns import Columns
+from memstow.planner.plain.column_documents import PlainPlan, plan_of, problem_of
 from memstow.planner.show.formatting import count, names, percent, plain, seconds, table, time_text
-from memstow.planner.show.text_picture import Glyphs, maps
+from memstow.planner.show.text_picture import Glyphs, columns_in, maps, shaded_map
 
 if TYPE_CHECKING:
     # It brings all of the engine, which a report of a plan does not need.
@@ -267,3 +270,59 @@ def _advice(found: "Needs") -> str:
     if larger:
         return f"it takes more capacity, as above, of {' or '.join(larger[:8])}, or smaller buffers"
     return "it takes more than one change"
+
+
+# Few buffers are named by letters, and few objects take no time.
+_FEW: Final = 200
+
+
+def plain_report(columns: Columns, plan: PlainPlan, width: int, glyphs: Glyphs) -> str:
+    """The answer for a person: figures, who found it, and a picture."""
+    drawable = len(columns) if len(columns) <= _FEW else len(columns) - columns.sizes.tolist().count(0)
+    if drawable <= _FEW:
+        problem = problem_of(columns)
+        return plan_report(problem, plan_of(columns, plan, problem), width, glyphs)
+    room = columns_in(width)
+    raw, levels = columns.picture(plan.offsets, room, PICTURE_ROWS)
+    times = array("q")
+    times.frombytes(raw)
+    rows = [levels[begin : begin + room] for begin in range(0, len(levels), room)]
+    drawn = shaded_map(plan.frame.pools[0], drawable, times, rows, width, glyphs)
+    return "\n".join(plan_lines(plan.frame, len(columns), {}, drawn))
+
+
+_UNKNOWN: Final = "?"
+_NO_MORE: Final = "-"
+
+
+def arena_report(arenas: Arenas, is_written: bool, width: int) -> str:
+    """The arena of a model as it is and with the plan, and why it shrinks or does not."""
+    from textwrap import wrap
+
+    shown = [it for it in (arenas.before, arenas.after) if it is not None]
+    headings = ("as it is", "as written" if is_written else "with the plan")
+    lines = _table(shown, headings[: len(shown)]) if shown else []
+    for note in arenas.notes:
+        lines += wrap(plain(note), width, subsequent_indent="  ")
+    return "\n".join(lines)
+
+
+def _table(arenas: Sequence[Arena], headings: Sequence[str]) -> list[str]:
+    rows: Sequence[tuple[str, Callable[[Arena], str]]] = (
+        ("head: tensors and scratch", lambda it: _figure(it.head, _UNKNOWN)),
+        ("planning, in its place", lambda it: _figure(it.planning, _NO_MORE)),
+        ("tail: what stays", lambda it: _figure(it.tail, _UNKNOWN)),
+        ("least arena", _least),
+    )
+    cells = [(f"  {name}", *(pick(arena) for arena in arenas)) for name, pick in rows]
+    return table(("TensorFlow Lite Micro, bytes", *headings), cells)
+
+
+def _least(arena: Arena) -> str:
+    if arena.least is not None:
+        return count(arena.least)
+    return _UNKNOWN if arena.head is None else f"tail + {max(arena.head, arena.planning or 0):,}"
+
+
+def _figure(value: int | None, otherwise: str) -> str:
+    return otherwise if value is None else count(value)

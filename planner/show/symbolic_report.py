@@ -1,12 +1,60 @@
-"""A plan of a problem with symbols, in text: what it consists of, and what it needs at the points."""
+"""Plans of problems with symbols for people: what they consist of, and their peaks at many values.
+
+In the picture of a sweep the peak and the least that is known are above, their ratio below. The symbol goes
+across by equal factors where its range is wide; bytes go up by equal factors.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Final
+from xml.sax.saxutils import escape
 
 from memstow.planner.model import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.shapes.sizes import values_text
-from memstow.planner.shapes.sweep import said_points, sweep_points
+from memstow.planner.shapes.sweep import Sweep, SweepPoint, said_points, sweep_points
 from memstow.planner.shapes.symbolic_layout import Layout
-from memstow.planner.show.formatting import count, plain
-from memstow.planner.show.sweep_table import ratio_text, sweep_table
+from memstow.planner.show.drawing import CAPACITY, FRAME, INK, MET, OPEN, QUIET, RAMP
+from memstow.planner.show.formatting import count, human, plain, table
+
+_CELL_NAME = 40
+
+
+def sweep_table(found: Sweep) -> str:
+    """A line for each value, and the largest ratio."""
+    if not found.points:
+        return "no values"
+    names = list(found.points[0].at) if found.symbol is None else [found.symbol.id]
+    several = any(point.order is not None for point in found.points)
+    head = [*names, plain(found.term, most=_CELL_NAME), "least", "ratio", *(["order"] if several else [])]
+    rows = [_row(point, names, several) for point in found.points]
+    lines = [f"at {values_text(found.fixed)}", ""] if found.fixed else []
+    lines += table(head, rows, left=0)
+    misfits = sum(point.peak is None for point in found.points)
+    if misfits:
+        lines += ["", f"the plan does not fit at {misfits:,} of {len(found.points):,} values"]
+    worst = found.worst
+    if worst is not None and worst.ratio is not None:
+        lines += ["", f"largest ratio {ratio_text(worst.ratio)} at {values_text(worst.at)}"]
+    return "\n".join(lines)
+
+
+def _row(point: SweepPoint, names: list[str], several: bool) -> list[str]:
+    order = "" if point.order is None else str(point.order)
+    return [
+        *(count(point.at[name]) for name in names),
+        "does not fit" if point.peak is None else count(point.peak),
+        count(point.least),
+        "-" if point.ratio is None else ratio_text(point.ratio),
+        *([order] if several else []),
+    ]
+
+
+def ratio_text(ratio: float) -> str:
+    """Only what reaches the least is written 1.000."""
+    rounded = f"{ratio:.3f}"
+    return ">1.000" if rounded == "1.000" and ratio > 1 else rounded
 
 
 def symbolic_report(problem: SymbolicProblem, plan: SymbolicPlan) -> str:
@@ -42,3 +90,218 @@ def _how_good(plan: SymbolicPlan) -> str:
     where = next((it.at for it in plan.points if it.least and it.peak / it.least == plan.worst), None)
     at = "" if where is None else f" at {values_text(where)}"
     return f"largest ratio {ratio_text(plan.worst)}{at}; not proven: perhaps {ratio_text(plan.bound or 1.0)}"
+
+
+_WIDTH: Final = 720
+_LEFT, _RIGHT, _TOP, _FOOT = 90, 690, 56, 46
+_BYTES_TALL: Final = 260
+_BETWEEN: Final = 28
+_RATIO_TALL: Final = 110
+_BYTES_BOTTOM: Final = _TOP + _BYTES_TALL
+_RATIO_TOP: Final = _BYTES_BOTTOM + _BETWEEN
+_RATIO_BOTTOM: Final = _RATIO_TOP + _RATIO_TALL
+_WIDE: Final = 16
+_TICKS: Final = 5
+_MOST_MARKS: Final = 80
+_MOST_SAID: Final = 24
+_COLOUR: Final = RAMP[8]
+_LONGEST_NAME: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A scale from its least value to its largest, in pixels; `even`: by equal factors."""
+
+    low: float
+    high: float
+    begin: int
+    end: int
+    even: bool
+
+    def at(self, value: float) -> float:
+        """The place of a value."""
+        low, high, value = (self._scaled(it) for it in (self.low, self.high, value))
+        return self.begin + (self.end - self.begin) * (value - low) / (high - low or 1.0)
+
+    def _scaled(self, value: float) -> float:
+        return log(max(value, 1)) if self.even else value
+
+
+def sweep_svg(found: Sweep) -> str:
+    """The picture; of a sweep along a symbol."""
+    height = _RATIO_BOTTOM + _FOOT
+    symbol = found.symbol.id if found.symbol is not None else ""
+    title = plain(found.name or "peaks", most=60)
+    fixed = f" at {values_text(found.fixed)}" if found.fixed else ""
+    term = plain(found.term, most=_LONGEST_NAME)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
+        f'height="{height}" font-family="sans-serif" font-size="11" role="img">',
+        f"<title>{escape(title)}</title>",
+        f"<desc>{escape(_description(found))}</desc>",
+        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<text x="{_LEFT}" y="17" fill="{QUIET}">{escape(title)}</text>',
+        f'<text x="{_LEFT}" y="36" font-size="13" fill="{INK}"><tspan font-weight="bold">{escape(term)}'
+        f'</tspan> over <tspan font-weight="bold">{escape(symbol)}</tspan>'
+        f'<tspan fill="{QUIET}">{escape(fixed)}</tspan>{_worst(found)}</text>',
+        *_charts(found),
+        *_legend(found),
+    ]
+    return "\n".join(lines) + "\n</svg>\n"
+
+
+def _charts(found: Sweep) -> Iterator[str]:
+    values = [_value(found, it) for it in found.points]
+    across = _across(values)
+    heights = [it.least for it in found.points] + [it.peak for it in found.points if it.peak is not None]
+    low, high = max(min(heights, default=1), 1), max([*heights, 2])
+    up = _Axis(low / 1.2, high * 1.2, _BYTES_BOTTOM, _TOP, even=True)
+    ratios = [it.ratio for it in found.points if it.ratio is not None]
+    top = max([*ratios, 1.05])
+    ratio = _Axis(1.0, 1.0 + (top - 1.0) * 1.15, _RATIO_BOTTOM, _RATIO_TOP, even=False)
+    yield from _frame(_TOP, _BYTES_TALL)
+    yield from _frame(_RATIO_TOP, _RATIO_TALL)
+    yield from _across_ticks(across, found.symbol.id if found.symbol is not None else "")
+    for size in _byte_ticks(low, high):
+        yield from _tick(up.at(size), human(size))
+    for number in range(_TICKS):
+        share = 1.0 + (top - 1.0) * number / (_TICKS - 1)
+        yield from _tick(ratio.at(share), f"{share:.3f}")
+    yield f'<text x="{_LEFT}" y="{_RATIO_TOP - 6}" fill="{QUIET}" text-anchor="end">ratio</text>'
+    yield from _line(found, across, up, "peak")
+    # Over the peak, so that both are seen where they meet.
+    yield from _line(found, across, up, "least")
+    yield from _line(found, across, ratio, "ratio")
+    yield from _marks(found, across, up, ratio)
+
+
+def _across(values: Sequence[int]) -> _Axis:
+    low, high = min(values, default=0), max(values, default=1)
+    return _Axis(low, high, _LEFT + 10, _RIGHT - 10, even=low >= 0 and high // max(low, 1) >= _WIDE)
+
+
+def _value(found: Sweep, point: SweepPoint) -> int:
+    return point.at[found.symbol.id] if found.symbol is not None else 0
+
+
+def _frame(top: int, tall: int) -> Iterator[str]:
+    yield (
+        f'<rect class="map" x="{_LEFT}" y="{top}" width="{_RIGHT - _LEFT}" height="{tall}" fill="#ffffff" '
+        f'stroke="{FRAME}"/>'
+    )
+
+
+def _tick(y: float, text: str) -> Iterator[str]:
+    yield f'<path d="M{_LEFT - 4} {y:.1f}h4" stroke="{QUIET}"/>'
+    yield (f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{QUIET}">{escape(text)}</text>')
+
+
+def _across_ticks(axis: _Axis, name: str) -> Iterator[str]:
+    for value in _values_shown(axis):
+        x = axis.at(value)
+        yield f'<path d="M{x:.1f} {_RATIO_BOTTOM}v4" stroke="{QUIET}"/>'
+        yield (
+            f'<text x="{x:.1f}" y="{_RATIO_BOTTOM + 16}" text-anchor="middle" fill="{QUIET}">'
+            f"{count(value)}</text>"
+        )
+    middle = (_LEFT + _RIGHT) // 2
+    yield (
+        f'<text x="{middle}" y="{_RATIO_BOTTOM + 36}" text-anchor="middle" fill="{QUIET}">'
+        f"{escape(name)}</text>"
+    )
+
+
+def _values_shown(axis: _Axis) -> list[int]:
+    """Powers of two, or multiples of a round number: a few."""
+    low, high = int(axis.low), int(axis.high)
+    if axis.even:
+        powers = [1 << it for it in range(high.bit_length()) if low <= 1 << it <= high]
+        return powers[:: max(1, -(-len(powers) // (2 * _TICKS)))]
+    least = max(-(-(high - low) // _TICKS), 1)
+    power = 10 ** (len(str(least)) - 1)
+    step = next(it * power for it in (1, 2, 5, 10) if it * power >= least)
+    return list(range(-(-low // step) * step, high + 1, step))
+
+
+def _byte_ticks(low: int, high: int) -> list[int]:
+    powers = [1 << it for it in range(high.bit_length() + 1) if low <= 1 << it <= high]
+    return powers[:: max(1, -(-len(powers) // (_TICKS + 1)))]
+
+
+def _line(found: Sweep, across: _Axis, up: _Axis, what: str) -> Iterator[str]:
+    """The line of a figure, broken where there is none."""
+    path, drawing = [], False
+    for point in found.points:
+        value = {"peak": point.peak, "least": point.least, "ratio": point.ratio}[what]
+        if value is not None:
+            path.append(f"{'L' if drawing else 'M'}{across.at(_value(found, point)):.1f} {up.at(value):.1f}")
+        drawing = value is not None
+    if path:
+        style = f'stroke="{OPEN}" stroke-dasharray="5 3"' if what == "least" else f'stroke="{_COLOUR}"'
+        yield f'<path class="{what}" d="{"".join(path)}" {style} stroke-width="1.5" fill="none"/>'
+
+
+def _marks(found: Sweep, across: _Axis, up: _Axis, ratio: _Axis) -> Iterator[str]:
+    """A mark at each point, with its figures; red at the foot where the plan does not fit."""
+    for point in found.points if len(found.points) <= _MOST_MARKS else ():
+        x = across.at(_value(found, point))
+        said = escape(_said(point))
+        if point.peak is None:
+            yield (
+                f'<circle class="misfit" cx="{x:.1f}" cy="{_BYTES_BOTTOM}" r="3.5" fill="{CAPACITY}">'
+                f"<title>{said}</title></circle>"
+            )
+            continue
+        places = [up.at(point.peak)] + ([] if point.ratio is None else [ratio.at(point.ratio)])
+        met = point.peak == point.least
+        for y in places:
+            yield (
+                f'<circle class="{"met" if met else "open"}" cx="{x:.1f}" cy="{y:.1f}" r="3" '
+                f'fill="{_COLOUR if met else "#ffffff"}" stroke="{_COLOUR}"><title>{said}</title></circle>'
+            )
+
+
+def _said(point: SweepPoint) -> str:
+    at = values_text(point.at)
+    if point.peak is None:
+        return f"{at}: the plan does not fit"
+    ratio = "" if point.ratio is None else f", ratio {point.ratio:.3f}"
+    order = "" if point.order is None else f", order {point.order}"
+    return f"{at}: {count(point.peak)}, least {count(point.least)}{ratio}{order}"
+
+
+def _worst(found: Sweep) -> str:
+    worst = found.worst
+    if worst is None or worst.ratio is None:
+        return ""
+    colour = MET if worst.ratio == 1 else OPEN
+    return f'<tspan dx="8" fill="{colour}">largest ratio {worst.ratio:.3f}</tspan>'
+
+
+def _legend(found: Sweep) -> Iterator[str]:
+    entries = ((plain(found.term, most=_LONGEST_NAME), _COLOUR), ("least that is known", OPEN))
+    for place, (text, colour) in enumerate(entries):
+        y = _TOP + 16 + 14 * place
+        yield f'<rect x="{_LEFT + 12}" y="{y - 5}" width="14" height="2" fill="{colour}"/>'
+        yield f'<text x="{_LEFT + 32}" y="{y}" fill="{QUIET}">{escape(text)}</text>'
+    for place, (text, rim, fill) in enumerate(_dots(found), len(entries)):
+        y = _TOP + 16 + 14 * place
+        yield f'<circle cx="{_LEFT + 19}" cy="{y - 4}" r="3" fill="{fill}" stroke="{rim}"/>'
+        yield f'<text x="{_LEFT + 32}" y="{y}" fill="{QUIET}">{escape(text)}</text>'
+
+
+def _dots(found: Sweep) -> Iterator[tuple[str, str, str]]:
+    """What the marks mean that are there: a text, the colour of the rim, and that inside."""
+    points = found.points if len(found.points) <= _MOST_MARKS else ()
+    if any(it.peak is not None and it.peak == it.least for it in points):
+        yield "the least", _COLOUR, _COLOUR
+    if any(it.peak is not None and it.peak != it.least for it in points):
+        yield "above the least", _COLOUR, "#ffffff"
+    if any(it.peak is None for it in points):
+        yield "does not fit", CAPACITY, CAPACITY
+
+
+def _description(found: Sweep) -> str:
+    """The figures in words, for those who cannot see the picture."""
+    every = max(1, -(-len(found.points) // _MOST_SAID))
+    return plain("; ".join(_said(point) for point in found.points[::every]))

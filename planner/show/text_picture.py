@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.planner.model.plan import Plan, PoolUse
 from memstow.planner.model.problem import Buffer, Pool, Problem, Profile
 from memstow.planner.model.records import record
-from memstow.planner.show.drawing.items import Axis, Life, scene_of
-from memstow.planner.show.drawing.palette import LEVELS
-from memstow.planner.show.drawing.shade import Columns, shade_runs
+from memstow.planner.show.drawing import LEVELS, Axis, Columns, Life, scene_of, shade_runs
 from memstow.planner.show.formatting import (
     address_ticks,
     breadth,

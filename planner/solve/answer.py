@@ -1,24 +1,129 @@
-"""Makes the plan that a run returns, with its values, and has it judged."""
+"""Makes the plan that a run returns, with its values and certificates, and has it judged.
 
-from collections.abc import Callable, Iterable, Iterator
+A certificate that a window of time shows is given to the judge's search first, with no more than the buffers
+that it names: where that finds a layout, there is no certificate, and the bound before stays.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import memstow
-from memstow.planner.backends.registry import is_model, name_with_version
+from memstow.planner.backends import is_model, name_with_version
 from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Explanation, Live, Overflow, Placement, Plan, PoolUse
-from memstow.planner.model.problem import Kind, Problem, Term, access_count, place_of
+from memstow.planner.model.plan import ExhaustedWindow, Explanation, Live, Overflow, Placement, Plan, PoolUse
+from memstow.planner.model.problem import (
+    Buffer,
+    Kind,
+    Pool,
+    Problem,
+    Term,
+    access_count,
+    place_of,
+    reserved_bytes,
+)
 from memstow.planner.model.records import collector_at_rest, record
+from memstow.planner.plain._columns import Columns
 from memstow.planner.reduce import Reduction
+from memstow.planner.reduce.allowed_places import size_of
 from memstow.planner.solve.bounds import Bounds, PoolBound
-from memstow.planner.solve.run_state import RunState
-from memstow.planner.solve.term_bounds import Stamp, TermBound, term_value
+from memstow.planner.solve.run_state import RunState, Stamp, TermBound, term_value
 from memstow.planner.verify import Violation, verify
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.peak_bounds import reason_against_window
+from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Findings, TooMuch
 from memstow.solvers import core
+from memstow.solvers import solver as solvers
 from memstow.solvers.instance import Layout
+
+
+def no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
+    """The explanation that these items do not fit together in the pools they may go to."""
+    problem, instance = reduction.problem, reduction.instance
+    choices = [c for i in items for c in range(instance.choice_start[i], instance.choice_start[i + 1])]
+    pools = [problem.pools[p] for p in sorted({instance.choice_pool[c] for c in choices})]
+    ids = tuple(
+        problem.buffers[reduction.part_buffer[part]].id
+        for item in items
+        for part in range(instance.item_parts[item], instance.item_parts[item + 1])
+    )
+    some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8:,} more" if len(ids) > 8 else "")
+    rooms = ", ".join(f"{pool.id!r} ({size_of(pool)})" for pool in pools[:8])
+    one = pools[0] if len(pools) == 1 else None
+    return Explanation(
+        code="no_layout",
+        message=f"no layout of these {len(ids):,} buffers fits in the pools they may go to, as a search "
+        f"through all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
+        pool=one.id if one else None,
+        capacity=one.capacity if one else None,
+        reserved=reserved_bytes(one) or None if one else None,
+        buffers=ids,
+    )
+
+
+if TYPE_CHECKING:
+    from memstow.planner.reduce import Reduction
+
+
+def window_of_reduction(
+    reduction: "Reduction", window: solvers.Window, term: Term, bound: int, solver: str
+) -> ExhaustedWindow | None:
+    """The certificate in the names of the problem; None where the judge would not take it."""
+    problem = reduction.problem
+    buffers = [problem.buffers[reduction.part_buffer[part]] for part in window.parts]
+    first, last = reduction.moment(window.first), reduction.moment(window.last)
+    if first is None or last is None:
+        return None
+    named = {buffer.id for buffer in buffers}
+    part = replace(
+        problem,
+        buffers=tuple(buffers),
+        conflicts=(),
+        exclusive=tuple(pair for pair in problem.exclusive if named.issuperset(pair)),
+        in_place=tuple(it for it in problem.in_place if named.issuperset((it.input, it.output))),
+        relative=(),
+        reuse_costs=(),
+    )
+    return _accepted_window(part, (first, last), term, bound, solver)
+
+
+def window_of_columns(
+    columns: Columns, members: Sequence[int], window: solvers.Window, term: Term, bound: int, solver: str
+) -> ExhaustedWindow | None:
+    """The same for these buffers of columns."""
+    alignments = columns.alignments
+    buffers = [
+        Buffer(
+            id=columns.name(member),
+            size=columns.sizes[member],
+            lifetime=(columns.begins[member], columns.ends[member]),
+            alignment=alignments[member if len(alignments) > 1 else 0],
+        )
+        for member in members
+    ]
+    pool = Pool(id=columns.pool, capacity=columns.capacity)
+    part = Problem(version=1, buffers=tuple(buffers), pools=(pool,))
+    return _accepted_window(part, (window.first, window.last), term, bound, solver)
+
+
+def _accepted_window(
+    part: Problem, moments: tuple[int, int], term: Term, bound: int, solver: str
+) -> ExhaustedWindow | None:
+    """The certificate about all buffers of this part of the problem."""
+    first, last = moments
+    names = tuple(buffer.id for buffer in part.buffers)
+    window = ExhaustedWindow(solver=solver, pool=part.pools[0].id, begin=first, end=last + 1, buffers=names)
+    findings = Findings()
+    index = ProblemIndex(part, findings)
+    try:
+        reason = reason_against_window(index, term, bound, window, STEPS_IN_A_RUN)
+    except TooMuch:
+        # It stays a claim.
+        reason = None
+    return window if reason is None and not findings.total else None
 
 
 @record

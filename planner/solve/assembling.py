@@ -1,16 +1,110 @@
-"""A plan from places and bounds that several runs have found: made and judged like that of one run."""
+"""Plans put together of what is known: places of parts, bounds of other runs, offsets of arrays."""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import cycle, pairwise
 
 from memstow.planner.model import PLANNED
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Placement, Plan, TermValue
-from memstow.planner.model.problem import Problem, terms_of
+from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, terms_of
 from memstow.planner.model.records import record
-from memstow.planner.reduce import reduce
+from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.answer import Answers
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.solve.run_state import RunState, task_of
-from memstow.planner.solve.term_bounds import Stamp, TermBound
+from memstow.planner.solve.engine import plan
+from memstow.planner.solve.run_state import RunState, Stamp, TermBound, task_of
 from memstow.planner.verify import recount
+
+
+def independent_parts(problem: Problem) -> list[list[int]]:
+    """The buffers of each part, by their numbers; one part where it cannot be told apart.
+
+    A plan of a part is one of the whole where there is one pool and its peak is all that counts.
+    """
+    whole = [list(range(len(problem.buffers)))]
+    if len(problem.pools) != 1 or not problem.buffers:
+        return whole
+    terms = terms_of(problem)
+    if len(terms) != 1 or not terms[0].is_peak_of(problem.pools[0].id, 1):
+        return whole
+    if any(buffer.lifetime == ALWAYS for buffer in problem.buffers):
+        return whole
+    leaders = list(range(len(problem.buffers)))
+
+    def leader(one: int) -> int:
+        while leaders[one] != one:
+            leaders[one] = leaders[leaders[one]]
+            one = leaders[one]
+        return one
+
+    for one, other in _joined(problem):
+        leaders[leader(one)] = leader(other)
+    parts: dict[int, list[int]] = {}
+    for number in range(len(leaders)):
+        parts.setdefault(leader(number), []).append(number)
+    return list(parts.values())
+
+
+def part_of(problem: Problem, numbers: Sequence[int]) -> Problem:
+    """The problem of these buffers alone, which are whole parts."""
+    buffers = [problem.buffers[number] for number in numbers]
+    ids = {buffer.id for buffer in buffers}
+    return replace(
+        problem,
+        buffers=tuple(buffers),
+        conflicts=tuple(pair for pair in problem.conflicts if pair[0] in ids),
+        exclusive=tuple(pair for pair in problem.exclusive if pair[0] in ids),
+        relative=tuple(it for it in problem.relative if it.buffer in ids),
+        in_place=tuple(it for it in problem.in_place if it.input in ids),
+        reuse_costs=tuple(it for it in problem.reuse_costs if it.buffers[0] in ids),
+    )
+
+
+def plan_of_part(plan: Plan, part: Problem) -> Plan:
+    """The places that the plan has for the buffers of the part."""
+    ids = {buffer.id for buffer in part.buffers}
+    return replace(plan, placements=tuple(place for place in plan.placements if place.buffer in ids))
+
+
+def _joined(problem: Problem) -> Iterator[tuple[int, int]]:
+    """Pairs of buffers that are in one part, enough of them to connect each part."""
+    number_of = {buffer.id: number for number, buffer in enumerate(problem.buffers)}
+    by_time = sorted(
+        (begin, end, number) for number, buffer in enumerate(problem.buffers) for begin, end in _lives(buffer)
+    )
+    latest = (0, -1)
+    for begin, end, number in by_time:
+        if latest[1] >= 0 and begin < latest[0]:
+            yield number, latest[1]
+        if latest[1] < 0 or end > latest[0]:
+            latest = (end, number)
+    groups: dict[str, list[int]] = {}
+    for number, buffer in enumerate(problem.buffers):
+        if buffer.group is not None:
+            groups.setdefault(buffer.group, []).append(number)
+    for members in groups.values():
+        yield from pairwise(members)
+    for one, other in _pairs(problem):
+        yield number_of[one], number_of[other]
+
+
+def _lives(buffer: Buffer) -> Iterable[tuple[int, int]]:
+    if buffer.lifetimes is not None:
+        return buffer.lifetimes
+    return (buffer.lifetime,) if isinstance(buffer.lifetime, tuple) else ()
+
+
+def _pairs(problem: Problem) -> Iterator[tuple[str, str]]:
+    for pair in (*problem.conflicts, *problem.exclusive):
+        yield pair[0], pair[1]
+    for relative in problem.relative:
+        yield relative.buffer, relative.base
+    for share in problem.in_place:
+        yield share.input, share.output
+    for cost in problem.reuse_costs:
+        yield cost.buffers[0], cost.buffers[1]
 
 
 @record
@@ -64,3 +158,50 @@ def assembled(
         state.prover = proven.prover
     answers = Answers(problem, options, recount, lambda: stamp)
     return answers.accept(reduction, bounds, state, reduction.layout(placements), solver, terms)
+
+
+def problem_of_arrays(
+    sizes: "array[int]",
+    begins: "array[int]",
+    ends: "array[int]",
+    alignments: "array[int]",
+    capacity: int,
+    pools: Sequence[Pool] | None = None,
+) -> Problem:
+    """The problem of valid columns; a buffer's id is its number."""
+    rows = zip(sizes, begins, ends, cycle(alignments), strict=False)
+    buffers = tuple(
+        Buffer(id=str(number), size=int(size), lifetime=(int(begin), int(end)), alignment=int(alignment))
+        for number, (size, begin, end, alignment) in enumerate(rows)
+    )
+    if pools is not None:
+        return Problem(buffers=buffers, pools=tuple(pools))
+    one = Pool(id="memory", capacity=None if capacity == LIMIT else capacity)
+    return Problem(buffers=buffers, pools=(one,))
+
+
+def plan_of_arrays(problem: Problem, time_limit: float, deterministic: bool) -> Plan:
+    """The engine's plan; without time the greedy one, which is the same every time."""
+    if time_limit <= 0.0 and not deterministic:
+        return plan(problem, Options(solver="greedy", deterministic=True))
+    if deterministic:
+        return plan(problem, Options(deterministic=True))
+    return plan(problem, Options(time_limit=time_limit))
+
+
+def plan_of_offsets(problem: Problem, offsets: "array[int]") -> Plan:
+    """The plan with these offsets; without offsets the engine says why there is none."""
+    reduction = reduce(problem)
+    if not offsets or not isinstance(reduction, Reduction):
+        return plan_of_arrays(problem, 0.0, deterministic=False)
+    options = Options(deterministic=True)
+    pool = problem.pools[0].id
+    places = zip(problem.buffers, offsets, strict=True)
+    placements = tuple(Placement(buffer=it.id, pool=pool, offset=int(offset)) for it, offset in places)
+    bounds = Bounds(reduction)
+    terms = {term: bounds.of_term(term) for term in terms_of(problem)}
+    _, scales = task_of(reduction, {term: bound.value for term, bound in terms.items()}, options)
+    answers = Answers(problem, options, recount, lambda: Stamp(seconds=0.0, work=0))
+    return answers.accept(
+        reduction, bounds, RunState(terms, scales), reduction.layout(placements), "greedy", terms
+    )

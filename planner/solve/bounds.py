@@ -20,7 +20,7 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.model.records import record
 from memstow.planner.reduce import Reduction
-from memstow.planner.solve.term_bounds import TermBound
+from memstow.planner.solve.run_state import TermBound
 from memstow.solvers import core
 from memstow.solvers.core import LiveBound
 from memstow.solvers.instance import Instance

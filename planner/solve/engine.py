@@ -5,27 +5,19 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memstow.planner.backends.registry import how_to_get, is_classic, prepare
+from memstow.planner.backends import how_to_get, is_classic, prepare
 from memstow.planner.check import require_hint, require_valid
 from memstow.planner.model.options import Listener, OnBetter, Options
 from memstow.planner.model.plan import Certificate, Explanation, Plan
 from memstow.planner.model.problem import Kind, Problem, Term, counts, terms_of
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.models import columns_of, plan_of
+from memstow.planner.plain.column_documents import columns_of, plan_of
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.solve.answer import Accept, Answers, Judge
+from memstow.planner.solve.answer import Accept, Answers, Judge, no_layout
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.solve.columns import answer_of_failure
-from memstow.planner.solve.no_layout import no_layout
-from memstow.planner.solve.plain import (
-    MANY,
-    Failure,
-    PlainRun,
-    ground_of,
-    takes,
-)
-from memstow.planner.solve.plain import budget_of as plain_budget
+from memstow.planner.solve.column_engine import MANY, Failure, PlainRun, answer_of_failure, ground_of, takes
+from memstow.planner.solve.column_engine import budget_of as plain_budget
 from memstow.planner.solve.portfolio import (
     budget_of,
     missing_model,
@@ -33,8 +25,7 @@ from memstow.planner.solve.portfolio import (
     solver_by_name,
     stages_for,
 )
-from memstow.planner.solve.run_state import RunState, task_of
-from memstow.planner.solve.term_bounds import Stamp
+from memstow.planner.solve.run_state import RunState, Stamp, task_of
 from memstow.planner.solve.turns import OnLayout, Progress, Turns
 from memstow.planner.verify import recount
 from memstow.solvers.instance import Layout
@@ -42,7 +33,7 @@ from memstow.solvers.solver import Solver, Task, Window
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-    from memstow.planner.solve.others import Others
+    from memstow.planner.solve.turns import Others
 
 
 def plan(
@@ -245,6 +236,6 @@ def _window_of(
     reduction: Reduction, window: Window, term: Term, bound: int, solver: str
 ) -> Certificate | None:
     # Imported late: small problems have no windows.
-    from memstow.planner.solve import windows
+    from memstow.planner.solve import answer
 
-    return windows.of_reduction(reduction, window, term, bound, solver)
+    return answer.window_of_reduction(reduction, window, term, bound, solver)

@@ -5,31 +5,31 @@ The order of a rule is taken as it is.
 """
 
 import math
+import threading
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstow.planner.backends.registry import name_with_version
+from memstow.planner.backends import name_with_version
 from memstow.planner.graph.arrays import order_instance, start_bytes
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.program import allowed_order
 from memstow.planner.graph.proofs import certificate_of
+from memstow.planner.graph.steps import steps
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.options import Event, Incumbent, Listener, Options
+from memstow.planner.model.options import Event, Incumbent, Listener, OnBetter, Options
 from memstow.planner.model.plan import Cut, Plan
 from memstow.planner.processes import machine
-from memstow.planner.solve.better_plan import better
-from memstow.planner.solve.cancelling import cancelling
-from memstow.planner.solve.early_plans import EarlyPlans
-from memstow.planner.solve.graphs import Callbacks, plan_in_order, with_bound
-from memstow.planner.solve.order_bounds import NOTHING, OrderBound, claimed
-from memstow.planner.solve.portfolio import DEFAULT_WORK
+from memstow.planner.solve.graphs import NOTHING, Callbacks, OrderBound, claimed, plan_in_order, with_bound
+from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, cancelling
+from memstow.planner.solve.run_state import better
 from memstow.planner.solve.turns import Progress
 from memstow.solvers.core import Budget
+from memstow.solvers.order.certificates import CutProof
 from memstow.solvers.order.instance import MOST_BYTES, OrderInstance
 from memstow.solvers.order.solver import (
     LeastPeak,
@@ -39,6 +39,56 @@ from memstow.solvers.order.solver import (
     order_solver,
     order_within,
 )
+
+_QUICK_SOLVER: Final = "greedy"
+_QUICK_SECONDS: Final = 1.0
+
+
+class EarlyPlans:
+    """The plans of one run that are made before it places its orders."""
+
+    def __init__(self, graph: Graph, options: Options, on_better: OnBetter | None) -> None:
+        # A solver that was named makes all plans of its run. In pools with capacities a rule may find none.
+        # When a caller asks is a matter of time, on which a deterministic run must not depend.
+        wanted = options.solver == AUTO and not options.deterministic
+        roomy = all(pool.capacity is None for pool in graph.pools)
+        self._on_better = on_better if wanted and roomy else None
+        self._graph = graph
+        seconds = min(_QUICK_SECONDS, options.time_limit)
+        self._options = replace(options, solver=_QUICK_SOLVER, time_limit=seconds, work_limit=None, workers=1)
+        self._lock = threading.Lock()
+        self._bound = 0
+        self._best: Plan | None = None
+
+    @property
+    def best(self) -> Plan | None:
+        """The best that was asked for; its bound is a claim."""
+        return self._best
+
+    @property
+    def value(self) -> float:
+        """What the best that was asked for has as its first term; infinite where there is none."""
+        best = self._best
+        return best.objective[0].value if best is not None and best.objective else math.inf
+
+    def raise_bound(self, bound: int) -> None:
+        """No order needs less: plans that are asked for from now on claim it."""
+        self._bound = max(self._bound, bound)
+
+    def offer(self, order: Sequence[int]) -> None:
+        """There is a better order; any thread may offer, and the plan is made only if the caller asks."""
+        if self._on_better is not None:
+            kept = list(order)
+            self._on_better(lambda: self._plan(kept))
+
+    def _plan(self, order: Sequence[int]) -> Plan:
+        with self._lock:
+            bound = claimed(LeastPeak.name, self._bound, 0)
+            plan = plan_in_order(self._graph, order, self._options, Callbacks(), bound)
+            if self._best is None or better(plan, self._best):
+                self._best = plan
+            return self._best
+
 
 # Of the time or the work that is left: what the search for an order may take, and the first placement.
 _ORDER_SHARE: Final = 0.5
@@ -233,3 +283,42 @@ def _proven(graph: Graph, outcome: OrderOutcome, bound: int, nodes: int) -> Orde
 
 def _total(instance: OrderInstance) -> int:
     return sum(instance.size) + sum(instance.extra) + instance.base
+
+
+# Limited in work, so that a description is the same on every machine.
+_WORK: Final = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The bytes that no order can do without, and those that the best one found needs."""
+
+    bound: int
+    needed: int
+    cut: int | None
+    """The operator that proves the bound by itself; None where a search does."""
+    critical: tuple[int, ...]
+    """The operators that need the most in the best order found."""
+
+
+def outlook(graph: Graph, budget: Budget | None = None) -> Outlook | None:
+    """The outlook of a valid graph; None where it has no operators, or too many bytes to count."""
+    instance = order_instance(graph)
+    total = sum(instance.size) + sum(instance.extra) + instance.base
+    if not graph.operators or total >= MOST_BYTES:
+        return None
+    listeners = OrderListeners(order=lambda *_: None, bound=lambda *_: None)
+    outcome = LeastPeak().solve(
+        OrderTask(instance, deterministic=True), budget or Budget(-1.0, _WORK), listeners
+    )
+    taken = steps(graph, outcome.order)
+    most = max(step.bytes for step in taken)
+    bound = max(outcome.bound, start_bytes(graph))
+    proof = outcome.proof
+    by_cut = isinstance(proof, CutProof) and proof.operator >= 0 and proof.bytes == bound
+    return Outlook(
+        bound,
+        max(most, bound),
+        proof.operator if isinstance(proof, CutProof) and by_cut else None,
+        tuple(step.operator for step in taken if step.bytes == most),
+    )

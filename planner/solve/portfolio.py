@@ -1,9 +1,16 @@
-"""The solvers of a run, their order, and the time and work that the run and each of them may use."""
+"""The solvers of a run, their order, and the time and work that the run and each of them may use.
 
+Several runs of one call share an `Allowance`.
+"""
+
+import threading
+import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
-from memstow.planner.backends.registry import find, is_installed, is_model
+from memstow.planner.backends import find, is_installed, is_model
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Problem, named_pools
@@ -198,3 +205,101 @@ def missing_model(requested: Solver | None, task: Task) -> str | None:
     if is_installed("cpsat") or find("reuse").declines(task) is None:
         return None
     return "assign" if task.instance.pool_count > 1 else "cpsat"
+
+
+# What is left at the end and too little for another solve.
+_REST: Final = 0.02
+
+
+class Allowance:
+    """What is left of the limits of a call."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._begin = time.monotonic()
+        self.work = 0
+
+    def share(self, fraction: float) -> Options:
+        """The options of one solve, which may take this fraction of what is left."""
+        options, limit = self._options, self._work_limit()
+        if limit is not None:
+            left = max(limit - self.work, 0)
+            options = replace(options, work_limit=int(left * fraction))
+        return replace(options, time_limit=max(self._seconds_left(), 0.0) * fraction)
+
+    def budget(self, fraction: float) -> Budget:
+        """The same for native code."""
+        limit = self._work_limit()
+        work = -1 if limit is None else int(max(limit - self.work, 0) * fraction)
+        seconds = -1.0 if self._options.deterministic else max(self._seconds_left(), 0.0) * fraction
+        return Budget(seconds, work)
+
+    def mark(self, fraction: float) -> float:
+        """Where this fraction of what is left will have been taken."""
+        if self._options.deterministic:
+            return self.work + max((self._work_limit() or 0) - self.work, 0) * fraction
+        return time.monotonic() + max(self._seconds_left(), 0.0) * fraction
+
+    def is_past(self, mark: float) -> bool:
+        """Whether that much has been taken."""
+        return (self.work if self._options.deterministic else time.monotonic()) >= mark
+
+    def spend(self, work: int) -> None:
+        """Count the work of a solve."""
+        self.work += work
+
+    @property
+    def over(self) -> bool:
+        """Whether too little is left for another solve."""
+        limit = self._work_limit()
+        if limit is not None and limit - self.work <= limit * _REST:
+            return True
+        return not self._options.deterministic and self._seconds_left() <= self._options.time_limit * _REST
+
+    @property
+    def seconds(self) -> float:
+        """Since the call; a deterministic run has none."""
+        return 0.0 if self._options.deterministic else round(time.monotonic() - self._begin, 6)
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the time limit; none where it is over."""
+        return max(self._seconds_left(), 0.0)
+
+    def affords(self, seconds: float) -> bool:
+        """Whether so much time is left; that of a deterministic run has no end."""
+        return self._options.deterministic or self._seconds_left() >= seconds
+
+    def _seconds_left(self) -> float:
+        return self._options.time_limit - (time.monotonic() - self._begin)
+
+    def _work_limit(self) -> int | None:
+        if self._options.work_limit is not None or not self._options.deterministic:
+            return self._options.work_limit
+        return DEFAULT_WORK
+
+
+_CHECK_SECONDS: Final = 0.02
+
+
+@contextmanager
+def cancelling(budget: Budget, cancel: threading.Event | None) -> Iterator[None]:
+    """While native code runs, pass a request to stop on to it."""
+    if cancel is None:
+        yield
+        return
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_CHECK_SECONDS):
+            if cancel.is_set():
+                budget.cancel()
+                return
+
+    watcher = threading.Thread(target=watch, name="memstow cancel", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()

@@ -1,22 +1,57 @@
-"""The task of solvers, and the state of a run: its best layout and the bounds of the objective's terms.
-
-Solvers count in units of the reduction; plans and bounds are in bytes.
-A solver of several terms proves the bound of a later term under locks on the terms before. Such a bound holds
-for a plan that keeps within those locks, and says nothing about any other.
-"""
+"""The task of solvers, and the state of a run: its best layout and the bounds of the objective's terms."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from memstow.planner.model import Status
+from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Certificate, Exhausted, LiveBytes, Model, Plan, Refuted, Sum, gap_of
+from memstow.planner.model.plan import (
+    Certificate,
+    Exhausted,
+    Least,
+    LiveBytes,
+    Model,
+    Plan,
+    Refuted,
+    Sum,
+    TermValue,
+    gap_of,
+)
 from memstow.planner.model.problem import Kind, Term
 from memstow.planner.model.records import record
 from memstow.planner.processes import machine
-from memstow.planner.solve.term_bounds import TermBound
 from memstow.solvers.solver import HintPlace, ModelBound, Outcome, Proof, Task, TermKind, Window
 from memstow.solvers.solver import Term as SolverTerm
+
+
+@record
+class TermBound:
+    """A proven lower bound on one term of the objective."""
+
+    value: int
+    certificate: Certificate | None
+
+
+@record
+class Stamp:
+    """The time and work that a plan took."""
+
+    seconds: float
+    work: int
+
+
+def term_value(term: Term, value: int, bound: TermBound) -> TermValue:
+    """A term with what is proven about it."""
+    certificate = bound.certificate
+    if certificate is None and value == bound.value:
+        certificate = Least()
+    return _value(str(term), value, bound.value, gap_of(value, bound.value), certificate)
+
+
+_value: Final = maker_of(TermValue, "term", "value", "bound", "gap", "certificate")
+
 
 if TYPE_CHECKING:
     from memstow.planner.reduce import Reduction
@@ -227,3 +262,18 @@ def prover_of(terms: dict[Term, TermBound]) -> str | None:
         if bound.value:
             return LIVE_BYTES if isinstance(bound.certificate, (LiveBytes, Sum)) else "least costs"
     return None
+
+
+_RANK = {Status.INFEASIBLE: 0, Status.OPTIMAL: 1, Status.FEASIBLE: 1, Status.UNKNOWN: 2}
+
+
+def better(one: Plan, other: Plan) -> bool:
+    """Whether the first plan is better: a lower objective, or an equal one with better bounds."""
+    return _sort_key(one) < _sort_key(other)
+
+
+def _sort_key(plan: Plan) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Sorts plans, best first. A proof that nothing fits comes before any plan."""
+    values = tuple(term.value for term in plan.objective)
+    bounds = tuple(-term.bound for term in plan.objective)
+    return _RANK[plan.status], values, bounds

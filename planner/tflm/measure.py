@@ -22,8 +22,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Arena
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import Process
-from memstow.planner.processes.session import Terms, converse
+from memstow.planner.processes.process import Process, Terms, converse
 from memstow.planner.reading.printable import printable
 from memstow.planner.tflm.runtime_model import RuntimeModel, Scratch, aligned, arena, listed, runtime_model
 

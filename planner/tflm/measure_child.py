@@ -15,7 +15,7 @@ from typing import Any, Final
 from memstow.planner.formats.flatbuffer import FieldValue, Flatbuffer, NewParts, OldPart, Part, Table
 from memstow.planner.formats.tflite_format import arena_bytes
 from memstow.planner.formats.tflite_model import CALLING, VAR_HANDLE, Subgraph, read_subgraphs
-from memstow.planner.processes.child import Sender, serve_request
+from memstow.planner.processes.child_side import Sender, serve_request
 from memstow.planner.processes.frames import Message
 from memstow.planner.tflm.runtime_model import WORKSTATION, arena_of
 

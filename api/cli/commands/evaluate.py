@@ -150,7 +150,7 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
             return sweep(layout, args.sweep, values, args.points or points)
 
     def text() -> bytes:
-        from memstow.planner.show.sweep_table import sweep_table
+        from memstow.planner.show.symbolic_report import sweep_table
 
         return _encoded(sweep_table(found(_POINTS_OF_TABLE)))
 
@@ -163,7 +163,7 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
         if args.sweep is None:
             message = "a picture is of one plan or of a sweep; give --at for every symbol, or --sweep"
             raise _error("no_picture", "--output", message)
-        from memstow.planner.show.sweep_picture import sweep_svg
+        from memstow.planner.show.symbolic_report import sweep_svg
 
         return sweep_svg(found(_POINTS_OF_PICTURE)).encode()
 

@@ -6,8 +6,7 @@ from typing import Any
 from memstow.api.cli.output_files import WRITABLE, format_of, refuse_unwritable, write_out
 from memstow.api.cli.parser import Commands, add_command, amount_from, real, whole
 from memstow.api.cli.terminal import Exit
-from memstow.planner.generate.features import FEATURES
-from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
+from memstow.planner.generate import FEATURES, SYMBOLIC_FEATURES
 
 # Arguments that are not parameters of the generator.
 _OURS = {"command", "version", "kind", "output", "output_format", "run", "words"}
@@ -161,7 +160,7 @@ memstow generate random --n 12 --features all --seed 3
 
 
 def _add_graph(kinds: "Commands[argparse.ArgumentParser]") -> None:
-    from memstow.planner.generate.families import FAMILIES
+    from memstow.planner.generate import FAMILIES
 
     parser = add_command(
         kinds,
@@ -297,7 +296,7 @@ def run_graph(args: argparse.Namespace) -> int:
 def run_training(args: argparse.Namespace) -> int:
     """Generate the training step and write it."""
     from memstow.planner import formats
-    from memstow.planner.generate.training import training_step
+    from memstow.planner.generate.graph import training_step
 
     refuse_unwritable(args.output)
     write_out(formats.write_graph(training_step(args.batch, args.side)), args.output)

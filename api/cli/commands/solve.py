@@ -271,8 +271,8 @@ def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:
 
 def _run_in_columns(args: argparse.Namespace, columns: "Columns") -> int:
     """The same for a plain problem of which nothing is asked that needs objects."""
-    from memstow.planner.plain.plan import PlainPlan
-    from memstow.planner.solve import columns as by_columns
+    from memstow.planner.plain.column_documents import PlainPlan
+    from memstow.planner.solve import column_engine as by_columns
 
     options = options_without_hint(args)
 
@@ -284,7 +284,7 @@ def _run_in_columns(args: argparse.Namespace, columns: "Columns") -> int:
         write_plain_results(args, columns, found)
         plan = found.frame
     else:
-        from memstow.planner.plain.models import problem_of as objects_of
+        from memstow.planner.plain.column_documents import problem_of as objects_of
 
         plan = found
         write_results(args, objects_of(columns), plan)

@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
         message = "this is a problem, whose operators are not known; tiles are of a graph or a model"
         raise InputError.single("not_a_graph", args.file, message)
 
-    from memstow.planner.show.tiling import tiling_report, tilings_report
+    from memstow.planner.show.tiling_report import tiling_report, tilings_report
     from memstow.planner.tiling.document import all_as_data, as_data
     from memstow.planner.tiling.tile import tile, tile_all
 

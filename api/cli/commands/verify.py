@@ -145,8 +145,8 @@ def _in_columns(args: argparse.Namespace, data: bytes) -> int | None:
     columns = columns_in(args, data)
     if columns is None:
         return None
-    from memstow.planner.plain.verdict import peak_of, verdict_on
-    from memstow.planner.plain.verdict import read_plan as read_in_columns
+    from memstow.planner.plain.column_verdict import peak_of, verdict_on
+    from memstow.planner.plain.column_verdict import read_plan as read_in_columns
 
     plan = read_in_columns(columns, read_bytes_of(args.plan))
     verdict = None if plan is None else verdict_on(columns, plan)

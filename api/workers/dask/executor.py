@@ -21,11 +21,8 @@ from memstow.api.operations.request_types import Known, SolveRequest, encode, en
 from memstow.api.workers.dask.remote_run import LostError, Run
 from memstow.api.workers.dask.worker import MOST_WAITING, perform, stop, tell
 from memstow.api.workers.executor import ChildError, MissingError, RunControl, result_from
-from memstow.planner.cluster.call import Call
 from memstow.planner.cluster.cluster import Cluster, Hooks
-from memstow.planner.cluster.needs import Needs, needs_of
-from memstow.planner.cluster.roster import Notice
-from memstow.planner.cluster.survey import INBOXES
+from memstow.planner.cluster.roster import INBOXES, Call, Needs, Notice, needs_of
 from memstow.planner.processes.frames import GarbageError, Reader, pack
 
 _POLL_SECONDS: Final = 0.05

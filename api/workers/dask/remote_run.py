@@ -7,7 +7,7 @@ from typing import Final
 
 from memstow.api.operations.request_types import Known, SolveResult, decode_update
 from memstow.api.workers.executor import ChildError, RunControl
-from memstow.planner.cluster.call import NoWorkerError
+from memstow.planner.cluster.roster import NoWorkerError
 from memstow.planner.processes.frames import Message
 
 _TICK: Final = 0.05

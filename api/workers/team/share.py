@@ -11,8 +11,8 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, gap_of
 from memstow.planner.model.problem import Kind, Problem, counts
 from memstow.planner.solve.assembling import Proven
-from memstow.planner.solve.better_plan import better
-from memstow.planner.solve.others import ANOTHER_RUN
+from memstow.planner.solve.run_state import better
+from memstow.planner.solve.turns import ANOTHER_RUN
 from memstow.planner.verify import Violation, recount
 
 if TYPE_CHECKING:

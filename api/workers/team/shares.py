@@ -7,9 +7,8 @@ from memstow.api.workers.team.share import Share
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.solve.assembling import assembled
-from memstow.planner.solve.independent import independent_parts, part_of, plan_of_part
-from memstow.planner.solve.term_bounds import Stamp
+from memstow.planner.solve.assembling import assembled, independent_parts, part_of, plan_of_part
+from memstow.planner.solve.run_state import Stamp
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

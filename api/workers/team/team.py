@@ -21,7 +21,7 @@ from memstow.api.workers.team.shares import joint_plan, shares_of
 from memstow.planner.model.errors import MemstowError
 from memstow.planner.model.options import Bound, Event, Incumbent, Phase
 from memstow.planner.model.plan import Plan
-from memstow.planner.solve.term_bounds import Stamp
+from memstow.planner.solve.run_state import Stamp
 
 _TICK: Final = 0.02
 # Members that are told to end do so within a tenth of a second or two; then they are ended.

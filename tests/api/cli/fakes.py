@@ -25,7 +25,7 @@ from memstow.planner.model.plan import (
 )
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.models import problem_of
+from memstow.planner.plain.column_documents import problem_of
 
 Listener = Callable[[Event], None]
 
@@ -138,6 +138,6 @@ def fake_engine(engine: FakeEngine) -> Iterator[FakeEngine]:
     """The engine in place of the real one."""
     with (
         patch("memstow.planner.solve.engine.plan", engine.plan),
-        patch("memstow.planner.solve.columns.plan_columns", engine.plan_columns),
+        patch("memstow.planner.solve.column_engine.plan_columns", engine.plan_columns),
     ):
         yield engine

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from memstow.api.page import assets
-from memstow.planner.show.drawing import palette
+from memstow.planner.show import drawing
 
 SOURCES = Path(__file__).parents[3] / "api" / "page" / "src"
 
@@ -60,11 +60,11 @@ def test_the_page_draws_in_the_colours_of_the_pictures() -> None:
     text = (SOURCES / "draw" / "colours.ts").read_text()
     ramp = re.search(r"const RAMP = \[(.*?)\]", text, re.DOTALL)
     assert ramp is not None
-    assert tuple(re.findall(r'"(#\w+)"', ramp.group(1))) == palette.RAMP
+    assert tuple(re.findall(r'"(#\w+)"', ramp.group(1))) == drawing.RAMP
     light = text.partition("export const LIGHT")[2].partition("};")[0]
     colours = dict(re.findall(r'(\w+): "(#\w+)"', light))
     for name in ("ink", "reserved", "met", "open", "capacity"):
-        assert colours[name] == getattr(palette, name.upper()), name
+        assert colours[name] == getattr(drawing, name.upper()), name
 
 
 def test_the_sources_are_small_files() -> None:

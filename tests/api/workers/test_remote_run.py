@@ -9,7 +9,7 @@ from memstow.api.operations.request_types import SolveResult, SolveUpdate, encod
 from memstow.api.workers.dask import remote_run
 from memstow.api.workers.dask.remote_run import LostError, Run
 from memstow.api.workers.executor import ChildError, RunControl
-from memstow.planner.cluster.call import NoWorkerError
+from memstow.planner.cluster.roster import NoWorkerError
 from memstow.planner.model.options import Phase
 from memstow.planner.processes.frames import Message
 

@@ -25,7 +25,7 @@ from memstow.planner.model.options import Bound, Incumbent, Options
 from memstow.planner.model.plan import LiveBytes, Plan, gap_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.others import ANOTHER_RUN
+from memstow.planner.solve.turns import ANOTHER_RUN
 from memstow.planner.verify import verify
 from tests.problems import random_problem
 from tests.referee import best

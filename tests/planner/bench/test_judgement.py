@@ -7,7 +7,7 @@ import pytest
 
 from memstow.planner.bench.judgement import MOST_KEPT, Judge, Judgement, judgement_of
 from memstow.planner.generate.planted import planted
-from memstow.planner.generate.random import mixed
+from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.options import Options

@@ -16,9 +16,8 @@ if find_spec("distributed") is None:
 
 from distributed import Client
 
-from memstow.planner.cluster.call import Call
 from memstow.planner.cluster.cluster import Cluster, Hooks
-from memstow.planner.cluster.needs import Needs
+from memstow.planner.cluster.roster import Call, Needs
 
 
 class Heard:

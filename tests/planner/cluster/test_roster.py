@@ -1,8 +1,6 @@
 """Which workers a run may go to, by what they have and when they were heard."""
 
-from memstow.planner.cluster.needs import Needs, needs_of
-from memstow.planner.cluster.roster import Notice, Roster, Standing
-from memstow.planner.cluster.survey import Abilities, Seen
+from memstow.planner.cluster.roster import Abilities, Needs, Notice, Roster, Seen, Standing, needs_of
 
 NOTHING = Needs()
 ORTOOLS = Needs(frozenset({"ortools"}))

@@ -1,6 +1,6 @@
 """A training step: a valid graph, of the layers and the weights of MobileNetV2."""
 
-from memstow.planner.generate.training import training_step
+from memstow.planner.generate.graph import training_step
 from memstow.planner.graph.check import find_issues
 from memstow.planner.model.graph import size_of
 

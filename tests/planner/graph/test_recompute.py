@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from memstow.planner.generate.graph import graph as generated
-from memstow.planner.generate.training import training_step
+from memstow.planner.generate.graph import training_step
 from memstow.planner.graph.costs import operator_costs, with_cost_unit
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem

@@ -15,16 +15,20 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, peaks
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.digest import digest as digest_of_columns
-from memstow.planner.plain.document import columns_in, write_plan
-from memstow.planner.plain.models import columns_of, plan_of, problem_of
-from memstow.planner.plain.plan import PlainPlan
-from memstow.planner.plain.verdict import peak_of, read_plan, verdict_on
-from memstow.planner.show.plain_report import plain_report
-from memstow.planner.show.report import plan_report
+from memstow.planner.plain.column_documents import (
+    PlainPlan,
+    columns_in,
+    columns_of,
+    plan_of,
+    problem_of,
+    write_plan,
+)
+from memstow.planner.plain.column_documents import digest as digest_of_columns
+from memstow.planner.plain.column_verdict import peak_of, read_plan, verdict_on
+from memstow.planner.show.report import plain_report, plan_report
 from memstow.planner.show.text_picture import ASCII
 from memstow.planner.solve import engine
-from memstow.planner.solve.columns import plan_columns
+from memstow.planner.solve.column_engine import plan_columns
 from memstow.planner.targets import with_overrides
 from memstow.planner.verify import judge, recount
 from tests.planner.plain.samples import mutated, random_sample

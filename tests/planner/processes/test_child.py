@@ -8,14 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import Process
-from memstow.planner.processes.session import Session
+from memstow.planner.processes.process import Process, Session
 from tests.processes import wait_gone
 from tests.waiting import PATIENCE, wait_for
 
 SCRIPT = """
 import sys, threading, time
-from memstow.planner.processes.child import Idle, Sender, listen, serve_request
+from memstow.planner.processes.child_side import Idle, Sender, listen, serve_request
 sender = Sender(int(sys.argv[1]))
 def failed(error):
     return {"kind": "done", "error": type(error).__name__}

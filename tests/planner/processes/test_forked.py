@@ -13,9 +13,9 @@ from tests.waiting import PATIENCE
 # Forking is for processes of one thread, which a test runner need not be.
 START = """
 import json, os, sys, time
-from memstow.planner.processes.forked import ForkedProcess
+from memstow.planner.processes.process import ForkedProcess
 from memstow.planner.processes.frames import pack
-from memstow.planner.processes.session import EndedError, Session
+from memstow.planner.processes.process import EndedError, Session
 
 def say(**message):
     print(json.dumps(message), flush=True)

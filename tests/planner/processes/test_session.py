@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import Process
-from memstow.planner.processes.session import Session, Terms, converse
+from memstow.planner.processes.process import Process, Session, Terms, converse
 from tests.processes import members, wait_gone
 from tests.waiting import PATIENCE, wait_for
 
@@ -24,9 +23,9 @@ MIB = 1 << 20
 REQUEST: Message = {"kind": "solve"}
 HELLO = """
 import os, sys, time
-from memstow.planner.processes import folder
+from memstow.planner.processes.child_side import move_into_folder
 from memstow.planner.processes.frames import pack
-folder.move_in()
+move_into_folder()
 def tell(data): os.write(int(sys.argv[1]), data)
 """
 
@@ -208,7 +207,7 @@ def test_when_the_parent_is_killed_its_children_end_by_themselves(tmp_path: Path
             "-c",
             textwrap.dedent("""
             import sys, time
-            from memstow.planner.backends.warm_children import command_for
+            from memstow.planner.backends.isolated_solver import command_for
             from memstow.planner.processes.process import Process
             for name in ("cbc", "cpsat"):
                 print(Process(command_for(name)).id, flush=True)
@@ -235,7 +234,7 @@ def test_a_parent_that_is_killed_as_a_child_starts_leaves_no_folder(tmp_path: Pa
     """A SIGKILL as soon as a solve begins: nobody is there to remove a folder that a parent has made."""
     script = f"""
     import os, signal, subprocess
-    from memstow.planner.backends.warm_children import command_for
+    from memstow.planner.backends.isolated_solver import command_for
     from memstow.planner.processes.process import Process
     start = subprocess.Popen
     def starts(*arguments, **options):
@@ -267,7 +266,7 @@ def test_the_folder_is_of_its_owner_alone(child: Children) -> None:
 def test_bytes_on_their_way_to_a_child_are_not_copied_nor_kept(child: Children) -> None:
     process = child(
         """
-        from memstow.planner.processes.child import requests
+        from memstow.planner.processes.child_side import requests
         for message in requests():
             if message["kind"] == "end":
                 tell(pack({"kind": "done"}))

@@ -10,7 +10,7 @@ from memstow.planner import formats
 from memstow.planner.check import find_issues as issues_of_problem
 from memstow.planner.formats.native import encode_graph, write_problem
 from memstow.planner.generate.graph import graph
-from memstow.planner.generate.random import mixed
+from memstow.planner.generate.random_problems import mixed
 from memstow.planner.graph.check import find_issues as issues_of_graph
 from memstow.planner.graph.reading import parse_graph
 from memstow.planner.model.errors import InputError

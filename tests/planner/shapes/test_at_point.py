@@ -6,8 +6,8 @@ import pytest
 
 import memstow
 from memstow.planner.check import find_issues
+from memstow.planner.generate import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
-from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
 from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem, points_of
 from memstow.planner.shapes.sizes import all_values, largest_problem, problem_at, sizes_at
 from memstow.planner.shapes.symbolic_check import find_symbolic_issues

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
+from memstow.planner.generate import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
-from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Options

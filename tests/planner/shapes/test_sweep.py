@@ -20,8 +20,7 @@ from memstow.planner.model.symbolic import (
 )
 from memstow.planner.shapes.sweep import as_csv, as_data, spread, sweep, sweep_points
 from memstow.planner.shapes.symbolic_layout import Layout
-from memstow.planner.show.sweep_picture import sweep_svg
-from memstow.planner.show.sweep_table import sweep_table
+from memstow.planner.show.symbolic_report import sweep_svg, sweep_table
 
 
 def problem(capacity: int | None = None) -> SymbolicProblem:

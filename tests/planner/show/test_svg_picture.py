@@ -7,12 +7,18 @@ import pytest
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Live, Placement, Plan, PoolUse
 from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
-from memstow.planner.show.drawing import shade_svg
-from memstow.planner.show.drawing.boxes import MOST_TOOLTIPS, READABLE
-from memstow.planner.show.drawing.map import MOST_BOXES
-from memstow.planner.show.drawing.palette import LEVELS, RAMP, shade
-from memstow.planner.show.drawing.scale import ACROSS, LEFT, RIGHT
-from memstow.planner.show.svg_picture import MOST_POOLS, svg
+from memstow.planner.show import svg_picture
+from memstow.planner.show.drawing import LEVELS, RAMP, shade
+from memstow.planner.show.svg_picture import (
+    ACROSS,
+    LEFT,
+    MOST_BOXES,
+    MOST_POOLS,
+    MOST_TOOLTIPS,
+    READABLE,
+    RIGHT,
+    svg,
+)
 from tests.api.cli.fakes import stacked
 from tests.planner.show.drawn import Drawing, Shape
 
@@ -271,7 +277,7 @@ def test_more_boxes_than_can_be_drawn_are_shade() -> None:
 def test_too_many_spots_become_larger_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, plan = _cyclic(20_000, 40, 7)
     fine = Drawing(svg(problem, plan)).of("shade")
-    monkeypatch.setattr(shade_svg, "MOST_RUNS", len(fine) // 8)
+    monkeypatch.setattr(svg_picture, "MOST_RUNS", len(fine) // 8)
     coarse = Drawing(svg(problem, plan)).of("shade")
     assert 0 < len(coarse) <= len(fine) // 8
     assert min(shape.thinner for shape in fine) == 1

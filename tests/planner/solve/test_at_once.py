@@ -10,12 +10,16 @@ from memstow.planner import formats
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.digest import digest
-from memstow.planner.plain.document import columns_in, is_in_order, plan_as_json
-from memstow.planner.plain.models import plan_of, problem_of
-from memstow.planner.plain.plan import PlainPlan
-from memstow.planner.solve.at_once import found_at_once
-from memstow.planner.solve.columns import found_in_columns
+from memstow.planner.plain.column_documents import (
+    PlainPlan,
+    columns_in,
+    digest,
+    is_in_order,
+    plan_as_json,
+    plan_of,
+    problem_of,
+)
+from memstow.planner.solve.column_engine import found_at_once, found_in_columns
 from memstow.planner.verify import verify
 from tests.planner.plain.samples import random_sample
 

@@ -7,8 +7,8 @@ from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement
 from memstow.planner.model.problem import Buffer, Problem
+from memstow.planner.solve.assembling import independent_parts, part_of, plan_of_part
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.independent import independent_parts, part_of, plan_of_part
 from memstow.planner.verify import recount
 from tests.problems import random_problem
 from tests.referee import best

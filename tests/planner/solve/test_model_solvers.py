@@ -8,9 +8,8 @@ from random import Random
 
 import pytest
 
-from memstow.planner.backends import warm_children
-from memstow.planner.backends.isolated_solver import IsolatedSolver
-from memstow.planner.backends.warm_children import command_for
+from memstow.planner.backends import isolated_solver
+from memstow.planner.backends.isolated_solver import IsolatedSolver, command_for
 from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, MissingBackEndError, RefusedPlanError
 from memstow.planner.model.options import Event, Incumbent, Options, Phase
@@ -134,7 +133,7 @@ def test_a_model_far_too_large_answers_in_time_and_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     problem = crossing(Random(1), 10_000)
-    warm_children.dismiss()
+    isolated_solver.dismiss()
     events: list[Event] = []
     found = plan(problem, Options(solver=name, time_limit=2.0), on_event=events.append)
     greedy = min(event.value for event in events if isinstance(event, Incumbent))
@@ -200,7 +199,7 @@ def test_where_cp_sat_dies_another_model_stands_in_for_it(monkeypatch: pytest.Mo
             pytest.skip(f"{name} needs {reason}")
     dies = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
     monkeypatch.setattr(
-        warm_children, "take", lambda name: Process(dies if name == "cpsat" else command_for(name))
+        isolated_solver, "take", lambda name: Process(dies if name == "cpsat" else command_for(name))
     )
     problem = Problem(
         version=1,

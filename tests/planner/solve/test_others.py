@@ -12,7 +12,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.solve.engine import plan, plan_with_others
-from memstow.planner.solve.others import Others
+from memstow.planner.solve.turns import Others
 from memstow.planner.verify import verify
 from tests.problems import random_problem
 from tests.referee import best

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from memstow.planner.backends.registry import is_installed
+from memstow.planner.backends import is_installed
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Exhausted, Model

@@ -16,13 +16,12 @@ from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import ExhaustedWindow, Explanation, LiveBytes, gap_of
 from memstow.planner.model.problem import PEAK, Buffer, InPlace, Pool, Problem, Relative, term_of
-from memstow.planner.plain.document import columns_in, write_plan
-from memstow.planner.plain.models import problem_of as problem_of_columns
-from memstow.planner.plain.plan import PlainPlan
+from memstow.planner.plain.column_documents import PlainPlan, columns_in, write_plan
+from memstow.planner.plain.column_documents import problem_of as problem_of_columns
 from memstow.planner.reading.parse import parse_plan
 from memstow.planner.reduce import reduce
-from memstow.planner.solve import engine, plain, windows
-from memstow.planner.solve.columns import plan_columns
+from memstow.planner.solve import answer, column_engine, engine
+from memstow.planner.solve.column_engine import plan_columns
 from memstow.planner.solve.portfolio import Stage
 from memstow.planner.verify import Code, Standing, Subject, judge
 from memstow.planner.verify.layout import ProblemIndex
@@ -259,7 +258,7 @@ def bound_of(problem: Problem) -> tuple[int, ExhaustedWindow | None]:
         return 0, None
     window = solvers.Window(found.first, found.last, tuple(found.parts))
     value = found.bound * reduction.unit
-    return value, windows.of_reduction(reduction, window, PEAK, value, "windows")
+    return value, answer.window_of_reduction(reduction, window, PEAK, value, "windows")
 
 
 def test_no_bound_of_a_window_is_above_the_optimum_whatever_is_asked() -> None:
@@ -327,7 +326,7 @@ def test_a_buffer_that_lives_twice_is_left_out() -> None:
 def only_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turns but of greedy and of windows."""
     stages = [Stage(find("greedy"), 1.0, 100_000), Stage(Windows(), 1.0, 100_000_000)]
-    for module in (engine, plain):
+    for module in (engine, column_engine):
         monkeypatch.setattr(module, "stages_for", lambda _requested, _task: stages)
 
 

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from memstow.planner.backends.registry import name_with_version
+from memstow.planner.backends import name_with_version
 from memstow.planner.formats import read_problem
-from memstow.planner.generate.random import mixed
+from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model import Status
 from memstow.planner.model.options import Event, Incumbent, Options, Phase
 from memstow.planner.model.plan import Model, Placement, Plan

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
-from memstow.planner.generate.random import mixed
+from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem, terms_of

@@ -1,4 +1,4 @@
-/** Colours of both themes. The ramp is that of `planner/show/drawing/palette.py`: its order survives colour blindness
+/** Colours of both themes. The ramp is that of `planner/show/drawing.py`: its order survives colour blindness
  * and print in grey. The hues of groups are six of Okabe and Ito's, which stay apart for all kinds of colour blindness. */
 
 export interface Theme {

@@ -23,7 +23,7 @@ export interface Shades {
 /** What is less than a 512th of the most is the lowest grade: more orders of magnitude would leave all others alike. */
 const RANGE = 512;
 
-/** The place on the ramp by orders of magnitude, as `grade` in `planner/show/drawing/palette.py`. */
+/** The place on the ramp by orders of magnitude, as `grade` in `planner/show/drawing.py`. */
 export function grade(value: number, least: number, most: number, steps: number): number {
   if (least === most) return Math.floor(steps / 3);
   const low = Math.max(least, Math.floor(most / RANGE));

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 import memstow
+from memstow.planner.generate import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
-from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
 from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Options

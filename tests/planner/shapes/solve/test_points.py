@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
+from memstow.planner.generate import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
-from memstow.planner.generate.symbolic_features import SYMBOLIC_FEATURES
 from memstow.planner.model import PLANNED
 from memstow.planner.model.options import Options
 from memstow.planner.model.symbolic import Shapes, points_of

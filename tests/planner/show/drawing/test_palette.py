@@ -2,7 +2,7 @@
 
 import pytest
 
-from memstow.planner.show.drawing.palette import LEVELS, RAMP, grade, ink_on, shade
+from memstow.planner.show.drawing import LEVELS, RAMP, grade, ink_on, shade
 
 
 def _light(colour: str) -> float:

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from memstow.planner.model.problem import Buffer
-from memstow.planner.show.drawing.items import Axis, Life
-from memstow.planner.show.drawing.palette import LEVELS
-from memstow.planner.show.drawing.shade import ShadeRun, columns_of, shade_runs, skyline
+from memstow.planner.show.drawing import LEVELS, Axis, Life, ShadeRun, columns_of, shade_runs, skyline
 
 
 def _life(begin: int, end: int, offset: int, size: int) -> Life:

@@ -1,19 +1,140 @@
-"""The shade of items too thin to be drawn one by one: how full each spot of a map is, by column.
-
-A column stands for a stretch of time and shows one moment of it, the one with the most bytes in use: what is
-filled in a column is what is in use then. A mean would let a peak of one moment fade away, and the sum of all
-that is ever there would show more than there is.
-"""
+"""Parts of all pictures of plans: colours, the boxes to draw on one axis, and the shade of thin ones."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
+from math import log
 from sys import maxsize
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem, spans
 from memstow.planner.model.records import record
-from memstow.planner.show.drawing.items import Axis, Life
-from memstow.planner.show.drawing.palette import LEVELS
+
+INK: Final = "#16181d"
+QUIET: Final = "#626874"
+FRAME: Final = "#e3e3df"
+HOLE: Final = "#eeece6"
+RESERVED: Final = "#8b909a"
+CAPACITY: Final = "#b3261e"
+MET: Final = "#157347"
+"""A bound that the plan reaches."""
+OPEN: Final = "#c2410c"
+"""A bound below it."""
+
+# From short lives to long ones: ever darker, so that the order survives colour blindness and print in grey.
+RAMP: Final = (
+    "#dbb35d",
+    "#beb14d",
+    "#9bae4a",
+    "#73ab54",
+    "#40a564",
+    "#009d75",
+    "#009185",
+    "#008390",
+    "#007395",
+    "#006392",
+    "#215389",
+    "#34447b",
+)
+LEVELS: Final = 4
+"""How many shades tell how full a spot is."""
+_STRENGTH: Final = (0.35, 0.55, 0.78, 1.0)
+
+
+_RANGE: Final = 512
+"""What is less than this part of the longest has the first colour: one moment among many would otherwise
+leave all others alike."""
+
+
+def grade(length: int, shortest: int, longest: int) -> int:
+    """The place on the ramp of a life of this length, by orders of magnitude."""
+    if shortest == longest:
+        return len(RAMP) // 3
+    low = max(shortest, longest // _RANGE)
+    part = (log(length) - log(low)) / (log(longest) - log(low))
+    # The small addition: logarithms differ in the last digit between machines, and edges are at round values.
+    return min(len(RAMP) - 1, max(0, int(part * len(RAMP) + 1e-9)))
+
+
+def shade(colour: str, level: int) -> str:
+    """The colour as of a spot that is `level` of LEVELS full."""
+    strength = _STRENGTH[level - 1]
+    mixed = (round(255 + (int(colour[i : i + 2], 16) - 255) * strength) for i in (1, 3, 5))
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever is read better on the colour."""
+    light = _luminance(colour)
+    return "#ffffff" if 1.05 / (light + 0.05) > (light + 0.05) / (_luminance(INK) + 0.05) else INK
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+class Life(NamedTuple):
+    """A buffer at its place from one time to another."""
+
+    buffer: Buffer
+    offset: int
+    top: int
+    """The first address above it."""
+    begin: int
+    end: int
+
+
+@record
+class Axis:
+    """The horizontal axis: time, or, without lifetimes, the buffers side by side, one unit each."""
+
+    begin: int
+    end: int
+    kind: Literal["time", "buffers", "always"]
+
+
+@record
+class Scene:
+    """Everything to draw."""
+
+    axis: Axis
+    pools: dict[str, list[Life]]
+
+    def lives(self) -> list[Life]:
+        """Those of all pools."""
+        return [life for inside in self.pools.values() for life in inside]
+
+
+def scene_of(problem: Problem, plan: Plan) -> Scene:
+    """The plan's buffers that have bytes, in the order of the problem."""
+    where = {place.buffer: place for place in plan.placements}
+    placed = [buffer for buffer in problem.buffers if buffer.size and buffer.id in where]
+    ranges_of = [spans(buffer) for buffer in placed]
+    axis = _axis(placed, ranges_of)
+    pools: dict[str, list[Life]] = {pool.id: [] for pool in problem.pools}
+    slot = 0
+    for buffer, ranges in zip(placed, ranges_of, strict=True):
+        place = where[buffer.id]
+        if not ranges:
+            ranges = ((axis.begin, axis.end),)
+            if axis.kind == "buffers" and buffer.lifetime != ALWAYS:
+                ranges = ((slot, slot + 1),)
+                slot += 1
+        top = place.offset + buffer.size
+        pools[place.pool] += [Life(buffer, place.offset, top, begin, end) for begin, end in ranges]
+    return Scene(axis, pools)
+
+
+def _axis(buffers: Sequence[Buffer], ranges_of: Sequence[Sequence[Interval]]) -> Axis:
+    ranges = [it for ranges in ranges_of for it in ranges]
+    if ranges:
+        return Axis(min(begin for begin, _ in ranges), max(end for _, end in ranges), "time")
+    # Without a word on time buffers may share bytes, and would hide each other.
+    timeless = sum(buffer.lifetime != ALWAYS for buffer in buffers)
+    return Axis(0, timeless, "buffers") if timeless else Axis(0, 1, "always")
 
 
 @record

@@ -1,16 +1,14 @@
 """Buffers at random, with any mixture of the features that a problem can have: food for tests.
 
-The problem is always a valid one. It mostly fits, too, but that is not promised: capacities and pins are
-what they are. Each feature takes part in turn, from the same source of chance, so a seed and a list of
-features make one problem.
+`Chance` is the same on every machine and in every version of Python.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from random import Random
+from typing import Final, TypeVar
 
-from memstow.planner.generate.features import FEATURES
-from memstow.planner.generate.random_numbers import Chance
+from memstow.planner.generate import FEATURES
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -29,6 +27,40 @@ from memstow.planner.model.problem import (
     Term,
     peak_of,
 )
+
+Item = TypeVar("Item")
+
+
+class Chance:
+    """A seeded source of whole numbers, choices and orders."""
+
+    def __init__(self, seed: int) -> None:
+        # Not for secrets: a generator of test problems has to be repeatable.
+        self.fraction = Random(seed).random  # noqa: S311
+
+    def below(self, limit: int) -> int:
+        """A whole number from 0 up to but without the limit."""
+        return int(self.fraction() * limit)
+
+    def between(self, least: int, most: int) -> int:
+        """A whole number from `least` to `most`, both included."""
+        return least + int(self.fraction() * (most - least + 1))
+
+    def happens(self, probability: float) -> bool:
+        """True that often."""
+        return self.fraction() < probability
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        """One of the items."""
+        return items[int(self.fraction() * len(items))]
+
+    def shuffle(self, items: MutableSequence[Item]) -> None:
+        """Put the items in a random order, in place."""
+        fraction = self.fraction
+        for last in range(len(items) - 1, 0, -1):
+            other = int(fraction() * (last + 1))
+            items[last], items[other] = items[other], items[last]
+
 
 LARGEST_ALIGNMENT: Final = 64
 

@@ -11,14 +11,59 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from operator import index
-from typing import TYPE_CHECKING, Final, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, Final, SupportsFloat, SupportsIndex, TypeAlias
 
 from memstow.planner.judge._judge import Defect, check_columns, judge_places
 from memstow.planner.model import LONGEST_RUN, PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
-from memstow.planner.place.columns import Integers, column, integer
-from memstow.planner.reading.printable import shown
+from memstow.planner.reading.printable import as_integer, shown
 from memstow.solvers import core
+
+Integers: TypeAlias = Iterable[SupportsIndex]
+"""Any sequence of integers; those that hold 64-bit integers in one block are read in place."""
+
+
+def column(values: Integers, name: str) -> "array[int]":
+    """The integers in one block: the object itself if it is one, else a copy.
+
+    Whatever object it is, native code reads it like an array.
+    """
+    if isinstance(values, array) and values.typecode == "q":
+        return values
+    if _is_block(values):
+        return values  # type: ignore[return-value]
+    try:
+        given = values if isinstance(values, list | tuple) else list(values)
+        if bool in map(type, given):
+            # Python takes them for 1 and 0: as a size that is a mistake, here as in a problem.
+            raise TypeError("true and false are not integers")
+        return array("q", given)
+    except (TypeError, NotImplementedError) as error:  # a view of two dimensions implements no iteration
+        raise InputError.single("not_integers", name, f"must hold integers only: {error}") from None
+    except OverflowError:
+        message = "holds an integer of more than 64 bits; use a smaller unit"
+        raise InputError.single("out_of_range", name, message) from None
+
+
+def integer(value: SupportsIndex, name: str) -> int:
+    """A single integer."""
+    whole = as_integer(value)
+    if whole is None:
+        raise InputError.single("not_an_integer", name, f"expected an integer, given {shown(value)}")
+    return whole
+
+
+def _is_block(values: object) -> bool:
+    """Whether native code can read it in place."""
+    if isinstance(values, list | tuple):
+        return False
+    try:
+        with memoryview(values) as view:  # type: ignore[arg-type]
+            whole = view.format in ("q", "l") and view.itemsize == 8
+            return whole and view.ndim == 1 and view.c_contiguous
+    except (TypeError, BufferError, ValueError):
+        return False
+
 
 if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
@@ -218,9 +263,9 @@ def _placed(arrays: _Arrays) -> Places:
         offsets, peak = array("q"), 0
 
     def make_plan() -> "Plan":
-        from memstow.planner.place.plans import plan_of_offsets, problem_of
+        from memstow.planner.solve.assembling import plan_of_offsets, problem_of_arrays
 
-        return plan_of_offsets(problem_of(*columns, arrays.capacity), offsets)
+        return plan_of_offsets(problem_of_arrays(*columns, arrays.capacity), offsets)
 
     return Places(status, offsets, peak, bound, array("q", bytes(8 * len(offsets))), make_plan)
 
@@ -229,10 +274,10 @@ def _searched(
     arrays: _Arrays, pools: "Sequence[Pool] | None", time_limit: float, deterministic: bool
 ) -> Places:
     """The places that the engine finds."""
-    from memstow.planner.place.plans import problem_of, search
+    from memstow.planner.solve.assembling import plan_of_arrays, problem_of_arrays
 
-    problem = problem_of(*arrays.columns, arrays.capacity, pools)
-    plan = search(problem, time_limit, deterministic)
+    problem = problem_of_arrays(*arrays.columns, arrays.capacity, pools)
+    plan = plan_of_arrays(problem, time_limit, deterministic)
     number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
     return Places(
         status=plan.status,

@@ -1,7 +1,4 @@
-"""The verdict on a plan in columns, where everything in it is as it should be.
-
-Whatever is wrong, and whatever this room does not know, is left to the ordinary judge, which says what it is.
-"""
+"""The verdict on a plan in columns, where everything in it is as it should be."""
 
 from array import array
 from typing import Final
@@ -13,9 +10,7 @@ from memstow.planner.model.plan import LiveBytes, Plan, PoolUse, TermValue, gap_
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.digest import digest
-from memstow.planner.plain.document import looks_like_json
-from memstow.planner.plain.plan import PlainPlan
+from memstow.planner.plain.column_documents import PlainPlan, digest, looks_like_json
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_plan
 from memstow.planner.verify.verdict import Claims, Subject, Verdict, use_in_words

@@ -7,25 +7,142 @@ not simply a plan that fits (nothing fits, nothing was found) is left to the eng
 import threading
 import time
 from array import array
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from memstow.planner.backends.registry import find, is_classic, name_with_version
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Certificate, LiveBytes
+import memstow
+from memstow.planner.backends import find, is_classic, name_with_version
+from memstow.planner.judge._judge import Defect, judge_plan, proven
+from memstow.planner.model import Status
+from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.model_class import maker_of
+from memstow.planner.model.options import Listener, Options
+from memstow.planner.model.plan import Certificate, Explanation, Live, LiveBytes, Plan, PoolUse
 from memstow.planner.model.problem import LIMIT, PEAK, Term
 from memstow.planner.model.records import record
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.plan import PlainPlan
-from memstow.planner.solve.plain_plan import four, judged_plan
-from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, require_willing, solver_by_name, stages_for
-from memstow.planner.solve.run_state import RunState, workers_of
-from memstow.planner.solve.term_bounds import Stamp, TermBound
+from memstow.planner.plain.column_documents import PlainPlan, digest
+from memstow.planner.solve.portfolio import (
+    AUTO,
+    DEFAULT_WORK,
+    FIRST_PASSES,
+    require_willing,
+    solver_by_name,
+    stages_for,
+)
+from memstow.planner.solve.run_state import LIVE_BYTES, RunState, Stamp, TermBound, term_value, workers_of
 from memstow.planner.solve.turns import Misfit, OnLayout, Progress, Turns
 from memstow.solvers import core
 from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
 from memstow.solvers.core import Budget
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Task, Window
+
+_use: Final = maker_of(PoolUse, "pool", "capacity", "peak", "bound", "live", "certificate")
+_live: Final = maker_of(Live, "bytes", "time")
+_frame: Final = maker_of(
+    Plan, "status", "pools", "objective", "solver", "prover", "work", "digest", "version", "seconds"
+)
+
+
+def judged_plan(
+    columns: Columns,
+    offsets: "array[int]",
+    members: "array[int]",
+    peak: int,
+    bound: TermBound,
+    solver: str,
+    prover: str | None,
+    stamp: Stamp,
+    name: str | None = None,
+) -> PlainPlan:
+    """The plan with these offsets and this peak; RefusedPlanError if the judge finds a violation.
+
+    `members` are the buffers that the certificate of the bound should name; `name` is the digest of the
+    problem, where it is known.
+    """
+    live = judged(columns, offsets, peak, bound, members)
+    # Where nothing is minimised the bound is that of the pool, and a plan is as good as any other.
+    value = None if columns.fit_only else term_value(PEAK, peak, bound)
+    certificate = bound.certificate if value is None else None
+    use = _use(columns.pool, columns.capacity, peak, bound.value, live, certificate)
+    status = Status.OPTIMAL if value is None or value.value == value.bound else Status.FEASIBLE
+    frame = _frame(
+        status,
+        (use,),
+        () if value is None else (value,),
+        solver,
+        None if value is None else prover,
+        stamp.work,
+        digest(columns) if name is None else name,
+        memstow.__version__,
+        stamp.seconds,
+    )
+    return PlainPlan(frame, offsets, members)
+
+
+def four(columns: Columns) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+    """Sizes, begins, ends and alignments."""
+    return columns.sizes, columns.begins, columns.ends, columns.alignments
+
+
+def judged(
+    columns: Columns, offsets: "array[int]", peak: int, bound: TermBound, members: "array[int]"
+) -> Live:
+    """The most live bytes, as the native judge has counted them; RefusedPlanError where anything is wrong."""
+    columns_of_ints = four(columns)
+    capacity = LIMIT if columns.capacity is None else columns.capacity
+    (defect, first, second), counted, live, moment = judge_plan(*columns_of_ints, offsets, capacity)
+    certificate, refused = bound.certificate, None
+    if defect is not Defect.NONE:
+        names = [repr(columns.name(buffer)) for buffer in (first, second) if buffer >= 0]
+        refused = f"{defect.name.lower()} of {' and '.join(names)}"
+    elif counted != peak:
+        refused = f"the peak is {counted}, not {peak}"
+    elif bound.value > peak:
+        refused = f"the bound {bound.value} is above the peak {peak}"
+    elif isinstance(certificate, LiveBytes) and certificate.time is not None:
+        found = proven(*columns_of_ints, members, certificate.time)
+        if found is None or found < bound.value:
+            refused = f"the certificate does not prove {bound.value}"
+    if refused is not None:
+        raise RefusedPlanError(f"the plan was refused; please report it: {refused}")
+    return _live(live, moment)
+
+
+# A few passes over so many buffers, or fewer over more of them, take about as long as handing over to another
+# thread. A step is one buffer in one pass.
+_MOST_BUFFERS: Final = 100
+_MOST_STEPS: Final = 1_000
+
+_live_bytes: Final = maker_of(LiveBytes, "pool", "time", "buffers")
+
+
+def found_at_once(columns: Columns, name: str, options: Options, seconds: float) -> PlainPlan | None:
+    """The plan of a run with these options, where its first steps prove it within `seconds`.
+
+    None where they do not, or where the run may begin with something else. `name` is the digest of the
+    problem.
+    """
+    began = time.monotonic()
+    if options.solver != AUTO or options.gap or options.work_limit is not None or options.deterministic:
+        return None
+    if columns.fit_only:
+        # The first plan that fits ends such a run.
+        return None
+    if options.hint is not None or len(columns) > _MOST_BUFFERS or options.time_limit < seconds:
+        return None
+    items = len(columns) - columns.sizes.tolist().count(0)
+    budget = Budget(seconds, min(FIRST_PASSES * items, _MOST_STEPS))
+    capacity = LIMIT if columns.capacity is None else columns.capacity
+    found = core.lowest(*four(columns), capacity, options.seed, budget)
+    if found is None:
+        return None
+    offsets, members = array("q", found.offsets), array("q", found.members)
+    bound = TermBound(found.peak, _live_bytes(columns.pool, found.moment, ()))
+    stamp = Stamp(round(time.monotonic() - began, 6), budget.work)
+    solver = f"greedy {found.name}"
+    return judged_plan(columns, offsets, members, found.peak, bound, solver, LIVE_BYTES, stamp, name)
+
 
 # Solvers that read nothing of an instance but what a `ColumnInstance` has.
 _SOLVERS: Final = (AUTO, "greedy", "exact", "improve")
@@ -205,10 +322,10 @@ class PlainRun:
 
     def _window_of(self, window: Window, term: Term, bound: int, solver: str) -> Certificate | None:
         # Imported late: few runs come across one.
-        from memstow.planner.solve import windows
+        from memstow.planner.solve import answer
 
         members = self._instance_there().buffers_of(list(window.parts))
-        return windows.of_columns(self._columns, members, window, term, bound, solver)
+        return answer.window_of_columns(self._columns, members, window, term, bound, solver)
 
     def _stamp(self) -> Stamp:
         """Time and work so far; the plan of a deterministic run holds no time."""
@@ -217,3 +334,69 @@ class PlainRun:
 
     def _with_version(self, solver: str) -> str:
         return name_with_version(solver) if self._options.deterministic else solver
+
+
+if TYPE_CHECKING:
+    from memstow.planner.model.problem import Problem
+
+
+def plan_columns(
+    columns: Columns,
+    options: Options,
+    on_event: Listener | None = None,
+    cancel: threading.Event | None = None,
+) -> PlainPlan | Plan:
+    """The plan of a plain problem, as of `engine.plan`; where there is none, the answer of the models."""
+    found = _search(columns, options, on_event, cancel)
+    if isinstance(found, PlainPlan):
+        return found
+    if found is not None:
+        return _in_words(columns, options, found)
+    from memstow.planner.plain.column_documents import problem_of
+    from memstow.planner.solve import engine
+
+    return engine.plan(problem_of(columns), options, on_event, cancel)
+
+
+def found_in_columns(
+    columns: Columns, options: Options, on_event: Listener | None = None
+) -> PlainPlan | None:
+    """The same for who has another way to the models: None where that has to be gone."""
+    found = _search(columns, options, on_event, None)
+    return found if isinstance(found, PlainPlan) else None
+
+
+def _search(
+    columns: Columns, options: Options, on_event: Listener | None, cancel: threading.Event | None
+) -> PlainPlan | Failure | None:
+    """What a search in columns finds; None where there can be none."""
+    progress = Progress(on_event)
+    ground = ground_of(columns, options) if takes(options) else None
+    if ground is None:
+        return None
+    budget = budget_of(options, ground, progress.seconds(), places=False)
+    run = PlainRun(ground, options, progress, budget, cancel)
+    # The run lets go of the instance before the judge has its turn.
+    del ground
+    return run.plan(None) if run.suits else None
+
+
+def _in_words(columns: Columns, options: Options, failure: Failure) -> Plan:
+    from memstow.planner.plain.column_documents import problem_of
+
+    return answer_of_failure(problem_of(columns), options, failure)
+
+
+def answer_of_failure(problem: "Problem", options: Options, failure: Failure) -> Plan:
+    """The answer where the search in columns has found no plan."""
+    from memstow.planner.reduce import reduce
+    from memstow.planner.solve.answer import Answers, no_layout
+    from memstow.planner.verify import recount
+
+    reduction = reduce(problem)
+    if isinstance(reduction, Explanation):
+        raise AssertionError("a buffer without a place was searched one")
+    answers = Answers(problem, options, recount, lambda: failure.stamp)
+    if failure.misfit is not None:
+        return answers.infeasible(no_layout(reduction, failure.misfit.items), failure.misfit.solver)
+    return answers.unknown(reduction, failure.attempt)

@@ -1,1 +1,0 @@
-"""Places for buffers that are given as arrays."""
