@@ -15,8 +15,8 @@ from benchmarks.page import DATA, table
 from memstow.planner.formats import read_graph
 from memstow.planner.generate import FAMILIES
 from memstow.planner.generate.graph import graph as generated
-from memstow.planner.graph.arrays import order_instance
 from memstow.planner.graph.changes import without_in_place
+from memstow.planner.graph.live_bytes import order_instance
 from memstow.planner.model.graph import Graph
 from memstow.solvers.core import Budget
 from memstow.solvers.order.instance import OrderInstance

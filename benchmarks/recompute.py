@@ -13,11 +13,11 @@ from benchmarks.order import SHARED
 from benchmarks.page import table
 from memstow.planner.formats import read_graph
 from memstow.planner.generate.graph import training_step
-from memstow.planner.graph.arrays import order_instance
-from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import NOBODY, Links, links_of
-from memstow.planner.graph.recompute.points import Choice, Patience, peak_of, recompute_points
-from memstow.planner.graph.runs import with_runs
+from memstow.planner.graph.live_bytes import order_instance
+from memstow.planner.graph.operators import operator_costs
+from memstow.planner.graph.recompute import Choice, Patience, peak_of, recompute_points
+from memstow.planner.graph.schedules import with_runs
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         TightMoment as TightMoment,
         shortfall as shortfall,
     )
-    from memstow.planner.front.documents import read_front as read_front, write_front as write_front
-    from memstow.planner.front.front import front as front
+    from memstow.planner.front.front_documents import read_front as read_front, write_front as write_front
+    from memstow.planner.front.find_front import front as front
     from memstow.planner.formats import (
         read_graph as read_graph,
         read_plan as read_plan,
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
         write_problem as write_problem,
     )
     from memstow.planner.tflm.reordering import reorder_model as reorder_model
-    from memstow.planner.graph.channels import with_channels as with_channels
-    from memstow.planner.graph.labels import buffer_labels as buffer_labels
-    from memstow.planner.graph.program import lower_graph as lower_graph
+    from memstow.planner.graph.changes import with_channels as with_channels
+    from memstow.planner.graph.graph_document import buffer_labels as buffer_labels
+    from memstow.planner.graph.schedules import lower_graph as lower_graph
     from memstow.planner.loops import loops as loops, write_loops as write_loops
     from memstow.planner.model.digest import digest as digest
     from memstow.planner.model.errors import (
@@ -136,7 +136,10 @@ if TYPE_CHECKING:
     from memstow.planner.tflm.planned_model import carried_plan as carried_plan
     from memstow.planner.tflm.measure import measure_arena as measure_arena
     from memstow.planner.tflm.planned_model import planned_model as planned_model
-    from memstow.planner.tiling.document import read_tiling as read_tiling, write_tiling as write_tiling
+    from memstow.planner.tiling.tiling_documents import (
+        read_tiling as read_tiling,
+        write_tiling as write_tiling,
+    )
     from memstow.planner.tiling.tile import tile as tile, tile_all as tile_all
     from memstow.planner.verify import (
         Claim as Claim,
@@ -169,11 +172,11 @@ _HOMES: Final = {
     ),
     "memstow.planner.tflm.reordering": ("reorder_model",),
     "memstow.planner.explain.shortfall": ("Away", "Change", "Shortfall", "TightMoment", "shortfall"),
-    "memstow.planner.front.documents": ("read_front", "write_front"),
-    "memstow.planner.front.front": ("front",),
-    "memstow.planner.graph.channels": ("with_channels",),
-    "memstow.planner.graph.labels": ("buffer_labels",),
-    "memstow.planner.graph.program": ("lower_graph",),
+    "memstow.planner.front.front_documents": ("read_front", "write_front"),
+    "memstow.planner.front.find_front": ("front",),
+    "memstow.planner.graph.changes": ("with_channels",),
+    "memstow.planner.graph.graph_document": ("buffer_labels",),
+    "memstow.planner.graph.schedules": ("lower_graph",),
     "memstow.planner.loops": ("loops", "write_loops"),
     "memstow.planner.model.graph": (
         "Alternative",
@@ -263,7 +266,7 @@ _HOMES: Final = {
     "memstow.planner.tflm.measure": ("measure_arena",),
     "memstow.planner.tflm.planned_model": ("carried_plan",),
     "memstow.planner.tflm.planned_model": ("planned_model",),
-    "memstow.planner.tiling.document": ("read_tiling", "write_tiling"),
+    "memstow.planner.tiling.tiling_documents": ("read_tiling", "write_tiling"),
     "memstow.planner.tiling.tile": ("tile", "tile_all"),
     "memstow.planner.verify": (
         "Claim",

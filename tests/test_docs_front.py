@@ -10,7 +10,7 @@ import pytest
 import memstow
 from memstow.api.cli.main import main
 from memstow.api.cli.terminal import Exit
-from memstow.planner.front.documents import read_front
+from memstow.planner.front.front_documents import read_front
 from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetFront
 from memstow.planner.model.plan import Stripe
 

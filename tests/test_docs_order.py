@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from memstow.planner.graph.steps import steps
+from memstow.planner.graph.live_bytes import steps
 from memstow.planner.model.graph import Graph
 
 DOCS = Path(__file__).parents[1] / "docs"

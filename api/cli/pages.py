@@ -172,8 +172,8 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
 
     from memstow.api.page.alone import front_alone
     from memstow.api.page.front_plans import point_plans
-    from memstow.planner.front.choices import with_choices
-    from memstow.planner.front.documents import write_front
+    from memstow.planner.front.find_front import with_choices
+    from memstow.planner.front.front_documents import write_front
     from memstow.planner.model.problem import Problem
 
     document = with_choices(document, front.asked)
@@ -187,8 +187,7 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
 
 
 def _refuse_other_document(document: "Problem | Graph", front: "Front") -> None:
-    from memstow.planner.front.front import digest_of
-    from memstow.planner.front.point_verdict import other_document
+    from memstow.planner.front.find_front import digest_of, other_document
     from memstow.planner.model.errors import InputError
 
     if front.targets and not front.points:
@@ -201,7 +200,7 @@ def _refuse_other_document(document: "Problem | Graph", front: "Front") -> None:
 
 def _said_against(document: "Problem | Graph", front: "Front", point: "FrontPoint") -> str | None:
     """Why a point is not what it says; None: the judge has counted its plan, and of a graph its cost."""
-    from memstow.planner.front.point_verdict import document_of_point
+    from memstow.planner.front.find_front import document_of_point
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.problem import Problem
     from memstow.planner.verify import recount
@@ -230,7 +229,7 @@ def _costed(document: "Problem | Graph", front: "Front") -> "Problem | Graph":
 
     if isinstance(document, Problem):
         return document
-    from memstow.planner.graph.costs import with_cost_unit
+    from memstow.planner.graph.operators import with_cost_unit
 
     return with_cost_unit(document, front.asked.cost)
 

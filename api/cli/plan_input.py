@@ -53,9 +53,8 @@ def read_chosen_plan(
     """
     if point is None:
         return ChosenPlan(read_plan(path, problem_of(document), form, data), document)
-    from memstow.planner.front.choices import with_choices
-    from memstow.planner.front.documents import read_front
-    from memstow.planner.front.point_verdict import document_of_point
+    from memstow.planner.front.find_front import document_of_point, with_choices
+    from memstow.planner.front.front_documents import read_front
     from memstow.planner.model.errors import InputError
 
     if data is None:
@@ -93,7 +92,7 @@ def with_point_verdict(
     """The verdict on a plan, and if it is that of a point, on what the front says of it."""
     if chosen.front is None or point is None or chosen.origin is None:
         return verdict
-    from memstow.planner.front.point_verdict import verdict_on_point
+    from memstow.planner.front.find_front import verdict_on_point
 
     return verdict_on_point(chosen.document, chosen.origin, chosen.front, point - 1, verdict, hint)
 
@@ -158,7 +157,7 @@ def tilings_in(args: argparse.Namespace, data: bytes) -> "Tiling | Tilings | Non
         return None
     from memstow.planner.model.errors import InputError
     from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.tiling.document import is_tiling, parse_tilings
+    from memstow.planner.tiling.tiling_documents import is_tiling, parse_tilings
 
     with naming_file(args.plan):
         raw = parse_json(data)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.api.cli.parser import amount
 
 if TYPE_CHECKING:
-    from memstow.planner.graph.labels import Label
+    from memstow.planner.graph.graph_document import Label
     from memstow.planner.model.errors import Issue
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
@@ -311,7 +311,7 @@ def labels_in(document: "Problem | Graph") -> "dict[str, Label]":
 
     if isinstance(document, Problem):
         return {}
-    from memstow.planner.graph.labels import buffer_labels
+    from memstow.planner.graph.graph_document import buffer_labels
 
     return buffer_labels(document)
 

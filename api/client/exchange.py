@@ -147,7 +147,7 @@ class Exchange:
     ) -> Flow[str]:
         """The id of a new job for a front."""
         # The programs of most clients do not wait for this import.
-        from memstow.planner.front.documents import plain_options
+        from memstow.planner.front.front_documents import plain_options
 
         members = {
             "front": None if asked is None else plain_options(asked),
@@ -161,7 +161,7 @@ class Exchange:
 
     def front(self, job: str) -> "Flow[Front]":
         """The front of a job: the points so far, or all of them."""
-        from memstow.planner.front.documents import read_front
+        from memstow.planner.front.front_documents import read_front
 
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/front"))
         return read_front(answer.content)

@@ -56,7 +56,7 @@ def find_front(
     targets: "Sequence[Target]" = (),
     name: str | None = None,
 ) -> "Front | None":
-    """As `planner.front.front.find_front`, by a server; None where it was stopped before the first point."""
+    """As `find_front` of `planner.front`, by a server; None where it was stopped before the first point."""
     job = client.submit_front(problem, asked, options, targets=targets, name=name)
 
     def hear(job_event: JobEvent) -> None:

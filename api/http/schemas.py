@@ -17,7 +17,7 @@ from memstow.api.http.response_schemas import (
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, media_type_of_plan
 from memstow.api.http.samples import CSV, GRAPH, PLANS_FOR_OTHERS, PROBLEM, SVG, XLA_DUMP
 from memstow.api.operations.request_types import MODEL_FORMATS
-from memstow.planner.front.targets import MOST_TARGETS
+from memstow.planner.front.target_fronts import MOST_TARGETS
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options

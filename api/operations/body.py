@@ -55,13 +55,13 @@ from memstow.planner.solve.column_engine import takes
 from memstow.planner.targets import shipped_target
 
 if TYPE_CHECKING:
-    from memstow.planner.front.request import FrontRequest
+    from memstow.planner.front.front_request import FrontRequest
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem, Target
 
 _MOST_TARGETS: Final = 64
-"""As `planner.front.targets` has it, whose import takes its time."""
+"""As `planner.front.target_fronts` has it, whose import takes its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def read_front_members(
     """
     if form.front is None:
         return None
-    from memstow.planner.front.documents import parse_front_options
+    from memstow.planner.front.front_documents import parse_front_options
 
     of_query = raw is None
     raw = raw or {}
@@ -116,14 +116,14 @@ def front_of(
 
     `place` and `subject`: where the body says what is asked for, and where its document is.
     """
-    from memstow.planner.front.front import request_of
+    from memstow.planner.front.find_front import request_of
 
     asked, targets = members.asked, members.targets
     assert asked is not None and targets is not None  # noqa: S101, PT018  (all issues were raised before)
     try:
         if not targets:
             return AskedFront(asked, (), ((document, request_of(document, asked, options)),))
-        from memstow.planner.front.targets import in_targets
+        from memstow.planner.front.target_fronts import in_targets
 
         found = in_targets(document, asked, options, targets)
         return AskedFront(asked, targets, tuple((it.document, it.request) for it in found))

@@ -20,7 +20,7 @@ from memstow.planner.reading.parse import parse_options, parse_target
 from memstow.planner.reading.printable import shown
 
 if TYPE_CHECKING:
-    from memstow.planner.graph.labels import Label
+    from memstow.planner.graph.graph_document import Label
     from memstow.planner.model.graph import Graph
 
 
@@ -40,7 +40,7 @@ def digest_of(document: "Problem | Graph") -> str:
     """The identity of the problem or the graph."""
     if isinstance(document, Problem):
         return digest(document)
-    from memstow.planner.graph.digest import graph_digest
+    from memstow.planner.graph.graph_document import graph_digest
 
     return graph_digest(document)
 
@@ -58,7 +58,7 @@ def labels_in(document: "Problem | Graph") -> "dict[str, Label]":
     """What the buffers of a graph are, by id; a problem says no more than their ids."""
     if isinstance(document, Problem):
         return {}
-    from memstow.planner.graph.labels import buffer_labels
+    from memstow.planner.graph.graph_document import buffer_labels
 
     return buffer_labels(document)
 
@@ -71,8 +71,8 @@ def buffer_ids(document: "Problem | Graph") -> list[str]:
 if TYPE_CHECKING:
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.symbolic import Shapes
     from memstow.planner.model.problem import Target
+    from memstow.planner.model.symbolic import Shapes
 
 # The options that decide about the plan. The hint is added to the cache key apart.
 OPTION_NAMES: Final = (
@@ -116,7 +116,7 @@ def options_to_text(options: Options) -> str:
 
 def with_front(options: str, asked: "FrontOptions", targets: "Sequence[Target]" = ()) -> str:
     """The options of a job for a front: what is asked for is one more member, and targets another."""
-    from memstow.planner.front.documents import plain_options
+    from memstow.planner.front.front_documents import plain_options
 
     members: dict[str, object] = {**json.loads(options), FRONT: plain_options(asked)}
     if targets:
@@ -136,7 +136,7 @@ def members_in(options: str) -> int:
 
 def front_in(options: str) -> "FrontOptions":
     """What the options of a job for a front ask for."""
-    from memstow.planner.front.documents import parse_front_options
+    from memstow.planner.front.front_documents import parse_front_options
 
     return parse_front_options(json.loads(options)[FRONT])
 

@@ -16,12 +16,10 @@ from memstow.api.operations.request_types import (
     WriteFrontRequest,
 )
 from memstow.api.page.front_plans import TargetOf, front_file
-from memstow.planner.front.choices import with_choices
-from memstow.planner.front.collected import Collected, with_proofs
-from memstow.planner.front.documents import read_front, write_front
-from memstow.planner.front.front import digest_of, find_front, request_of
-from memstow.planner.front.request import FrontCallbacks
-from memstow.planner.front.targets import in_targets
+from memstow.planner.front.find_front import digest_of, find_front, request_of, with_choices
+from memstow.planner.front.front_documents import read_front, write_front
+from memstow.planner.front.front_request import Collected, FrontCallbacks, with_proofs
+from memstow.planner.front.target_fronts import in_targets
 from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontPoint
 
@@ -155,7 +153,7 @@ def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threa
     callbacks = FrontCallbacks(on_update, cancel)
     with FrontTeller(on_update, known, timed=not options.deterministic) as teller:
         if targets:
-            from memstow.planner.front.targets import front_of_targets
+            from memstow.planner.front.target_fronts import front_of_targets
 
             start = () if known is None else known.targets
             names = [it.name or "" for it in targets]

@@ -52,7 +52,7 @@ from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan
 
 if TYPE_CHECKING:
-    from memstow.planner.front.request import FrontRequest
+    from memstow.planner.front.front_request import FrontRequest
     from memstow.planner.model.graph import Graph
 
 PAGE: Final = "page"
@@ -142,7 +142,7 @@ def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | 
 
 
 def _write_front(request: WriteFrontRequest, most_choices: int | None) -> Document:
-    from memstow.planner.front.documents import read_front, write_front
+    from memstow.planner.front.front_documents import read_front, write_front
 
     if request.to == PAGE:
         if most_choices is not None:
@@ -177,7 +177,7 @@ def _require_willing(document: "Problem | Graph", front: "FrontRequest", most_ch
     if front.options.solver == AUTO:
         return
     _require_few(problem_of(document), most_choices)
-    from memstow.planner.front.willing import require_willing_solver
+    from memstow.planner.front.find_front import require_willing_solver
 
     require_willing_solver(document, front)
 
@@ -283,7 +283,7 @@ def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
 
 
 def _convert(request: ConvertRequest, most_choices: int | None) -> Document:
-    from memstow.planner.graph.channels import ONLY_GRAPHS, with_channels
+    from memstow.planner.graph.changes import ONLY_GRAPHS, with_channels
 
     _require_no_model(request.form, most_choices)
     document = parse_document_body(request.body, request.form, request.limits)

@@ -16,9 +16,15 @@ from memstow.planner.model.tiling import TilingOptions
 from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import wrong_type
 from memstow.planner.shapes.symbolic_documents import is_symbolic, is_symbolic_plan, parse_symbolic_plan
-from memstow.planner.tiling.document import all_as_data, as_data, parse_tilings
-from memstow.planner.tiling.options import multiples_of, pixels_of, terms_of
 from memstow.planner.tiling.tile import tile, tile_all
+from memstow.planner.tiling.tiling_documents import (
+    all_as_data,
+    as_data,
+    multiples_of,
+    parse_tilings,
+    pixels_of,
+    terms_of,
+)
 from memstow.planner.verify.tiling_verdict import judge_tilings
 from memstow.planner.verify.verdict import as_data as verdict_as_data
 

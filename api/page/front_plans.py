@@ -12,11 +12,11 @@ from typing import Final
 from memstow.api.page.alone import PointPlans
 from memstow.planner.formats import write_problem
 from memstow.planner.formats.native import encode_graph
-from memstow.planner.front.candidates import ends_first
-from memstow.planner.front.documents import write_front
-from memstow.planner.front.kept_order import has_other_orders
-from memstow.planner.graph.costs import with_cost_unit
+from memstow.planner.front.front_documents import write_front
+from memstow.planner.front.graph_candidates import ends_first
+from memstow.planner.front.graph_front import has_other_orders
 from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.graph.schedules import only_orders, scheduled_graph
 from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph

@@ -15,7 +15,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
-    from memstow.planner.graph.labels import Label
+    from memstow.planner.graph.graph_document import Label
 
 # Imported when used; the suffixes of files from which a format is known, the longest first.
 _WRITERS: Final = {

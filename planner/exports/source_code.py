@@ -27,7 +27,7 @@ from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, merged
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
-    from memstow.planner.graph.labels import Label
+    from memstow.planner.graph.graph_document import Label
 
 # The largest alignment that every compiler for ELF accepts.
 _LARGEST_ALIGNMENT: Final = 1 << 28

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memstow.planner.formats.native import write_plan
-from memstow.planner.graph.digest import graph_digest
+from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError

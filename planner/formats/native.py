@@ -129,7 +129,7 @@ def encode_graph(graph: "Graph") -> bytes:
 
 
 def _read_graph(raw: Any) -> "Graph":
-    from memstow.planner.graph.reading import parse_graph
+    from memstow.planner.graph.graph_document import parse_graph
 
     return parse_graph(raw)
 

@@ -1,14 +1,22 @@
-"""Changes to a graph from the command line or a request: its order, pairs in place, memories, objective."""
+"""Changes to a graph that somebody asks for: order, pairs in place, memories, parts of channels.
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+Partial execution along channels (`with_channels`): a convolution makes some channels of a tensor, what
+follows works on each channel alone, and the next convolution adds what these channels give to its sums. The
+wide tensor is never there as a whole, and nothing is computed twice.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import lcm
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.graph.check import is_valid, require_valid, take_as_valid
-from memstow.planner.graph.check.cycles import given_order_issues
+from memstow.planner.graph.graph_issues import given_order_issues
 from memstow.planner.graph.links import links_of, share_links
 from memstow.planner.graph.lowering import Places, timeless_problem
+from memstow.planner.graph.operators import Image, Kind, image_of, kinds, operator_costs, word_of
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph, Order
+from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Tensor
 from memstow.planner.model.problem import Target
 from memstow.planner.targets import with_overrides
 
@@ -46,3 +54,195 @@ def in_memories(graph: Graph, target: Target | None, capacity: int | None, fit_o
     except InputError as error:
         raise InputError(replace(issue, path=places.of_issue(issue.path)) for issue in error.issues) from None
     return replace(graph, pools=changed.pools, objective=changed.objective)
+
+
+ONLY_GRAPHS: Final = "parts of channels are alternatives of a graph; write the format `graph`"
+"""What is said where they are asked for in another format."""
+_PARTS: Final = (2, 4, 8, 16)
+# More operators than this in all alternatives together would take long to choose from.
+_MOST_OPERATORS: Final = 20_000
+_LONGEST_ID: Final = 1024
+# Of an id, in one that is made of it.
+_MOST_OF_ID: Final = 400
+
+
+def with_channels(graph: "Graph") -> "Graph":
+    """The graph with alternatives in which a wide tensor is there in parts of its channels.
+
+    One for each such chain of operators and number of parts, behind those that the graph has. Those that are
+    there already are not added again. Raises InputError for a graph that contradicts itself.
+    """
+    require_valid(graph)
+    known = {(it.replaces, it.id.rstrip("#")) for it in graph.alternatives}
+    made = _Making(graph)
+    found: list[Alternative] = []
+    operators = 0
+    for chain in _chains(graph):
+        for parts in _PARTS:
+            size = parts * len(chain.operators) + 1
+            if parts > chain.channels or operators + size > _MOST_OPERATORS:
+                continue
+            replaced = tuple(graph.operators[it].id for it in chain.operators)
+            operators += size
+            name = f"{_short(replaced[0])} to {_short(replaced[-1])} in {parts} parts of channels"
+            if (replaced, name) not in known:
+                found.append(made.alternative(name, chain, parts))
+    return replace(graph, alternatives=(*graph.alternatives, *found)) if found else graph
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Operators from one that makes channels to one that adds them up; none else reads what is between."""
+
+    operators: tuple[int, ...]
+    channels: int
+
+
+class _Names:
+    """Ids that nobody has."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._taken = {it.id for it in graph.tensors} | {it.id for it in graph.operators}
+        self._taken |= {it.id for operator in graph.operators for it in operator.temporaries}
+        for alternative in graph.alternatives:
+            self._taken.add(alternative.id)
+            self._taken.update(it.id for it in alternative.tensors)
+            self._taken.update(it.id for it in alternative.operators)
+            self._taken.update(it.id for operator in alternative.operators for it in operator.temporaries)
+
+    def free(self, name: str) -> str:
+        while name in self._taken:
+            name += "#"
+        if len(name) > _LONGEST_ID:
+            message = f"too many ids begin with {name[:40]!r} and end with `#`; give the graph other ids"
+            raise InputError.single("no_free_id", "$", message)
+        self._taken.add(name)
+        return name
+
+
+def _short(name: str) -> str:
+    return name[:_MOST_OF_ID]
+
+
+def _chains(graph: Graph) -> Iterator[_Chain]:
+    links, known = links_of(graph), kinds(graph)
+    kept = {links.tensor_index[name] for name in graph.outputs}
+    for first, kind in enumerate(known):
+        if kind is None or not _is_convolution(graph.operators[first]) or graph.operators[first].temporaries:
+            continue
+        channels = _image(graph, kind.made).channels
+        chain = [first]
+        made = kind.made
+        while True:
+            readers = links.readers[made]
+            if len(readers) != 1 or made in kept or graph.tensors[made].kind != "data":
+                break
+            then, reading = graph.operators[readers[0]], known[readers[0]]
+            if reading is None or reading.reduces or len(reading.uses) != 1 or then.temporaries:
+                break
+            chain.append(readers[0])
+            if _is_convolution(then):
+                yield _Chain(tuple(chain), channels)
+                break
+            if not _is_by_channel(graph, then, reading):
+                break
+            made = reading.made
+
+
+def _image(graph: Graph, tensor: int) -> Image:
+    found = image_of(graph.tensors[tensor])
+    return found if found is not None else Image(1, 1, 1, 1)
+
+
+def _is_convolution(operator: Operator) -> bool:
+    """Whether each channel that it makes is a sum over all channels that it reads."""
+    word = word_of(operator)
+    return operator.window is not None and word in ("conv", "conv2d", "convolution")
+
+
+def _is_by_channel(graph: Graph, operator: Operator, kind: Kind) -> bool:
+    """Whether each channel is made of the same channel of its only image."""
+    before, after = _image(graph, kind.uses[0].tensor), _image(graph, kind.made)
+    if before.channels != after.channels:
+        return False
+    word = word_of(operator)
+    return operator.window is None or "depthwise" in word or "pool" in word
+
+
+class _Making:
+    """Makes the alternatives of one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._names = _Names(graph)
+        self._costs = operator_costs(graph)
+        self._tensors = {it.id: it for it in graph.tensors}
+
+    def alternative(self, name: str, chain: _Chain, parts: int) -> Alternative:
+        """The operators of the chain for each part of the channels, and what ends the sums."""
+        operators = [self._graph.operators[it] for it in chain.operators]
+        last = operators[-1]
+        tensors: list[Tensor] = []
+        run: list[Operator] = []
+        sums: str | None = None
+        for number in range(parts):
+            part = f"{parts}.{number + 1}"
+            begin, end = (chain.channels * it // parts for it in (number, number + 1))
+            # Each operator has its share of the cost, so that stripes of parts cost what they compute.
+            costs = [
+                self._costs[it] * end // chain.channels - self._costs[it] * begin // chain.channels
+                for it in chain.operators
+            ]
+            source: dict[str, str] = {}
+            for operator, cost in zip(operators[:-1], costs[:-1], strict=True):
+                slice_ = self._slice(operator.outputs[0], end - begin, part)
+                tensors.append(slice_)
+                run.append(self._part(operator, part, source, slice_.id, cost))
+                source[operator.outputs[0]] = slice_.id
+            added = self._sums(last.outputs[0], part)
+            tensors.append(added)
+            step = self._part(last, part, source, added.id, costs[-1])
+            if sums is not None:
+                step = replace(step, inputs=(*step.inputs, sums), in_place=((sums, added.id),))
+            run.append(step)
+            sums = added.id
+        ending = Operator(
+            id=self._names.free(f"{_short(last.id)}.{parts}.end"),
+            type="requantize",
+            inputs=[sums or ""],
+            outputs=last.outputs,
+            in_place=[(sums or "", last.outputs[0])],
+            cost=0,
+        )
+        return Alternative(
+            id=self._names.free(name),
+            replaces=[operator.id for operator in operators],
+            operators=[*run, ending],
+            tensors=tensors,
+        )
+
+    def _slice(self, name: str, channels: int, part: str) -> Tensor:
+        tensor = self._tensors[name]
+        shape = (*(tensor.shape or ())[:-1], channels)
+        return replace(tensor, id=self._names.free(f"{_short(name)}.{part}"), shape=shape, size=None)
+
+    def _sums(self, name: str, part: str) -> Tensor:
+        target = self._tensors[name]
+        kind = target.type
+        alignment = target.alignment
+        # As stripes have it: integers and truth values are added up in four bytes, or in eight as they are.
+        if kind is None or kind == "bool" or "int" in kind:
+            kind = kind if kind in ("int64", "uint64") else "int32"
+            alignment = lcm(alignment, 4)
+        free = self._names.free(f"{_short(name)}.sums.{part}")
+        return replace(target, id=free, type=kind, size=None, alignment=alignment, kind="data")
+
+    def _part(self, operator: Operator, part: str, source: dict[str, str], made: str, cost: int) -> Operator:
+        return Operator(
+            id=self._names.free(f"{_short(operator.id)}.{part}"),
+            type=operator.type,
+            inputs=[source.get(name, name) for name in operator.inputs],
+            outputs=[made],
+            window=operator.window,
+            cost=cost,
+        )

@@ -1,17 +1,23 @@
 """The problem that a graph becomes when its operators have an order, and the way back to the graph's fields.
 
-Each planned tensor and each temporary is a buffer of the same id, in the group that its maker names.
-Views are distances of `relative`. A pair in place counts where the input dies at the operator.
+First what is live when (`liveness`). Time 0 is before the first operator, when the inputs are there. Each
+operator then takes as many steps of time as it has phases, so the first begins at time 1. A tensor lives
+from the first step of its producer to the last step of its last reader; an input from time 0; an output to
+the end.
+
+Then the problem (`lower`). Each planned tensor and each temporary is a buffer of the same id, in the group
+that its maker names. Views are distances of `relative`. A pair in place counts where the input dies at the
+operator.
 """
 
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
-from memstow.planner.graph.liveness import Liveness, Span, liveness
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, phase_count, size_of
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import (
@@ -25,6 +31,54 @@ from memstow.planner.model.problem import (
     Relative,
 )
 from memstow.planner.model.records import Memo, collector_at_rest
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """The lifetimes of one order."""
+
+    spans: Sequence[Span]
+    """By operator (index in the document), when it runs."""
+    tensors: Sequence[Span | None]
+    """By tensor, its lifetime; None: always."""
+    end: int
+    """When the last operator has run."""
+
+    def lifetime(self, tensor: int) -> Span | str:
+        """The lifetime as a buffer has it."""
+        return self.tensors[tensor] or ALWAYS
+
+
+def liveness(graph: Graph, order: Sequence[int]) -> Liveness:
+    """The lifetimes when the operators of these indices run in this order."""
+    links = links_of(graph)
+    spans: list[Span] = [(0, 0)] * len(graph.operators)
+    clock = 1
+    for index in order:
+        operator = graph.operators[index]
+        until = clock + phase_count(operator) if operator.temporaries else clock + 1
+        spans[index] = (clock, until)
+        clock = until
+    there = {links.tensor_index[name] for name in graph.inputs}
+    kept = {links.tensor_index[name] for name in graph.outputs}
+    lives: list[Span | None] = []
+    ends = [end for _, end in spans]
+    for number, (tensor, maker, readers) in enumerate(
+        zip(graph.tensors, links.producer, links.readers, strict=True)
+    ):
+        if tensor.kind == "state" or tensor.kind == "constant":
+            lives.append(None)
+            continue
+        begin, last = (0, 1) if maker == NOBODY or number in there else spans[maker]
+        if number in kept:
+            last = clock
+        elif readers:
+            last = ends[readers[0]] if len(readers) == 1 else max([ends[it] for it in readers])
+        lives.append((begin, last))
+    return Liveness(spans, lives, clock)
+
 
 _ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
 

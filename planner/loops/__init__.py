@@ -4,7 +4,6 @@ In: a graph and a plan of it. Out: the table of its loops (`planner.model.loops`
 people, as tables in C and as a picture.
 """
 
-from importlib import import_module
 from typing import Final
 
 from memstow.planner.model.errors import InputError
@@ -15,7 +14,7 @@ from memstow.planner.reading.printable import printable
 
 HEADER: Final = "loops-header"
 PICTURE: Final = "loops-picture"
-_MODULES: Final = {"loops": "as_json", "loops-text": "as_text", HEADER: "as_c", PICTURE: "as_svg"}
+_FORMATS: Final = ("loops", "loops-text", HEADER, PICTURE)
 SUFFIXES: Final = {
     ".loops.json": "loops",
     ".loops.txt": "loops-text",
@@ -26,12 +25,12 @@ SUFFIXES: Final = {
 
 def names() -> tuple[str, ...]:
     """The formats in which the table can be had."""
-    return tuple(_MODULES)
+    return _FORMATS
 
 
 def loops(graph: Graph, plan: Plan) -> Loops:
     """The table of a plan of the graph; an InputError if the plan is not valid."""
-    from memstow.planner.loops.table import table_of
+    from memstow.planner.loops.loop_table import table_of
 
     return table_of(graph, plan)
 
@@ -47,8 +46,15 @@ def write_loops(table: Loops, form: str = "loops", *, prefix: str = "plan") -> b
 
     Names in C begin with the prefix.
     """
-    if form not in _MODULES:
-        message = f"there is no format {printable(form)!r}; use {', '.join(_MODULES)}"
+    if form not in _FORMATS:
+        message = f"there is no format {printable(form)!r}; use {', '.join(_FORMATS)}"
         raise InputError.single("unknown_format", "format", message)
-    written: bytes = import_module(f"memstow.planner.loops.{_MODULES[form]}").write(table, prefix)
-    return written
+    if form == "loops":
+        from memstow.planner.loops.loop_table import loops_json
+
+        return loops_json(table)
+    from memstow.planner.loops.loop_writers import loops_header, loops_picture, loops_text
+
+    if form == HEADER:
+        return loops_header(table, prefix)
+    return loops_picture(table) if form == PICTURE else loops_text(table)

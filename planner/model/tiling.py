@@ -24,7 +24,7 @@ WHOLE_TILE: Final = "tile"
 
 Role = Literal["image", "weights", "parameter", "output", "im2col", "sums"]
 
-# What a document may hold (`planner.tiling.document`); nothing checks what Python code makes of these.
+# What a document may hold (`planner/tiling/tiling_documents.py`); nothing checks what Python code makes.
 Number = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
 Text = Annotated[str, Field(strict=True)]

@@ -4,9 +4,9 @@ from collections import Counter
 from heapq import nlargest
 from typing import Any
 
-from memstow.planner.graph.labels import operator_label
+from memstow.planner.graph.graph_document import operator_label
 from memstow.planner.graph.links import listed_order
-from memstow.planner.graph.steps import Step, steps
+from memstow.planner.graph.live_bytes import Step, steps
 from memstow.planner.model.graph import Graph, is_planned, size_of
 from memstow.planner.show.formatting import count, human, names, plain, table
 from memstow.planner.solve.free_orders import outlook

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     # It brings all of the engine, which a report of a plan does not need.
     from memstow.planner.explain.needs import Kind, Need, Needs
     from memstow.planner.explain.shortfall import Change, Shortfall
-    from memstow.planner.graph.labels import Label
+    from memstow.planner.graph.graph_document import Label
 
 PICTURE_ROWS: Final = 12
 MOST_RELEASES: Final = 20

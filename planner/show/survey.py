@@ -25,7 +25,7 @@ from memstow.planner.show.text_picture import Glyphs, chart
 from memstow.planner.solve.bounds import Bounds
 
 if TYPE_CHECKING:
-    from memstow.planner.graph.labels import Label
+    from memstow.planner.graph.graph_document import Label
 
 CHART_ROWS: Final = 10
 MOST_POOLS: Final = 50

@@ -28,7 +28,7 @@ from memstow.planner.show.formatting import (
 )
 
 if TYPE_CHECKING:
-    from memstow.planner.graph.labels import Label
+    from memstow.planner.graph.graph_document import Label
 
 MOST_POOLS: Final = 4
 """Maps at most; a plan of more pools is not read in a terminal."""

@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memstow.planner.backends import name_with_version
-from memstow.planner.graph.arrays import order_instance, start_bytes
 from memstow.planner.graph.links import listed_order
-from memstow.planner.graph.program import allowed_order
-from memstow.planner.graph.proofs import certificate_of
-from memstow.planner.graph.steps import steps
+from memstow.planner.graph.live_bytes import certificate_of, order_instance, start_bytes, steps
+from memstow.planner.graph.schedules import allowed_order
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph

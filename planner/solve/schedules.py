@@ -5,12 +5,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem
-from memstow.planner.graph.program import allowed_order
-from memstow.planner.graph.schedules import only_orders, scheduled_graph
-from memstow.planner.graph.stripes.front import StripedOrder, order_front
+from memstow.planner.graph.operators import operator_costs
+from memstow.planner.graph.schedules import allowed_order, only_orders, scheduled_graph
+from memstow.planner.graph.stripe_front import StripedOrder, order_front
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.options import Options

@@ -17,7 +17,7 @@ from typing import Final
 
 from memstow.planner.formats.tflite_format import TYPES, read_graph
 from memstow.planner.formats.tflite_model import ModelOperator, Subgraph, is_listed, read_subgraphs
-from memstow.planner.graph.liveness import Span
+from memstow.planner.graph.lowering import Span
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Arena
 from memstow.planner.processes import machine

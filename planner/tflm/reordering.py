@@ -12,7 +12,7 @@ from typing import Final
 from memstow.planner.formats.flatbuffer import Flatbuffer, Table
 from memstow.planner.formats.tflite_format import read_graph
 from memstow.planner.formats.tflite_model import NPU
-from memstow.planner.graph.program import allowed_order
+from memstow.planner.graph.schedules import allowed_order
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 

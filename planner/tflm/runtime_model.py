@@ -24,8 +24,8 @@ from typing import Final
 from memstow.planner.formats.flatbuffer import Flatbuffer, Table
 from memstow.planner.formats.tflite_format import RESOURCE, arena_bytes, read_graph
 from memstow.planner.formats.tflite_model import VAR_HANDLE, Calls, ModelOperator, Subgraph, read_subgraphs
-from memstow.planner.graph.liveness import Span, liveness
-from memstow.planner.graph.program import allowed_order
+from memstow.planner.graph.lowering import Span, liveness
+from memstow.planner.graph.schedules import allowed_order
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import FREE, Graph, Temporary
 from memstow.planner.model.plan import Arena, Plan

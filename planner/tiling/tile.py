@@ -1,34 +1,405 @@
-"""Tiles for an operator of a graph, or for all: the best by the objective, placed and judged."""
+"""Tiles for an operator of a graph, or for all: the best by the objective, placed and judged.
 
-from collections.abc import Iterator
-from dataclasses import replace
-from math import prod
-from typing import Final
+First the memories: where tiles lie, and which whole tensors lie in the memory behind that (`Homes`). Then
+the best tile, and the front of memory against bytes moved, by looking at all that may be best: directions
+are fixed one after the other; what is counted grows with the figures of every cut, so the others at their
+best give a bound on all that can still come, and most combinations are never looked at (`Space`). The
+engine finds places for the buffers of the chosen tile.
+"""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+from math import lcm, prod
+from typing import Final, NamedTuple
+
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, RefusedPlanError, closest_match
-from memstow.planner.model.graph import Graph, Operator, Tensor, index_of
+from memstow.planner.model.graph import Graph, Operator, Tensor, index_of, size_of
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan
+from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
 from memstow.planner.model.tiling import (
+    CHANNELS_INSIDE,
     CHANNELS_OUTSIDE,
     Chosen,
     FrontTile,
+    Loop,
     Moved,
     Piece,
     Pieces,
     Tile,
+    TileBuffer,
     Tiling,
     TilingOptions,
+    TilingTerm,
     Whole,
 )
-from memstow.planner.tiling.homes import MOST_TENSORS
-from memstow.planner.tiling.layer import Layer, UntiledError, layer_of
-from memstow.planner.tiling.least import least_bytes
-from memstow.planner.tiling.measures import Cuts, needs
-from memstow.planner.tiling.memory import Memories, homes_in, memories_of, unit_of
-from memstow.planner.tiling.options import check_options, require_home
-from memstow.planner.tiling.placing import place_buffers
-from memstow.planner.tiling.search import Candidate, Space, Work, best_of, front_of
-from memstow.planner.tiling.spans import read_by_channels, read_by_rows, spans
+from memstow.planner.solve.engine import plan
+from memstow.planner.tiling.layers import (
+    Cut,
+    Cuts,
+    Layer,
+    Need,
+    UntiledError,
+    copies,
+    cuts,
+    ideal,
+    is_every_size,
+    l1_bytes,
+    layer_of,
+    least_bytes,
+    needs,
+    read_by_channels,
+    read_by_rows,
+    read_the_same,
+    spans,
+)
+from memstow.planner.tiling.tiling_documents import check_options, require_home
 from memstow.planner.verify.tiling_verdict import recount_tiling
+
+MOST_TENSORS: Final = 12
+"""Of more, all choices are too many to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """The choices of tensors that fit there together, none part of another; None: nothing is limited."""
+
+    choices: tuple[frozenset[str], ...] | None
+
+    def beyond(self, found: Sequence[Need], moved: int) -> int:
+        """The bytes that come from beyond, or go there, in the best choice."""
+        if self.choices is None:
+            return 0
+        return moved - max(_at_home(found, choice) for choice in self.choices)
+
+    def best(self, found: Sequence[Need]) -> frozenset[str] | None:
+        """The tensors of the best choice; None: all."""
+        if self.choices is None:
+            return None
+        return max(self.choices, key=lambda choice: (_at_home(found, choice), sorted(choice)))
+
+
+def _at_home(found: Sequence[Need], choice: frozenset[str]) -> int:
+    return sum(need.bytes for need in found if need.tensor in choice)
+
+
+def homes_of(sizes: dict[str, int], capacity: int) -> Homes | None:
+    """The choices of these tensors that fit the capacity; None where there are too many to look at."""
+    if sum(sizes.values()) <= capacity:
+        return Homes((frozenset(sizes),))
+    if len(sizes) > MOST_TENSORS:
+        return None
+    choices: list[frozenset[str]] = []
+    for number in range(len(sizes), -1, -1):
+        for names in combinations(sizes, number):
+            choice = frozenset(names)
+            if sum(sizes[it] for it in names) <= capacity and not any(choice < it for it in choices):
+                choices.append(choice)
+    return Homes(tuple(choices))
+
+
+UNNAMED: Final = "memory"
+"""The pool of a graph that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """Where tiles lie, and where whole tensors lie; without `home` that is not limited."""
+
+    pool: Pool
+    capacity: int
+    home: Pool | None
+
+    def room(self, unit: int) -> tuple[int, int]:
+        """Begin and bytes of the largest free stretch for tiles, in whole units."""
+        base = self.pool.base or 0
+        best, at, begin = 0, 0, 0
+        reserved = sorted((it.offset, it.size) for it in self.pool.reserved)
+        for offset, size in (*reserved, (self.capacity, 0)):
+            first = begin + -(base + begin) % unit
+            room = (offset - first) // unit * unit
+            if room > best:
+                best, at = room, first
+            begin = max(begin, offset + size)
+        return at, best
+
+
+def memories_of(graph: Graph, options: TilingOptions) -> Memories:
+    """The memories that the options ask for; InputError where there are none."""
+    pool = _pool_of(graph, options)
+    if options.capacity is not None:
+        if pool.capacity is not None and options.capacity > pool.capacity:
+            message = f"the pool {pool.id!r} has {pool.capacity:,} bytes; give so many or fewer"
+            raise InputError.single("beyond_pool", "capacity", message)
+        pool = replace(pool, capacity=options.capacity, reserved=_within(pool, options.capacity))
+    if pool.capacity is None:
+        message = f"the pool {pool.id!r} has no capacity; give one, such as 64KiB"
+        if not graph.pools:
+            message = "the graph names no pools, and so no capacity; give one, such as 64KiB"
+        raise InputError.single("no_capacity", "capacity", message)
+    return Memories(pool, pool.capacity, _home_of(graph, options, pool))
+
+
+def _pool_of(graph: Graph, options: TilingOptions) -> Pool:
+    if options.pool is not None:
+        if not graph.pools:
+            return Pool(id=options.pool)
+        return _pool_named(graph, options.pool, "pool")
+    limited = [pool for pool in graph.pools if pool.capacity is not None]
+    return (limited or list(graph.pools) or [Pool(id=UNNAMED)])[0]
+
+
+def _home_of(graph: Graph, options: TilingOptions, pool: Pool) -> Pool | None:
+    if options.home == pool.id:
+        message = f"{pool.id!r} is the pool of the tiles; whole tensors lie in another"
+        raise InputError.single("same_pool", "home", message)
+    if options.home is not None:
+        return _pool_named(graph, options.home, "home")
+    names = [it.id for it in graph.pools]
+    after = graph.pools[names.index(pool.id) + 1 :] if pool.id in names else ()
+    return after[0] if after else None
+
+
+def _pool_named(graph: Graph, name: str, option: str) -> Pool:
+    for pool in graph.pools:
+        if pool.id == name:
+            return pool
+    names = [pool.id for pool in graph.pools]
+    close = closest_match(name, names)
+    there = (
+        f"did you mean {close}?" if close else f"there are {', '.join(names[:8])}" if names else "it has none"
+    )
+    raise InputError.single("unknown_pool", option, f"the graph has no pool {name!r}; {there}")
+
+
+def _within(pool: Pool, capacity: int) -> tuple[Reserved, ...]:
+    return tuple(
+        replace(it, size=min(it.size, capacity - it.offset)) for it in pool.reserved if it.offset < capacity
+    )
+
+
+def unit_of(pool: Pool, tensors: Iterable[Tensor]) -> int:
+    """Every buffer of tiles takes whole units, and begins at a multiple of it."""
+    return lcm(pool.alignment, *(tensor.alignment for tensor in tensors))
+
+
+def homes_in(home: Pool | None, tensors: Iterable[Tensor]) -> Homes | None:
+    """Which tensors of a layer may lie whole in `home` together; None: there are too many choices."""
+    if home is None:
+        return Homes(None)
+    sizes = {tensor.id: size_of(tensor) for tensor in tensors if _may_lie_in(tensor, home)}
+    if home.capacity is None:
+        return Homes((frozenset(sizes),))
+    return homes_of(sizes, max(home.capacity - sum(it.size for it in home.reserved), 0))
+
+
+def _may_lie_in(tensor: Tensor, home: Pool) -> bool:
+    if tensor.pools is not None:
+        return home.id in tensor.pools and tensor.kind != "external"
+    return tensor.kind in ("data", "state")
+
+
+# What decides where the objective does not.
+_LAST: Final[tuple[TilingTerm, ...]] = ("bytes", "tiles", "l1")
+
+Key = tuple[int, ...]
+
+
+class Candidate(NamedTuple):
+    """A tile and an order of loops, and what is counted of them."""
+
+    cuts: Cuts
+    loops: tuple[Loop, ...]
+    bytes: int
+    tiles: int
+    alignment: int
+    l1: int
+    beyond: int
+
+
+@dataclass(slots=True)
+class Work:
+    """Counts what is looked at."""
+
+    most: int
+    done: int = 0
+    complete: bool = True
+
+    def more(self) -> bool:
+        """Whether there may be one more."""
+        if self.done >= self.most:
+            self.complete = False
+            return False
+        self.done += 1
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """All tiles of a layer that may be best."""
+
+    layer: Layer
+    options: TilingOptions
+    unit: int
+    homes: Homes
+    channels: Sequence[Cut] = field(init=False)
+    rows: Sequence[Cut] = field(init=False)
+    columns: Sequence[Cut] = field(init=False)
+    inputs: Sequence[Cut] = field(init=False)
+
+    def __post_init__(self) -> None:
+        layer, multiple = self.layer, dict(self.options.multiples)
+        made = {
+            "channels": cuts(layer.channels, multiple.get("channels", 1), read_by_channels(layer)),
+            "rows": cuts(layer.rows, multiple.get("rows", 1), read_by_rows(layer, 0)),
+            "columns": cuts(layer.columns, multiple.get("columns", 1), read_by_rows(layer, 1)),
+            "inputs": cuts(layer.input_channels, multiple.get("inputs", 1), read_the_same),
+        }
+        if not layer.splits_inputs:
+            made["inputs"] = [cut for cut in made["inputs"] if cut.number == 1]
+        for name, found in made.items():
+            object.__setattr__(self, name, found)
+
+    @property
+    def has_all_sizes(self) -> bool:
+        """Whether no direction is too long for all sizes of its pieces."""
+        layer = self.layer
+        extents = (layer.channels, layer.rows, layer.columns)
+        return all(map(is_every_size, (*extents, layer.input_channels if layer.splits_inputs else 1)))
+
+    def loops(self) -> tuple[tuple[Loop, ...], ...]:
+        """The orders of loops, one of which is as good as any: what they move differs by where channels are.
+
+        Where every operand needs the tile's channels, channels outside are never worse.
+        """
+        if self.layer.groups > 1 or len(self.channels) == 1:
+            return (CHANNELS_OUTSIDE,)
+        return (CHANNELS_OUTSIDE, CHANNELS_INSIDE)
+
+    def candidate(self, cut: Cuts, loops: tuple[Loop, ...]) -> Candidate:
+        """What is counted of a tile."""
+        found = list(needs(self.layer, cut, loops, self.options))
+        moved = sum(need.bytes for need in found)
+        return Candidate(
+            cut,
+            loops,
+            moved,
+            prod(it.number for it in cut),
+            sum(it.misaligned for it in cut),
+            sum(l1_bytes(need, self.options, self.unit) for need in found),
+            self.homes.beyond(found, moved),
+        )
+
+    def walk(self, is_of_use: Callable[[Candidate], bool], work: Work) -> Iterator[Candidate]:
+        """All candidates but those that a bound, which is not of use, shows to be of none."""
+        best = Cuts(*(ideal(it) for it in (self.channels, self.rows, self.columns, self.inputs)))
+
+        def look(cut: Cuts, loops: tuple[Loop, ...]) -> Candidate | None:
+            found = self.candidate(cut, loops) if work.more() else None
+            return found if found is not None and is_of_use(found) else None
+
+        for loops, inputs, channels in product(self.loops(), self.inputs, self.channels):
+            outer = best._replace(channels=channels, inputs=inputs)
+            if look(outer, loops) is None:
+                continue
+            for rows in self.rows:
+                if look(outer._replace(rows=rows), loops) is None:
+                    continue
+                for columns in self.columns:
+                    found = look(outer._replace(rows=rows, columns=columns), loops)
+                    if found is not None:
+                        yield found
+
+
+def best_of(
+    space: Space, objective: Sequence[TilingTerm], capacity: int | None, work: Work
+) -> Candidate | None:
+    """The best tile that fits; None where none does."""
+    terms = (*objective, *(term for term in _LAST if term not in objective))
+    best: Candidate | None = None
+    best_key: Key = ()
+
+    def is_of_use(it: Candidate) -> bool:
+        return (capacity is None or it.l1 <= capacity) and (best is None or _key(it, terms) < best_key)
+
+    for found in space.walk(is_of_use, work):
+        best, best_key = found, _key(found, terms)
+    return best
+
+
+def front_of(space: Space, capacity: int | None, work: Work) -> list[Candidate]:
+    """The tiles that need less memory than all that move no more bytes; little memory first."""
+    front: dict[tuple[int, int], Candidate] = {}
+
+    def is_of_use(it: Candidate) -> bool:
+        if capacity is not None and it.l1 > capacity:
+            return False
+        return not any(l1 <= it.l1 and moved <= it.bytes for l1, moved in front)
+
+    for found in space.walk(is_of_use, work):
+        for l1, moved in [key for key in front if found.l1 <= key[0] and found.bytes <= key[1]]:
+            del front[l1, moved]
+        front[found.l1, found.bytes] = found
+    return [front[key] for key in sorted(front)]
+
+
+def _key(candidate: Candidate, terms: Sequence[TilingTerm]) -> Key:
+    return tuple(getattr(candidate, term) for term in terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where the buffers lie."""
+
+    buffers: tuple[TileBuffer, ...]
+    problem: Problem
+    plan: Plan
+
+
+def place_buffers(found: Sequence[Need], options: TilingOptions, pool: Pool, unit: int, begin: int) -> Placed:
+    """The buffers with their places: all of them live at once."""
+    named = list(_named_buffers(found, options))
+    problem = Problem(
+        buffers=[
+            Buffer(id=name, size=-(-need.size // unit) * unit, lifetime=(0, 1), alignment=unit)
+            for name, need in named
+        ],
+        pools=(pool,),
+    )
+    made = plan(problem, Options(deterministic=True, hint=_in_a_row(problem, begin)))
+    offsets = {it.buffer: it.offset for it in made.placements}
+    buffers = tuple(
+        TileBuffer(name, need.role, need.tensor, -(-need.size // unit) * unit, offsets[name])
+        for name, need in named
+    )
+    return Placed(buffers, problem, made)
+
+
+def _in_a_row(problem: Problem, begin: int) -> Plan:
+    """One after the other in the largest free stretch, which the search has measured."""
+    places = []
+    for buffer in problem.buffers:
+        places.append(Placement(buffer=buffer.id, pool=problem.pools[0].id, offset=begin))
+        begin += buffer.size
+    return Plan(status=Status.FEASIBLE, placements=places)
+
+
+def _named_buffers(found: Sequence[Need], options: TilingOptions) -> Iterator[tuple[str, Need]]:
+    """Buffers by name: that of the tensor, with .a and .b for two; of what no tensor has, its role."""
+    taken: set[str] = set()
+    for need in found:
+        if not need.size:
+            continue
+        base = need.tensor if need.tensor is not None else need.role
+        for ending in (".a", ".b") if copies(need, options) == 2 else ("",):
+            name = base + ending
+            while name in taken:
+                name += "#"
+            taken.add(name)
+            yield name, need
+
 
 # Combinations for all operators of a graph together; to place and judge one takes as long as some of them.
 _WORK_OF_ALL: Final = 4_000_000

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memstow.planner import formats
-from memstow.planner.front.documents import read_front
+from memstow.planner.front.front_documents import read_front
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.problem import Pool, Problem

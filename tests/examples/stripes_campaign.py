@@ -13,17 +13,16 @@ from dataclasses import replace
 import numpy as np
 
 import memstow
-from memstow.planner.front.graphs import graph_points
-from memstow.planner.front.request import FrontCallbacks, FrontRequest
+from memstow.planner.front.front_request import FrontCallbacks, FrontRequest
+from memstow.planner.front.graph_front import graph_points
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
-from memstow.planner.graph.recompute.points import Choice, Patience, recompute_points
-from memstow.planner.graph.run_checks import can_spill, runs_once
-from memstow.planner.graph.stripes.expand import cut_of
-from memstow.planner.graph.stripes.kinds import kinds
+from memstow.planner.graph.operators import kinds
+from memstow.planner.graph.recompute import Choice, Patience, recompute_points
+from memstow.planner.graph.schedules import can_spill, runs_once
+from memstow.planner.graph.stripes import cut_of
 from memstow.planner.loops import write_loops
-from memstow.planner.loops.program import program_of
-from memstow.planner.loops.table import table_of
+from memstow.planner.loops.loop_table import program_of, table_of
 from memstow.planner.model.plan import Plan, Schedule, Spill, Stripe
 from memstow.planner.model.problem import Pool
 from striped import interpreter, layers, networks, table

@@ -74,7 +74,7 @@ def _output_format(text: str) -> str:
 def run(args: argparse.Namespace) -> int:
     """Read the problem and write it in the other format."""
     from memstow.planner import formats
-    from memstow.planner.graph.channels import ONLY_GRAPHS
+    from memstow.planner.graph.changes import ONLY_GRAPHS
     from memstow.planner.model.errors import InputError
 
     source = getattr(args, "in")
@@ -118,7 +118,7 @@ def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:
 
 def _graph_bytes(document: "Problem | Graph", channels: bool) -> bytes:
     from memstow.planner import formats
-    from memstow.planner.graph.channels import with_channels
+    from memstow.planner.graph.changes import with_channels
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.problem import Problem
 

@@ -278,17 +278,17 @@ def _front(
     targets: _Targets,
     hearing: _Hearing,
 ) -> "Front":
-    from memstow.planner.front.request import FrontCallbacks
+    from memstow.planner.front.front_request import FrontCallbacks
 
     callbacks = FrontCallbacks(hearing.event, hearing.cancel)
     if targets.targets:
-        from memstow.planner.front.targets import front_of_targets
+        from memstow.planner.front.target_fronts import front_of_targets
 
         def hear(target: str, point: "FrontPoint", _so_far: object) -> None:
             hearing.values({"target": target, **point.values})
 
         return front_of_targets(document, asked, options, targets.targets, callbacks, targets.names, hear)
-    from memstow.planner.front.front import find_front
+    from memstow.planner.front.find_front import find_front
 
     return find_front(document, asked, options, callbacks, lambda point: hearing.values(point.values))
 
@@ -304,7 +304,7 @@ def _remote(
 ) -> "Front":
     client = client_of(server, args.key or os.environ.get("MEMSTOW_KEY"))
     from memstow.api.client.runs import find_front
-    from memstow.planner.front.front import request_of
+    from memstow.planner.front.find_front import request_of
     from memstow.planner.model.front import Front
 
     # The server calls them as the user does.
@@ -323,7 +323,7 @@ def _remote(
     if found is not None:
         return found
     if called:
-        from memstow.planner.front.targets import in_targets
+        from memstow.planner.front.target_fronts import in_targets
 
         return Front(terms=in_targets(document, asked, options, called)[0].request.terms, asked=asked)
     return Front(terms=request_of(document, asked, options).terms, asked=asked)
@@ -349,7 +349,7 @@ def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
 
 
 def _write(args: argparse.Namespace, front: "Front", outputs: "Sequence[tuple[str, str]]") -> None:
-    from memstow.planner.front.documents import write_front
+    from memstow.planner.front.front_documents import write_front
     from memstow.planner.show.front_report import front_report
 
     if args.json:

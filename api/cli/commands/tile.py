@@ -121,8 +121,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError.single("not_a_graph", args.file, message)
 
     from memstow.planner.show.tiling_report import tiling_report, tilings_report
-    from memstow.planner.tiling.document import all_as_data, as_data
     from memstow.planner.tiling.tile import tile, tile_all
+    from memstow.planner.tiling.tiling_documents import all_as_data, as_data
 
     if args.front and args.operator is None:
         message = "the front is of one operator; name it by --operator"
@@ -145,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _options(args: argparse.Namespace) -> "TilingOptions":
     from memstow.planner.model.tiling import TilingOptions
-    from memstow.planner.tiling.options import multiples_of, pixels_of, terms_of
+    from memstow.planner.tiling.tiling_documents import multiples_of, pixels_of, terms_of
 
     given = TilingOptions()
     return TilingOptions(

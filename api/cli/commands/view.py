@@ -179,7 +179,7 @@ def _front_among(args: argparse.Namespace) -> tuple[str, str] | None:
 
 def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
     from memstow.api.cli.pages import front_page, plans_left_out
-    from memstow.planner.front.documents import read_front
+    from memstow.planner.front.front_documents import read_front
 
     document = read_document(source, args)
     with naming_file(path):
@@ -213,8 +213,7 @@ def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | G
 
 def _refuse_other_orders(document: "Problem | Graph", files: list[str], plans: "list[Plan]") -> None:
     """An order that the graph does not allow has no map."""
-    from memstow.planner.graph.program import allowed_order
-    from memstow.planner.graph.schedules import only_orders, scheduled_graph
+    from memstow.planner.graph.schedules import allowed_order, only_orders, scheduled_graph
     from memstow.planner.model.problem import Problem
 
     for path, plan in zip(files, plans, strict=True):

@@ -9,8 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memstow.planner import formats
-from memstow.planner.front.documents import read_front
-from memstow.planner.graph.digest import graph_digest
+from memstow.planner.front.front_documents import read_front
+from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.verify import verify

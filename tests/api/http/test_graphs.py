@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from memstow.planner import formats
 from memstow.planner.graph.changes import with_order
-from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.verify import verify
 from tests.api.cli.test_graphs import FORKED
 from tests.api.http.conftest import problem_document

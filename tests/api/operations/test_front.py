@@ -18,11 +18,10 @@ from memstow.api.operations.request_types import (
     encode_update,
 )
 from memstow.planner.formats import write_graph
-from memstow.planner.front.collected import Collected
-from memstow.planner.front.documents import read_front, write_front
-from memstow.planner.front.request import FrontRequest
-from memstow.planner.graph.channels import with_channels
-from memstow.planner.graph.digest import graph_digest
+from memstow.planner.front.front_documents import read_front, write_front
+from memstow.planner.front.front_request import Collected, FrontRequest
+from memstow.planner.graph.changes import with_channels
+from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.model.front import Front, TargetFront
 from tests.planner.graph.test_channels import block
 

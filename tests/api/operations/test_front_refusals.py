@@ -10,9 +10,9 @@ import pytest
 from memstow.api.operations.encoding import document_from
 from memstow.api.operations.operations import READ
 from memstow.api.operations.request_types import BodyForm, ReadRequest
-from memstow.planner.front.documents import parse_front_options
-from memstow.planner.front.front import find_front
-from memstow.planner.front.request import FrontCallbacks
+from memstow.planner.front.find_front import find_front
+from memstow.planner.front.front_documents import parse_front_options
+from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.reading.parse import parse_options
 from tests.api.operations.test_front import LIMITS

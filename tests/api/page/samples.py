@@ -6,8 +6,8 @@ from typing import Any
 
 from memstow.api.page.alone import SearchStep, page_alone
 from memstow.planner.formats import read_problem, write_plan, write_problem
-from memstow.planner.front.front import find_front
-from memstow.planner.front.request import FrontCallbacks
+from memstow.planner.front.find_front import find_front
+from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.generate.network import network as make_network
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window

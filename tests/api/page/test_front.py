@@ -14,8 +14,8 @@ from memstow.api.cli.pages import front_page, plans_left_out
 from memstow.api.page import front_plans
 from memstow.planner.formats import write_problem
 from memstow.planner.formats.native import encode_graph
-from memstow.planner.front.documents import plain_front, read_front
-from memstow.planner.graph.channels import with_channels
+from memstow.planner.front.front_documents import plain_front, read_front
+from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.schedules import only_orders
 from memstow.planner.model.errors import InputError

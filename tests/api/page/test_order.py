@@ -11,8 +11,8 @@ import pytest
 
 from memstow.api.cli.pages import page_of
 from memstow.planner.formats import write_plan
-from memstow.planner.graph.program import lower_graph
-from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.graph_document import parse_graph
+from memstow.planner.graph.schedules import lower_graph
 from memstow.planner.model.options import Options
 from memstow.planner.solve import engine
 from tests.api.page import samples

@@ -32,7 +32,7 @@ from memstow.api.workers.executor import ChildError, RunControl
 from memstow.api.workers.job_steps import JobLimits
 from memstow.api.workers.runner import Runner, RunnerSettings
 from memstow.api.workers.shortage import Backoff
-from memstow.planner.front.documents import read_front
+from memstow.planner.front.front_documents import read_front
 from memstow.planner.model.options import Bound, Incumbent
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan

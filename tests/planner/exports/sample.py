@@ -1,7 +1,7 @@
 """A problem with everything that code must cope with, and its plan; and files for it."""
 
 from memstow.planner.exports import export, names
-from memstow.planner.graph.labels import Label
+from memstow.planner.graph.graph_document import Label
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved

@@ -10,7 +10,7 @@ import pytest
 
 from memstow.planner.exports import export, names
 from memstow.planner.exports.self_check import MOST_STEPS
-from memstow.planner.graph.labels import Label
+from memstow.planner.graph.graph_document import Label
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved

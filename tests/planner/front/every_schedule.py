@@ -12,11 +12,11 @@ from itertools import combinations, product
 from random import Random
 from typing import Any, Final
 
-from memstow.planner.front.front import find_front
-from memstow.planner.front.request import FrontCallbacks
+from memstow.planner.front.find_front import find_front
+from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.graph.check import require_valid
-from memstow.planner.graph.costs import with_cost_unit
-from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.graph_document import parse_graph
+from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontOptions, FrontPoint, Generator

@@ -7,14 +7,12 @@ from itertools import product
 import pytest
 
 import memstow
-from memstow.planner.front.choices import with_choices
-from memstow.planner.front.documents import read_front, write_front
-from memstow.planner.front.front import find_front
-from memstow.planner.front.point_verdict import verdict_on_point
-from memstow.planner.front.request import FrontCallbacks
-from memstow.planner.graph.channels import with_channels
-from memstow.planner.graph.costs import with_cost_unit
-from memstow.planner.graph.digest import graph_digest
+from memstow.planner.front.find_front import find_front, verdict_on_point, with_choices
+from memstow.planner.front.front_documents import read_front, write_front
+from memstow.planner.front.front_request import FrontCallbacks
+from memstow.planner.graph.changes import with_channels
+from memstow.planner.graph.graph_document import graph_digest
+from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import CostUnit, Front, FrontOptions, FrontPoint, Generator
 from memstow.planner.model.graph import Graph, is_planned, size_of

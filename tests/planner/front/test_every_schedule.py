@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontOptions
 from memstow.planner.model.plan import Schedule, Spill

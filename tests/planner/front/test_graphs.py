@@ -7,12 +7,11 @@ from typing import NoReturn
 
 import pytest
 
-from memstow.planner.front.candidates import Candidate
-from memstow.planner.front.documents import read_front, write_front
-from memstow.planner.front.front import front
-from memstow.planner.front.graph_bounds import GraphBounds
-from memstow.planner.front.graphs import graph_points
-from memstow.planner.front.request import Ending, FrontCallbacks, FrontRequest
+from memstow.planner.front.find_front import front
+from memstow.planner.front.front_documents import read_front, write_front
+from memstow.planner.front.front_request import Ending, FrontCallbacks, FrontRequest
+from memstow.planner.front.graph_candidates import Candidate
+from memstow.planner.front.graph_front import GraphBounds, graph_points
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
@@ -280,8 +279,8 @@ def test_without_time_nobody_looks_for_schedules(monkeypatch: pytest.MonkeyPatch
     def fail(*_: object, **__: object) -> NoReturn:
         raise AssertionError("there is no time for it")
 
-    monkeypatch.setattr("memstow.planner.front.graphs.order_front", fail)
-    monkeypatch.setattr("memstow.planner.front.graphs.reruns", fail)
+    monkeypatch.setattr("memstow.planner.front.graph_front.order_front", fail)
+    monkeypatch.setattr("memstow.planner.front.graph_front.reruns", fail)
     generators = frozenset({"stripes", "recompute"})
     points, ending = run(
         random_net(1000, 3), FrontRequest(options=Options(time_limit=0.0), generators=generators)

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 import memstow
-from memstow.planner.front.point_verdict import document_of_point, verdict_on_point
+from memstow.planner.front.find_front import document_of_point, verdict_on_point
 from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontOptions, KeptOrder
 from memstow.planner.model.graph import Graph

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from memstow.planner.front.aside import least_peak_plan
-from memstow.planner.front.front import front
-from memstow.planner.graph.costs import with_cost_unit
+from memstow.planner.front.find_front import front
+from memstow.planner.front.graph_candidates import least_peak_plan
 from memstow.planner.graph.lowering import scheduled_problem
+from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Generator
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor

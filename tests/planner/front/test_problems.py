@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from memstow.planner.front.front import front
-from memstow.planner.front.problems import problem_points
-from memstow.planner.front.request import FrontCallbacks, FrontRequest
+from memstow.planner.front.find_front import front
+from memstow.planner.front.front_request import FrontCallbacks, FrontRequest
+from memstow.planner.front.problem_front import problem_points
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontPoint

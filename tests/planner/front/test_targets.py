@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import memstow
-from memstow.planner.front.documents import read_front, write_front
+from memstow.planner.front.front_documents import read_front, write_front
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontPoint, TargetFront
 from memstow.planner.model.graph import Graph

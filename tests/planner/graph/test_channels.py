@@ -6,7 +6,7 @@ import pytest
 
 import memstow
 from memstow import Graph, InputError, Operator, Options, Tensor, Window
-from memstow.planner.graph.channels import with_channels
+from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.check import find_issues
 from memstow.planner.verify import verify
 

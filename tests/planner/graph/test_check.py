@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memstow.planner.formats import read_document, write_graph
-from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.model.errors import InputError
 from tests.graphs import random_graph
 

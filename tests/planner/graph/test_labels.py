@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import memstow
-from memstow.planner.graph.digest import graph_digest
+from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
 from tests.planner.tflm.random_models import random_model
 from tests.tflite_models import small_model

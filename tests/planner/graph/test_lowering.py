@@ -5,12 +5,11 @@ from itertools import islice
 
 import pytest
 
-from memstow.planner.graph.arrays import order_instance
+from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import links_of, listed_order
+from memstow.planner.graph.live_bytes import order_instance, steps
 from memstow.planner.graph.lowering import listed_problem, lower
-from memstow.planner.graph.program import lower_graph
-from memstow.planner.graph.reading import parse_graph
-from memstow.planner.graph.steps import steps
+from memstow.planner.graph.schedules import lower_graph
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.problem import Problem

@@ -9,19 +9,13 @@ import pytest
 
 from memstow.planner.generate.graph import graph as generated
 from memstow.planner.generate.graph import training_step
-from memstow.planner.graph.costs import operator_costs, with_cost_unit
+from memstow.planner.graph import recompute as points_module
+from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem
-from memstow.planner.graph.reading import parse_graph
-from memstow.planner.graph.recompute import points as points_module
-from memstow.planner.graph.recompute.points import (
-    Choice,
-    ChosenPoint,
-    Patience,
-    peak_of,
-    recompute_points,
-)
-from memstow.planner.graph.runs import with_runs
+from memstow.planner.graph.operators import operator_costs, with_cost_unit
+from memstow.planner.graph.recompute import Choice, ChosenPoint, Patience, peak_of, recompute_points
+from memstow.planner.graph.schedules import with_runs
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options

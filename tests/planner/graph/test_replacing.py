@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from memstow.planner.graph.check import alternatives, find_issues
-from memstow.planner.graph.check.alternatives import with_alternative
-from memstow.planner.graph.check.cycles import find_cycle
+from memstow.planner.graph import check
+from memstow.planner.graph.check import find_issues, with_alternative
+from memstow.planner.graph.graph_issues import find_cycle
 from memstow.planner.graph.links import links_of
 from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
 
@@ -145,6 +145,6 @@ def test_alternatives_that_take_too_long_to_check_are_refused(monkeypatch: pytes
         ],
     )
     assert find_issues(replace(graph, name="enough")) == []
-    monkeypatch.setattr(alternatives, "_MOST_STEPS", 30)
+    monkeypatch.setattr(check, "_MOST_STEPS", 30)
     (issue,) = find_issues(replace(graph, name="too many"))
     assert (issue.path, issue.code) == ("$.alternatives[4]", "too_many_alternatives")

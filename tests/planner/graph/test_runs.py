@@ -5,11 +5,10 @@ from random import Random
 import pytest
 
 from memstow.planner.graph.check import find_issues
+from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import links_of
 from memstow.planner.graph.lowering import listed_problem, lower
-from memstow.planner.graph.reading import parse_graph
-from memstow.planner.graph.run_checks import can_spill, runs_once
-from memstow.planner.graph.runs import with_runs
+from memstow.planner.graph.schedules import can_spill, runs_once, with_runs
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from memstow.planner.graph.savings import most_saved
+from memstow.planner.graph.live_bytes import most_saved
 
 
 def best(size: list[int], pairs: list[tuple[int, int]]) -> int:

@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter
 
 import memstow
-from memstow.planner.loops import nest
+from memstow.planner.loops import loop_table
 from memstow.planner.model import Status
 from memstow.planner.model.loops import Copy, Loops, StripeLoops, WholeOperator
 from memstow.planner.model.plan import Plan
@@ -101,7 +101,7 @@ def test_a_plan_that_is_not_valid_is_refused() -> None:
 
 def test_a_table_that_would_be_endless_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, plan = in_two_strips()
-    monkeypatch.setattr(nest, "_MOST_NUMBERS", 10)
+    monkeypatch.setattr(loop_table, "_MOST_NUMBERS", 10)
     with pytest.raises(memstow.InputError, match="take wider strips"):
         memstow.loops(graph, plan)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 import memstow
-from memstow.planner.loops import as_text
-from memstow.planner.loops.periods import Phrase, Step, phrases_of
+from memstow.planner.loops import loop_writers
+from memstow.planner.loops.loop_writers import Phrase, Step, phrases_of
 from memstow.planner.model.plan import Stripe
 from tests.planner.loops.samples import in_two_strips, plan_of, two, with_all
 
@@ -88,8 +88,8 @@ def long() -> tuple[memstow.Graph, memstow.Plan]:
 
 
 def test_what_is_too_long_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(as_text, "_MOST_STEPS", 4)
-    monkeypatch.setattr(as_text, "_MOST_STRIPS", 1)
+    monkeypatch.setattr(loop_writers, "_MOST_STEPS_LISTED", 4)
+    monkeypatch.setattr(loop_writers, "_MOST_STRIPS", 1)
     table = memstow.loops(*in_two_strips())
     text = memstow.write_loops(table, "loops-text").decode()
     assert "and 1 more" in text

@@ -12,7 +12,7 @@ from memstow.planner.formats.native import encode_graph, write_problem
 from memstow.planner.generate.graph import graph
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.graph.check import find_issues as issues_of_graph
-from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.instances import instance_in, valid_instance_in

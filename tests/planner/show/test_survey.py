@@ -1,6 +1,6 @@
 """What a problem is said to hold."""
 
-from memstow.planner.graph.labels import Label
+from memstow.planner.graph.graph_document import Label
 from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Relative, Reserved
 from memstow.planner.show.survey import facts, survey
 from memstow.planner.show.text_picture import ASCII

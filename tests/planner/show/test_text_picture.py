@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.graph.labels import Label
+from memstow.planner.graph.graph_document import Label
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Live, Placement, Plan, PoolUse
 from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved, profile

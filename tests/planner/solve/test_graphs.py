@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from memstow.planner.generate.graph import graph as generated
-from memstow.planner.graph.arrays import order_instance
 from memstow.planner.graph.changes import with_order, without_in_place
-from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.graph_document import parse_graph
+from memstow.planner.graph.live_bytes import order_instance
 from memstow.planner.model import Status
 from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Tensor
 from memstow.planner.model.options import Event, Incumbent, Options, Phase

@@ -10,7 +10,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.problem import Pool, Reserved
 from memstow.planner.model.tiling import Chosen, Loop, Tiling, TilingOptions
-from memstow.planner.tiling.layer import UntiledError, layer_of
+from memstow.planner.tiling.layers import UntiledError, layer_of
 from memstow.planner.tiling.tile import tile, tile_all
 from memstow.planner.verify import verify
 from tests.tflite_models import small_model

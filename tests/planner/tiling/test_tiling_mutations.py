@@ -14,8 +14,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.problem import Pool, Reserved
 from memstow.planner.model.tiling import Tile, Tiling, TilingOptions, together
-from memstow.planner.tiling.document import all_as_data, parse_tilings, read_tiling, write_tiling
 from memstow.planner.tiling.tile import tile, tile_all
+from memstow.planner.tiling.tiling_documents import all_as_data, parse_tilings, read_tiling, write_tiling
 from memstow.planner.verify.tiling_verdict import judge_tilings, verify_tiling
 from tests.planner.tiling.layers import random_graph
 

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from memstow.planner.graph.costs import operator_costs
+from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.lowering import scheduled_problem
-from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.schedules import scheduled_graph
-from memstow.planner.graph.stripes.expand import with_stripes
+from memstow.planner.graph.stripes import with_stripes
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph

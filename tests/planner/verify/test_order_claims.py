@@ -7,7 +7,7 @@ import pytest
 
 from memstow.planner.generate.graph import graph as generated
 from memstow.planner.graph.changes import with_order
-from memstow.planner.graph.reading import parse_graph
+from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.model import Status
 from memstow.planner.model.graph import Graph, Operator, Tensor, View
 from memstow.planner.model.options import Options

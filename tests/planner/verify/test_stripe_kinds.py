@@ -3,9 +3,9 @@
 from collections import Counter
 from random import Random
 
+from memstow.planner.graph import operators as chosen
 from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.schedules import scheduled_graph
-from memstow.planner.graph.stripes import kinds as chosen
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.plan import Schedule, Stripe

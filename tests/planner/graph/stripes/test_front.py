@@ -7,14 +7,13 @@ from random import Random
 
 import pytest
 
-from memstow.planner.graph.arrays import start_bytes
 from memstow.planner.graph.check import require_valid
-from memstow.planner.graph.costs import operator_costs
 from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.live_bytes import start_bytes, steps
+from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.schedules import scheduled_graph, with_chosen
-from memstow.planner.graph.steps import steps
-from memstow.planner.graph.stripes.expand import cut_of
-from memstow.planner.graph.stripes.front import order_front
+from memstow.planner.graph.stripe_front import order_front
+from memstow.planner.graph.stripes import cut_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
 from memstow.planner.model.plan import Schedule, Stripe

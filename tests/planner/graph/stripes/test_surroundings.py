@@ -5,11 +5,11 @@ from random import Random
 
 import pytest
 
-from memstow.planner.graph.channels import with_channels
+from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.links import listed_order
-from memstow.planner.graph.stripes.ways import ways_of, whole_way
-from memstow.planner.graph.units import unit_of
+from memstow.planner.graph.live_bytes import unit_of
+from memstow.planner.graph.stripe_front import ways_of, whole_way
 from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, View, size_of
 from memstow.planner.model.problem import Pool
 from memstow.solvers.core import Budget

@@ -1,0 +1,307 @@
+"""The way to a front: what is chosen from, its points collected as they are found, and the verdict on one.
+
+Alternatives that are asked for (parts of channels) follow from the graph alone. So a front says no more of
+them than that they were asked for, and whoever reads it adds them to the graph that they have; the digest
+of the front is that of the graph with them (`with_choices`).
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+import memstow
+from memstow.planner.front.front_request import (
+    DEFAULT_GENERATORS,
+    GRAPH_TERMS,
+    Collected,
+    Ending,
+    FrontCallbacks,
+    FrontRequest,
+    OnPoint,
+    Points,
+)
+from memstow.planner.front.problem_front import problem_points
+from memstow.planner.front.two_terms import default_terms, require_front, two_terms
+from memstow.planner.graph.operators import with_cost_unit
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import InputError, MissingBackEndError
+from memstow.planner.model.front import (
+    MOST_POINTS,
+    CostUnit,
+    Front,
+    FrontOptions,
+    FrontPoint,
+    Generator,
+    KeptOrder,
+)
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.options import Listener, Options
+from memstow.planner.model.plan import Explanation, Plan
+from memstow.planner.model.problem import Kind, Problem, Target, counts, terms_of
+from memstow.planner.reduce import reduce
+from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.portfolio import Allowance, require_willing, solver_by_name
+from memstow.planner.solve.run_state import task_of
+from memstow.planner.verify.graph_replay import Refused
+from memstow.planner.verify.graph_verdict import judge_point, schedule_cost
+from memstow.planner.verify.verdict import Code, Verdict, Violation
+
+
+def with_choices(document: Problem | Graph, asked: FrontOptions) -> Problem | Graph:
+    """The document that the plans of such a front are plans of; one that is such already stays as it is.
+
+    Raises InputError for a graph that contradicts itself.
+    """
+    if isinstance(document, Problem) or "channels" not in (asked.generators or ()):
+        return document
+    # Other fronts do not wait for this import.
+    from memstow.planner.graph.changes import with_channels
+
+    return with_channels(document)
+
+
+# Each point has a plan: those of a front together place no more buffers than this.
+_MOST_PLACEMENTS: Final = 1_000_000
+
+
+def front(
+    problem: Problem | Graph,
+    terms: Sequence[str] | None = None,
+    *,
+    generators: Iterable[Generator] | None = None,
+    cost: CostUnit = "given",
+    within: float | None = None,
+    points: int | None = None,
+    targets: Sequence[Target] = (),
+    options: Options | None = None,
+    on_event: Listener | None = None,
+    on_point: OnPoint | None = None,
+    cancel: threading.Event | None = None,
+) -> Front:
+    """Find the front of two terms of the problem or the graph, within the limits of the options.
+
+    `on_point` is called with each point when it is found, and again when more is proven of it. When `cancel`
+    is set, what was found so far is returned. With targets, the front in the memories of each.
+    Raises InputError for a problem that contradicts itself, and for terms that have no front.
+    """
+    named = None if terms is None else _two_names(terms)
+    asked = FrontOptions(terms=named, generators=generators, cost=cost, within=within, points=points)
+    callbacks = FrontCallbacks(on_event, cancel)
+    if targets:
+        from memstow.planner.front.target_fronts import front_of_targets
+
+        def pass_on(_target: str, point: FrontPoint, _so_far: Callable[[], Front]) -> None:
+            if on_point is not None:
+                on_point(point)
+
+        return front_of_targets(problem, asked, options or Options(), targets, callbacks, on_point=pass_on)
+    return find_front(problem, asked, options or Options(), callbacks, on_point)
+
+
+def find_front(
+    document: Problem | Graph,
+    asked: FrontOptions,
+    options: Options,
+    callbacks: FrontCallbacks,
+    on_point: OnPoint | None = None,
+    start: Sequence[FrontPoint] = (),
+) -> Front:
+    """The front that is asked for; `start` are points of an earlier run of ours."""
+    allowance = Allowance(options)
+    document = with_choices(document, asked)
+    request = request_of(document, asked, options, start)
+    outcome = collect(document, request, callbacks, on_point)
+    return Front(
+        name=document.name,
+        terms=request.terms,
+        points=outcome.points,
+        complete=outcome.ending.complete,
+        asked=asked,
+        explanation=outcome.ending.explanation,
+        kept_order=kept_order_of(document, request, allowance),
+        seconds=allowance.seconds,
+        work=outcome.ending.work,
+        digest=digest_of(document),
+        memstow=memstow.__version__,
+    )
+
+
+def kept_order_of(document: Problem | Graph, request: FrontRequest, allowance: Allowance) -> KeptOrder | None:
+    """That the order of a graph was kept; None for what has no other."""
+    if isinstance(document, Problem):
+        return None
+    from memstow.planner.front.graph_front import kept_order
+
+    return kept_order(document, request, allowance)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The points that are asked for, and how the run ended."""
+
+    points: tuple[FrontPoint, ...]
+    ending: Ending
+
+
+def collect(
+    document: Problem | Graph, request: FrontRequest, callbacks: FrontCallbacks, on_point: OnPoint | None
+) -> Outcome:
+    """Run to the end, telling of each point."""
+    collected = Collected(request)
+    collected.add(request.start)
+    found = _points_of(document, request, callbacks)
+    while True:
+        try:
+            point = next(found)
+        except StopIteration as end:
+            ending: Ending = end.value
+            return Outcome(collected.points(), ending)
+        collected.add([point])
+        if on_point is not None:
+            on_point(point)
+
+
+def request_of(
+    document: Problem | Graph, asked: FrontOptions, options: Options, start: Sequence[FrontPoint] = ()
+) -> FrontRequest:
+    """The request, with defaults filled in; InputError for all that has no front."""
+    if isinstance(document, Problem):
+        _refuse_for_problem(asked)
+    elif options.hint is not None:
+        message = "the front of a graph does not start from a plan; leave it out"
+        raise InputError.single("not_a_problem", "hint", message)
+    most = MOST_POINTS if asked.points is None else asked.points
+    size = len(document.buffers) if isinstance(document, Problem) else len(document.tensors)
+    terms = asked.terms
+    if terms is None:
+        terms = default_terms(document, options.hint) if isinstance(document, Problem) else GRAPH_TERMS
+    request = FrontRequest(
+        terms=terms,
+        options=options,
+        generators=DEFAULT_GENERATORS if asked.generators is None else frozenset(asked.generators),
+        cost_unit=asked.cost,
+        within=asked.within,
+        points=min(most, max(_MOST_PLACEMENTS // max(size, 1), 2)),
+        start=tuple(start),
+    )
+    _require_front(document, request)
+    return request
+
+
+def _require_front(document: Problem | Graph, request: FrontRequest) -> None:
+    """Raise InputError where there is no such front: those who accept a request do not begin the work."""
+    if isinstance(document, Problem):
+        require_front(document, request.terms, request.options.hint)
+        return
+    # Fronts of problems do not wait for this import.
+    from memstow.planner.front import graph_front
+
+    graph_front.require_graph_front(document, request)
+
+
+def digest_of(document: Problem | Graph) -> str:
+    """The digest of the problem or of the graph."""
+    if isinstance(document, Problem):
+        return digest(document)
+    from memstow.planner.graph.graph_document import graph_digest
+
+    return graph_digest(document)
+
+
+def _points_of(document: Problem | Graph, request: FrontRequest, callbacks: FrontCallbacks) -> Points:
+    if isinstance(document, Problem):
+        return problem_points(document, request, callbacks)
+    from memstow.planner.front.graph_front import graph_points
+
+    return graph_points(document, request, callbacks)
+
+
+def _refuse_for_problem(asked: FrontOptions) -> None:
+    for name, given in (("generators", bool(asked.generators)), ("cost", asked.cost != "given")):
+        if given:
+            message = "it is for graphs, and this is a problem, whose lifetimes are as they are; leave it out"
+            raise InputError.single("not_a_graph", name, message)
+
+
+def _two_names(terms: Sequence[str]) -> tuple[str, str]:
+    if isinstance(terms, str) or len(terms) != 2:
+        raise InputError.single("two_terms", "terms", "name two terms, such as peak:fast and placement_cost")
+    return terms[0], terms[1]
+
+
+def require_willing_solver(document: Problem | Graph, request: FrontRequest) -> None:
+    """Raise DeclinedError where the first solve of the front would.
+
+    A solver that is not installed here may be where the work is done.
+    """
+    with suppress(MissingBackEndError):
+        solver = solver_by_name(request.options.solver)
+        if solver is None:
+            return
+        problem, options = _first_solve(document, request)
+        reduction = reduce(problem, options.hint if counts(problem, Kind.MOVES) else None)
+        if isinstance(reduction, Explanation) or Bounds(reduction).misfit() is not None:
+            return
+        task, _ = task_of(reduction, dict.fromkeys(terms_of(problem), 0), options)
+        require_willing(solver, task)
+
+
+def _first_solve(document: Problem | Graph, request: FrontRequest) -> tuple[Problem, Options]:
+    if isinstance(document, Problem):
+        return two_terms(document, request.terms).limited_first(), request.options
+    from memstow.planner.front.graph_front import counted_pool
+    from memstow.planner.graph.lowering import scheduled_problem
+
+    problem, pool = scheduled_problem(document, None), counted_pool(document, request)
+    aimed = problem if pool is None else replace(problem, objective=(f"peak:{pool}",))
+    return aimed, replace(request.options, hint=None)
+
+
+def other_document(front: Front) -> str:
+    """What is said of a front whose digest is not that of the document."""
+    said = "the front is of another problem or graph, as its digest says"
+    if front.memstow in (None, memstow.__version__) or "channels" not in (front.asked.generators or ()):
+        return said
+    return f"{said}, or memstow {front.memstow}, which made it, has other alternatives in parts of channels"
+
+
+def document_of_point(document: Problem | Graph, front: Front, point: FrontPoint) -> Problem | Graph:
+    """What the plan of the point is a plan of: the document, with the capacities that were looked for."""
+    if isinstance(document, Graph) or not any(it.partition(":")[0] == "capacity" for it in front.terms):
+        return document
+    # Others do not wait for this import.
+    from memstow.planner.front.problem_front import with_capacities
+
+    two = two_terms(document, front.terms)
+    return with_capacities(two.problem, two.capacities, point.plan)
+
+
+def verdict_on_point(
+    document: Problem | Graph,
+    origin: Problem | Graph,
+    front: Front,
+    number: int,
+    verdict: Verdict,
+    hint: Plan | None = None,
+) -> Verdict:
+    """The verdict on the plan of a point, from 0, and on what the front says of it.
+
+    `document`: what the plan is a plan of; `origin`: what the front is a front of.
+    """
+    if front.digest not in (None, digest_of(origin)):
+        wrong = Violation(Code.VALUE, f"point {number + 1:,} of the front: {other_document(front)}")
+        verdict = replace(verdict, violations=(*verdict.violations, wrong))
+    plan = front.points[number].plan
+    if isinstance(document, Problem):
+        return judge_point(document, front, number, verdict, hint, None)
+    from memstow.planner.graph.lowering import scheduled_problem
+
+    try:
+        cost = schedule_cost(with_cost_unit(document, front.asked.cost), plan.schedule)
+        problem = scheduled_problem(document, plan.schedule)
+    except (InputError, Refused) as error:
+        wrong = Violation(Code.VALUE, f"point {number + 1:,} of the front: {error}")
+        return replace(verdict, violations=(*verdict.violations, wrong))
+    return judge_point(problem, front, number, verdict, hint, cost, document.order)

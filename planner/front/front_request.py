@@ -1,0 +1,153 @@
+"""What is asked of those who find the points of a front, what they tell, and what is kept of it.
+
+`Facts` is what is proven about all plans at once: the least value of one term within a limit on the other.
+`Collected` keeps points as they are found, and those of them that are on the front.
+"""
+
+import threading
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Final
+
+from memstow.planner.model.front import MOST_POINTS, CostUnit, FrontPoint
+from memstow.planner.model.options import Listener, Options
+from memstow.planner.model.plan import Explanation
+
+DEFAULT_GENERATORS: Final = frozenset(("stripes",))
+GRAPH_TERMS: Final = ("peak", "cost")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontRequest:
+    """One front of one document. Its options hold for all points together: one time limit, one work limit."""
+
+    terms: tuple[str, str] = GRAPH_TERMS
+    options: Options = field(default_factory=Options)
+    generators: frozenset[str] = DEFAULT_GENERATORS
+    cost_unit: CostUnit = "given"
+    within: float | None = None
+    points: int = MOST_POINTS
+    start: tuple[FrontPoint, ...] = ()
+    """Points that an earlier run of ours has found and proven as they say."""
+
+    def most(self, least: int) -> int | None:
+        """The largest value of the second term that is asked for, where this is its least; None: any."""
+        # As the number is written: 1.1 times 10 is 11.
+        return None if self.within is None else int(Fraction(str(self.within)) * least)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontCallbacks:
+    """Whom a run tells, and who may stop it: what is found until then is yielded, and the run ends."""
+
+    on_event: Listener | None = None
+    cancel: threading.Event | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether to end."""
+        return self.cancel is not None and self.cancel.is_set()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is known when a run has ended."""
+
+    complete: bool = False
+    """Every point within what was asked for was yielded, and was proven when it was yielded last."""
+    explanation: Explanation | None = None
+    """Why nothing fits, where that is proven."""
+    infeasible: bool = False
+    """Whether it is proven that nothing fits."""
+    work: int = 0
+
+
+Points = Generator[FrontPoint, None, Ending]
+"""Yields each point when it is found, and again with the same values when more is proven of it.
+
+Points may be worse than others: `Collected` keeps those that are on the front. Every plan has been judged.
+The generator returns its ending.
+"""
+OnPoint = Callable[[FrontPoint], None]
+
+
+ANY: Final = 1 << 200
+"""No limit; and as the least value: nothing fits."""
+
+
+class Facts:
+    """Statements of the form: every plan whose limited term is at most `limit` has at least `least`."""
+
+    def __init__(self) -> None:
+        # By limit, descending; a smaller limit is only kept where it has a larger least value.
+        self._steps: list[tuple[int, int]] = []
+
+    def learn(self, limit: int, least: int) -> None:
+        """Note a proven statement."""
+        if limit >= 0 and least > self.least(limit):
+            kept = [step for step in self._steps if step[0] > limit or step[1] > least]
+            self._steps = sorted([*kept, (limit, least)], reverse=True)
+
+    def least(self, limit: int) -> int:
+        """The proven least value within this limit."""
+        return max((least for known, least in self._steps if known >= limit), default=0)
+
+    def reach(self, value: int) -> int:
+        """The largest limit within which every plan has at least this value; -1 where there is none."""
+        if value <= 0:
+            return ANY
+        return max((limit for limit, least in self._steps if least >= value), default=-1)
+
+
+class Collected:
+    """The points of one front: of equal ones what is proven best, and none that is worse than another."""
+
+    def __init__(self, request: FrontRequest) -> None:
+        self._request = request
+        self._points: dict[tuple[int, int], FrontPoint] = {}
+
+    def add(self, points: Iterable[FrontPoint]) -> None:
+        """Take points in; of those with the same values all that is proven of either is kept."""
+        for point in points:
+            values = self._values(point)
+            if any(other != values and _no_worse(other, values) for other in self._points):
+                continue
+            self._points = {
+                other: kept
+                for other, kept in self._points.items()
+                if other == values or not _no_worse(values, other)
+            }
+            self._points[values] = with_proofs(point, self._points.get(values))
+
+    def holds(self, point: FrontPoint) -> bool:
+        """Whether none that was taken in is better in one term and as good in the other."""
+        return self._values(point) in self._points
+
+    def points(self) -> tuple[FrontPoint, ...]:
+        """Those that are asked for, by the first term, ascending."""
+        if not self._points:
+            return ()
+        most = self._request.most(min(second for _, second in self._points))
+        listed = [values for values in sorted(self._points) if most is None or values[1] <= most]
+        return tuple(self._points[values] for values in listed[: self._request.points])
+
+    def _values(self, point: FrontPoint) -> tuple[int, int]:
+        first, second = self._request.terms
+        return point.values[first], point.values[second]
+
+
+def with_proofs(point: FrontPoint, earlier: FrontPoint | None) -> FrontPoint:
+    """The point with what was proven before of a point with the same values."""
+    if earlier is None or (earlier.bounds == point.bounds and earlier.proven == point.proven):
+        return point
+    bounds = {
+        term: max(point.bounds.get(term, 0), earlier.bounds.get(term, 0))
+        for term in point.values
+        if term in point.bounds or term in earlier.bounds
+    }
+    return replace(point, bounds=bounds, proven=point.proven or earlier.proven or bounds == point.values)
+
+
+def _no_worse(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] <= other[0] and one[1] <= other[1]

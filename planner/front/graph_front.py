@@ -1,0 +1,459 @@
+"""The points of the front of a graph: memory against the cost of its operators.
+
+Schedules are found first, with the bytes that live at their fullest moment; then each is placed, the ends
+of the front first. `GraphBounds` is what is known of all schedules of the kinds and in the orders that were
+asked for; `too_small` says why none fits; `kept_order` what another order might save.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+from memstow.planner.front.front_request import ANY, Ending, FrontCallbacks, FrontRequest, Points
+from memstow.planner.front.graph_candidates import (
+    Candidate,
+    Candidates,
+    GraphPlans,
+    ends_first,
+    kinds_of,
+    moved_orders,
+    orders_of,
+    reruns,
+    striped,
+)
+from memstow.planner.graph.check import require_valid
+from memstow.planner.graph.links import links_of, listed_order
+from memstow.planner.graph.live_bytes import unit_of
+from memstow.planner.graph.operators import kinds, operator_costs, with_cost_unit
+from memstow.planner.graph.recompute import peak_of
+from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.graph.small_recompute import MOST_OPERATORS, every_way
+from memstow.planner.graph.stripe_front import order_front, require_countable
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.front import FrontPoint, KeptOrder
+from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.plan import Explanation, Plan, Schedule
+from memstow.planner.model.problem import Kind
+from memstow.planner.solve.free_orders import outlook
+from memstow.planner.solve.graphs import Callbacks
+from memstow.planner.solve.portfolio import Allowance, cancelling
+from memstow.solvers.core import Budget
+
+PEAK: Final = "peak"
+COST: Final = "cost"
+
+
+def require_graph_front(graph: Graph, request: FrontRequest) -> None:
+    """Raise InputError for a graph that has no such front, before any work is done.
+
+    Paths that begin with `$` are of the graph, others of what is asked for.
+    """
+    require_valid(graph)
+    pool = counted_pool(graph, request)
+    if "spill" in request.generators and request.cost_unit != "bytes":
+        message = "copies cost bytes: with spill, take the cost in bytes (`--cost bytes`)"
+        raise InputError.single("spill_cost", "cost", message)
+    if Kind.MOVES.value in (graph.objective or ()):
+        message = "the front of a graph is about its peak and cost; leave `moves` out of the objective"
+        raise InputError.single("front_moves", "$.objective", message)
+    costed = with_cost_unit(graph, request.cost_unit)
+    if pool is None:
+        require_countable(costed, "stripes" in request.generators)
+
+
+def counted_pool(graph: Graph, request: FrontRequest) -> str | None:
+    """The pool whose peak counts; None where there is only one. InputError for other terms."""
+    first, second = request.terms
+    pools = [pool.id for pool in graph.pools]
+    name = first.partition(":")[2] if first.startswith(f"{PEAK}:") else None
+    if second != COST or (name is None and first != PEAK):
+        message = "the front of a graph is about a peak and the cost: peak,cost or peak:POOL,cost"
+        raise InputError.single("front_terms", "terms", message)
+    if name is not None and name not in pools:
+        there = (
+            f"its pools are {', '.join(map(repr, pools[:8]))}" if pools else "it names none: take peak,cost"
+        )
+        raise InputError.single("unknown_pool", "terms", f"the graph has no pool {name!r}; {there}")
+    if len(pools) <= 1:
+        if "spill" in request.generators:
+            message = "to spill, the graph needs a second pool where tensors wait; give it one in `pools`"
+            raise InputError.single("spill_without_pool", "$.pools", message)
+        return None
+    if name is None:
+        message = f"the graph has several pools; name the one whose peak counts, such as peak:{pools[0]},cost"
+        raise InputError.single("front_terms", "terms", message)
+    if "stripes" in request.generators:
+        message = (
+            "stripes are chosen for one pool; ask for recompute or spill in their place, or give one pool"
+        )
+        raise InputError.single("several_pools", "$.pools", message)
+    if "channels" in request.generators:
+        message = "parts of channels are chosen for one pool; leave channels out, or give one pool"
+        raise InputError.single("several_pools", "$.pools", message)
+    if graph.alternatives:
+        message = "alternatives are chosen for one pool; give the graph one"
+        raise InputError.single("several_pools", "$.pools", message)
+    return name
+
+
+class GraphBounds:
+    """Bounds of points, and whether a point may be missing.
+
+    Of stripes and alternatives, all ways of the order of the document are known, if `exact`. Of what runs
+    again or waits elsewhere, there are bounds for what it costs at most. Of both together nothing is known.
+    """
+
+    def __init__(self, graph: Graph, request: FrontRequest, pool: str | None, base: int) -> None:
+        """`base`: the cost of each operator once."""
+        again = bool(request.generators & {"recompute", "spill"})
+        self._terms = request.terms
+        # With alternatives, a program may need less than all that was looked at.
+        self._learns = again and "stripes" not in request.generators and not graph.alternatives
+        self.exact = graph.order == GIVEN and pool is None and not again
+        self._ways = Candidates()
+        self._learned = [(base - 1, ANY)] if self._learns else []
+
+    def know(self, ways: Iterable[Candidate]) -> None:
+        """These are all ways, but for those that another is as good as in both terms, if `exact`."""
+        self._ways = Candidates(ways)
+
+    def learn(self, bounds: Iterable[tuple[int, int]]) -> None:
+        """(cost, bytes) of what runs again or waits: what costs no more than this needs at least so much."""
+        if self._learns:
+            self._learned += bounds
+
+    def of(self, values: dict[str, int]) -> dict[str, int]:
+        """The bounds of a point with these values."""
+        if not self.exact and not self._learns:
+            return {}
+        peak, cost = values[self._terms[0]], values[COST]
+        return {self._terms[0]: self.least_peak_within(cost), COST: self._least_cost(peak)}
+
+    def all_known(self, points: Sequence[FrontPoint], most_cost: int | None, capacity: int | None) -> bool:
+        """Whether all points up to this cost, in a memory of this capacity, are among these proven ones."""
+        first = self._terms[0]
+        above = ANY if capacity is None else capacity + 1
+        for it in sorted(points, key=lambda it: (it.values[COST], it.values[first])):
+            if it.values[first] >= above:
+                continue
+            # Whatever costs less than this point needs as much as the one before it.
+            if self.least_peak_within(it.values[COST] - 1) < above:
+                return False
+            above = it.values[first]
+        return self.least_peak_within(ANY if most_cost is None else most_cost) >= above
+
+    @property
+    def least_peak(self) -> int:
+        """What nothing does without, whatever it costs; 0 where that is not known."""
+        least = self.least_peak_within(ANY)
+        return 0 if least >= ANY else least
+
+    def least_peak_within(self, cost: int) -> int:
+        """What nothing that costs no more does without; 0 where that is not known."""
+        if self.exact:
+            least = self._ways.least_bytes(cost)
+            return ANY if least is None else least
+        return max((size for most, size in self._learned if most >= cost), default=0)
+
+    def _least_cost(self, peak: int) -> int:
+        """What nothing that needs no more costs less than."""
+        if self.exact:
+            least = self._ways.least_cost(peak)
+            return ANY if least is None else least
+        return max((most + 1 for most, size in self._learned if size > peak), default=0)
+
+
+_SECONDS: Final = 0.5
+_WORK: Final = 1_000_000
+
+
+def has_other_orders(graph: Graph) -> bool:
+    """Whether the operators of a valid graph can run in more than one order."""
+    successors = links_of(graph).successors()
+    return any(then not in successors[first] for first, then in pairwise(listed_order(graph)))
+
+
+def kept_order(graph: Graph, request: FrontRequest, allowance: Allowance) -> KeptOrder | None:
+    """None where the order is free, or there is no other."""
+    if graph.order != GIVEN or not has_other_orders(graph):
+        return None
+    pool, plain = counted_pool(graph, request), with_chosen(graph, ())
+    listed = Schedule(order=tuple(graph.operators[it].id for it in listed_order(graph)))
+    size = peak_of(plain, listed, pool)
+    if pool is not None:
+        return KeptOrder(bytes=size)
+    seconds = -1.0 if request.options.deterministic else min(_SECONDS, allowance.seconds_left)
+    found = outlook(plain, Budget(seconds, _WORK))
+    return KeptOrder(bytes=size, free_bytes=found.needed if found and found.needed < size else None)
+
+
+def too_small(
+    graph: Graph,
+    request: FrontRequest,
+    found: Sequence[Candidate],
+    least: int,
+    failed: Sequence[Plan],
+    capacity: int | None,
+) -> Explanation | None:
+    """The explanation where no point fits; None where nothing is known to stand in the way.
+
+    `least`: what no schedule of those that were asked for does without, in the pool that counts; 0: unknown;
+    `failed`: the plans that were tried.
+    """
+    smallest = min(found, key=lambda it: (it.bytes, it.cost), default=None)
+    if smallest is None:
+        return None
+    pool = graph.pools[0].id if len(graph.pools) == 1 else None
+    if capacity is not None and smallest.bytes > capacity:
+        proven = f"; nothing that was asked for needs less than {least:,}" if least else ""
+        message = (
+            f"pool {pool!r} has {capacity:,} bytes, and the least schedule that was found needs "
+            f"{smallest.bytes:,} at a cost of {smallest.cost:,}{proven}: give it {smallest.bytes:,} or more"
+        )
+        helps = list(_other_ways(graph, request))
+        if helps:
+            message += f", or ask for {' or '.join(helps)}"
+        return Explanation(
+            code="too_small", message=message, pool=pool, needed=least or None, capacity=capacity
+        )
+    reasons = [it.explanation for it in failed if it.status is Status.INFEASIBLE and it.explanation]
+    return reasons[0] if reasons else None
+
+
+def _other_ways(graph: Graph, request: FrontRequest) -> Iterator[str]:
+    """What was not asked for, and may need less memory."""
+    one_pool = len(graph.pools) <= 1
+    others = [it for it in ("stripes", "channels") if one_pool and it not in request.generators]
+    if "recompute" not in request.generators:
+        others.append("recompute")
+    if others:
+        yield f"more ways to run it (--with {','.join([*sorted(request.generators), *others])})"
+    if graph.order == GIVEN and has_other_orders(graph):
+        yield "other orders (--order free)"
+
+
+# Of what is left: to look for orders, for schedules in them, for other orders, for what runs again.
+_ORDERS_SHARE: Final = 0.3
+_SCHEDULES_SHARE: Final = 0.4
+_ONLY_SEARCH_SHARE: Final = 0.8
+_MOVES_SHARE: Final = 0.3
+_RERUNS_SHARE: Final = 0.5
+# Of a tiny graph: what a step from schedule to schedule counts as, and the most that a plan may take.
+_WORK_OF_A_WAY: Final = 200
+_WAYS_LEFT: Final = 4
+_WORK_OF_A_PLAN: Final = 200_000
+# What it takes to describe one order to those who look for schedules in it, for each operator.
+_SECONDS_TO_DESCRIBE: Final = 50e-6
+
+
+def graph_points(graph: Graph, request: FrontRequest, callbacks: FrontCallbacks) -> Points:
+    """The points of this front, as they are found."""
+    require_valid(graph)
+    pool = counted_pool(graph, request)
+    return (yield from _Run(with_cost_unit(graph, request.cost_unit), request, pool, callbacks).points())
+
+
+class _Run:
+    def __init__(
+        self, graph: Graph, request: FrontRequest, pool: str | None, callbacks: FrontCallbacks
+    ) -> None:
+        self._graph = graph
+        self._request = request
+        self._pool = pool
+        self._callbacks = callbacks
+        self._allowance = Allowance(request.options)
+        self._bounds = GraphBounds(graph, request, pool, sum(operator_costs(graph)))
+        self._plain: list[Candidate] = []
+        self._plans = GraphPlans(graph, pool, Callbacks(callbacks.on_event, callbacks.cancel))
+
+    def points(self) -> Points:
+        """Each point when it is placed."""
+        candidates = self._candidates()
+        self._bounds.know(candidates)
+        fitting = self._near(self._fitting(candidates))
+        found = Candidates(fitting)
+        wanted = [found.items[at] for at in ends_first(len(found))]
+        # Alignments may make a plan larger than its live bytes, and so another order of the candidates.
+        wanted += [it for it in self._plain if it in fitting and it not in wanted]
+        wanted = wanted[: self._request.points]
+        known = {it.plan.schedule: it for it in self._request.start}
+        told: list[FrontPoint] = []
+        failed: list[Plan] = []
+        for number, it in enumerate(wanted):
+            # One is placed in any case: a run that was stopped early has something to show for it.
+            if number and (self._callbacks.cancelled or self._allowance.over):
+                break
+            before = known.get(it.schedule)
+            plan = before.plan if before is not None else self._plan(it, len(wanted) - number)
+            self._learn_of(plan, it)
+            if plan.status in PLANNED:
+                told.append(self._point(plan, it))
+                yield told[-1]
+            else:
+                failed.append(plan)
+        for point in self._beyond(told):
+            told.append(point)
+            yield point
+        least = min((it.values[COST] for it in told), default=None)
+        most = None if least is None else self._request.most(least)
+        complete = self._bounds.all_known(told, most, self._plans.capacity)
+        capacity = self._plans.capacity
+        why = None
+        if not told:
+            needed = self._bounds.least_peak
+            why = too_small(self._graph, self._request, candidates, needed, failed, capacity)
+        return Ending(
+            complete=complete, explanation=why, infeasible=complete and not told, work=self._allowance.work
+        )
+
+    def _beyond(self, told: Sequence[FrontPoint]) -> Iterator[FrontPoint]:
+        """What a tiny graph has besides: other schedules, where a plan needs more than its live bytes.
+
+        Whoever takes a point adds it to those that were told.
+        """
+        graph, kinds = self._graph, kinds_of(self._request)
+        tiny = len(graph.operators) <= MOST_OPERATORS and not graph.alternatives
+        if not tiny or not kinds or "stripes" in self._request.generators:
+            return
+        tried = {it.plan.schedule for it in told}
+        base, order = sum(operator_costs(graph)), listed_order(graph)
+        ways = every_way(
+            graph, order, kinds, self._pool, lambda cost: self._most_of_use(told, base + cost, ANY)
+        )
+        for way in ways:
+            if self._callbacks.cancelled or self._allowance.over or len(told) >= self._request.points:
+                return
+            self._allowance.spend(_WORK_OF_A_WAY)
+            if way is None or way.schedule in tried:
+                continue
+            cost = base + way.cost
+            most = self._most_of_use(told, cost, cost)
+            try:
+                size = peak_of(graph, way.schedule, self._pool, unit_of(graph), certain=True)
+            except InputError:
+                continue  # The order is one that the search does not know to be wrong.
+            if most is None or size > most:
+                continue
+            it = Candidate(size, cost, way.schedule)
+            plan = self._plan(it, _WAYS_LEFT, steady=True)
+            if plan.status in PLANNED and self._plans.peak(plan) <= most:
+                yield self._point(plan, it)
+
+    def _most_of_use(self, told: Sequence[FrontPoint], cost: int, dearest: int) -> int | None:
+        """The most bytes with which what costs so much would be a new point.
+
+        None: there is none up to the dearest.
+        """
+        dear = self._request.most(min((it.values[COST] for it in told), default=cost))
+        if dear is not None and cost > dear:
+            return None
+        found = (it.values[self._request.terms[0]] for it in told if it.values[COST] <= cost)
+        capacity = ANY if self._plans.capacity is None else self._plans.capacity
+        most = min((size - 1 for size in found), default=capacity)
+        return most if most >= self._bounds.least_peak_within(dearest) else None
+
+    def _learn_of(self, plan: Plan, it: Candidate) -> None:
+        """Where there is nothing to choose, what is proven of the plan is proven of all."""
+        if not _is_only_way(self._graph, self._request):
+            return
+        if plan.status is Status.INFEASIBLE:
+            self._bounds.know(())
+        elif plan.status in PLANNED and self._pool is None:
+            self._bounds.know([replace(it, bytes=max(it.bytes, plan.pools[0].bound))])
+
+    def _candidates(self) -> list[Candidate]:
+        orders = orders_of(
+            self._graph,
+            self._allowance.share(_ORDERS_SHARE),
+            Callbacks(self._callbacks.on_event, self._callbacks.cancel),
+        )
+        self._allowance.spend(orders.work)
+        found: list[Candidate] = []
+        for number, order in enumerate(orders.orders):
+            share = 1 / (len(orders.orders) - number)
+            self._plain.append(self._as_it_is(order))
+            found.append(self._plain[-1])
+            if not self._allowance.affords(_SECONDS_TO_DESCRIBE * len(self._graph.operators)):
+                self._bounds.exact = False
+                break
+            if self._pool is None:
+                found += self._in_order(order, share, first=number == 0)
+            if kinds_of(self._request):
+                found += self._run_again(order, share)
+        return found
+
+    def _as_it_is(self, order: Sequence[int]) -> Candidate:
+        """Each operator once, by itself."""
+        operators = self._graph.operators
+        schedule = Schedule(order=tuple(operators[it].id for it in order))
+        plain = with_chosen(self._graph, ())
+        size = peak_of(plain, schedule, self._pool, unit_of(plain))
+        return Candidate(size, sum(operator_costs(self._graph)), schedule)
+
+    def _in_order(self, order: Sequence[int], share: float, first: bool) -> Iterable[Candidate]:
+        """Ways to run one order, and orders next to it."""
+        wants_stripes = "stripes" in self._request.generators
+        moves = first and wants_stripes and self._graph.order != GIVEN
+        is_last = not moves and not kinds_of(self._request)
+        budget = self._allowance.budget((_ONLY_SEARCH_SHARE if is_last else _SCHEDULES_SHARE) * share)
+        with cancelling(budget, self._callbacks.cancel):
+            front = order_front(self._graph, order, budget, stripes=wants_stripes)
+        self._allowance.spend(budget.work)
+        self._bounds.exact = self._bounds.exact and front.complete
+        fronts = [front]
+        if moves:
+            fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE, self._callbacks)
+        return [Candidate(it.bytes, it.cost, it.schedule) for front in fronts for it in front.points]
+
+    def _run_again(self, order: Sequence[int], share: float) -> Iterable[Candidate]:
+        again = reruns(
+            self._graph,
+            order,
+            self._request,
+            self._pool,
+            self._allowance,
+            _RERUNS_SHARE * share,
+            self._callbacks,
+        )
+        found = again.candidates
+        self._bounds.learn(again.bounds)
+        if "stripes" in self._request.generators:
+            best = Candidates(self._near(found)).items
+            found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks)
+        return found
+
+    def _near(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Those that do not cost more than was asked for."""
+        most = self._request.most(min((it.cost for it in found), default=0))
+        return [it for it in found if most is None or it.cost <= most]
+
+    def _fitting(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Those whose live bytes are no more than there is."""
+        capacity = self._plans.capacity
+        return [it for it in found if capacity is None or it.bytes <= capacity]
+
+    def _plan(self, it: Candidate, left: int, *, steady: bool = False) -> Plan:
+        """`steady`: with little work and without back ends, which take long to begin."""
+        options = self._allowance.share(1 / left)
+        if steady:
+            work = min(options.work_limit or _WORK_OF_A_PLAN, _WORK_OF_A_PLAN)
+            options = replace(options, deterministic=True, work_limit=work)
+        if self._callbacks.cancelled:
+            plan = self._plans.at_once(it, options)
+        else:
+            plan = self._plans.plan(it, options)
+        self._allowance.spend(plan.work)
+        return plan
+
+    def _point(self, plan: Plan, it: Candidate) -> FrontPoint:
+        values = {self._request.terms[0]: self._plans.peak(plan), COST: it.cost}
+        bounds = self._bounds.of(values)
+        return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
+
+
+def _is_only_way(graph: Graph, request: FrontRequest) -> bool:
+    """Whether the graph runs in the order of the document, and there is nothing to choose."""
+    cuts = "stripes" in request.generators and any(kinds(graph))
+    return graph.order == GIVEN and not graph.alternatives and not kinds_of(request) and not cuts

@@ -1,0 +1,354 @@
+"""The points of the front of a problem, by solving with a limit on one term and improving the other.
+
+The ends come first, then the middle of what is least known (`Known`). Each solve proves a statement about
+all plans within its limit (`Facts`), from which the bounds of every point follow. Capacities and limits
+matter in multiples of the step in which peaks change (`step_of`).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from memstow.planner.check import find_issues, require_hint, require_valid
+from memstow.planner.front.front_request import ANY, Ending, Facts, FrontCallbacks, FrontRequest, Points
+from memstow.planner.front.two_terms import PlansFor, TwoTerms, cut, two_terms
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.front import FrontPoint
+from memstow.planner.model.options import Event, Listener, Options, Phase
+from memstow.planner.model.plan import Explanation, Plan
+from memstow.planner.model.problem import Kind, Pool, Problem
+from memstow.planner.reduce import reduce
+from memstow.planner.solve import engine
+from memstow.planner.solve.portfolio import Allowance
+
+
+def step_of(two: TwoTerms) -> int:
+    """The step; 1 where any offset may matter."""
+    if any(term.kind is Kind.MOVES for term in two.terms):
+        return 1
+    reduction = reduce(two.problem)
+    return 1 if isinstance(reduction, Explanation) else reduction.unit
+
+
+def on_grid(two: TwoTerms, step: int) -> TwoTerms:
+    """The same with capacities that are multiples of the step."""
+    if step == 1:
+        return two
+    problem = replace(two.problem, pools=tuple(_on_grid(pool, step) for pool in two.problem.pools))
+    return two if find_issues(problem) else replace(two, problem=problem)
+
+
+def below(limit: int, step: int) -> int:
+    """The largest multiple of the step that is no more."""
+    return limit if limit >= ANY else limit - limit % step
+
+
+def _on_grid(pool: Pool, step: int) -> Pool:
+    return pool if pool.capacity is None else cut(pool, below(pool.capacity, step))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPlan:
+    """A plan: the values of the limited term and of the other, and the plan as the solve made it."""
+
+    limited: int
+    improved: int
+    plan: Plan
+
+    @property
+    def values(self) -> tuple[int, int]:
+        """Both values."""
+        return self.limited, self.improved
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Limits at which something better is not ruled out, between two neighbours that are known."""
+
+    low: int
+    high: int
+    area: int
+
+
+class Known:
+    """Plans of which none is as good as another in both terms, and facts.
+
+    `most` tells the largest value of the second term that is asked for, given its least (None: any);
+    `limited_first`: whether the limited term is the first.
+    """
+
+    def __init__(self, most: Callable[[int], int | None], limited_first: bool) -> None:
+        self._most = most
+        self._limited_first = limited_first
+        self._found: list[FoundPlan] = []
+        self.facts = Facts()
+
+    def add(self, found: FoundPlan) -> None:
+        """Keep it unless another is as good in both; drop what is no better than it."""
+        if any(it.limited <= found.limited and it.improved <= found.improved for it in self._found):
+            return
+        kept = [it for it in self._found if it.limited < found.limited or it.improved < found.improved]
+        self._found = sorted([*kept, found], key=lambda it: it.limited)
+
+    def best_within(self, limit: int | None) -> Plan | None:
+        """The plan with the least value of the other term among those known to keep the limit."""
+        fitting = [it for it in self._found if limit is None or it.limited <= limit]
+        return min(fitting, key=lambda it: it.improved).plan if fitting else None
+
+    def listed(self) -> list[FoundPlan]:
+        """The points that are asked for."""
+        x, y = self.most_limited(), self._most_improved()
+        return [it for it in self._found if it.limited <= x and it.improved <= y]
+
+    def bounds(self, found: FoundPlan) -> tuple[int, int]:
+        """What no plan has less of that has no more of the other: of the limited term, and of the other."""
+        limited = self.facts.reach(found.improved + 1) + 1
+        return min(limited, found.limited), min(self.facts.least(found.limited), found.improved)
+
+    def proven(self, found: FoundPlan) -> bool:
+        """Whether no plan is better in one term and as good in the other."""
+        return self.bounds(found) == (found.limited, found.improved)
+
+    def gaps(self) -> list[Gap]:
+        """Where something that is asked for may be missing."""
+        most_x, most_y = self.most_limited(), self._most_improved()
+        known = [it for it in self._found if it.limited <= most_x]
+        if not known:
+            return [] if self.infeasible else [Gap(0, ANY, 1)]
+        gaps = [self._gap(0, known[0].limited - 1, min(most_y + 1, ANY), 1)]
+        for one, other in pairwise(known):
+            worth = min(one.improved, most_y + 1)
+            gaps.append(self._gap(one.limited, other.limited - 1, worth, worth - other.improved))
+        gaps.append(self._gap(known[-1].limited, most_x, known[-1].improved, 1))
+        return [gap for gap in gaps if gap is not None]
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether it is proven that nothing fits."""
+        return self.facts.least(ANY) >= ANY
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that is asked for is known, and proven."""
+        return self.infeasible or (bool(self._found) and not self.gaps())
+
+    def _most_improved(self) -> int:
+        """The largest value of the other term that is asked for."""
+        if not self._limited_first or not self._found:
+            return ANY
+        most = self._most(self._found[-1].improved)
+        return ANY if most is None else most
+
+    def most_limited(self) -> int:
+        """The largest value of the limited term that is asked for."""
+        if self._limited_first or not self._found:
+            return ANY
+        most = self._most(self._found[0].limited)
+        return ANY if most is None else most
+
+    def _gap(self, low: int, high: int, worth: int, height: int) -> Gap | None:
+        """The limits from `low` to `high` at which less than `worth` is possible, for all that is proven."""
+        if high < 0 or self.facts.least(high) >= worth:
+            return None
+        low = max(low, self.facts.reach(worth) + 1)
+        width = 1 if high >= ANY else high - low + 1
+        return Gap(low, high, width * max(height, 1))
+
+
+_FIRST_SHARE: Final = 1 / 3
+_SECOND_SHARE: Final = 1 / 2
+_MOST_OPEN: Final = 6
+_MOST_TRIES: Final = 3
+
+
+def problem_points(problem: Problem, request: FrontRequest, callbacks: FrontCallbacks) -> Points:
+    """The points of this front, as they are found."""
+    require_valid(problem)
+    require_hint(problem, request.options.hint)
+    return _Run(problem, request, callbacks).points()
+
+
+class _Run:
+    """One front. `x` is the limited term, `y` the other."""
+
+    def __init__(self, problem: Problem, request: FrontRequest, callbacks: FrontCallbacks) -> None:
+        self._request = request
+        self._callbacks = callbacks
+        two = two_terms(problem, request.terms)
+        self._step = step_of(two)
+        self._two: TwoTerms = on_grid(two, self._step)
+        self._freed = two.problem
+        self._problem = problem
+        self._plans = PlansFor(problem, request.options.hint)
+        self._hears = _give_ups(callbacks.on_event)
+        self._allowance = Allowance(request.options)
+        self._known = Known(request.most, limited_first=self._two.limited == 0)
+        self._made: dict[tuple[int, int], Plan] = {}
+        self._told: dict[tuple[int, int], FrontPoint] = {}
+        self._tries: Counter[int] = Counter()
+        self._looks: Counter[int] = Counter()
+        self._explanation: Explanation | None = None
+
+    def points(self) -> Points:
+        """Yields the points; see `Points`."""
+        self._start()
+        yield from self._news()
+        self._solve_least_limited()
+        yield from self._news()
+        if not self._known.infeasible:
+            self._solve_within(self._known.most_limited(), _SECOND_SHARE)
+            yield from self._news()
+        while not (self._callbacks.cancelled or self._allowance.over):
+            limit = self._next_limit()
+            if limit is None:
+                break
+            share = 2 ** self._tries[limit] / (2 + min(len(self._known.gaps()), _MOST_OPEN))
+            self._solve_within(limit, min(share, 1.0))
+            yield from self._news()
+        return Ending(
+            complete=self._known.complete,
+            explanation=self._explanation,
+            infeasible=self._known.infeasible,
+            work=self._allowance.work,
+        )
+
+    def _start(self) -> None:
+        """Take over the points of an earlier run, with what they say is proven."""
+        x, y = self._two.limited, self._two.improved
+        names = self._two.names
+        for point in self._request.start:
+            limited, improved = point.values[names[x]], point.values[names[y]]
+            self._made[limited, improved] = point.plan
+            self._known.add(FoundPlan(limited, improved, point.plan))
+            self._known.facts.learn(limited, point.bounds.get(names[y], 0))
+            self._known.facts.learn(point.bounds.get(names[x], 0) - 1, improved + 1)
+
+    def _solve_least_limited(self) -> None:
+        """The end with the least value of the limited term."""
+        plan = self._solved(self._two.limited_first(), self._allowance.share(_FIRST_SHARE), None)
+        if plan is None:
+            return
+        x, y = plan.objective
+        self._known.facts.learn(x.bound - 1, ANY)
+        if x.value == x.bound:
+            self._known.facts.learn(x.value, y.bound)
+        self._known.add(FoundPlan(x.value, y.value, plan))
+
+    def _solve_within(self, limit: int, share: float) -> None:
+        """The least value of the other term within a limit; ANY: without one."""
+        self._tries[limit] += 1
+        problem = self._two.within(None if limit >= ANY else below(limit, self._step))
+        limit = limit if limit >= ANY else below(limit, self._step) + self._step - 1
+        if problem is None:
+            self._known.facts.learn(limit, ANY)
+            return
+        plan = self._solved(problem, self._allowance.share(share), limit)
+        if plan is None:
+            return
+        y, x = plan.objective
+        self._known.facts.learn(limit, y.bound)
+        if y.value == y.bound:
+            # Within the limit nothing has less of the other term, and with as much of it no less of this.
+            self._known.facts.learn(x.bound - 1, y.value + 1)
+        self._known.add(FoundPlan(x.value, y.value, plan))
+
+    def _solved(self, problem: Problem, options: Options, limit: int | None) -> Plan | None:
+        """The plan, if there is one; None with a fact where nothing fits."""
+        hint = self._known.best_within(limit)
+        if hint is not None and all(term.kind is not Kind.MOVES for term in self._two.terms):
+            options = replace(options, hint=hint)
+        cancel = self._callbacks.cancel
+        if self._callbacks.cancelled and not self._known.listed():
+            # A run that was stopped early has a point to show for it, if one can be found at a glance.
+            cancel, options = None, replace(options, time_limit=0.0)
+        plan = engine.plan(problem, options, self._hears, cancel)
+        self._allowance.spend(plan.work)
+        if plan.status is Status.INFEASIBLE:
+            if limit in (None, ANY):
+                self._explanation = plan.explanation
+            self._known.facts.learn(ANY if limit is None else limit, ANY)
+        return plan if plan.status in PLANNED else None
+
+    def _next_limit(self) -> int | None:
+        """The limit of the next solve; None where no other promises anything."""
+        if len(self._known.listed()) >= self._request.points:
+            return self._unproven_limit()
+        tries, looks = self._tries, self._looks
+        for gap in sorted(self._known.gaps(), key=lambda it: it.area / 4 ** looks[it.high], reverse=True):
+            # The middle spreads the points; what is just below the neighbour closes an empty gap at once.
+            middle = gap.high if gap.high >= ANY else (gap.low + gap.high) // 2
+            limits = (middle, gap.high) if looks[gap.high] % 2 == 0 else (gap.high, middle)
+            for limit in (*limits, gap.low):
+                if tries[limit] < _MOST_TRIES:
+                    looks[gap.high] += 1
+                    return limit
+        return None
+
+    def _unproven_limit(self) -> int | None:
+        """Where a point that is known may be improved or proven."""
+        for found in self._known.listed():
+            if not self._known.proven(found) and self._tries[found.limited] < _MOST_TRIES:
+                return found.limited
+        return None
+
+    def _news(self) -> Iterator[FrontPoint]:
+        """The points that are new, or of which more is proven than when they were told."""
+        for found in self._known.listed()[: self._request.points]:
+            point = self._point(found)
+            key = found.values
+            if self._told.get(key) != point:
+                self._told[key] = point
+                yield point
+
+    def _point(self, found: FoundPlan) -> FrontPoint:
+        x, y = self._two.limited, self._two.improved
+        names, bounds = self._two.names, self._known.bounds(found)
+        values = {x: found.limited, y: found.improved}
+        least = {x: bounds[0], y: bounds[1]}
+        return FrontPoint(
+            values={names[i]: values[i] for i in (0, 1)},
+            bounds={names[i]: least[i] for i in (0, 1)},
+            proven=self._known.proven(found),
+            plan=self._plan_of(found),
+        )
+
+    def _plan_of(self, found: FoundPlan) -> Plan:
+        """The judged plan for the problem of the user, where capacities are terms with these."""
+        key = found.values
+        plan = self._made.get(key)
+        if plan is None:
+            plans = self._plans
+            if self._two.capacities:
+                fitted = with_capacities(self._freed, self._two.capacities, found.plan)
+                plans = PlansFor(fitted, self._request.options.hint)
+            plan = self._made[key] = plans.plan(found.plan)
+        return plan
+
+
+def with_capacities(problem: Problem, names: frozenset[str], plan: Plan) -> Problem:
+    """The problem with no more space in these pools than the plan needs."""
+    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
+    ends = dict.fromkeys(names, 0)
+    for place in plan.placements:
+        if place.pool in names:
+            ends[place.pool] = max(ends[place.pool], place.offset + size_of.get(place.buffer, 0))
+    return replace(
+        problem,
+        pools=tuple(cut(pool, ends[pool.id]) if pool.id in names else pool for pool in problem.pools),
+    )
+
+
+def _give_ups(listener: Listener | None) -> Listener | None:
+    """Tells of each solver that is missing or gave up, once; values of single solves are no news."""
+    if listener is None:
+        return None
+    told: set[str] = set()
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Phase) and event.gives_up and event.name not in told:
+            told.add(event.name)
+            listener(event)
+
+    return hear

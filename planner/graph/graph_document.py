@@ -1,0 +1,131 @@
+"""A graph as a document: read from JSON with every error at once, its digest, and labels for people.
+
+The digest is SHA-256, in lower-case hex, of all but what the graph and its tensors are called. Labels say
+in words what buffers and operators are, since ids of models are numbers, which say nothing; nothing is
+found by them, and no digest depends on them.
+"""
+
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from memstow.planner.graph.check import find_issues
+from memstow.planner.graph.links import NOBODY, links_of
+from memstow.planner.model.errors import Issue
+from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned
+from memstow.planner.model.records import collector_at_rest
+from memstow.planner.reading.json_text import Path, parse_path
+from memstow.planner.reading.parse import first_quoted, names_left_out
+from memstow.planner.reading.sections import Findings, Section, index_before, read_section
+
+# Issues of an element alone: they stay when other elements of the document cannot be read.
+_OF_ONE: Final = frozenset(
+    {
+        "no_size",
+        "size_contradicts_shape",
+        "too_large",
+        "duplicate_id",
+        "empty_phases",
+        "window_contradicts_shape",
+        "window_without_tensors",
+        "two_producers",
+        "view_beyond",
+        "view_of_itself",
+        "view_twice",
+        "in_place_of_another",
+        "cycle",
+    }
+)
+_REFERENCES: Final = {"unknown_tensor": "tensors", "unknown_operator": "operators"}
+
+
+def parse_graph(raw: object) -> Graph:
+    """The graph a JSON value describes; an InputError with all that is wrong otherwise."""
+    with collector_at_rest():
+        findings = Findings(raw)
+        section = read_section(Graph, raw, findings)
+        if findings.full or not isinstance(raw, dict):
+            raise findings.error()
+        stand_ins = {"version": 1, "tensors": (), "operators": ()}
+        graph = Graph(**{**stand_ins, **section.values})
+        for issue in find_issues(graph):
+            if section.sound or issue.code in _OF_ONE or _is_of_a_name(issue, raw, section):
+                findings.add(issue.code, _place(parse_path(issue.path), section), issue.message)
+        if findings:
+            raise findings.error()
+        return graph
+
+
+def _is_of_a_name(issue: Issue, raw: dict[str, Any], section: Section) -> bool:
+    """Whether it is about a name that no element of the document has, those that were left out included."""
+    if issue.code not in _REFERENCES:
+        return False
+    names = names_left_out(_REFERENCES[issue.code], raw, section)
+    return names is not None and first_quoted(issue.message) not in names
+
+
+def _place(path: Path, section: Section) -> Path:
+    """The place of an issue, counted with the elements that were left out."""
+    if len(path) > 1 and isinstance(path[0], str) and isinstance(path[1], int):
+        return (path[0], index_before(section.lost.get(path[0], []), path[1]), *path[2:])
+    return path
+
+
+_NAMES: Final[Any] = {"__all__": {"name"}}
+_WITHOUT_NAMES: Final[Any] = {"tensors": _NAMES, "alternatives": {"__all__": {"tensors": _NAMES}}}
+
+
+def graph_digest(graph: Graph) -> str:
+    """The digest of a graph. One that lists operators or tensors in another order has another digest."""
+    # Who reads a graph does not wait for pydantic.
+    from memstow.planner.model.validators import validator_of
+
+    written = validator_of(Graph).dump_json(replace(graph, name=None), exclude=_WITHOUT_NAMES)
+    return sha256(b"memstow-graph 1\n" + written).hexdigest()
+
+
+_INPUT: Final = "input"
+_TEMPORARY: Final = "temporary"
+
+
+class Label(NamedTuple):
+    """What a buffer is."""
+
+    what: str
+    """The type of the operator that makes it, the type and the shape of its elements."""
+    name: str | None = None
+    """What the program calls it."""
+
+    def __str__(self) -> str:
+        return _words(self.what, self.name)
+
+
+def buffer_labels(graph: Graph) -> dict[str, Label]:
+    """By id what buffers are, without those of which nothing more is known."""
+    producer = links_of(graph).producer
+    inputs = set(graph.inputs)
+    labels: dict[str, Label] = {}
+    for i, tensor in enumerate(graph.tensors):
+        if is_planned(tensor):
+            maker = None if producer[i] == NOBODY else graph.operators[producer[i]].type
+            origin = _INPUT if tensor.id in inputs else maker if tensor.kind == "data" else tensor.kind
+            label = Label(_words(origin, tensor.type, _shape(tensor)), tensor.name)
+            if str(label):
+                labels[tensor.id] = label
+    for operator in graph.operators:
+        for temporary in operator.temporaries:
+            labels[temporary.id] = Label(_words(operator.type, _TEMPORARY))
+    return labels
+
+
+def operator_label(operator: Operator) -> str:
+    """The id and the type: `12 CONV_2D`."""
+    return _words(operator.id, operator.type)
+
+
+def _shape(tensor: Tensor) -> str | None:
+    return None if tensor.shape is None else f"[{','.join(map(str, tensor.shape))}]"
+
+
+def _words(*parts: str | None) -> str:
+    return " ".join(part for part in parts if part)

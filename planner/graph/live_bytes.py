@@ -1,0 +1,528 @@
+"""Live bytes of a graph: storages, what each operator of an order needs, arrays to search for orders.
+
+A storage is memory that lives as one. A tensor that is no view and has none is a storage. A group of views
+is cut where one of them begins or ends; each piece is a storage, written by whoever makes a tensor over it
+and read by whoever reads one.
+
+What an operator needs (`steps`): live bytes and its temporaries, less what it writes over its inputs.
+`most_saved` is a matching of inputs and outputs that grows by the path that adds the most, until none adds
+any: so it is the best one of each size in turn. Where everything begins at a multiple of some bytes, the
+unit, nothing else can use the rest of the last unit of a buffer, but for the one that is on top: the sum of
+whole units, less the largest rest, is what the memory is at least as large as (`Load`).
+
+`order_instance` makes the arrays of `solvers.order`; `certificate_of` writes its proofs in the names of the
+graph.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import pairwise
+from math import gcd, lcm
+from typing import Final, NamedTuple
+
+from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order, roots
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, phase_count, size_of
+from memstow.planner.model.plan import Chain, Cut, DeadSet, RefutedOrders, StorageName, Way
+from memstow.planner.model.records import Memo
+from memstow.solvers.order import certificates
+from memstow.solvers.order.instance import OrderInstance
+
+
+class Storage(NamedTuple):
+    """Bytes that live as one, from their first writer to their last reader."""
+
+    size: int
+    writers: tuple[int, ...]
+    readers: tuple[int, ...]
+    from_start: bool
+    to_end: bool
+    tensor: int
+    """A tensor that lies there; the only one where there are no views."""
+    outer: int
+    """The tensor around it."""
+    begin: int | None
+    """Of a piece of a group of views: its first byte there."""
+
+
+def resident_bytes(graph: Graph) -> int:
+    """The bytes of planned tensors that are always live."""
+    return sum(
+        size_of(tensor)
+        for tensor in graph.tensors
+        if is_planned(tensor) and tensor.kind in ("state", "constant")
+    )
+
+
+_storages: Final = Memo[Graph, tuple[Storage, ...]]()
+
+
+def storages(graph: Graph) -> tuple[Storage, ...]:
+    """The storages of planned data that is not always live."""
+    known = _storages.get(graph)
+    if known is None:
+        known = tuple(_make(graph))
+        _storages.note(graph, known)
+    return known
+
+
+def _make(graph: Graph) -> list[Storage]:
+    links = links_of(graph)
+    there = {links.tensor_index[name] for name in graph.inputs}
+    kept = {links.tensor_index[name] for name in graph.outputs}
+    members = _members(graph, links)
+    inside = {tensor for group in members.values() for tensor, _, _ in group}
+    found: list[Storage] = []
+    for tensor, it in enumerate(graph.tensors):
+        if tensor in members:
+            found += _pieces(links, members[tensor], there, kept)
+        elif tensor not in inside and it.kind == "data":
+            maker = links.producer[tensor]
+            writers = () if maker == NOBODY else (maker,)
+            readers = tuple(links.readers[tensor])
+            ends = tensor in there, tensor in kept
+            found.append(Storage(size_of(it), writers, readers, *ends, tensor, tensor, None))
+    return found
+
+
+def _members(graph: Graph, links: Links) -> dict[int, list[tuple[int, int, int]]]:
+    """By the tensor around a group of views: each of the group, with the first byte and the end."""
+    groups: dict[int, list[tuple[int, int, int]]] = {}
+    for name, (root, offset) in roots(graph).items():
+        index, outer = links.tensor_index[name], links.tensor_index[root]
+        group = groups.setdefault(outer, [(outer, 0, size_of(graph.tensors[outer]))])
+        group.append((index, offset, offset + size_of(graph.tensors[index])))
+    return groups
+
+
+def _pieces(
+    links: Links, group: list[tuple[int, int, int]], there: set[int], kept: set[int]
+) -> Iterator[Storage]:
+    """A storage for each range of bytes over which the same tensors lie."""
+    events: dict[int, tuple[list[int], list[int]]] = {}
+    for tensor, begin, end in group:
+        events.setdefault(begin, ([], []))[0].append(tensor)
+        events.setdefault(end, ([], []))[1].append(tensor)
+    over: dict[int, None] = {}
+    cuts = sorted(events)
+    for begin, end in pairwise(cuts):
+        opened, closed = events[begin]
+        over.update(dict.fromkeys(opened))
+        for tensor in closed:
+            over.pop(tensor, None)
+        if over:
+            yield _storage(links, end - begin, over, there, kept, group[0][0], begin)
+
+
+def _storage(
+    links: Links,
+    size: int,
+    tensors: Iterable[int],
+    there: set[int],
+    kept: set[int],
+    outer: int,
+    begin: int,
+) -> Storage:
+    over = list(tensors)
+    writers = {links.producer[tensor] for tensor in over} - {NOBODY}
+    readers = {reader for tensor in over for reader in links.readers[tensor]}
+    return Storage(
+        size,
+        tuple(sorted(writers)),
+        tuple(sorted(readers)),
+        any(tensor in there for tensor in over),
+        any(tensor in kept for tensor in over),
+        over[0],
+        outer,
+        begin,
+    )
+
+
+Pair = tuple[int, int]
+
+
+# With more pairs in one part, no set saves more than what is counted, and maybe none as much.
+_MOST_MATCHED: Final = 1_000
+
+
+def most_saved(size: Sequence[int], pairs: Sequence[Pair]) -> int:
+    """The most bytes that pairs save, each input and each output in one of them at most."""
+    return sum(_saved_in_part(size, part) for part in _parts(pairs))
+
+
+def _saved_in_part(size: Sequence[int], pairs: Sequence[Pair]) -> int:
+    if len(pairs) == 1:
+        return _saves(size, pairs[0])
+    if len(pairs) > _MOST_MATCHED:
+        return min(_best_of_each(size, pairs, 0), _best_of_each(size, pairs, 1))
+    matching = _Matching(size, pairs)
+    total = 0
+    while gain := matching.grow():
+        total += gain
+    return total
+
+
+def _best_of_each(size: Sequence[int], pairs: Sequence[Pair], end: int) -> int:
+    """What is saved if each input (0) or output (1) has the best of its pairs."""
+    best: dict[int, int] = {}
+    for pair in pairs:
+        best[pair[end]] = max(best.get(pair[end], 0), _saves(size, pair))
+    return sum(best.values())
+
+
+def _parts(pairs: Sequence[Pair]) -> list[list[Pair]]:
+    """The pairs that compete with each other, together."""
+    of_end: dict[tuple[str, int], list[Pair]] = {}
+    for pair in pairs:
+        ends = ("in", pair[0]), ("out", pair[1])
+        lists = [it for it in (of_end.get(end) for end in ends) if it is not None]
+        part = max(lists, key=len, default=[])
+        for other in lists:
+            if other is not part:
+                part.extend(other)
+                for source, target in other:
+                    of_end["in", source] = of_end["out", target] = part
+        part.append(pair)
+        for end in ends:
+            of_end[end] = part
+    return list({id(part): part for part in of_end.values()}.values())
+
+
+def _saves(size: Sequence[int], pair: Pair) -> int:
+    return min(size[pair[0]], size[pair[1]])
+
+
+class _Matching:
+    def __init__(self, size: Sequence[int], pairs: Sequence[Pair]) -> None:
+        self._worth = {pair: _saves(size, pair) for pair in pairs}
+        self._sources = {source for source, _ in pairs}
+        self._chosen: dict[int, int] = {}
+        """By output, the input in whose place it is."""
+
+    def grow(self) -> int:
+        """Take the path from a free input to a free output that adds the most; returns what it adds."""
+        used = set(self._chosen.values())
+        at_source = {source: 0 for source in self._sources if source not in used}
+        at_target: dict[int, int] = {}
+        came: dict[int, int] = {}
+        changed = True
+        while changed:
+            changed = False
+            for (source, target), worth in self._worth.items():
+                there = at_source.get(source)
+                if there is None or self._chosen.get(target) == source:
+                    continue
+                if target in at_target and at_target[target] >= there + worth:
+                    continue
+                at_target[target], came[target], changed = there + worth, source, True
+                owner = self._chosen.get(target)
+                if owner is not None:
+                    at_source[owner] = there + worth - self._worth[owner, target]
+        ends = {target: value for target, value in at_target.items() if target not in self._chosen}
+        best = max(ends, key=ends.__getitem__, default=None)
+        if best is None or ends[best] <= 0:
+            return 0
+        self._turn(best, came)
+        return ends[best]
+
+    def _turn(self, target: int, came: dict[int, int]) -> None:
+        """Along the path, what was chosen is not, and the other way round."""
+        target_of = {source: chosen for chosen, source in self._chosen.items()}
+        end: int | None = target
+        while end is not None:
+            source = came[end]
+            before = target_of.get(source)
+            self._chosen[end] = source
+            end = before
+
+
+# Rests that add up to more would be too large to count.
+_MOST: Final = 1 << 40
+
+Span = tuple[int, int, int]
+"""Begin, end and bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is live at once: the bytes of whole units, and the most that one of them leaves of its last."""
+
+    bytes: int = 0
+    rest: int = 0
+
+    @property
+    def height(self) -> int:
+        """No memory that holds all of them is smaller."""
+        return self.bytes - self.rest
+
+
+def unit_of(graph: Graph) -> int:
+    """What all that is planned begins at a multiple of, with any alternatives; 1 where there are views.
+
+    The alignment of its pool counts, too. Pieces of a group of views begin anywhere in it.
+    """
+    if graph.views:
+        return 1
+    alignments = [it.alignment for it in _planned(graph)]
+    pools = {it.alignment for it in graph.pools} or {1}
+    many = len(alignments) + len(graph.operators)
+    in_pools = gcd(*(lcm(alignment, pool) for alignment in set(alignments) for pool in pools))
+    fitting = (it for it in (in_pools, gcd(*alignments)) if 0 < it * many < _MOST)
+    return next(fitting, 1)
+
+
+def _planned(graph: Graph) -> Iterator[Tensor | Temporary]:
+    for tensors, operators in (
+        (graph.tensors, graph.operators),
+        *((it.tensors, it.operators) for it in graph.alternatives),
+    ):
+        yield from filter(is_planned, tensors)
+        for operator in operators:
+            yield from operator.temporaries
+
+
+def whole(size: int, unit: int) -> int:
+    """The bytes of the units that it takes."""
+    return -(-size // unit) * unit
+
+
+def load_of(sizes: Iterable[int], unit: int) -> Load:
+    """All of them at once."""
+    total = rest = 0
+    for size in sizes:
+        taken = whole(size, unit)
+        total += taken
+        rest = max(rest, taken - size)
+    return Load(total, rest)
+
+
+def resident_load(graph: Graph, unit: int) -> Load:
+    """Planned tensors that are always live."""
+    always = (it for it in graph.tensors if is_planned(it) and it.kind in ("state", "constant"))
+    return load_of(map(size_of, always), unit)
+
+
+def start_height(graph: Graph, unit: int) -> int:
+    """What is live before the first operator needs at least so much."""
+    always = resident_load(graph, unit)
+    there = load_of((it.size for it in storages(graph) if it.from_start), unit)
+    return Load(always.bytes + there.bytes, max(always.rest, there.rest)).height
+
+
+def loads(spans: Iterable[Span], unit: int) -> Iterator[tuple[int, Load]]:
+    """What is live from each moment at which that changes; spans are half-open, and not empty."""
+    changes: dict[int, int] = {}
+    begins: dict[int, list[tuple[int, int]]] = {}
+    for begin, end, size in spans:
+        taken = whole(size, unit)
+        changes[begin] = changes.get(begin, 0) + taken
+        changes[end] = changes.get(end, 0) - taken
+        if taken > size:
+            begins.setdefault(begin, []).append((size - taken, end))
+    level = 0
+    largest: list[tuple[int, int]] = []
+    for time in sorted(changes):
+        level += changes[time]
+        for rest in begins.get(time, ()):
+            heappush(largest, rest)
+        while largest and largest[0][1] <= time:
+            heappop(largest)
+        yield time, Load(level, -largest[0][0] if largest else 0)
+
+
+def temporary_height(operator: Operator, unit: int, rest: int) -> int:
+    """What its temporaries add at the fullest moment to what is live and has this rest."""
+    if not operator.temporaries:
+        return -rest
+    end = phase_count(operator)
+    spans = ((*(it.phases or (0, end)), it.size) for it in operator.temporaries)
+    # There may be a phase without any of them.
+    return max([-rest, *(load.bytes - max(load.rest, rest) for _, load in loads(spans, unit))])
+
+
+def order_instance(graph: Graph) -> OrderInstance:
+    """The instance of a valid graph: all of its planned bytes, as if in one pool."""
+    stored = storages(graph)
+    links = links_of(graph)
+    before = array("q")
+    for first, them in enumerate(links.successors()):
+        for then in sorted(set(them)):
+            before.extend((first, then))
+    writer_start, writers = _flat(storage.writers for storage in stored)
+    reader_start, readers = _flat(storage.readers for storage in stored)
+    return OrderInstance(
+        extra=array("q", map(phase_bytes, graph.operators)),
+        size=array("q", (storage.size for storage in stored)),
+        writer_start=writer_start,
+        writers=writers,
+        reader_start=reader_start,
+        readers=readers,
+        from_start=array("q", (storage.from_start for storage in stored)),
+        to_end=array("q", (storage.to_end for storage in stored)),
+        before=before,
+        in_place=array("q", (number for triple in in_place_triples(graph, stored) for number in triple)),
+        base=resident_bytes(graph),
+        given=array("q", listed_order(graph)),
+    )
+
+
+def phase_bytes(operator: Operator) -> int:
+    """The most bytes of temporaries in one phase of the operator."""
+    if not operator.temporaries:
+        return 0
+    changes: dict[int, int] = {}
+    for it in operator.temporaries:
+        begin, end = it.phases or (0, phase_count(operator))
+        changes[begin] = changes.get(begin, 0) + it.size
+        changes[end] = changes.get(end, 0) - it.size
+    most = level = 0
+    for time in sorted(changes):
+        level += changes[time]
+        most = max(most, level)
+    return most
+
+
+def start_bytes(graph: Graph) -> int:
+    """The bytes live before the first operator: whatever the order, there are no fewer at that time."""
+    return resident_bytes(graph) + sum(storage.size for storage in storages(graph) if storage.from_start)
+
+
+def in_place_triples(graph: Graph, stored: Sequence[Storage]) -> list[tuple[int, int, int]]:
+    """(operator, storage of the input, storage of the output) of each pair that counts in some order."""
+    links = links_of(graph)
+    storage_of = {storage.tensor: i for i, storage in enumerate(stored)}
+    triples: list[tuple[int, int, int]] = []
+    for i, operator in enumerate(graph.operators):
+        if not operator.in_place:
+            continue
+        for pair in dict.fromkeys(operator.in_place):
+            source, target = (links.tensor_index[name] for name in pair)
+            if all(is_planned(graph.tensors[it]) for it in (source, target)):
+                triples.append((i, storage_of[source], storage_of[target]))
+    return triples
+
+
+def _flat(lists: Iterable[Sequence[int]]) -> "tuple[array[int], array[int]]":
+    starts, values = array("q", [0]), array("q")
+    for them in lists:
+        values.extend(them)
+        starts.append(len(values))
+    return starts, values
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator of an order."""
+
+    operator: int
+    bytes: int
+    """What is live while it runs, each byte counted once."""
+    saved: int
+    """What it saves in place."""
+
+
+def steps(graph: Graph, order: Sequence[int], unit: int = 1) -> list[Step]:
+    """The operators of an order and what each of them needs.
+
+    With a unit: at least that, where all that is planned begins at multiples of it.
+    """
+    stored = storages(graph)
+    position = {operator: at for at, operator in enumerate(order)}
+    lives = [_life(storage, position, len(order)) for storage in stored]
+    pairs: dict[int, list[Pair]] = {}
+    for operator, source, target in in_place_triples(graph, stored):
+        at = position[operator]
+        if lives[source][1] == at + 1 and not stored[source].to_end and lives[target][0] == at:
+            pairs.setdefault(operator, []).append((source, target))
+    sizes = [whole(storage.size, unit) for storage in stored]
+    spans = [
+        (begin, end, storage.size) for storage, (begin, end) in zip(stored, lives, strict=True) if begin < end
+    ]
+    always, changes = resident_load(graph, unit), dict(loads(spans, unit))
+    live = Load()
+    found: list[Step] = []
+    for at, operator in enumerate(order):
+        live = changes.get(at, live)
+        saved = most_saved(sizes, pairs.get(operator, []))
+        own = temporary_height(graph.operators[operator], unit, max(always.rest, live.rest))
+        found.append(Step(operator, always.bytes + live.bytes + own - saved, saved))
+    if unit == 1 or not pairs:
+        return found
+    # On top may be a pair in place, of which less is left than of the smaller one.
+    plain = steps(graph, order)
+    return [replace(it, bytes=max(it.bytes, one.bytes)) for it, one in zip(found, plain, strict=True)]
+
+
+def _life(storage: Storage, position: dict[int, int], count: int) -> tuple[int, int]:
+    """The first operator of the order that has the storage, and the end of the last."""
+    used = [position[it] for it in (*storage.writers, *storage.readers)]
+    begin = 0 if storage.from_start else min((position[it] for it in storage.writers), default=0)
+    return begin, count if storage.to_end else max(used, default=-1) + 1
+
+
+def certificate_of(graph: Graph, proof: certificates.Proof | None) -> Cut | RefutedOrders | None:
+    """The certificate of a proof; None where there is only a claim."""
+    names = _Names(graph)
+    match proof:
+        case certificates.CutProof():
+            operator = None if proof.operator < 0 else graph.operators[proof.operator].id
+            return Cut(operator=operator, ways=tuple(names.way(way) for way in proof.ways))
+        case certificates.RefutedProof():
+            return RefutedOrders(
+                height=proof.bytes - 1,
+                backwards=proof.backwards,
+                late=names.operators(proof.late),
+                sets=tuple(names.sets(proof.dead)),
+            )
+    return None
+
+
+class _Names:
+    """What numbers of the arrays stand for."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        stored = storages(graph)
+        self._tensor_of = [storage.tensor for storage in stored]
+        self._storage = [self._name(storage) for storage in stored]
+
+    def _name(self, storage: Storage) -> StorageName:
+        if storage.begin is None:
+            return self._graph.tensors[storage.tensor].id
+        return self._graph.tensors[storage.outer].id, storage.begin
+
+    def operators(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        """Their ids, in the order of the document."""
+        return tuple(self._graph.operators[number].id for number in sorted(numbers))
+
+    def way(self, way: certificates.Way) -> Way:
+        """A way to save in place."""
+        return Way(
+            pairs=tuple((self._tensor(source), self._tensor(target)) for source, target in way.pairs),
+            chains=self._chains(way.chains),
+        )
+
+    def _tensor(self, storage: int) -> str:
+        return self._graph.tensors[self._tensor_of[storage]].id
+
+    def _chains(self, chains: Sequence[certificates.Chain]) -> tuple[Chain, ...]:
+        return tuple(
+            Chain(
+                bytes=chain.bytes,
+                storages=tuple(self._storage[number] for number in chain.storages),
+                saving=None if chain.saving < 0 else chain.saving,
+            )
+            for chain in chains
+        )
+
+    def sets(self, dead: Iterable[certificates.DeadSet]) -> Iterable[DeadSet]:
+        """Dead sets."""
+        return (
+            DeadSet(
+                changes=self.operators(it.changes),
+                commit=self.operators(it.commit),
+                chains=self._chains(it.chains),
+            )
+            for it in dead
+        )

@@ -1,0 +1,477 @@
+"""What single operators do: which rows and columns of their inputs they read, and what they cost.
+
+An image is a tensor of rows x columns x channels of whole bytes. What an operator computes is told by its
+type, as in TensorFlow Lite and ONNX; one whose type is not known, or whose shapes are not those of images,
+runs alone (`kinds`). It costs what the graph says, else multiplications; or the bytes that it reads and
+writes.
+"""
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from math import prod
+from typing import Final, Literal
+
+from memstow.planner.graph.links import links_of, share_links
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import (
+    Alternative,
+    Graph,
+    Operator,
+    Tensor,
+    Window,
+    element_bits,
+    is_planned,
+    shape_bytes,
+    size_of,
+)
+from memstow.planner.model.model_class import instances_of
+from memstow.planner.model.records import Memo
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The extents of a tensor that can be had in rows."""
+
+    rows: int
+    columns: int
+    channels: int
+    element: int
+    """The bytes of an element."""
+
+    @property
+    def pixel(self) -> int:
+        """The bytes of one row in one column."""
+        return self.channels * self.element
+
+
+def image_of(tensor: Tensor) -> Image | None:
+    """The image that a tensor is; None where it is none."""
+    if tensor.shape is None or tensor.type is None or tensor.kind not in ("data", "external"):
+        return None
+    shape = tensor.shape[1:] if len(tensor.shape) == 4 and tensor.shape[0] == 1 else tensor.shape
+    bits = element_bits(tensor.type)
+    if len(shape) != 3 or bits % 8 or not all(shape):
+        return None
+    return Image(*shape, element=bits // 8)
+
+
+_SAME_PLACE: Final = frozenset(
+    (
+        "abs",
+        "acos",
+        "acosh",
+        "add",
+        "addn",
+        "and",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "batchnormalization",
+        "biasadd",
+        "bitwiseand",
+        "bitwisenot",
+        "bitwiseor",
+        "bitwisexor",
+        "cast",
+        "ceil",
+        "celu",
+        "clamp",
+        "clip",
+        "cos",
+        "cosh",
+        "dequantize",
+        "dequantizelinear",
+        "div",
+        "divide",
+        "dropout",
+        "elu",
+        "equal",
+        "erf",
+        "exp",
+        "fakequant",
+        "floor",
+        "floordiv",
+        "floormod",
+        "gelu",
+        "greater",
+        "greaterequal",
+        "greaterorequal",
+        "hardsigmoid",
+        "hardswish",
+        "hardtanh",
+        "identity",
+        "leakyrelu",
+        "less",
+        "lessequal",
+        "lessorequal",
+        "log",
+        "logicaland",
+        "logicalnot",
+        "logicalor",
+        "logicalxor",
+        "logistic",
+        "max",
+        "maximum",
+        "min",
+        "minimum",
+        "mish",
+        "mod",
+        "mul",
+        "multiply",
+        "neg",
+        "negative",
+        "not",
+        "notequal",
+        "or",
+        "pow",
+        "power",
+        "prelu",
+        "quantize",
+        "quantizelinear",
+        "reciprocal",
+        "relu",
+        "relu0to1",
+        "relu6",
+        "relun1to1",
+        "requantize",
+        "round",
+        "rsqrt",
+        "rsub",
+        "select",
+        "selectv2",
+        "selu",
+        "sigmoid",
+        "sign",
+        "silu",
+        "sin",
+        "sinh",
+        "softplus",
+        "softsign",
+        "sqrt",
+        "square",
+        "squareddifference",
+        "sub",
+        "subtract",
+        "swish",
+        "tan",
+        "tanh",
+        "thresholdedrelu",
+        "where",
+        "xor",
+    )
+)
+_CONCAT: Final = frozenset(("concat", "concatenate", "concatenation"))
+_NEAREST: Final = frozenset(("resizenearest", "resizenearestneighbor"))
+_BILINEAR: Final = frozenset(("resizebilinear",))
+_MEAN: Final = frozenset(("mean", "reducemean", "globalaveragepool", "globalmaxpool", "reducemax"))
+_DENSE: Final = frozenset(("fullyconnected", "dense", "gemm", "matmul"))
+# Rows and columns beyond this are not gone through one by one.
+_MOST_PLACES: Final = 1 << 24
+_MOST_ELEMENTS_MADE: Final = 1 << 38
+_UNWRITTEN: Final = str.maketrans("", "", "_- ")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What place q needs of an input, along rows or columns: [q * step // over - before, ... + after)."""
+
+    extent: int
+    """Of the input."""
+    step: int = 1
+    over: int = 1
+    before: int = 0
+    after: int = 1
+
+    def first(self, place: int) -> int:
+        """The first that is needed."""
+        return min(max(place * self.step // self.over - self.before, 0), self.extent)
+
+    def end(self, place: int) -> int:
+        """The end of what is needed."""
+        return min(max(place * self.step // self.over + self.after, 0), self.extent)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How an operator reads one of its images."""
+
+    tensor: int
+    rows: Axis
+    columns: Axis
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """An operator that can be in a stripe."""
+
+    uses: tuple[Use, ...]
+    made: int
+    """The tensor that it makes."""
+    rows: int
+    columns: int
+    """What it makes; or, where all of that is made from all of an image (`reduces`), what it reads."""
+    reduces: bool
+    sums: int
+    """The bytes in which a reduction adds up."""
+    sum_width: int
+    """Of each of them, and so their alignment."""
+
+
+_kinds: Final = Memo[Graph, tuple[Kind | None, ...]]()
+
+
+def kinds(graph: Graph) -> tuple[Kind | None, ...]:
+    """By operator of a valid graph, its kind; None for those that run alone."""
+    known = _kinds.get(graph)
+    if known is None:
+        viewed = {name for view in graph.views for name in (view.tensor, view.of)}
+        # Effects that no tensor shows do not come row by row.
+        bound = {name for pair in graph.before for name in pair}
+        made = {name for operator in graph.operators for name in operator.outputs}
+        known = tuple(
+            None if operator.id in bound else _kind(graph, operator, viewed, made)
+            for operator in graph.operators
+        )
+        _kinds.note(graph, known)
+    return known
+
+
+def word_of(operator: Operator) -> str:
+    """The operator's type, as it is compared."""
+    return (operator.type or "").lower().translate(_UNWRITTEN)
+
+
+def _kind(graph: Graph, operator: Operator, viewed: set[str], made_here: set[str]) -> Kind | None:
+    if len(operator.outputs) != 1 or not operator.inputs:
+        return None
+    if viewed.intersection((*operator.inputs, *operator.outputs)):
+        return None
+    index = links_of(graph).tensor_index
+    reads = [_Read(index[name], graph.tensors[index[name]], name in made_here) for name in operator.inputs]
+    made = graph.tensors[index[operator.outputs[0]]]
+    if any(it.kind == "state" for it in (made, *(read.tensor for read in reads))):
+        return None
+    images = [image_of(it) for it in (made, *(read.tensor for read in reads))]
+    if not all(_is_small(image) for image in images if image is not None):
+        return None
+    word = word_of(operator)
+    if operator.window is not None:
+        return _windowed(operator.window, word, reads, made, index[made.id])
+    if word in _MEAN or word in _DENSE:
+        return _added_up(word, reads, made, index[made.id])
+    image = image_of(made)
+    if image is None:
+        return None
+    if word in _NEAREST or word in _BILINEAR:
+        uses = _resizing(word in _NEAREST, reads, image)
+    elif word in _SAME_PLACE or (word in _CONCAT and _joins(reads, image)):
+        uses = _in_place(reads, image)
+    else:
+        return None
+    return None if uses is None else Kind(uses, index[made.id], image.rows, image.columns, False, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What an operator reads."""
+
+    index: int
+    tensor: Tensor
+    is_made: bool
+    """Whether an operator of the graph makes it."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all of it is there from the start."""
+        return self.tensor.kind == "constant" or (self.tensor.kind == "external" and not self.is_made)
+
+
+def _is_small(image: Image) -> bool:
+    places = image.rows * image.columns
+    return places <= _MOST_PLACES and places * image.columns <= _MOST_ELEMENTS_MADE
+
+
+def _one_image(reads: list[_Read]) -> Image | None:
+    """The image that comes first, where all beside it are fixed."""
+    return image_of(reads[0].tensor) if all(it.is_fixed for it in reads[1:]) else None
+
+
+def _windowed(window: Window, word: str, reads: list[_Read], made: Tensor, to: int) -> Kind | None:
+    image, result = _one_image(reads), image_of(made)
+    if image is None or result is None:
+        return None
+    whole = window.kernel == (image.rows, image.columns) and not any(window.padding)
+    if "pool" in word and whole and (result.rows, result.columns) == (1, 1):
+        return _reducing(reads[0], image, made, to)
+    use = Use(reads[0].index, *(_slid(window, image, axis) for axis in (0, 1)))
+    return Kind((use,), to, result.rows, result.columns, False, 0, 1)
+
+
+def _added_up(word: str, reads: list[_Read], made: Tensor, to: int) -> Kind | None:
+    """One whose output needs all of its image, which it can have row by row."""
+    image = _one_image(reads)
+    if image is None or not made.shape or made.type is None or prod(made.shape[:-1]) != 1:
+        return None
+    if word in _MEAN and made.shape[-1] != image.channels:
+        return None
+    return _reducing(reads[0], image, made, to)
+
+
+def _reducing(read: _Read, image: Image, made: Tensor, to: int) -> Kind:
+    kind, elements = made.type or "int8", prod(made.shape or ())
+    element = -(-element_bits(kind) // 8)
+    width = max(4, element) if "int" in kind or kind == "bool" else element
+    uses = (Use(read.index, Axis(image.rows), Axis(image.columns)),)
+    return Kind(uses, to, image.rows, image.columns, True, elements * width, width)
+
+
+def _in_place(reads: list[_Read], made: Image) -> tuple[Use, ...] | None:
+    """Of those that need what is at the same place."""
+    uses: dict[int, Use] = {}
+    for it in reads:
+        if it.tensor.kind == "constant":
+            continue
+        image = image_of(it.tensor)
+        if image is None or (image.rows, image.columns) != (made.rows, made.columns):
+            return None
+        uses[it.index] = Use(it.index, Axis(image.rows), Axis(image.columns))
+    return tuple(uses.values())
+
+
+def _joins(reads: list[_Read], made: Image) -> bool:
+    """Whether channels of images, constants among them, are put beside each other."""
+    images = [image_of(replace(it.tensor, kind="data")) for it in reads]
+    if any(it is None or (it.rows, it.columns) != (made.rows, made.columns) for it in images):
+        return False
+    return sum(it.channels for it in images if it is not None) == made.channels
+
+
+def _resizing(nearest: bool, reads: list[_Read], made: Image) -> tuple[Use, ...] | None:
+    image = _one_image(reads)
+    if image is None or image.channels != made.channels:
+        return None
+    pairs = (image.rows, made.rows), (image.columns, made.columns)
+    if any(small > large for small, large in pairs):
+        return None
+    return (Use(reads[0].index, *(_resized(nearest, small, large) for small, large in pairs)),)
+
+
+def _slid(window: Window, image: Image, axis: int) -> Axis:
+    """Along rows (0) or columns (1)."""
+    margin = window.padding[axis]
+    reach = (window.kernel[axis] - 1) * window.dilation[axis] + 1
+    extent = (image.rows, image.columns)[axis]
+    return Axis(extent, window.stride[axis], 1, margin, reach - margin)
+
+
+def _resized(nearest: bool, small: int, large: int) -> Axis:
+    """What any convention of corners and centres may read."""
+    exact = nearest and large in (small, 2 * small)
+    return Axis(small, small, large, 0 if exact else 1, 1 if exact else 2)
+
+
+def works_by_element(operator: Operator) -> bool:
+    """Whether an element of the output needs the elements at the same place only, by the operator's type."""
+    return word_of(operator) in _SAME_PLACE
+
+
+def is_dense(operator: Operator) -> bool:
+    """Whether it multiplies by a matrix, by the operator's type."""
+    return word_of(operator) in _DENSE
+
+
+CostUnit = Literal["given", "bytes"]
+_MOST_COST: Final = 1 << 62
+UNITS: Final[tuple[CostUnit, ...]] = ("given", "bytes")
+
+
+def operator_costs(graph: Graph, unit: CostUnit = "given") -> list[int]:
+    """By operator, the cost of running it once."""
+    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    if unit == "bytes":
+        return [_moved(operator, tensors) for operator in graph.operators]
+    return [
+        _multiplications(operator, tensors) if operator.cost is None else operator.cost
+        for operator in graph.operators
+    ]
+
+
+def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
+    """The graph in which each operator says what it costs, in this unit; alternatives, too, in bytes."""
+    costs = operator_costs(graph, unit)
+    moved: list[int] = []
+    if unit == "bytes":
+        tensors = {tensor.id: tensor for tensor in graph.tensors}
+        moved = [_moved_together(it, tensors) for it in graph.alternatives]
+    if max([*costs, *moved], default=0) > _MOST_COST:
+        message = "the cost of an operator is larger than 2^62; give operators a `cost` of their own"
+        raise InputError.single("too_large", "$.operators", message)
+    known = all(operator.cost == cost for operator, cost in zip(graph.operators, costs, strict=True))
+    if known and not moved:
+        return graph
+    priced = _with_costs(graph, costs)
+    if not moved:
+        return priced
+    alternatives = (replace(it, cost=cost) for it, cost in zip(graph.alternatives, moved, strict=True))
+    return replace(priced, alternatives=tuple(alternatives))
+
+
+def _with_costs(graph: Graph, costs: list[int]) -> Graph:
+    """The graph whose operators cost this, which changes nothing of who reads what."""
+    columns = {
+        it.name: [getattr(operator, it.name) for operator in graph.operators] for it in fields(Operator)
+    }
+    operators = instances_of(Operator, len(costs), **{**columns, "cost": costs})
+    priced = replace(graph, operators=operators)
+    share_links(graph, priced)
+    return priced
+
+
+def _moved_together(alternative: Alternative, known: dict[str, Tensor]) -> int:
+    """What its operators move; constants once, of which several operators are taken to read parts."""
+    tensors = ChainMap({tensor.id: tensor for tensor in alternative.tensors}, known)
+    constants: dict[str, int] = {}
+    moved = 0
+    for operator in alternative.operators:
+        for tensor in _used(operator, tensors):
+            if tensor.kind == "constant":
+                constants[tensor.id] = size_of(tensor)
+            else:
+                moved += size_of(tensor)
+    return moved + sum(constants.values())
+
+
+def _moved(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
+    return sum(size_of(tensor) for tensor in _used(operator, tensors))
+
+
+def _used(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[Tensor]:
+    """What it reads, and what it writes, as far as that is memory."""
+    for name in (*dict.fromkeys(operator.inputs), *dict.fromkeys(operator.outputs)):
+        tensor = tensors.get(name)
+        if tensor is not None and (is_planned(tensor) or tensor.kind == "constant"):
+            yield tensor
+
+
+def _multiplications(operator: Operator, tensors: dict[str, Tensor]) -> int:
+    """Of the weights with each place of the output; else one for each element, of pools for their kernel."""
+    made = tensors.get(operator.outputs[0]) if operator.outputs else None
+    if made is None:
+        return 0
+    elements = prod(made.shape) if made.shape is not None else shape_bytes(made) or size_of(made)
+    weights = max(
+        (
+            prod(it.shape)
+            for it in (tensors[name] for name in operator.inputs if name in tensors)
+            if it.kind == "constant" and it.shape is not None and len(it.shape) >= 2
+        ),
+        default=0,
+    )
+    windowed = operator.window is not None
+    if weights and (windowed or word_of(operator) in ("fullyconnected", "dense", "gemm", "matmul")):
+        image = image_of(made)
+        return weights * (image.rows * image.columns if image is not None and windowed else 1)
+    return elements * (prod(operator.window.kernel) if operator.window is not None else 1)

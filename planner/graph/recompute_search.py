@@ -1,0 +1,541 @@
+"""Searches on the arrays of a program whose operators may run again, or whose items may wait elsewhere.
+
+`Archive` keeps runs that no other beats in both bytes and cost. `Moments` is a lower bound of the peak for
+each cost, the least that the first run of some operator takes: each line says that byte price x peak + cost
+price x cost is at least so much in every schedule, so lines are found once and hold for all costs
+(docs/recompute.md proves them). `cheapest_path` is exact for tiny programs: a state is which operators have
+run for the first time, what is here, and what waits elsewhere; Dijkstra's search over states finds the
+least cost, and a state is left by a run, a copy, or by letting an item go. `Search` is for large programs:
+rehearsals in less and less memory, with tastes and weights.
+"""
+
+import math
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import combinations
+from random import Random
+from typing import Final
+
+from memstow.planner.graph.live_bytes import most_saved
+from memstow.solvers.core import Budget
+from memstow.solvers.recompute import RecomputeArrays
+
+
+def needs_of(arrays: RecomputeArrays) -> list[int]:
+    """By operator, the live bytes while it runs, when each runs once, in order."""
+    count = len(arrays.cost)
+    last = [count if it else -1 for it in arrays.kept]
+    for op in range(count):
+        for item in arrays.inputs_of(op):
+            last[item] = max(last[item], op)
+    changes = [0] * (count + 2)
+    for item, size in enumerate(arrays.size):
+        begin = max(arrays.producer[item], 0)
+        # What nobody reads lives while its producer runs; an input that nobody reads, not even then.
+        end = max(last[item], arrays.producer[item]) + 1
+        if begin < end:
+            changes[begin] += size
+            changes[min(end, count + 1)] -= size
+    needs: list[int] = []
+    level = 0
+    for op in range(count):
+        level += changes[op]
+        pairs = [(a, b) for a, b in arrays.pairs[op] if last[a] == op]
+        needs.append(level + arrays.fixed[op] + arrays.extra[op] - most_saved(arrays.size, pairs))
+    return needs
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """A run of the program: operators by place in the order, copies by item, after and before runs."""
+
+    bytes: int
+    cost: int
+    runs: Sequence[int]
+    copies: Sequence[tuple[int, int, int]]
+
+
+class Archive:
+    """The front so far, by ascending bytes and descending cost."""
+
+    def __init__(self) -> None:
+        self._front: list[FoundRun] = []
+
+    def front(self) -> list[FoundRun]:
+        """Those that no other beats, the cheapest first."""
+        return self._front[::-1]
+
+    def beats(self, size: int, cost: int) -> bool:
+        """Whether one that is here is as good in both."""
+        at = bisect_left(self._front, size + 1, key=lambda it: it.bytes)
+        return at > 0 and self._front[at - 1].cost <= cost
+
+    def offer(self, found: FoundRun) -> bool:
+        """Take it in, unless it is beaten; those that it beats go."""
+        if self.beats(found.bytes, found.cost):
+            return False
+        begin = bisect_left(self._front, found.bytes, key=lambda it: it.bytes)
+        end = begin
+        while end < len(self._front) and self._front[end].cost >= found.cost:
+            end += 1
+        self._front[begin:end] = [found]
+        return True
+
+    def forget(self, found: FoundRun) -> None:
+        """Take it out."""
+        self._front.remove(found)
+
+
+_BYTE_PRICE: Final = 1 << 10
+_MOST: Final = 1 << 60
+_HALVINGS: Final = 14
+
+
+class Moments:
+    """Bounds of one program; `free`: of all orders of first runs, else of the one given."""
+
+    def __init__(
+        self, arrays: RecomputeArrays, successors: "Sequence[Sequence[int]] | None", budget: Budget
+    ) -> None:
+        self.arrays = arrays
+        self.budget = budget
+        self.free = successors is not None
+        count = len(arrays.cost)
+        self._after: Sequence[Sequence[int]] = successors or []
+        self._before: list[list[int]] = [[] for _ in range(count)] if self.free else []
+        for op, them in enumerate(self._after):
+            for other in them:
+                self._before[other].append(op)
+        self._own = [self._own_bytes(op) for op in range(count)]
+        # Whatever the cost.
+        self.least = max([arrays.start, *self._own])
+        self._lines: dict[tuple[int, int, int], Sequence[int]] = {}
+        total = sum(arrays.size) + 1
+        cost = sum(arrays.cost) + 2 * total
+        self._byte_price = _BYTE_PRICE if total * _BYTE_PRICE < _MOST else 1
+        self._most_cost_price = _MOST // max(cost, 1)
+        self._can_cut = total * self._byte_price < _MOST
+
+    def bound(self, cost: int) -> int:
+        """No schedule whose runs again and copies cost at most this has a lower peak."""
+        best = self.least
+        for byte_price, cost_price, total in self._lines:
+            best = max(best, -((cost_price * cost - total) // byte_price))
+        return best
+
+    def held(self, cost: int) -> Sequence[int]:
+        """The items that are held where the bound of this cost comes from."""
+        best = max(self._lines, key=lambda line: (line[2] - line[1] * cost) / line[0], default=None)
+        return () if best is None else self._lines[best]
+
+    def tighten(self, op: int, cost: int) -> None:
+        """Look for the best lines of the operator for this cost."""
+        if not self._can_cut:
+            return
+        around = self._around(op)
+        low, high = 0, self._most_cost_price
+        best: tuple[int, int, int] | None = None
+        for _ in range(_HALVINGS):
+            # Prices go over many orders of magnitude: the exponent is halved first.
+            middle = (low + high) // 2 if high < 4 * low else _between(low, high)
+            moment = self.arrays.native.cheapest(op, *around, self._byte_price, middle, self.budget)
+            line = self._byte_price, middle, moment.price + self._byte_price * self._own[op]
+            if best is None or line[2] - middle * cost > best[2] - best[1] * cost:
+                best = line
+                self._lines[line] = moment.kept
+            if moment.cost == cost or high - low <= 1 or self.budget.spent:
+                break
+            low, high = (middle, high) if moment.cost > cost else (low, middle)
+
+    def _own_bytes(self, op: int) -> int:
+        """What the first run of the operator takes whatever else is held."""
+        arrays = self.arrays
+        size = arrays.size
+        saved: dict[int, int] = {}
+        for source, target in arrays.pairs[op]:
+            saved[source] = max(saved.get(source, 0), min(size[source], size[target]))
+        fixed = arrays.base if self.free else arrays.fixed[op]
+        inputs = sum(size[item] - saved.get(item, 0) for item in arrays.inputs_of(op))
+        return fixed + arrays.extra[op] + inputs + sum(size[item] for item in arrays.outputs_of(op))
+
+    def _around(self, op: int) -> tuple[list[bool], list[bool]]:
+        """Who has run before the operator, and who runs later, whatever the order."""
+        count = len(self.arrays.cost)
+        if not self.free:
+            return [it < op for it in range(count)], [it > op for it in range(count)]
+        return _reached(op, self._before, count), _reached(op, self._after, count)
+
+
+def _between(low: int, high: int) -> int:
+    return 1 << ((max(low, 1).bit_length() + high.bit_length()) // 2) if high > 1 else high
+
+
+def _reached(op: int, edges: Sequence[Sequence[int]], count: int) -> list[bool]:
+    found = [False] * count
+    stack = [op]
+    while stack:
+        for other in edges[stack.pop()]:
+            if not found[other]:
+                found[other] = True
+                stack.append(other)
+    return found
+
+
+MOST_ITEMS: Final = 18
+MOST_OPERATORS: Final = 18
+
+# Sets in bits: operators that have run, items here, items away. The last tells that a copy came back after
+# the last first run: an operator has to follow.
+_State = tuple[int, int, int, bool]
+_RUN, _OUT, _BACK, _LET_GO = range(4)
+_Action = tuple[int, int]
+
+
+_LOOKS: Final = 256
+"""States after which the clock is looked at again."""
+
+
+class TooManyStatesError(Exception):
+    """The search was stopped."""
+
+
+@dataclass
+class States:
+    """How many states may still be looked at, and whether there is time for more."""
+
+    left: int
+    is_over: Callable[[], bool]
+
+    def count(self) -> None:
+        """One more."""
+        self.left -= 1
+        if self.left < 0 or (self.left % _LOOKS == 0 and self.is_over()):
+            raise TooManyStatesError
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """When operators may run: sets of operators in bits, by operator."""
+
+    needs: Sequence[int]
+    """Those that have run before it runs for the first time."""
+    ends: Sequence[int]
+    """Those of which none has run when it runs for the last time."""
+    free: bool
+    """Whether first runs are in any order that this allows: what is no item counts where it does in all."""
+
+
+def turns_in_order(count: int, ends: Sequence[int]) -> Turns:
+    """First runs as they are listed."""
+    return Turns([(1 << op) - 1 for op in range(count)], ends, free=False)
+
+
+def turns_in_any_order(successors: Sequence[Sequence[int]], ends: Sequence[int]) -> Turns:
+    """First runs in all orders in which nobody runs before who must be first."""
+    needs = [0] * len(successors)
+    for op, them in enumerate(successors):
+        for other in them:
+            needs[other] |= 1 << op
+    return Turns(needs, ends, free=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What to do, in order: runs, by operator, and copies, by item with the runs after and before them."""
+
+    cost: int
+    runs: Sequence[int]
+    copies: Sequence[tuple[int, int, int]]
+
+
+def is_tiny(arrays: RecomputeArrays) -> bool:
+    """Whether the exact search is worth a try."""
+    return len(arrays.size) <= MOST_ITEMS and len(arrays.cost) <= MOST_OPERATORS
+
+
+def cheapest_path(
+    arrays: RecomputeArrays, turns: Turns, limit: int, most: int | None, states: States
+) -> Path | None:
+    """The cheapest run that never has more live bytes than the limit nor costs more than `most`.
+
+    None: there is none. Raises TooManyStatesError.
+    """
+    return _Search(arrays, turns, limit, most, states).run()
+
+
+class _Search:
+    def __init__(
+        self, arrays: RecomputeArrays, turns: Turns, limit: int, most: int | None, states: States
+    ) -> None:
+        self.arrays = arrays
+        self.turns = turns
+        self.limit = limit
+        self.most = most
+        self.states = states
+        self.count = len(arrays.cost)
+        self.all = (1 << self.count) - 1
+        self.inputs = [_mask(arrays.inputs_of(op)) for op in range(self.count)]
+        self.outputs = [_mask(arrays.outputs_of(op)) for op in range(self.count)]
+        self.kept = _mask(i for i, it in enumerate(arrays.kept) if it)
+        self.there = _mask(i for i, it in enumerate(arrays.producer) if it < 0)
+
+    def run(self) -> Path | None:
+        if self.arrays.start > self.limit:
+            return None
+        start = (0, self.there, 0, False)
+        best: dict[_State, int] = {start: 0}
+        came: dict[_State, tuple[_State, _Action]] = {}
+        heap = [(0, 0, start)]
+        serial = 0
+        while heap:
+            cost, _, state = heappop(heap)
+            if cost > best[state]:
+                continue
+            self.states.count()
+            if state[0] == self.all and state[1] & self.kept == self.kept and not state[3]:
+                return _path(cost, state, came)
+            for other, more, action in self._steps(state):
+                total = cost + more
+                if (self.most is None or total <= self.most) and total < best.get(other, total + 1):
+                    best[other] = total
+                    came[other] = state, action
+                    serial -= 1
+                    heappush(heap, (total, serial, other))
+        return None
+
+    def _steps(self, state: _State) -> Iterator[tuple[_State, int, _Action]]:
+        done, here, away, waits = state
+        arrays = self.arrays
+        for item in _members(here):
+            yield (done, here & ~(1 << item), away, waits), 0, (_LET_GO, item)
+        for op in range(self.count):
+            first = not done >> op & 1
+            if self.inputs[op] & ~here or (self.turns.needs[op] & ~done if first else arrays.once[op]):
+                continue
+            if not first and (self.turns.ends[op] & done or self.outputs[op] & away):
+                continue
+            # Who makes nothing that is missing runs again where a copy that came back needs it. Else what it
+            # makes is let go before.
+            if not first and not waits and not self.outputs[op] & ~here:
+                continue
+            yield from self._run(state, op, first)
+        if not done:
+            return
+        gap = self._gap(done)
+        for item, can in enumerate(arrays.spillable):
+            cost = arrays.size[item]
+            if can and not waits and here >> item & 1 and self._bytes(here) + gap <= self.limit:
+                yield (done, here & ~(1 << item), away | 1 << item, waits), cost, (_OUT, item)
+            if away >> item & 1 and self._bytes(here | 1 << item) + gap <= self.limit:
+                back = done, here | 1 << item, away & ~(1 << item), done == self.all
+                yield back, cost, (_BACK, item)
+
+    def _run(self, state: _State, op: int, first: bool) -> Iterator[tuple[_State, int, _Action]]:
+        done, here, away, _ = state
+        arrays = self.arrays
+        after = here | self.outputs[op]
+        level = self._bytes(after) + arrays.extra[op] + (self._fixed(op) if first else self._gap(done))
+        cost = 0 if first else arrays.cost[op]
+        sources = sorted({source for source, _ in arrays.pairs[op]})
+        for some in range(len(sources) + 1):
+            for ends in combinations(sources, some):
+                pairs = [pair for pair in arrays.pairs[op] if pair[0] in ends]
+                if level - most_saved(arrays.size, pairs) <= self.limit:
+                    left = after & ~_mask(ends)
+                    yield (done | 1 << op, left, away, False), cost, (_RUN, op)
+
+    def _fixed(self, op: int) -> int:
+        """What is no item, while the operator runs for the first time."""
+        return self.arrays.base if self.turns.free else self.arrays.fixed[op]
+
+    def _gap(self, done: int) -> int:
+        """The same between the first runs that are done and the next."""
+        if done == self.all:
+            return self.arrays.end
+        return self.arrays.base if self.turns.free else self.arrays.gap[done.bit_count()]
+
+    def _bytes(self, items: int) -> int:
+        return sum(self.arrays.size[item] for item in _members(items))
+
+
+def _path(cost: int, state: _State, came: dict[_State, tuple[_State, _Action]]) -> Path:
+    actions: list[_Action] = []
+    while state in came:
+        state, action = came[state]
+        actions.append(action)
+    runs: list[int] = []
+    copies: list[tuple[int, int, int]] = []
+    out: dict[int, int] = {}
+    for kind, it in reversed(actions):
+        if kind == _RUN:
+            runs.append(it)
+        elif kind == _OUT:
+            out[it] = len(runs) - 1
+        elif kind == _BACK:
+            copies.append((it, out.pop(it), len(runs)))
+    return Path(cost, runs, copies)
+
+
+def _mask(items: "Iterator[int] | Sequence[int]") -> int:
+    mask = 0
+    for item in items:
+        mask |= 1 << item
+    return mask
+
+
+def _members(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+_LEVELS: Final = 16
+_TASTES: Final = ((0.0, 1.0), (0.0, 0.3), (0.5, 1.0), (0.5, 0.3), (1.0, 0.3), (1.0, 1.0))
+_SHARES: Final = (0.8, 1.0)
+_FACTORS: Final = (3.0, 20.0)
+_TRIES: Final = 12
+"""Changed weights that are tried for a limit before the next has its turn."""
+_MOST_COST: Final = (1 << 62) - 1
+"""What costs more is not counted to the last."""
+_PATIENT_TURNS: Final = 30
+"""Turns of all limits in a row that may find nothing."""
+
+
+class Effort:
+    """When the search must stop: by the clock, by work, or when told."""
+
+    def __init__(self, seconds: float | None, work: int | None, cancel: threading.Event | None) -> None:
+        self.budget = Budget(-1.0 if seconds is None else seconds, -1 if work is None else work)
+        self._cancel = cancel
+
+    def spent(self) -> bool:
+        """Whether nothing is left."""
+        if self._cancel is not None and self._cancel.is_set():
+            self.budget.cancel()
+        return self.budget.spent
+
+
+@dataclass
+class Level:
+    """The best run below one limit so far, and how to have it again."""
+
+    limit: int
+    excess: int
+    cost: int
+    weights: list[float] = field(repr=False)
+    taste: tuple[float, float]
+    again: list[int] = field(repr=False)
+    """Items that are made more than once in it."""
+
+    def rank(self) -> tuple[int, int]:
+        """Less is better: first stay below the limit."""
+        return self.excess, self.cost
+
+
+class Search:
+    """Fills an archive."""
+
+    def __init__(self, arrays: RecomputeArrays, archive: Archive, effort: Effort, most: int | None) -> None:
+        self.arrays = arrays
+        self.archive = archive
+        self.effort = effort
+        self.most = _MOST_COST if most is None else min(most, _MOST_COST)
+        # Only `random()` keeps its sequence in all versions of Python. Nothing here is a secret.
+        self.random = Random(1).random  # noqa: S311
+        self.plain = [1.0] * len(arrays.size)
+        self.levels: list[Level] = []
+
+    def rounds(self, held: Callable[[int], Sequence[int]]) -> Iterator[None]:
+        """Search; pauses where there may be new points to tell.
+
+        `held` gives the items that are best held at the tightest moment, for a cost.
+        """
+        if not self.arrays.size:
+            return
+        for limit in self._limits():
+            if self.effort.spent():
+                return
+            self.levels.append(self._first(limit))
+            yield
+        self.guide(held)
+        yield
+        idle = 0
+        while idle < _PATIENT_TURNS and not self.effort.spent():
+            better = False
+            for level in self.levels:
+                for _ in range(_TRIES):
+                    if self.effort.spent():
+                        return
+                    better = self._improve(level) or better
+            idle = 0 if better else idle + 1
+            yield
+
+    def _limits(self) -> Iterator[int]:
+        """Limits from high to low, down to where the cost is too much or the peak falls no more."""
+        top = max([self.arrays.start, *needs_of(self.arrays)])
+        bottom = self._bottom(top)
+        for k in range(_LEVELS):
+            yield top - (top - bottom) * (k + 1) // _LEVELS
+
+    def _bottom(self, top: int) -> int:
+        """About the least limit that can be kept within the cost."""
+        low, high = self.arrays.start, top
+        while high - low > max(top // 256, 1) and not self.effort.spent():
+            middle = (low + high) // 2
+            excess, cost = self._first(middle).rank()
+            if excess or cost > self.most:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def _first(self, limit: int) -> Level:
+        levels = [self._try(limit, self.plain, taste) for taste in _TASTES]
+        return min(levels, key=Level.rank)
+
+    def guide(self, held: Callable[[int], Sequence[int]]) -> None:
+        """Try to hold what the bound of a cost holds at its tightest moment."""
+        for level in self.levels:
+            for share in _SHARES:
+                kept = held(int(level.cost * share)) if level.cost else ()
+                for factor in _FACTORS if kept else ():
+                    if self.effort.spent():
+                        return
+                    weights = list(self.plain)
+                    for item in kept:
+                        weights[item] = factor
+                    self._take(
+                        level, self._try(level.limit, weights, _TASTES[int(self.random() * len(_TASTES))])
+                    )
+
+    def _improve(self, level: Level) -> bool:
+        """Try other weights of some items."""
+        weights = list(level.weights)
+        for _ in range(1 + int(self.random() ** 2 * 8)):
+            some = level.again if level.again and self.random() < 0.5 else range(len(weights))
+            item = some[int(self.random() * len(some))]
+            weights[item] *= math.exp((self.random() - 0.5) * 6)
+        return self._take(level, self._try(level.limit, weights, level.taste))
+
+    def _take(self, level: Level, found: Level) -> bool:
+        """Keep what was found where it is as good; whether it is better."""
+        better = found.rank() < level.rank()
+        if found.rank() <= level.rank():
+            level.excess, level.cost, level.weights = found.excess, found.cost, found.weights
+            level.taste, level.again = found.taste, found.again
+        return better
+
+    def _try(self, limit: int, weights: list[float], taste: tuple[float, float]) -> Level:
+        run = self.arrays.native.rehearse(limit, weights, *taste, True, self.effort.budget)
+        if not run.runs:
+            return Level(limit, limit, 0, weights, taste, [])
+        if run.cost <= self.most and not self.archive.beats(run.peak, run.cost):
+            self.archive.offer(FoundRun(run.peak, run.cost, run.runs, run.copies))
+        counts = Counter(run.runs)
+        again = [i for op, count in counts.items() if count > 1 for i in self.arrays.outputs_of(op)]
+        return Level(limit, max(run.peak - limit, 0), run.cost, weights, taste, again)

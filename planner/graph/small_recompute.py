@@ -1,0 +1,324 @@
+"""All schedules of a tiny graph below a limit, the cheapest first: what is not on a front of live bytes.
+
+The exact search knows one schedule for each cost. Its plan may need more than its live bytes, or find no
+room in the pool where tensors wait; then another schedule may need less. Here bytes are counted as if all
+that may be in another pool were there, so none is left out that may fit; but a copy leaves as soon as it can,
+and comes back just before it is needed."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import product
+from typing import Final
+
+from memstow.planner.graph.links import links_of
+from memstow.planner.graph.live_bytes import most_saved
+from memstow.planner.graph.operators import operator_costs
+from memstow.planner.graph.recompute import Counting, Kind, Program, last_turns, program_of
+from memstow.planner.graph.recompute_search import Turns, turns_in_any_order, turns_in_order
+from memstow.planner.graph.schedules import can_spill
+from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.plan import Schedule, Spill
+from memstow.planner.model.problem import end_of
+
+MOST_OPERATORS: Final = 6
+_MOST_NODES: Final = 100_000
+# Prices are whole numbers of such parts.
+_PARTS: Final = 1 << 20
+_NEVER: Final = 1 << 200
+"""The price of what is not possible."""
+
+Limit = Callable[[int], int | None]
+"""By cost, the most live bytes that are of use; None: nothing that costs so much or more is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A schedule and what it costs above each operator once."""
+
+    cost: int
+    schedule: Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """What has run so far. What an item needs between two of its uses is counted at the later one."""
+
+    cost: int = 0
+    runs: tuple[int, ...] = ()
+    levels: tuple[int, ...] = ()
+    """By run, the bytes that live meanwhile, as far as they are known."""
+    gaps: tuple[tuple[int, int, int], ...] = ()
+    """Behind each run, the bytes that stay, that are copied out there, and that are copied back."""
+    onward: tuple[int, ...] = ()
+    """By run, the items that it uses and that go on, in bits: nothing overwrites them."""
+    last: tuple[int | None, ...] = ()
+    """By item, the run that used it last, -1 for none; None: it is not made yet."""
+    unused: frozenset[tuple[int, int]] = frozenset()
+    """Runs again, and items that they make, as long as none is used."""
+    copies: tuple[tuple[int, int, int, str], ...] = ()
+    over: bool = False
+
+
+def every_way(
+    graph: Graph, order: Sequence[int], kinds: frozenset[Kind], pool: str | None, limit: Limit
+) -> Iterator[Way | None]:
+    """The schedules below the limit at their cost, ascending in cost; None for each step without one.
+
+    The graph is valid, has no alternatives, and its first runs are in this order unless its order is free.
+    """
+    yield from _Every(graph, order, kinds, pool, limit).ways()
+
+
+class _Every:
+    def __init__(
+        self,
+        graph: Graph,
+        order: Sequence[int],
+        kinds: frozenset[Kind],
+        pool: str | None,
+        limit: Limit,
+    ) -> None:
+        self._limit = limit
+        costs = operator_costs(graph)
+        # Who makes what is in another pool runs again for the room there.
+        self._program = program_of(graph, order, costs, kinds, Counting(graph, None, certain=True))
+        self._arrays = self._program.arrays
+        counting = Counting(graph, pool, certain=True)
+        self._counted = program_of(graph, order, costs, kinds, counting).arrays
+        tensors = [graph.tensors[it] for it in self._program.tensors]
+        sizes = zip(self._arrays.size, tensors, strict=True)
+        self._size = [size if counting.counts(tensor) else 0 for size, tensor in sizes]
+        self._count = len(order)
+        self._turns = _turns(graph, order)
+        self._rooms = _rooms(self._program, kinds, pool)
+        self._saves: dict[tuple[int, int], int] = {}
+        self._readers = [0] * len(tensors)
+        for op in range(self._count):
+            for item in self._arrays.inputs_of(op):
+                self._readers[item] |= 1 << op
+        self._prices = [self._price(item) for item in range(len(tensors))]
+        counted = [item for item, size in enumerate(self._size) if size]
+        self._by_price = sorted(counted, key=self._prices.__getitem__)
+
+    def _price(self, item: int) -> int:
+        """Of a byte of it that is not here for a while, at least, in parts."""
+        arrays, op = self._arrays, self._arrays.producer[item]
+        price = 2 * _PARTS if self._rooms[item] else _NEVER
+        if op >= 0 and not arrays.once[op] and self._size[item]:
+            made = sum(self._size[it] for it in arrays.outputs_of(op))
+            price = min(price, arrays.cost[op] * _PARTS // made)
+        return price
+
+    def ways(self) -> Iterator[Way | None]:
+        there = tuple(-1 if it < 0 else None for it in self._arrays.producer)
+        heap = [(0, 0, _Node(last=there))]
+        serial = 0
+        while heap:
+            cost, _, node = heappop(heap)
+            if self._limit(cost) is None:
+                return
+            if node.over:
+                yield Way(cost, self._schedule(node))
+                continue
+            yield None
+            for other in self._after(node):
+                least = self._least_cost(other)
+                if least is not None and serial < _MOST_NODES:
+                    serial += 1
+                    heappush(heap, (least, -serial, other))
+
+    def _after(self, node: _Node) -> Iterator[_Node]:
+        if len(set(node.runs)) == self._count and all(op == node.runs[-1] for op, _ in node.unused):
+            back = len(node.runs) - 1
+            for over in self._ended(node):
+                # Who runs again for nothing else gives a copy a place to come back before.
+                if not node.unused or any(copy[2] == back for copy in over.copies):
+                    yield over
+        if len(node.runs) < 2 * self._count:
+            for op in range(self._count):
+                if self._may_run(node, op):
+                    yield from self._run(node, op)
+
+    def _may_run(self, node: _Node, op: int) -> bool:
+        ran = set(node.runs)
+        inputs = self._arrays.inputs_of(op)
+        if any(node.last[item] is None for item in inputs):
+            return False
+        if op not in ran:
+            return all(it in ran for it in range(self._count) if self._turns.needs[op] >> it & 1)
+        made = self._arrays.outputs_of(op)
+        if not made and len(ran) < self._count:
+            return False
+        if self._arrays.once[op] or any(self._turns.ends[op] >> it & 1 for it in ran):
+            return False
+        # It is of no use right after it has run, or what came of its last run again was not used.
+        return node.runs[-1] != op and not any(run == op for run, _ in node.unused)
+
+    def _run(self, node: _Node, op: int) -> Iterator[_Node]:
+        arrays, at = self._arrays, len(node.runs)
+        inputs, outputs = list(arrays.inputs_of(op)), list(arrays.outputs_of(op))
+        again = op in node.runs
+        counted = self._counted
+        fixed = counted.base if again or self._turns.free else counted.fixed[op]
+        used = sum(self._size[item] for item in {*inputs, *outputs})
+        level = fixed + counted.extra[op] + used - self._saved(op, 0)
+        last = list(node.last)
+        for item in (*inputs, *outputs):
+            last[item] = at
+        read = {run for run, item in node.unused if item in inputs}
+        unused = {it for it in node.unused if it[0] not in read}
+        if again and not any(arrays.kept[item] for item in outputs):
+            unused |= {(op, item) for item in outputs or (-1,)}
+        began = replace(
+            node,
+            cost=node.cost + (arrays.cost[op] if again else 0),
+            runs=(*node.runs, op),
+            last=tuple(last),
+            unused=frozenset(unused),
+        )
+        for waits in product(*(self._waits(node, item, at) for item in inputs)):
+            yield self._waited(began, node.last, list(zip(inputs, waits, strict=True)), at, (level,))
+
+    def _ended(self, node: _Node) -> Iterator[_Node]:
+        """Nothing runs any more; what is kept is there at the end."""
+        kept = [item for item, it in enumerate(self._arrays.kept) if it]
+        over = replace(node, over=True)
+        at = len(node.runs)
+        for waits in product(*(self._waits(node, item, at - 1) for item in kept)):
+            yield self._waited(over, node.last, list(zip(kept, waits, strict=True)), at, ())
+
+    def _waits(self, node: _Node, item: int, at: int) -> Sequence[str | None]:
+        """Where an item may be until this run, which uses it: here (None), or in another pool."""
+        last = node.last[item]
+        since = max(last if last is not None else at, 0)
+        return (None, *self._rooms[item]) if since + 1 < at else (None,)
+
+    def _waited(
+        self,
+        node: _Node,
+        last: Sequence[int | None],
+        waits: Sequence[tuple[int, str | None]],
+        at: int,
+        own: tuple[int, ...],
+    ) -> _Node:
+        """The node with what these items need from their last use until this run."""
+        levels, copies, cost = list(node.levels), list(node.copies), node.cost
+        gaps, onward = [list(it) for it in node.gaps], list(node.onward)
+        for item, pool in waits:
+            size, used = self._size[item], last[item]
+            if used is None:
+                continue
+            if used >= 0 and not onward[used] >> item & 1:
+                before, onward[used] = onward[used], onward[used] | 1 << item
+                op = node.runs[used]
+                levels[used] += self._saved(op, before) - self._saved(op, onward[used])
+            for it in range(used + 1, at):
+                # What waits leaves after the first run, at the earliest, and is back before the last.
+                if pool is None or it == 0 or (not own and it == at - 1):
+                    levels[it] += size
+            if pool is None:
+                for it in range(max(used, 0), at):
+                    gaps[it][0] += size
+            else:
+                out, back = max(used, 0), at if own else at - 1
+                gaps[out][1] += size
+                gaps[back - 1][2] += size
+                copies.append((item, out, back, pool))
+                cost += 2 * self._arrays.size[item]
+        if own:
+            gaps.append([0, 0, 0])
+            onward.append(0)
+        return replace(
+            node,
+            cost=cost,
+            levels=(*levels, *own),
+            onward=tuple(onward),
+            gaps=tuple((stay, out, back) for stay, out, back in gaps),
+            copies=tuple(copies),
+        )
+
+    def _saved(self, op: int, onward: int) -> int:
+        """What it saves at most that it works in place, where these items go on."""
+        known = self._saves.get((op, onward))
+        if known is None:
+            pairs = [pair for pair in self._arrays.pairs[op] if not onward >> pair[0] & 1]
+            known = self._saves[op, onward] = most_saved(self._size, pairs)
+        return known
+
+    def _least_cost(self, node: _Node) -> int | None:
+        """What the schedule costs at least in the end; None: it is of no use."""
+        most, high = self._limit(node.cost), self._high(node)
+        if most is None or high > most:
+            return None
+        least = node.cost if node.over else node.cost + self._price_to_fit(node, most)
+        most = None if least >= _NEVER // _PARTS else self._limit(least)
+        return None if most is None or high > most else least
+
+    def _high(self, node: _Node) -> int:
+        """The most bytes that live at one time, as far as they are known."""
+        base = self._counted.base
+        copying = (base + stay + max(out, back) for stay, out, back in node.gaps if out or back)
+        return max(max(node.levels, default=0), max(copying, default=0))
+
+    def _price_to_fit(self, node: _Node, most: int) -> int:
+        """What it costs at least that not all that is needed later is here all the time."""
+        ran = 0
+        for op in node.runs:
+            ran |= 1 << op
+        waiting: list[tuple[int, int, int]] = []
+        for item in self._by_price:
+            used = node.last[item]
+            if used is not None and (self._arrays.kept[item] or self._readers[item] & ~ran):
+                waiting.append((used, self._size[item], self._prices[item]))
+        worst = 0
+        for at, level in enumerate(node.levels):
+            excess = level - most
+            for used, size, _ in waiting:
+                excess += size if used < at else 0
+            if excess <= 0:
+                continue
+            price = 0
+            for used, size, each in waiting:
+                if used < at:
+                    price += each * min(size, excess)
+                    excess -= size
+                    if excess <= 0:
+                        break
+            worst = max(worst, price)
+        return -(-worst // _PARTS)
+
+    def _schedule(self, node: _Node) -> Schedule:
+        graph, order = self._program.graph, self._program.order
+        spills = [
+            Spill(tensor=graph.tensors[self._program.tensors[item]].id, pool=pool, out=out, back=back)
+            for item, out, back, pool in node.copies
+        ]
+        return Schedule(
+            order=tuple(graph.operators[order[op]].id for op in node.runs),
+            spills=tuple(sorted(spills, key=lambda it: (it.out, it.back, it.tensor))),
+        )
+
+
+def _turns(graph: Graph, order: Sequence[int]) -> Turns:
+    ends = last_turns(graph, order)
+    if graph.order == GIVEN:
+        return turns_in_order(len(order), ends)
+    place = {operator: at for at, operator in enumerate(order)}
+    successors = links_of(graph).successors()
+    return turns_in_any_order([[place[it] for it in successors[operator]] for operator in order], ends)
+
+
+def _rooms(program: Program, kinds: frozenset[Kind], pool: str | None) -> list[tuple[str, ...]]:
+    """By item, the other pools that it may wait in."""
+    graph = program.graph
+    if "spill" not in kinds:
+        return [() for _ in program.tensors]
+    others = [it for it in graph.pools if it.id != pool]
+    sizes = program.arrays.size
+    return [
+        tuple(it.id for it in others if it.capacity is None or end_of(it) >= size)
+        if can_spill(graph, graph.tensors[tensor])
+        else ()
+        for tensor, size in zip(program.tensors, sizes, strict=True)
+    ]

@@ -1,0 +1,420 @@
+"""The front of one order: the ways to cut it into stripes that no other is better than in bytes and cost.
+
+The graph in this order becomes arrays (`stripe_program`) from which `solvers.stripes` chooses. Alternatives
+are other ways to run a part of the order; they are counted with what is live around that part
+(`Surroundings`), without the rest of the graph. `require_countable` refuses numbers that are too large to
+add up.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memstow.planner.graph.check import with_alternative
+from memstow.planner.graph.graph_issues import names_of_views
+from memstow.planner.graph.links import NOBODY, links_of, listed_order
+from memstow.planner.graph.live_bytes import (
+    load_of,
+    resident_bytes,
+    resident_load,
+    start_height,
+    steps,
+    storages,
+    unit_of,
+)
+from memstow.planner.graph.operators import Axis, image_of, kinds, operator_costs
+from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, is_planned
+from memstow.planner.model.plan import Schedule, Stripe
+from memstow.solvers.core import Budget
+from memstow.solvers.stripes import MOST, Choice, StripeProgram, stripe_front
+
+# Strips may make an element once for each column; without stripes everything counts once.
+_TIMES: Final = 1 << 20
+_ONCE: Final = 4
+
+
+def require_countable(graph: Graph, stripes: bool) -> None:
+    """Raise InputError where numbers are too large, whatever the order of the operators."""
+    if is_countable(graph, stripes):
+        return
+    message = "sizes or costs are too large to add up; scale them"
+    if stripes and is_countable(graph, stripes=False):
+        message = "sizes or costs are too large to choose stripes; scale them, or leave stripes out"
+    raise InputError.single("too_large", "$", message)
+
+
+def is_countable(graph: Graph, stripes: bool) -> bool:
+    """Whether they are small enough, with stripes or without."""
+    most = MOST // (_TIMES if stripes else _ONCE)
+    temporaries = (sum(it.size for it in operator.temporaries) for operator in graph.operators)
+    live = sum(storage.size for storage in storages(graph)) + resident_bytes(graph)
+    return max(sum(operator_costs(graph)), 2 * live + max(temporaries, default=0)) < most
+
+
+def fits(bytes_: int, cost: int, among: int) -> bool:
+    """Whether one of so many other ways to run operators is small enough to be added to all the others."""
+    return max(bytes_, cost) < MOST // (_ONCE * among)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Another way to run the operators at places [begin, end) of the order."""
+
+    begin: int
+    end: int
+    bytes: int
+    """All that is live meanwhile, at its fullest moment, in whole units but for what is on top."""
+    cost: int
+
+
+def stripe_program(
+    graph: Graph, order: Sequence[int], unit: int = 1, ways: Sequence[Way] = ()
+) -> StripeProgram:
+    """The arrays of a valid graph whose numbers can be added up (`limits`)."""
+    links, known = links_of(graph), kinds(graph)
+    place = {operator: at for at, operator in enumerate(order)}
+    costs = operator_costs(graph)
+    kept = {links.tensor_index[name] for name in graph.outputs}
+    columns: dict[str, array[int]] = {
+        name: array("q", [0]) * len(order)
+        for name in (
+            *("can", "reduces", "kept", "rows", "columns", "pixel"),
+            *("extra", "extra_rest", "sums", "alone", "cost"),
+        )
+    }
+    last_reader = array("q", [NOBODY]) * len(order)
+    use_start, uses = array("q", [0]), array("q")
+    needs = [step.bytes for step in steps(graph, order, unit)]
+    for at, operator in enumerate(order):
+        columns["alone"][at] = needs[at]
+        columns["cost"][at] = costs[operator]
+        extra = load_of((it.size for it in graph.operators[operator].temporaries), unit)
+        columns["extra"][at], columns["extra_rest"][at] = extra.bytes, extra.rest
+        kind = known[operator]
+        if kind is not None:
+            made = graph.tensors[kind.made]
+            image = image_of(made)
+            readers = links.readers[kind.made]
+            external = made.kind == "external"
+            columns["can"][at] = 1
+            columns["reduces"][at] = kind.reduces
+            columns["kept"][at] = kind.made in kept or external or not readers
+            last_reader[at] = max((place[it] for it in readers), default=NOBODY)
+            columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
+            columns["pixel"][at] = 0 if kind.reduces or external or image is None else image.pixel
+            columns["sums"][at] = kind.sums
+            for use in kind.uses:
+                maker = links.producer[use.tensor]
+                uses.append(NOBODY if maker == NOBODY else place[maker])
+                uses.extend((*_numbers(use.rows), *_numbers(use.columns)))
+        use_start.append(len(uses) // 11)
+    always = resident_load(graph, unit)
+    return StripeProgram(
+        **columns,
+        last_reader=last_reader,
+        use_start=use_start,
+        uses=uses,
+        wholes=array("q", (it for whole in _wholes(graph, place) for it in whole)),
+        others=array("q", (it for way in ways for it in (way.begin, way.end, way.bytes, way.cost))),
+        unit=unit,
+        base=always.bytes,
+        base_rest=always.rest,
+        start=start_height(graph, unit),
+    )
+
+
+def _numbers(axis: Axis) -> tuple[int, int, int, int, int]:
+    return axis.extent, axis.step, axis.over, axis.before, axis.after
+
+
+def _wholes(graph: Graph, place: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
+    """The places between which each storage lives, its bytes, and who makes it if that is one operator."""
+    links = links_of(graph)
+    for storage in storages(graph):
+        used = [place[it] for it in (*storage.writers, *storage.readers)]
+        written = [place[it] for it in storage.writers]
+        begin = NOBODY if storage.from_start else min(written, default=NOBODY)
+        end = len(place) if storage.to_end else max(used, default=NOBODY)
+        maker = links.producer[storage.tensor]
+        alone = storage.begin is None and maker != NOBODY
+        if end >= 0:
+            yield begin, end, storage.size, place[maker] if alone else NOBODY
+
+
+class Surroundings:
+    """A valid graph in one order."""
+
+    def __init__(self, graph: Graph, order: Sequence[int]) -> None:
+        place = {operator: at for at, operator in enumerate(order)}
+        self._tensors = {it.id: it for it in graph.tensors}
+        self._always = [it for it in graph.tensors if is_planned(it) and it.kind in ("state", "constant")]
+        self._operators = [graph.operators[it] for it in order]
+        self._viewed = names_of_views(graph)
+        self._lives: dict[str, tuple[int, int, Tensor]] = {}
+        """By tensor, or piece of a group of views: the places of who makes it and of its last reader."""
+        taken = {*self._tensors, *(it.id for other in graph.alternatives for it in other.tensors)}
+        for number, it in enumerate(storages(graph)):
+            tensor = graph.tensors[it.tensor]
+            if it.begin is not None:
+                name = f"#{number}"
+                while name in taken:
+                    name += "#"
+                tensor = Tensor(id=name, size=it.size)
+            first = NOBODY if it.from_start else min((place[at] for at in it.writers), default=NOBODY)
+            used = [place[at] for at in (*it.writers, *it.readers)]
+            self._lives[tensor.id] = first, len(order) if it.to_end else max(used, default=NOBODY), tensor
+        self._over: dict[tuple[int, int], dict[str, Tensor]] = {}
+
+    def knows(self, begin: int, end: int, alternative: Alternative) -> bool:
+        """Whether neither these of the order nor the alternative touch views, so that a part tells all."""
+        operators = (*self._operators[begin:end], *alternative.operators)
+        return not self._viewed or self._viewed.isdisjoint(_used(operators))
+
+    def part(self, begin: int, end: int, alternative: Alternative) -> Graph:
+        """A graph of the alternative alone, in the place of these of the order, with all that is live there.
+
+        Each of its operators needs in it what it needs in the whole graph.
+        """
+        over = self._live_over(begin, end)
+        own = {it.id: it for it in alternative.tensors}
+        used = {it: own.get(it) or self._tensors[it] for it in _used(alternative.operators)}
+        made = {it for operator in alternative.operators for it in operator.outputs}
+        tensors = {**{it.id: it for it in self._always}, **over, **used}
+        data = [name for name, it in used.items() if it.kind == "data" and name not in own]
+        return Graph(
+            tensors=tuple(tensors.values()),
+            operators=alternative.operators,
+            inputs=tuple({**over, **{it: None for it in data if it not in made}}),
+            outputs=tuple({**over, **{it: None for it in data if self._lives[it][1] >= end}}),
+        )
+
+    def read(self, begin: int, end: int) -> set[str]:
+        """What these of the order read of others."""
+        return self.read_by(self._operators[begin:end])
+
+    def read_by(self, operators: Sequence[Operator]) -> set[str]:
+        """What these operators read of others in the graph."""
+        made = {name for operator in operators for name in operator.outputs}
+        read = {name for operator in operators for name in operator.inputs}
+        return {it for it in read - made if it in self._tensors}
+
+    def _live_over(self, begin: int, end: int) -> dict[str, Tensor]:
+        """What is made before, and read after or kept."""
+        found = self._over.get((begin, end))
+        if found is None:
+            lives = self._lives.items()
+            found = {it: tensor for it, (first, last, tensor) in lives if first < begin and last >= end}
+            self._over[begin, end] = found
+        return found
+
+
+def _used(operators: Iterable[Operator]) -> dict[str, None]:
+    return dict.fromkeys(name for it in operators for name in (*it.inputs, *it.outputs))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWay:
+    """An alternative, and the part of the order in whose place its operators run."""
+
+    way: Way
+    alternative: Alternative
+    exact: bool
+    """Whether it reads all that the others have read, so that nothing else lives shorter."""
+
+
+def ways_of(graph: Graph, order: Sequence[int], budget: Budget, unit: int = 1) -> Iterator[KnownWay]:
+    """The alternatives of operators next to each other that read nothing else than these have read.
+
+    As many as the budget allows.
+    """
+    if not graph.alternatives:
+        return
+    place = {graph.operators[operator].id: at for at, operator in enumerate(order)}
+    constants = {tensor.id for tensor in graph.tensors if tensor.kind == "constant"}
+    around = Surroundings(graph, order)
+    for alternative in graph.alternatives:
+        if budget.spent:
+            return
+        places = sorted(place[name] for name in alternative.replaces)
+        begin, end = places[0], places[-1] + 1
+        if end - begin != len(places) or not _can_run(alternative):
+            budget.count(len(alternative.operators))
+            continue
+        before = around.read(begin, end) - constants
+        after = around.read_by(alternative.operators) - constants
+        if not after <= before:
+            budget.count(len(alternative.operators))
+            continue
+        if around.knows(begin, end, alternative):
+            part = around.part(begin, end, alternative)
+            budget.count(len(part.tensors))
+            needs = [step.bytes for step in steps(part, range(len(part.operators)), unit)]
+            way = Way(begin, end, max(needs, default=0), _cost(alternative, part))
+        else:
+            budget.count(len(graph.operators))
+            way = whole_way(graph, order, alternative, begin, end, unit)
+        if not fits(way.bytes, way.cost, len(graph.alternatives)):
+            continue
+        yield KnownWay(way, alternative, after == before)
+
+
+def _can_run(alternative: Alternative) -> bool:
+    """Whether its operators can run as they are listed."""
+    later = {name for operator in alternative.operators for name in operator.outputs}
+    for operator in alternative.operators:
+        if not later.isdisjoint(operator.inputs):
+            return False
+        later.difference_update(operator.outputs)
+    return True
+
+
+def whole_way(
+    graph: Graph, order: Sequence[int], alternative: Alternative, begin: int, end: int, unit: int
+) -> Way:
+    """The way as the graph with the alternative has it: all of its operators are gone through."""
+    changed = with_alternative(graph, alternative)
+    index = links_of(changed).operator_index
+    names = [graph.operators[it].id for it in order]
+    own = [it.id for it in alternative.operators]
+    run = [*names[:begin], *own, *names[end:]]
+    needs = [step.bytes for step in steps(changed, [index[name] for name in run], unit)]
+    return Way(begin, end, max(needs[begin : begin + len(own)], default=0), _cost(alternative, changed))
+
+
+def _cost(alternative: Alternative, changed: Graph) -> int:
+    """What its operators cost together, in a graph that has them."""
+    if alternative.cost is not None:
+        return alternative.cost
+    own = {it.id for it in alternative.operators}
+    costs = zip(changed.operators, operator_costs(changed), strict=True)
+    return sum(cost for operator, cost in costs if operator.id in own)
+
+
+# Longer orders have stripes of at most so many operators: all pairs of ends would take too long.
+_ANY_LENGTH: Final = 160
+_LONGEST: Final = 48
+# Choices of alternatives in which stripes are looked for.
+_MOST_CHOICES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class StripedOrder:
+    """An order cut into stripes, with alternatives in place of some of its operators."""
+
+    bytes: int
+    """What its fullest moment needs: no plan of it has a smaller peak."""
+    cost: int
+    schedule: Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFront:
+    """Ascending in bytes. `complete`: no other stripes and alternatives of this order are better in both."""
+
+    points: tuple[StripedOrder, ...]
+    complete: bool
+
+
+def order_front(
+    graph: Graph,
+    order: Sequence[int],
+    budget: Budget,
+    most_cost: int = MOST,
+    stripes: bool = True,
+) -> OrderFront:
+    """The front of a valid graph whose operators run in this order, up to a cost.
+
+    Raises InputError where its numbers are too large to add up.
+    """
+    require_countable(graph, stripes)
+    if graph.order == GIVEN and stripes and _cuts_alternatives(graph):
+        return _front_of_choices(graph, order, budget, most_cost)
+    return _front(graph, order, budget, most_cost, stripes)
+
+
+def _front(graph: Graph, order: Sequence[int], budget: Budget, most_cost: int, stripes: bool) -> OrderFront:
+    """The front in which alternatives run as they are, and stripes beside them."""
+    unit = unit_of(graph)
+    known = tuple(ways_of(graph, order, budget, unit))
+    program = stripe_program(graph, order, unit, [it.way for it in known])
+    longest = 1 if not stripes else len(order) if len(order) <= _ANY_LENGTH else _LONGEST
+    found = stripe_front(program, min(most_cost, MOST), longest, budget)
+    names = tuple(graph.operators[it].id for it in order)
+    points = tuple(
+        StripedOrder(point.bytes, point.cost, _schedule(names, point.choices, known))
+        for point in found.points
+    )
+    exact = len(known) == len(graph.alternatives) and all(it.exact for it in known)
+    return OrderFront(points, exact and (found.complete or not stripes))
+
+
+def _cuts_alternatives(graph: Graph) -> bool:
+    """Whether an operator of an alternative may be in a stripe."""
+    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    for alternative in graph.alternatives:
+        own = {tensor.id: tensor for tensor in alternative.tensors}
+        used = {name for it in alternative.operators for name in (*it.inputs, *it.outputs)}
+        there = [it for name in used if (it := own.get(name) or tensors.get(name)) is not None]
+        if any(kinds(Graph(tensors=there, operators=alternative.operators))):
+            return True
+    return False
+
+
+def _front_of_choices(graph: Graph, order: Sequence[int], budget: Budget, most_cost: int) -> OrderFront:
+    """The front with stripes in alternatives as well: of each choice of these, as long as there are few.
+
+    The first operator of an alternative has the cost of all of them, as in a plan.
+    """
+    plain = _front(graph, order, budget, most_cost, stripes=True)
+    points, complete = list(plain.points), True
+    for number, names in enumerate(_choices(graph)):
+        if number == _MOST_CHOICES or budget.spent:
+            complete = False
+            break
+        try:
+            chosen = with_chosen(graph, names)
+        except InputError:
+            # Whether the judge takes it is not known.
+            complete = False
+            continue
+        if not is_countable(chosen, stripes=True):
+            complete = False
+            continue
+        front = _front(chosen, listed_order(chosen), budget, most_cost, stripes=True)
+        complete = complete and front.complete
+        points += [replace(it, schedule=replace(it.schedule, alternatives=names)) for it in front.points]
+    kept: list[StripedOrder] = []
+    for it in sorted(points, key=lambda it: (it.bytes, it.cost)):
+        if not kept or it.cost < kept[-1].cost:
+            kept.append(it)
+    return OrderFront(tuple(kept), complete)
+
+
+def _choices(graph: Graph) -> Iterator[tuple[str, ...]]:
+    """The alternatives that can be chosen together: no two replace one operator. The fewest come first."""
+    found: list[tuple[int, tuple[str, ...], frozenset[str]]] = [(0, (), frozenset())]
+    for begin, names, gone in found:
+        yield names
+        for at, it in enumerate(graph.alternatives[begin:], start=begin):
+            if gone.isdisjoint(it.replaces) and len(found) <= _MOST_CHOICES:
+                found.append((at + 1, (*names, it.id), gone.union(it.replaces)))
+
+
+def _schedule(names: Sequence[str], choices: Sequence[Choice], known: Sequence[KnownWay]) -> Schedule:
+    order: list[str] = []
+    stripes: list[Stripe] = []
+    chosen: list[str] = []
+    for choice in choices:
+        begin = len(order)
+        if choice.other >= 0:
+            alternative = known[choice.other].alternative
+            chosen.append(alternative.id)
+            order += [operator.id for operator in alternative.operators]
+            continue
+        order += names[choice.begin : choice.end]
+        if choice.columns:
+            stripes.append(Stripe(begin=begin, end=len(order), columns=choice.columns))
+    return Schedule(order=tuple(order), alternatives=tuple(chosen), stripes=tuple(stripes))

@@ -1,0 +1,564 @@
+"""The table of loops as a text for people, as an SVG picture, and as constants in a C header.
+
+In the text, steps that repeat are phrases, each of which is said once and runs some times. The picture has
+for each operator of a strip the rows that are made, read and kept. The header is C11 and later, C++11 and
+later, and nothing but arrays of numbers.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from xml.sax.saxutils import escape
+
+from memstow.planner.exports.naming import Naming, check_words, identifiers, in_comment
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.loops import (
+    Copy,
+    Loops,
+    RowRing,
+    Scratch,
+    StripeLoops,
+    StripeMember,
+    WholeOperator,
+    WholeTensor,
+)
+from memstow.planner.show.drawing import FRAME, INK, QUIET, RAMP, ink_on
+from memstow.planner.show.formatting import plain, table
+
+Step = tuple[int, ...]
+_Block = Sequence[Step]
+
+# Blocks of one repetition, at most: strides and sizes make short periods.
+_LONGEST: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Steps that run some times; in each further time the numbers of a step grow by its own growth."""
+
+    steps: tuple[Step, ...]
+    times: int = 1
+    growth: tuple[Step, ...] = ()
+
+
+def phrases_of(steps: Sequence[Step], last: int) -> Iterator[Phrase]:
+    """The steps of a strip as phrases; each step of the operator `last` ends a block of steps."""
+    blocks: list[list[Step]] = [[]]
+    for step in steps:
+        blocks[-1].append(step)
+        if step[0] == last:
+            blocks.append([])
+    yield from _phrases([block for block in blocks if block])
+
+
+def _phrases(blocks: Sequence[_Block]) -> Iterator[Phrase]:
+    waiting = [(0, len(blocks))] if blocks else []
+    while waiting:
+        begin, end = waiting.pop()
+        found = _longest_run(blocks, begin, end)
+        if found is None:
+            yield Phrase(tuple(step for block in blocks[begin:end] for step in block))
+            continue
+        first, size, times, growth = found
+        if begin < first:
+            yield Phrase(tuple(step for block in blocks[begin:first] for step in block))
+        steps = tuple(step for block in blocks[first : first + size] for step in block)
+        yield Phrase(steps, times, growth)
+        if first + size * times < end:
+            waiting.append((first + size * times, end))
+
+
+def _longest_run(
+    blocks: Sequence[_Block], begin: int, end: int
+) -> tuple[int, int, int, tuple[Step, ...]] | None:
+    """(first block, blocks of a period, times, growth) of the repetition that covers most."""
+    best: tuple[int, int, int, int, tuple[Step, ...]] | None = None
+    for size in range(1, min(_LONGEST, (end - begin) // 2) + 1):
+        for first, until in _runs(blocks, begin, end, size):
+            times = (until - first) // size + 1
+            covers = size * (times - 1)
+            if times > 1 and (best is None or covers > best[0]):
+                growth = tuple(
+                    it for at in range(first, first + size) for it in _growth(blocks, at, size) or ()
+                )
+                best = covers, first, size, times, growth
+    return None if best is None else best[1:]
+
+
+def _runs(blocks: Sequence[_Block], begin: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges of blocks where each is like the one a period later, and grows alike."""
+    first = begin
+    known: list[tuple[Step, ...] | None] = []
+    for at in range(begin, end - size):
+        known.append(_growth(blocks, at, size))
+        if known[-1] is None:
+            yield first, at
+            first = at + 1
+        elif at - first >= size and known[-1] != known[at - size - begin]:
+            yield first, at
+            first = at - size + 1
+    yield first, end - size
+
+
+def _growth(blocks: Sequence[_Block], at: int, size: int) -> tuple[Step, ...] | None:
+    """By how much each number of a block is larger a period later; None where other operators run."""
+    one, two = blocks[at], blocks[at + size]
+    if [(it[0], len(it)) for it in one] != [(it[0], len(it)) for it in two]:
+        return None
+    return tuple(tuple(b - a for a, b in zip(x, y, strict=True)) for x, y in zip(one, two, strict=True))
+
+
+# What is alike is cut short: the JSON has all of it.
+_MOST_STRIPS: Final = 16
+_MOST_STEPS_LISTED: Final = 200
+
+
+def loops_text(loops: Loops) -> bytes:
+    """The text."""
+    return ("\n".join(_lines(loops)) + "\n").encode()
+
+
+def _lines(loops: Loops) -> Iterator[str]:
+    yield f"Loops of {plain(loops.name or 'a graph')}, problem {loops.digest[:16]}"
+    for pool in loops.pools:
+        yield f"{plain(pool.id)}: {pool.size:,} bytes"
+    yield ""
+    heading = ("tensor as a whole", "pool", "offset", "bytes", "shape", "made", "last read")
+    yield from table(heading, [_whole(it, len(loops.segments)) for it in loops.tensors], left=2)
+    for number, segment in enumerate(loops.segments):
+        yield ""
+        match segment:
+            case WholeOperator():
+                yield from _alone(number, segment)
+            case Copy():
+                yield f"{number}. copy {plain(segment.source)} to {plain(segment.target)}"
+            case StripeLoops():
+                yield from _stripe(number, segment)
+
+
+def _whole(it: WholeTensor, end: int) -> list[str]:
+    shape = "x".join(map(str, it.shape or ()))
+    made = "given" if it.first < 0 else str(it.first)
+    last = "kept" if it.last >= end else "never" if it.last <= it.first else str(it.last)
+    return [plain(it.id), plain(it.pool), f"{it.offset:,}", f"{it.size:,}", shape, made, last]
+
+
+def _name(named: str, runs: str | None) -> str:
+    return plain(named) if runs is None else f"{plain(named)} ({plain(runs)} again)"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(plain, names)) or "nothing"
+
+
+def _alone(number: int, it: WholeOperator) -> Iterator[str]:
+    yield f"{number}. {_name(it.id, it.runs)}: {_listed(it.inputs)} -> {_listed(it.outputs)}"
+    yield from (f"   {line}" for line in _scratches(it.temporaries))
+
+
+def _scratches(them: Sequence[Scratch]) -> Iterator[str]:
+    for it in them:
+        yield f"temporary {plain(it.id)}: {it.size:,} bytes at {it.offset:,} of {plain(it.pool)}"
+
+
+def _stripe(number: int, it: StripeLoops) -> Iterator[str]:
+    names = _listed([member.id for member in it.operators])
+    columns = "1 column" if it.columns == 1 else f"{it.columns:,} columns"
+    strips = f"{len(it.strips):,} strips of {columns}" if len(it.strips) > 1 else "one strip"
+    yield f"{number}. stripe of {names} in {strips}"
+    yield from (f"   {_ring(ring)}" for ring in it.rings)
+    for member in it.operators:
+        yield from (f"   {line}" for line in _member(member))
+    yield ""
+    yield from (f"   {line}" for line in _strips(it))
+    yield ""
+    yield "   in each strip:"
+    yield from (f"   {line}" for line in _steps(it))
+
+
+def _ring(it: RowRing) -> str:
+    rows = "1 row" if it.rows == 1 else f"{it.rows:,} rows, row r at r mod {it.rows:,}"
+    where = f"{it.rows * it.pitch:,} bytes at {it.offset:,} of {plain(it.pool)}"
+    return f"ring {plain(it.tensor)}: {where}, {it.pitch:,} bytes a row, {it.pixel:,} a column; {rows}"
+
+
+def _member(it: StripeMember) -> Iterator[str]:
+    if it.runs is not None:
+        yield _name(it.id, it.runs)
+    if it.sums is not None:
+        where = f"{it.sums.size:,} bytes at {it.sums.offset:,} of {plain(it.sums.pool)}"
+        yield f"sums of {plain(it.makes)}: {where}; they become {plain(it.makes)} after the last strip"
+    yield from _scratches(it.temporaries)
+    if it.again:
+        yield f"{plain(it.makes)}: {it.again:,} of {it.columns + it.again:,} columns are made once more"
+
+
+def _strips(it: StripeLoops) -> Iterator[str]:
+    shown = it.strips[:_MOST_STRIPS]
+    heading = ("columns by strip", *(plain(member.makes) for member in it.operators))
+    rows = [
+        [str(number), *(_range(columns[0], columns[1]) for columns in strip)]
+        for number, strip in enumerate(shown)
+    ]
+    yield from table(heading, rows)
+    if len(it.strips) > len(shown):
+        yield f"and {len(it.strips) - len(shown):,} more"
+
+
+def _range(first: int, end: int) -> str:
+    return "-" if first >= end else str(first) if end == first + 1 else f"{first}..{end - 1}"
+
+
+def _steps(it: StripeLoops) -> Iterator[str]:
+    said = 0
+    for phrase in phrases_of(it.steps, len(it.operators) - 1):
+        if said + len(phrase.steps) > _MOST_STEPS_LISTED:
+            yield "and more steps: the table in JSON has them"
+            return
+        said += len(phrase.steps)
+        margin = "  "
+        if phrase.times > 1:
+            yield f"  {phrase.times:,} times, i = 0..{phrase.times - 1}:"
+            margin = "    "
+        for step, growth in zip(phrase.steps, _growth_text(phrase), strict=True):
+            yield margin + _step(it.operators[step[0]], step, growth)
+
+
+def _growth_text(phrase: Phrase) -> Sequence[Step]:
+    return phrase.growth or [(0,) * len(step) for step in phrase.steps]
+
+
+def _step(member: StripeMember, step: Step, growth: Step) -> str:
+    reads = []
+    for at, name in enumerate(member.reads):
+        first, end = step[2 + 2 * at], step[3 + 2 * at]
+        if first < end or growth[2 + 2 * at] != growth[3 + 2 * at]:
+            one = end == first + 1 and growth[2 + 2 * at] == growth[3 + 2 * at]
+            rows = _grown(first, growth[2 + 2 * at])
+            rows += "" if one else ".." + _grown(end - 1, growth[3 + 2 * at])
+            reads.append(f"{plain(name)}[{rows}]")
+    read = ", ".join(reads) or "nothing"
+    row = _grown(step[1], growth[1])
+    makes = plain(member.makes)
+    if member.sums is not None:
+        return f"{plain(member.id)}: add {read} to {makes}"
+    return f"{plain(member.id)}: {makes}[{row}] from {read}"
+
+
+def _grown(number: int, growth: int) -> str:
+    """The number in the i-th time."""
+    if not growth:
+        return str(number)
+    times = "i" if growth == 1 else f"{growth}i"
+    return f"{times}+{number}" if number else times
+
+
+_CELL, _HIGH, _GAP = 22, 16, 8
+_LEFT, _TOP, _HEAD, _FOOT = 150, 16, 26, 22
+_LEAST_WIDTH: Final = 640
+_MOST_STEPS_DRAWN: Final = 160
+_MOST_ROWS: Final = 40
+_MADE, _READ, _KEPT = RAMP[9], RAMP[5], RAMP[0]
+
+
+def loops_picture(table: Loops) -> bytes:
+    """A panel for each stripe; an InputError where there is none."""
+    stripes = [it for it in table.segments if isinstance(it, StripeLoops)]
+    if not stripes:
+        message = "the plan has no stripes to draw; `memstow front` finds plans with stripes"
+        raise InputError.single("no_stripes", "format", message)
+    panels, top = [], _TOP
+    for stripe in stripes:
+        panels += list(_Panel(stripe, top).parts())
+        top += _height(stripe)
+    shown = max(min(len(it.steps), _MOST_STEPS_DRAWN) for it in stripes)
+    width = max(_LEFT + shown * _CELL + 20, _LEAST_WIDTH)
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" width="{width}" '
+            f'height="{top}" font-family="sans-serif" font-size="11" role="img">',
+            f"<title>{escape(plain(table.name or 'loops', most=200))}: steps of a strip</title>",
+            f'<rect width="{width}" height="{top}" fill="#ffffff"/>',
+            *panels,
+            "</svg>\n",
+        )
+    ).encode()
+
+
+def _height(stripe: StripeLoops) -> int:
+    return (
+        _HEAD + sum(_rows_of(stripe, place) * _HIGH + _GAP for place in range(len(stripe.operators))) + _FOOT
+    )
+
+
+def _rows_of(stripe: StripeLoops, place: int) -> int:
+    """The lines of an operator: the rows of its ring."""
+    makes = stripe.operators[place].makes
+    return min(next((it.rows for it in stripe.rings if it.tensor == makes), 1), _MOST_ROWS)
+
+
+class _Panel:
+    """One stripe: which row each line of each operator has, step by step."""
+
+    def __init__(self, stripe: StripeLoops, top: int) -> None:
+        self._stripe = stripe
+        self._top = top
+        self._tops: list[int] = []
+        at = top + _HEAD
+        for place in range(len(stripe.operators)):
+            self._tops.append(at)
+            at += _rows_of(stripe, place) * _HIGH + _GAP
+        self._place_of = {it.makes: place for place, it in enumerate(stripe.operators)}
+        self._ring_of = {it.tensor: number for number, it in enumerate(stripe.rings)}
+
+    def parts(self) -> Iterator[str]:
+        """The elements of the picture."""
+        stripe = self._stripe
+        names = ", ".join(plain(it.id, most=24) for it in stripe.operators[:6])
+        columns = "1 column" if stripe.columns == 1 else f"{stripe.columns:,} columns"
+        strips = f"{len(stripe.strips):,} strips of {columns}"
+        told = "one strip" if len(stripe.strips) == 1 else strips
+        yield self._text(12, self._top + 8, f"{names}: {told}", f'fill="{INK}" font-weight="bold"')
+        for place, (member, top) in enumerate(zip(stripe.operators, self._tops, strict=True)):
+            rows = _rows_of(stripe, place)
+            word = "adds up" if member.sums else f"{rows} rows" if rows > 1 else "1 row"
+            if member.makes not in self._ring_of and not member.sums:
+                word = "whole"
+            label = f"{plain(member.makes, most=14)} ({word})"
+            yield self._text(_LEFT - 8, top + _HIGH - 4, label, f'fill="{INK}" text-anchor="end"')
+            shown = min(len(stripe.steps), _MOST_STEPS_DRAWN)
+            yield (
+                f'<rect x="{_LEFT}" y="{top}" width="{shown * _CELL}" height="{rows * _HIGH}" '
+                f'fill="none" stroke="{FRAME}"/>'
+            )
+        yield from self._steps()
+        words = "dark: made in this step; green: read; light: kept for later"
+        if len(stripe.steps) > _MOST_STEPS_DRAWN:
+            words += f"; the first {_MOST_STEPS_DRAWN} of {len(stripe.steps):,} steps"
+        yield self._text(_LEFT, self._top + _height(stripe) - _FOOT + 6, words, f'fill="{QUIET}"')
+
+    def _steps(self) -> Iterator[str]:
+        stripe = self._stripe
+        kept: dict[str, list[int]] = {it.tensor: [] for it in stripe.rings}
+        for number, (step, frees) in enumerate(zip(stripe.steps, stripe.frees, strict=True)):
+            if number == _MOST_STEPS_DRAWN:
+                return
+            place, row, *rows = step
+            member = stripe.operators[place]
+            read = {
+                (name, it)
+                for at, name in enumerate(member.reads)
+                for it in range(rows[2 * at], rows[2 * at + 1])
+            }
+            yield self._cell(number, member.makes, row, _MADE)
+            for tensor, them in kept.items():
+                for it in them:
+                    yield self._cell(number, tensor, it, _READ if (tensor, it) in read else _KEPT)
+            if member.makes in kept:
+                kept[member.makes].append(row)
+            for ring, first in zip(frees[::2], frees[1::2], strict=True):
+                tensor = stripe.rings[ring].tensor
+                kept[tensor] = [it for it in kept[tensor] if it >= first]
+
+    def _cell(self, step: int, tensor: str, row: int, colour: str) -> str:
+        place = self._place_of[tensor]
+        number = self._ring_of.get(tensor)
+        line = 0 if number is None else row % self._stripe.rings[number].rows
+        if line >= _MOST_ROWS:
+            return ""
+        x, y = _LEFT + step * _CELL, self._tops[place] + line * _HIGH
+        box = f'<rect x="{x + 1}" y="{y + 1}" width="{_CELL - 2}" height="{_HIGH - 2}" fill="{colour}"/>'
+        style = f'fill="{ink_on(colour)}" text-anchor="middle" font-size="9"'
+        return box + self._text(x + _CELL // 2, y + _HIGH - 5, str(row), style)
+
+    @staticmethod
+    def _text(x: int, y: int, text: str, style: str) -> str:
+        return f'<text x="{x}" y="{y}" {style}>{escape(text)}</text>'
+
+
+_NONE: Final = -(1 << 31)
+_A_LINE: Final = 100
+
+
+def loops_header(loops: Loops, prefix: str) -> bytes:
+    """The header; its names begin with the prefix."""
+    naming = Naming(prefix)
+    check_words(naming)
+    return "\n".join(_Header(loops, naming).parts()).encode("ascii")
+
+
+class _Header:
+    """The numbers that things have in the arrays, and the parts of the text."""
+
+    def __init__(self, loops: Loops, naming: Naming) -> None:
+        self.loops = loops
+        self.macro, self.symbol = f"{naming.macro}_LOOPS", f"{naming.symbol}_loops"
+        self.pools = {it.id: number for number, it in enumerate(loops.pools)}
+        self.tensors = {it.id: number for number, it in enumerate(loops.tensors)}
+        ran = dict.fromkeys(self._ran())
+        self.operators = {name: number for number, name in enumerate(ran)}
+        self.stripes = [it for it in loops.segments if isinstance(it, StripeLoops)]
+        self.arguments: list[int] = []
+        self.scratch: list[Scratch] = []
+
+    def parts(self) -> Iterator[str]:
+        """The text, part by part."""
+        m, s = self.macro, self.symbol
+        of = "" if self.loops.name is None else f" of {in_comment(self.loops.name)}"
+        yield (
+            f"/* The loops{of}, as memstow wrote them: not to be edited.\n * Problem {self.loops.digest}\n */"
+        )
+        yield f"#ifndef {m}_H\n#define {m}_H\n\n#include <stdint.h>\n"
+        yield _TYPES.replace("NAME", s).replace("NONE", f"{m}_NONE")
+        yield self._names("POOL", self.pools)
+        yield self._names("OPERATOR", self.operators)
+        yield self._names("TENSOR", self.tensors)
+        yield _array(f"uint64_t {s}_pool_sizes", [[it.size] for it in self.loops.pools], bare=True)
+        yield _array(
+            f"{s}_tensor {s}_tensors",
+            ([self.pools[it.pool], it.offset, it.size, it.first, it.last] for it in self.loops.tensors),
+        )
+        for number, stripe in enumerate(self.stripes):
+            yield from self._stripe(number, stripe)
+        segments = [list(self._segment(it)) for it in self.loops.segments]
+        yield _array(f"{s}_stripe {s}_stripes", [list(self._numbers(*it)) for it in enumerate(self.stripes)])
+        yield _array(f"{s}_segment {s}_segments", segments)
+        yield _array(f"int32_t {s}_arguments", [[it] for it in self.arguments], bare=True)
+        yield _array(
+            f"{s}_scratch {s}_scratches",
+            ([self.pools[it.pool], it.offset, it.size, *_phases(it)] for it in self.scratch),
+        )
+        yield f"enum {{ {m}_SEGMENT_COUNT = {len(segments)} }};\n\n#endif /* {m}_H */\n"
+
+    def _ran(self) -> Iterator[str]:
+        for segment in self.loops.segments:
+            if isinstance(segment, WholeOperator):
+                yield segment.runs or segment.id
+            elif isinstance(segment, StripeLoops):
+                yield from (it.runs or it.id for it in segment.operators)
+
+    def _names(self, what: str, numbers: dict[str, int]) -> str:
+        """Numbers by name."""
+        names = identifiers(numbers)
+        lines = [f"  {self.macro}_{what}_{names[it]} = {number}," for it, number in numbers.items()]
+        return "\n".join(["enum {", *lines, "};\n"]) if lines else ""
+
+    def _some(self, numbers: Iterable[int]) -> tuple[int, int]:
+        """Numbers among the arguments: the first, and how many."""
+        first = len(self.arguments)
+        self.arguments += numbers
+        return first, len(self.arguments) - first
+
+    def _scratches(self, them: Iterable[Scratch]) -> tuple[int, int]:
+        first = len(self.scratch)
+        self.scratch += them
+        return first, len(self.scratch) - first
+
+    def _segment(self, it: WholeOperator | Copy | StripeLoops) -> Iterator[int]:
+        match it:
+            case WholeOperator():
+                yield from (0, self.operators[it.runs or it.id])
+                yield from self._some(self.tensors.get(name, _NONE) for name in it.inputs)
+                yield from self._some(self.tensors.get(name, _NONE) for name in it.outputs)
+                yield from self._scratches(it.temporaries)
+            case Copy():
+                yield from (1, -1)
+                yield from self._some([self.tensors[it.source]])
+                yield from self._some([self.tensors[it.target]])
+                yield from (0, 0)
+            case StripeLoops():
+                number = next(at for at, stripe in enumerate(self.stripes) if stripe is it)
+                yield from (2, number, 0, 0, 0, 0, 0, 0)
+
+    def _stripe(self, number: int, it: StripeLoops) -> Iterator[str]:
+        s = self.symbol
+        rings = {ring.tensor: -1 - at for at, ring in enumerate(it.rings)}
+        places = {**self.tensors, **rings}
+        yield _array(
+            f"{s}_ring {s}_{number}_rings",
+            ([self.pools[r.pool], r.offset, r.rows, r.pitch, r.pixel] for r in it.rings),
+        )
+        members = []
+        for member in it.operators:
+            inputs = self._some(places.get(name, _NONE) for name in member.inputs)
+            reads = self._some(member.inputs.index(name) for name in member.reads)
+            sums = -1 if member.sums is None else self._scratches([member.sums])[0]
+            scratches = self._scratches(member.temporaries)
+            operator = self.operators[member.runs or member.id]
+            makes = places.get(member.makes, _NONE)
+            members.append([operator, *inputs, *reads, makes, sums, *scratches])
+        yield _array(f"{s}_member {s}_{number}_members", members)
+        width = max(map(len, it.steps), default=2)
+        columns = [(*them, *(0,) * (width - len(them))) for strip in it.strips for them in strip]
+        yield _array(f"uint32_t {s}_{number}_columns", columns, bare=True)
+        steps = [(*step, *(0,) * (width - len(step))) for step in it.steps]
+        yield _array(f"uint32_t {s}_{number}_steps", steps, bare=True)
+
+    def _numbers(self, number: int, it: StripeLoops) -> Iterator[str]:
+        width = max(map(len, it.steps), default=2)
+        yield from map(str, (len(it.operators), len(it.rings), len(it.strips), len(it.steps), width))
+        for what in ("members", "rings", "columns", "steps"):
+            empty = what == "rings" and not it.rings
+            yield "0" if empty else f"{self.symbol}_{number}_{what}"
+
+
+def _phases(it: Scratch) -> tuple[int, int]:
+    return it.phases or (0, 0)
+
+
+def _array(declared: str, rows: Iterable[Sequence[object]], *, bare: bool = False) -> str:
+    """An array, each row in braces unless the elements are numbers."""
+    cells = [
+        ", ".join(map(_number, row)) if bare else "{" + ", ".join(map(_number, row)) + "}" for row in rows
+    ]
+    if not cells:
+        return ""
+    lines, line = [], " "
+    for cell in cells:
+        if len(line) + len(cell) > _A_LINE and line.strip():
+            lines.append(line)
+            line = " "
+        line += f" {cell},"
+    return "\n".join([f"static const {declared}[] = {{", *lines, line, "};\n"])
+
+
+def _number(value: object) -> str:
+    if value == _NONE:
+        return "INT32_MIN"
+    return f"{value}u" if isinstance(value, int) and value >= 1 << 31 else str(value)
+
+
+_TYPES: Final = """\
+/* A tensor that is there as a whole: made by segment `first` (-1: given), needed until segment `last`. */
+typedef struct { int32_t pool; uint64_t offset, size; int32_t first, last; } NAME_tensor;
+/* What a kernel needs while it runs, in phases [first, end) or, if both are 0, in all. */
+typedef struct { int32_t pool; uint64_t offset, size; uint32_t first, end; } NAME_scratch;
+/* Row r of a ring is at offset + r % rows * pitch; a column has `pixel` bytes. */
+typedef struct { int32_t pool; uint64_t offset; uint32_t rows; uint64_t pitch, pixel; } NAME_ring;
+/* Lists are ranges of NAME_arguments: the first, and how many. A tensor is its number if it is there as a
+ * whole, -1 - number if it is a ring of the stripe, NONE if it lies elsewhere, as weights do. */
+typedef struct {
+  int32_t op;
+  int32_t inputs, input_count;
+  int32_t reads, read_count; /* which of the inputs are images, as places among the inputs */
+  int32_t makes;
+  int32_t sums; /* in NAME_scratches; -1: it does not add up */
+  int32_t scratch, scratch_count;
+} NAME_member;
+/* columns: by strip and member a row of `width` numbers: first and end of what it makes, then of what it
+ * reads of each image. steps: rows of `width` numbers: member, row, then first and end of the rows that it
+ * reads of each image. */
+typedef struct {
+  uint32_t member_count, ring_count, strip_count, step_count, width;
+  const NAME_member *members;
+  const NAME_ring *rings;
+  const uint32_t *columns, *steps;
+} NAME_stripe;
+/* kind 0: the operator `what` makes its outputs; 1: copy its input to its output; 2: the stripe `what`. */
+typedef struct {
+  int32_t kind, what;
+  int32_t inputs, input_count, outputs, output_count;
+  int32_t scratch, scratch_count;
+} NAME_segment;
+#define NONE INT32_MIN
+"""

@@ -1,0 +1,225 @@
+"""Options of a tiling as text, and tilings as JSON, in the form of docs/tiling.md, and read from it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any, Final, Literal, get_args
+
+from memstow.planner.formats.native import plain
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.tiling import (
+    TILING_TERMS,
+    WHOLE_TILE,
+    Chosen,
+    Loop,
+    Piece,
+    Tiling,
+    TilingOptions,
+    Tilings,
+    TilingTerm,
+    together,
+)
+from memstow.planner.reading.json_text import Path, parse_json
+from memstow.planner.reading.sections import Findings, missing_field, read_section, read_whole, unknown_field
+
+LOOPS: Final[tuple[Loop, ...]] = get_args(Loop)
+_MOST: Final = 1 << 31
+
+
+def terms_of(text: str) -> tuple[TilingTerm, ...]:
+    """The terms of an objective such as `bytes,tiles`."""
+    terms = [it for it in TILING_TERMS for word in text.split(",") if word.strip() == it]
+    words = [word.strip() for word in text.split(",")]
+    unknown = [word for word in words if word not in terms]
+    if unknown or len(set(words)) < len(words):
+        message = f"{text!r} is no list of terms: write some of {', '.join(TILING_TERMS)}, each once"
+        raise InputError.single("unknown_term", "objective", message)
+    return tuple(sorted(terms, key=words.index))
+
+
+def multiples_of(text: str) -> tuple[tuple[Loop, int], ...]:
+    """The multiples of a list such as `channels=4,columns=2`."""
+    found: dict[Loop, int] = {}
+    for part in text.split(","):
+        name, _, number = (it.strip() for it in part.partition("="))
+        loop = next((it for it in LOOPS if it == name), None)
+        if loop is None or loop in found or not number.isdecimal() or not 0 < int(number[:12]) < _MOST:
+            message = (
+                f"{part!r} is no multiple: write for example channels=4,columns=2, of {', '.join(LOOPS)}"
+            )
+            raise InputError.single("not_a_multiple", "multiple", message)
+        found[loop] = int(number)
+    return tuple(found.items())
+
+
+def pixels_of(text: str) -> int | Literal["tile"]:
+    """The pixels that im2col lays out at once: a number, or `tile`."""
+    if text == WHOLE_TILE:
+        return "tile"
+    if not text.isdecimal() or int(text[:12]) >= _MOST:
+        message = f"{text!r} is neither a number of pixels nor `tile`, for all pixels of a tile"
+        raise InputError.single("not_pixels", "im2col", message)
+    return int(text)
+
+
+def check_options(options: TilingOptions) -> None:
+    """InputError with all that is wrong with the options by themselves."""
+    issues = list(_issues(options))
+    if issues:
+        raise InputError(issues)
+
+
+def require_home(options: TilingOptions, has_home: bool) -> None:
+    """InputError where the objective needs a second memory and there is none."""
+    if "beyond" in options.objective and not has_home:
+        message = "`beyond` counts what does not fit a second memory, and there is none; name it as `home`"
+        raise InputError.single("no_home", "objective", message)
+
+
+def _issues(options: TilingOptions) -> Iterator[Issue]:
+    objective = options.objective
+    if len(set(objective)) < len(objective) or not set(objective) <= set(TILING_TERMS):
+        yield Issue("unknown_term", "objective", f"give some of {', '.join(TILING_TERMS)}, each once")
+    loops = [loop for loop, _ in options.multiples]
+    if len(set(loops)) < len(loops) or not set(loops) <= set(LOOPS):
+        yield Issue("not_a_multiple", "multiple", f"give some of {', '.join(LOOPS)}, each once")
+    if any(not 0 < multiple < _MOST for _, multiple in options.multiples):
+        yield Issue("not_a_multiple", "multiple", "a multiple is a whole number of at least 1")
+    if options.im2col != WHOLE_TILE and not 0 <= int(options.im2col) < _MOST:
+        yield Issue("not_pixels", "im2col", "give a number of pixels, or `tile`")
+    if options.capacity is not None and not 0 <= options.capacity <= 1 << 62:
+        yield Issue("too_large", "capacity", "give bytes from 0 to 2^62")
+    if options.work < 1:
+        yield Issue("too_small", "work", "at least one combination must be looked at")
+
+
+_OF_ALL: Final = "tilings"
+_OF_CHOSEN: Final = tuple(field.name for field in fields(Chosen))
+_OF_FRAME: Final = tuple(field.name for field in fields(Tiling) if field.name != "chosen")
+
+
+def as_data(tiling: Tiling) -> dict[str, Any]:
+    """The tiling as JSON holds it."""
+    found: dict[str, Any] = {
+        "operator": tiling.operator,
+        "type": tiling.type,
+        "pool": tiling.pool,
+        "capacity": tiling.capacity,
+        "home": tiling.home,
+        "unit": tiling.unit,
+        "options": asdict(tiling.options),
+        "why_not": tiling.why_not,
+        "needs": tiling.needs,
+        "bound": tiling.bound,
+        "least": tiling.least,
+        "whole": None if tiling.whole is None else asdict(tiling.whole),
+        "complete": tiling.complete,
+        "looked_at": tiling.looked_at,
+        "replayed": tiling.replayed,
+    }
+    found |= {"tile": None} if tiling.chosen is None else _chosen(tiling.chosen)
+    if tiling.front is not None:
+        found["front"] = [asdict(point) | {"loops": list(point.loops)} for point in tiling.front]
+    return found
+
+
+def write_tiling(tiling: "Tiling") -> "bytes":
+    """The tiling as a JSON document, which `read_tiling` reads."""
+    return (json.dumps(as_data(tiling), indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def all_as_data(tilings: Sequence[Tiling]) -> dict[str, Any]:
+    """The tilings of all operators of a graph, and what they move together."""
+    found = together(tilings)
+    return {
+        "tilings": [as_data(it) for it in found.tilings],
+        "tiled": found.tiled,
+        "bytes": found.bytes,
+        "least": found.least,
+    }
+
+
+def is_tiling(raw: object) -> bool:
+    """Whether a JSON value is meant to be a tiling, or those of all operators of a graph."""
+    return isinstance(raw, dict) and (_OF_ALL in raw or {"operator", "unit"} <= raw.keys())
+
+
+def read_tiling(data: "bytes") -> "Tiling":
+    """The tiling of an operator in a JSON document; InputError where it is none."""
+    found = parse_tilings(parse_json(data))
+    if isinstance(found, Tiling):
+        return found
+    message = "these are the tilings of all operators of a graph; take one of `tilings`"
+    raise InputError.single("several_tilings", "$", message)
+
+
+def parse_tilings(raw: object) -> Tiling | Tilings:
+    """The tiling of an operator, or those of all operators of a graph; InputError where it is neither."""
+    findings = Findings(raw)
+    is_of_all = isinstance(raw, dict) and _OF_ALL in raw
+    found = _tilings(raw, findings) if is_of_all else _tiling(raw, findings, ())
+    if findings or found is None:
+        raise findings.error()
+    return found
+
+
+def _tilings(raw: Any, findings: Findings) -> Tilings | None:
+    sums = read_section(Tilings, raw | {_OF_ALL: []}, findings)
+    if not isinstance(raw[_OF_ALL], list):
+        read_whole(Tilings, raw, findings)
+        return None
+    made = []
+    for number, it in enumerate(raw[_OF_ALL]):
+        if findings.full:
+            break
+        made.append(_tiling(it, findings, (_OF_ALL, number)))
+    return Tilings(**sums.values | {_OF_ALL: tuple(made)}) if not findings else None
+
+
+def _tiling(raw: object, findings: Findings, at: Path) -> Tiling | None:
+    """The members of the best tile stand beside those of the tiling; where there is none, `tile` is null."""
+    if not isinstance(raw, dict):
+        return read_whole(Tiling, raw, findings, at)
+    frame = {name: value for name, value in raw.items() if name not in _OF_CHOSEN}
+    if raw.get("tile") is None and "tile" in raw:
+        frame |= {name: value for name, value in raw.items() if name in _OF_CHOSEN and name != "tile"}
+        chosen = None
+    else:
+        chosen = read_whole(Chosen, {it: raw[it] for it in _OF_CHOSEN if it in raw}, findings, at)
+    missing = [it for it in _OF_FRAME if it not in raw and it != "front"]
+    for name in missing:
+        findings.add("missing_field", (*at, name), missing_field(name))
+    unknown = [it for it in frame if it not in _OF_FRAME]
+    for name in unknown:
+        findings.add("unknown_field", (*at, str(name)), unknown_field(str(name), (*_OF_FRAME, *_OF_CHOSEN)))
+    if missing or unknown:
+        return None
+    made = read_whole(Tiling, frame, findings, at)
+    return replace(made, chosen=chosen) if isinstance(made, Tiling) else None
+
+
+def _chosen(chosen: Chosen) -> dict[str, Any]:
+    pieces = chosen.pieces
+    return {
+        "tile": asdict(chosen.tile),
+        "loops": list(chosen.loops),
+        "tiles": chosen.tiles,
+        "bytes": chosen.bytes,
+        "beyond": chosen.beyond,
+        "alignment": chosen.alignment,
+        "l1": chosen.l1,
+        "moved": [asdict(it) for it in chosen.moved],
+        "buffers": [asdict(it) for it in chosen.buffers],
+        "pieces": {
+            "channels": [_piece(it) for it in pieces.channels],
+            "rows": [_piece(it) for it in pieces.rows],
+            "columns": [_piece(it) for it in pieces.columns],
+            "inputs": [list(it) for it in pieces.inputs],
+        },
+        "problem": plain(chosen.problem),
+        "plan": plain(chosen.plan),
+    }
+
+
+def _piece(piece: Piece) -> dict[str, list[int]]:
+    return {"output": list(piece.output), "input": list(piece.input)}
