@@ -19,8 +19,7 @@ from memstow.planner.graph.changes import without_in_place
 from memstow.planner.graph.live_bytes import order_instance
 from memstow.planner.model.graph import Graph
 from memstow.solvers.core import Budget
-from memstow.solvers.order.instance import OrderInstance
-from memstow.solvers.order.solver import MODEL, OrderListeners, OrderOutcome, OrderTask, order_solver
+from memstow.solvers.orders import MODEL, OrderInstance, OrderListeners, OrderOutcome, OrderTask, order_solver
 
 SHARED = DATA / "graphs"
 CPSAT_SECONDS = 2.0

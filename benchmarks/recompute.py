@@ -24,7 +24,7 @@ from memstow.planner.model.plan import Schedule
 from memstow.planner.solve.graphs import Callbacks, plan_graph
 from memstow.planner.verify import verify
 from memstow.solvers.core import Budget
-from memstow.solvers.order.solver import OrderListeners, OrderTask, order_solver
+from memstow.solvers.orders import OrderListeners, OrderTask, order_solver
 
 _HEAD = (
     "graph",

@@ -23,7 +23,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 
 BUFFERS = 10_000
 SHORT_SOLVES = 10_000

@@ -16,7 +16,7 @@ from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.run_state import task_of
 from memstow.solvers import _native
 from memstow.solvers.greedy import make
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 from memstow.solvers.solver import Listeners, Outcome, Task
 
 SECONDS = 10.0

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from memstow.api.workers.team.on_cluster import plan_on_cluster as plan_on_cluster
+    from memstow.api.workers.team_on_cluster import plan_on_cluster as plan_on_cluster
     from memstow.planner.exports import export as export
     from memstow.planner.explain.shortfall import (
         Away as Away,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Listener as Listener,
         OnBetter as OnBetter,
         Phase as Phase,
+        Options as Options,
     )
     from memstow.planner.model.front import (
         Front as Front,
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
         Window as Window,
     )
     from memstow.planner.model.loops import Loops as Loops
-    from memstow.planner.model.options import Options as Options
     from memstow.planner.model.plan import (
         Arena as Arena,
         Arenas as Arenas,
@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         Relative as Relative,
         Reserved as Reserved,
         ReuseCost as ReuseCost,
+        Target as Target,
     )
     from memstow.planner.model.symbolic import (
         Order as Order,
@@ -101,41 +102,40 @@ if TYPE_CHECKING:
         SymbolicBuffer as SymbolicBuffer,
         SymbolicPlan as SymbolicPlan,
         SymbolicProblem as SymbolicProblem,
-    )
-    from memstow.planner.model.symbolic import digest_symbolic as digest_symbolic
-    from memstow.planner.model.symbolic import (
+        digest_symbolic as digest_symbolic,
         SymbolicGraph as SymbolicGraph,
         SymbolicOperator as SymbolicOperator,
         SymbolicTemporary as SymbolicTemporary,
         SymbolicTensor as SymbolicTensor,
     )
-    from memstow.planner.model.problem import Target as Target
     from memstow.planner.model.tiling import Tiling as Tiling, TilingOptions as TilingOptions
     from memstow.planner.solve.array_places import Places as Places, place as place
     from memstow.planner.shapes.sizes import largest_problem as largest_problem, problem_at as problem_at
-    from memstow.planner.shapes.symbolic_documents import lower_symbolic as lower_symbolic
     from memstow.planner.shapes.symbolic_documents import (
+        lower_symbolic as lower_symbolic,
         read_symbolic_graph as read_symbolic_graph,
         write_symbolic_graph as write_symbolic_graph,
-    )
-    from memstow.planner.shapes.symbolic_c import write_symbolic_c as write_symbolic_c
-    from memstow.planner.shapes.symbolic_layout import Layout as Layout, LayoutAt as LayoutAt
-    from memstow.planner.shapes.symbolic_layout import plan_at as plan_at
-    from memstow.planner.shapes.symbolic_documents import (
         read_symbolic as read_symbolic,
         read_symbolic_plan as read_symbolic_plan,
         write_symbolic as write_symbolic,
         write_symbolic_plan as write_symbolic_plan,
     )
+    from memstow.planner.shapes.symbolic_c import write_symbolic_c as write_symbolic_c
+    from memstow.planner.shapes.symbolic_layout import (
+        Layout as Layout,
+        LayoutAt as LayoutAt,
+        plan_at as plan_at,
+    )
     from memstow.planner.shapes.plan_symbolic import plan_symbolic as plan_symbolic
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
-    from memstow.planner.targets import shipped_target as shipped_target
-    from memstow.planner.targets import retarget as retarget
+    from memstow.planner.targets import shipped_target as shipped_target, retarget as retarget
     from memstow.planner.tflm.runtime_model import arena_of as arena_of
-    from memstow.planner.tflm.planned_model import carried_plan as carried_plan
+    from memstow.planner.tflm.planned_model import (
+        carried_plan as carried_plan,
+        planned_model as planned_model,
+    )
     from memstow.planner.tflm.measure import measure_arena as measure_arena
-    from memstow.planner.tflm.planned_model import planned_model as planned_model
     from memstow.planner.tiling.tiling_documents import (
         read_tiling as read_tiling,
         write_tiling as write_tiling,
@@ -160,8 +160,20 @@ __version__ = "0.1.0"
 
 # The public names by the module that defines them; `as` above makes them public to type checkers as well.
 _HOMES: Final = {
-    "memstow.api.workers.team.on_cluster": ("plan_on_cluster",),
+    "memstow.api.workers.team_on_cluster": ("plan_on_cluster",),
     "memstow.planner.exports": ("export",),
+    "memstow.planner.explain.shortfall": (
+        "Away",
+        "Change",
+        "Shortfall",
+        "TightMoment",
+        "shortfall",
+    ),
+    "memstow.planner.front.front_documents": (
+        "read_front",
+        "write_front",
+    ),
+    "memstow.planner.front.find_front": ("front",),
     "memstow.planner.formats": (
         "read_graph",
         "read_plan",
@@ -171,13 +183,39 @@ _HOMES: Final = {
         "write_problem",
     ),
     "memstow.planner.tflm.reordering": ("reorder_model",),
-    "memstow.planner.explain.shortfall": ("Away", "Change", "Shortfall", "TightMoment", "shortfall"),
-    "memstow.planner.front.front_documents": ("read_front", "write_front"),
-    "memstow.planner.front.find_front": ("front",),
     "memstow.planner.graph.changes": ("with_channels",),
     "memstow.planner.graph.graph_document": ("buffer_labels",),
     "memstow.planner.graph.schedules": ("lower_graph",),
-    "memstow.planner.loops": ("loops", "write_loops"),
+    "memstow.planner.loops": (
+        "loops",
+        "write_loops",
+    ),
+    "memstow.planner.model.digest": ("digest",),
+    "memstow.planner.model.errors": (
+        "DeclinedError",
+        "InputError",
+        "Issue",
+        "MemstowError",
+        "MissingBackEndError",
+        "RefusedPlanError",
+        "UnknownSolverError",
+    ),
+    "memstow.planner.model.options": (
+        "Bound",
+        "Event",
+        "Incumbent",
+        "Listener",
+        "OnBetter",
+        "Phase",
+        "Options",
+    ),
+    "memstow.planner.model.front": (
+        "Front",
+        "FrontOptions",
+        "FrontPoint",
+        "KeptOrder",
+        "TargetFront",
+    ),
     "memstow.planner.model.graph": (
         "Alternative",
         "Graph",
@@ -188,20 +226,7 @@ _HOMES: Final = {
         "View",
         "Window",
     ),
-    "memstow.planner.model.digest": ("digest",),
-    "memstow.planner.model.front": ("Front", "FrontOptions", "FrontPoint", "KeptOrder", "TargetFront"),
-    "memstow.planner.model.errors": (
-        "DeclinedError",
-        "InputError",
-        "Issue",
-        "MemstowError",
-        "MissingBackEndError",
-        "RefusedPlanError",
-        "UnknownSolverError",
-    ),
-    "memstow.planner.model.options": ("Bound", "Event", "Incumbent", "Listener", "OnBetter", "Phase"),
     "memstow.planner.model.loops": ("Loops",),
-    "memstow.planner.model.options": ("Options",),
     "memstow.planner.model.plan": (
         "Arena",
         "Arenas",
@@ -213,9 +238,9 @@ _HOMES: Final = {
         "Plan",
         "PoolUse",
         "Schedule",
-        "Status",
         "TermValue",
     ),
+    "memstow.planner.model": ("Status",),
     "memstow.planner.model.problem": (
         "Buffer",
         "InPlace",
@@ -224,6 +249,7 @@ _HOMES: Final = {
         "Relative",
         "Reserved",
         "ReuseCost",
+        "Target",
     ),
     "memstow.planner.model.symbolic": (
         "Order",
@@ -234,40 +260,60 @@ _HOMES: Final = {
         "SymbolicBuffer",
         "SymbolicPlan",
         "SymbolicProblem",
-    ),
-    "memstow.planner.model.symbolic": ("digest_symbolic",),
-    "memstow.planner.model.symbolic": (
+        "digest_symbolic",
         "SymbolicGraph",
         "SymbolicOperator",
         "SymbolicTemporary",
         "SymbolicTensor",
     ),
-    "memstow.planner.shapes.symbolic_documents": ("lower_symbolic",),
-    "memstow.planner.shapes.symbolic_documents": ("read_symbolic_graph", "write_symbolic_graph"),
-    "memstow.planner.shapes.sizes": ("largest_problem", "problem_at"),
-    "memstow.planner.shapes.symbolic_c": ("write_symbolic_c",),
-    "memstow.planner.shapes.symbolic_layout": ("Layout", "LayoutAt"),
-    "memstow.planner.shapes.symbolic_layout": ("plan_at",),
+    "memstow.planner.model.tiling": (
+        "Tiling",
+        "TilingOptions",
+    ),
+    "memstow.planner.solve.array_places": (
+        "Places",
+        "place",
+    ),
+    "memstow.planner.shapes.sizes": (
+        "largest_problem",
+        "problem_at",
+    ),
     "memstow.planner.shapes.symbolic_documents": (
+        "lower_symbolic",
+        "read_symbolic_graph",
+        "write_symbolic_graph",
         "read_symbolic",
         "read_symbolic_plan",
         "write_symbolic",
         "write_symbolic_plan",
     ),
-    "memstow.planner.model.tiling": ("Tiling", "TilingOptions"),
-    "memstow.planner.solve.array_places": ("Places", "place"),
+    "memstow.planner.shapes.symbolic_c": ("write_symbolic_c",),
+    "memstow.planner.shapes.symbolic_layout": (
+        "Layout",
+        "LayoutAt",
+        "plan_at",
+    ),
     "memstow.planner.shapes.plan_symbolic": ("plan_symbolic",),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
-    "memstow.planner.targets": ("shipped_target",),
-    "memstow.planner.model.problem": ("Target",),
-    "memstow.planner.targets": ("retarget",),
+    "memstow.planner.targets": (
+        "shipped_target",
+        "retarget",
+    ),
     "memstow.planner.tflm.runtime_model": ("arena_of",),
+    "memstow.planner.tflm.planned_model": (
+        "carried_plan",
+        "planned_model",
+    ),
     "memstow.planner.tflm.measure": ("measure_arena",),
-    "memstow.planner.tflm.planned_model": ("carried_plan",),
-    "memstow.planner.tflm.planned_model": ("planned_model",),
-    "memstow.planner.tiling.tiling_documents": ("read_tiling", "write_tiling"),
-    "memstow.planner.tiling.tile": ("tile", "tile_all"),
+    "memstow.planner.tiling.tiling_documents": (
+        "read_tiling",
+        "write_tiling",
+    ),
+    "memstow.planner.tiling.tile": (
+        "tile",
+        "tile_all",
+    ),
     "memstow.planner.verify": (
         "Claim",
         "Code",
@@ -278,7 +324,10 @@ _HOMES: Final = {
         "judge",
         "verify",
     ),
-    "memstow.planner.verify.tiling_verdict": ("TilingVerdict", "verify_tiling"),
+    "memstow.planner.verify.tiling_verdict": (
+        "TilingVerdict",
+        "verify_tiling",
+    ),
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from memstow.api.plugins.executorch.algorithm import Memstow as Memstow
+    from memstow.api.plugins.executorch.algorithm import NoPlanError as NoPlanError
     from memstow.api.plugins.executorch.cadence import CadencePlanning as CadencePlanning
-    from memstow.api.plugins.executorch.solving import NoPlanError as NoPlanError
 
 _HOMES: Final = {
     "CadencePlanning": "memstow.api.plugins.executorch.cadence",
     "Memstow": "memstow.api.plugins.executorch.algorithm",
-    "NoPlanError": "memstow.api.plugins.executorch.solving",
+    "NoPlanError": "memstow.api.plugins.executorch.algorithm",
 }
 
 __all__ = sorted(_HOMES)

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, IntEnum
 from typing import Final
 
+from memstow.solvers import graph_programs as _programs
 from memstow.solvers import instance as _instance
-from memstow.solvers import recompute as _recompute
-from memstow.solvers import stripes as _stripes
-from memstow.solvers.order import instance as _order
+from memstow.solvers import orders as _order
 from memstow.solvers.solver import HintPlace, Term
 
 UNBOUNDED: Final[int]
@@ -328,7 +327,7 @@ class Cheapest:
     ) -> CheapestResult: ...
 
 class OrderInstance:
-    """The arrays of `solvers.order.instance.OrderInstance`."""
+    """The arrays of `solvers.orders.OrderInstance`."""
 
     def __init__(self, instance: _order.OrderInstance) -> None: ...
 
@@ -415,7 +414,7 @@ def order_needs(instance: OrderInstance, order: Sequence[int]) -> list[int]: ...
 def lpmf(instance: OrderInstance) -> list[int]: ...
 def depth_first(instance: OrderInstance) -> list[int]: ...
 def stripe_front(
-    program: _stripes.StripeProgram, most_cost: int, longest: int, budget: Budget
+    program: _programs.StripeProgram, most_cost: int, longest: int, budget: Budget
 ) -> tuple[list[tuple[int, int, list[tuple[int, int, int, int]]]], bool]: ...
 
 class ColumnInstance:
@@ -504,7 +503,7 @@ class Moment:
 class RecomputeProgram:
     """A program whose operators may run again."""
 
-    def __init__(self, arrays: _recompute.RecomputeArrays) -> None: ...
+    def __init__(self, arrays: _programs.RecomputeArrays) -> None: ...
     def rehearse(
         self,
         limit: int,

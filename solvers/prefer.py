@@ -3,9 +3,8 @@
 This is not part of the objective, so it comes last: items move one at a time.
 """
 
+from memstow.solvers.constraints import Choice, Relations, choices, tops
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.places import Choice, choices, tops
-from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import SUM_TERMS, Task, TermKind, choice_weights
 
 # Each item that could move is compared with all others: at most some tens of milliseconds.

@@ -19,8 +19,7 @@ from memstow.planner.show.svg_picture import svg
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of
-from memstow.solvers.models.register import BACK_ENDS, model
-from memstow.solvers.registry import find, names
+from memstow.solvers.registry import BACK_ENDS, find, model, names
 from memstow.solvers.solver import Task
 from tests.waiting import PATIENCE
 

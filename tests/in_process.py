@@ -13,7 +13,7 @@ from memstow.planner.backends.child import ReportSender, solve
 from memstow.planner.backends.isolated_solver import IsolatedSolver, ResponseReader, request_of
 from memstow.planner.processes.frames import Message, Reader, pack
 from memstow.solvers import _native
-from memstow.solvers.models.register import model
+from memstow.solvers.registry import model
 from memstow.solvers.solver import Listeners, Outcome, Task
 
 

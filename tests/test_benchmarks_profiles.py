@@ -99,8 +99,8 @@ def test_a_sample_belongs_to_the_innermost_file_with_a_room() -> None:
             ],
             3,
         ),
-        ([f"{ROOT}/api/http/middleware.py", f"{site}/uvicorn/server.py"], 2),
-        ([f"{site}/starlette/routing.py", f"{ROOT}/api/http/middleware.py"], 1),
+        ([f"{ROOT}/api/http/app.py", f"{site}/uvicorn/server.py"], 2),
+        ([f"{site}/starlette/routing.py", f"{ROOT}/api/http/app.py"], 1),
         (["/usr/lib/python3.11/asyncio/runners.py"], 4),
     ]
     assert service.rooms(samples) == {

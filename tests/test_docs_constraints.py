@@ -7,7 +7,7 @@ import pytest
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Plan
 from memstow.planner.verify import verify
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 from tests.constraints_page import Example, examples, text, with_table
 
 EXAMPLES = examples()

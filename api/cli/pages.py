@@ -25,7 +25,7 @@ from memstow.api.cli.terminal import print_error
 from memstow.planner.show.formatting import count, plain
 
 if TYPE_CHECKING:
-    from memstow.api.page.alone import Ordered, SearchStep
+    from memstow.api.page.offline import Ordered, SearchStep
     from memstow.planner.bench.journal import Run
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Event
@@ -45,7 +45,7 @@ class SearchRecord:
 
     def steps(self) -> "list[SearchStep]":
         """Each better plan and each better bound."""
-        from memstow.api.page.alone import SearchStep
+        from memstow.api.page.offline import SearchStep
         from memstow.planner.model.options import Bound, Incumbent
 
         steps: list[SearchStep] = []
@@ -62,8 +62,7 @@ def page_of(
     document: "Problem | Graph", plan: "Plan", source: str, search: "Iterable[SearchStep]" = ()
 ) -> bytes:
     """The page; `source` is the file of the problem, whose name it has if the problem has none."""
-    from memstow.api.page.alone import page_alone
-    from memstow.api.page.shortfalls import shortfalls_of
+    from memstow.api.page.offline import page_alone, shortfalls_of
     from memstow.planner.formats import write_plan, write_problem
 
     problem = problem_of(document, plan)
@@ -79,8 +78,7 @@ def page_of(
 
 def page_of_run(problem: "Problem", plan: "Plan", run: "Run") -> bytes:
     """The page of a plan that a benchmark has recorded, with the course of the run."""
-    from memstow.api.page.alone import SearchStep, page_alone
-    from memstow.api.page.shortfalls import shortfalls_of
+    from memstow.api.page.offline import SearchStep, page_alone, shortfalls_of
     from memstow.planner.formats import write_plan, write_problem
 
     title = plain(f"{run.instance.name}: {run.solver}", most=200)
@@ -98,7 +96,7 @@ def comparison_of(
     document: "Problem | Graph", plans: "Sequence[Plan]", files: "Sequence[str]", source: str
 ) -> bytes:
     """The page of two plans of one problem, from these files."""
-    from memstow.api.page.alone import Comparison, page_alone
+    from memstow.api.page.offline import Comparison, page_alone
     from memstow.planner.formats import write_plan, write_problem
 
     problem = problem_of(document, plans[0])
@@ -115,7 +113,7 @@ def comparison_of(
 
 def _ordered(document: "Problem | Graph", plan: "Plan") -> "Ordered | None":
     """The graph with what the judge says of all of its orders; a problem has none."""
-    from memstow.api.page.alone import Ordered
+    from memstow.api.page.offline import Ordered
     from memstow.planner.model.problem import Problem
 
     if isinstance(document, Problem):
@@ -170,8 +168,7 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
     """
     from pathlib import Path
 
-    from memstow.api.page.alone import front_alone
-    from memstow.api.page.front_plans import point_plans
+    from memstow.api.page.offline import front_alone, point_plans
     from memstow.planner.front.find_front import with_choices
     from memstow.planner.front.front_documents import write_front
     from memstow.planner.model.problem import Problem
@@ -274,7 +271,7 @@ def symbolic_page(
     """The page; it begins at these values, or at the first point of the problem."""
     from pathlib import Path
 
-    from memstow.api.page.alone import symbols_alone
+    from memstow.api.page.offline import symbols_alone
     from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
     from memstow.planner.verify.symbolic_verdict import judge_symbolic
     from memstow.planner.verify.verdict import Standing, Subject

@@ -473,7 +473,7 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
     from memstow.planner.plain.column_documents import columns_in
 
     if len(data) > _LARGE:
-        from memstow.api.http.large_blocks import return_large_blocks
+        from memstow.api.process_memory import return_large_blocks
 
         # Else what one step has freed leaves holes, and takes memory beside that of the next.
         return_large_blocks()

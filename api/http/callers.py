@@ -3,31 +3,253 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from ipaddress import ip_address
+from math import ceil
 from typing import Final
 
 import structlog
 from starlette.requests import Request
 
-from memstow.api.http.audit import record_of, write_changes
-from memstow.api.http.auth import (
-    Authenticator,
-    Caller,
-    RefusedKeyError,
-    key_text,
-    require,
-    unauthorized,
-)
 from memstow.api.http.bodies import reservation_of
+from memstow.api.http.connections import network_of
 from memstow.api.http.errors import ApiError
-from memstow.api.http.rates import FailedKeys, RateLimit
-from memstow.api.http.settings import Settings
-from memstow.api.store.credentials import credential_of
+from memstow.api.http.logs import record_of, write_changes
+from memstow.api.http.settings import EVERYONE, Settings
 from memstow.api.store.database import StoreError
-from memstow.api.store.keys import Keys, Role
+from memstow.api.store.keys import Credential, Key, Keys, Quota, RefusedKey, Role, credential_of
 from memstow.api.workers.event_hub import EventHub, InThread
+
+# How long a key is cached before the store is asked again: a revoked one works no longer than this.
+_CACHE_SECONDS: Final = 2.0
+_MOST_CACHED: Final = 10_000
+_LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+_NO_QUOTA: Final = Quota()
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The caller of a request, and what their key allows."""
+
+    key: Key | None
+    credential: Credential | None
+    role: Role
+    shares_cache: bool = False
+
+    @property
+    def cache_owner(self) -> str | None:
+        """Whose cached plans they may have; None: those of everyone."""
+        return None if self.shares_cache else self.key_id
+
+    @property
+    def key_id(self) -> str | None:
+        """The key whose jobs are theirs."""
+        return None if self.key is None else self.key.owner
+
+    @property
+    def quota(self) -> Quota:
+        """What their jobs may take."""
+        return _NO_QUOTA if self.key is None else self.key.quota
+
+    @property
+    def admin(self) -> bool:
+        """Whether they may see the jobs of everyone."""
+        return self.role is Role.ADMIN
+
+    def may_see(self, key_id: str | None) -> bool:
+        """Whether they may see a job of this key."""
+        return self.admin or self.key_id == key_id
+
+
+_ANYONE: Final = Caller(None, None, Role.ADMIN)
+
+
+class RefusedKeyError(Exception):
+    """The key of a request opens nothing."""
+
+    def __init__(self, refused: RefusedKey) -> None:
+        super().__init__(refused.why)
+        self.refused = refused
+
+
+class Authenticator:
+    """Finds the callers of requests."""
+
+    def __init__(self, settings: Settings, keys: Keys) -> None:
+        self._settings = settings
+        self._keys = keys
+        self._cached: dict[str, tuple[Caller, float]] = {}
+        self._any_keys: tuple[bool, float] = (False, float("-inf"))
+
+    def known_caller(self, request: Request) -> Caller | None:
+        """The caller, if that is known without asking the store."""
+        now = time.monotonic()
+        text = key_text(request)
+        if text is None:
+            there_are_keys, at = self._any_keys
+            return self._without_key(request, there_are_keys) if now - at < _CACHE_SECONDS else None
+        cached = self._cached.get(text)
+        return cached[0] if cached is not None and now - cached[1] < _CACHE_SECONDS else None
+
+    def look_up(self, request: Request) -> Caller:
+        """The caller, by the store; waits for it. RefusedKeyError when the key opens nothing."""
+        now = time.monotonic()
+        text = key_text(request)
+        if text is None:
+            self._any_keys = (self._keys.any(), now)
+            return self._without_key(request, self._any_keys[0])
+        key = self._keys.find(text)
+        if isinstance(key, RefusedKey):
+            self._cached.pop(text, None)
+            raise RefusedKeyError(key)
+        if len(self._cached) >= _MOST_CACHED:
+            self._cached.clear()
+        caller = Caller(key, credential_of(text), key.role, self._settings.share_cache)
+        self._cached[text] = (caller, now)
+        return caller
+
+    def _without_key(self, request: Request, there_are_keys: bool) -> Caller:
+        anonymous = self._settings.anonymous
+        if there_are_keys or anonymous == "never":
+            raise unauthorized("send a key: Authorization: Bearer msk_...")
+        if anonymous == EVERYONE:
+            return _ANYONE
+        if not is_loopback(self._settings.host):
+            raise unauthorized("there are no keys yet: the operator makes one with `memstow keys create`")
+        # Against DNS rebinding: no page from elsewhere gets here by a name that leads to this machine.
+        host = request.headers.get("host", "").lower()
+        name = host if host.endswith("]") else host.rpartition(":")[0] or host
+        if name not in _LOCAL_NAMES and name != self._settings.host.lower():
+            raise ApiError(
+                403, "not_loopback", "without keys this server answers at localhost and 127.0.0.1 only"
+            )
+        return _ANYONE
+
+
+@cache
+def is_loopback(host: str) -> bool:
+    """Whether the address can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require(caller: Caller, role: Role) -> None:
+    """Refuse a caller whose key does not have the role."""
+    if not caller.role.includes(role):
+        raise ApiError(
+            403,
+            "missing_role",
+            f"this needs a key with the role `{role.value}`; this one has `{caller.role.value}`",
+        )
+
+
+def unauthorized(detail: str) -> ApiError:
+    """The error for a request without a key that opens anything."""
+    return ApiError(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="memstow"'})
+
+
+def key_text(request: Request) -> str | None:
+    """The text of the key in a request; None where there is none."""
+    given = request.headers.get("authorization")
+    if given is None:
+        return request.headers.get("x-api-key")
+    kind, _, text = given.partition(" ")
+    return text.strip() if kind.lower() == "bearer" else ""
+
+
+_MOST_BUCKETS: Final = 10_000
+_MOST_ADDRESSES: Final = 10_000
+_WINDOW_SECONDS: Final = 60.0
+# A good key is known on every server after so long.
+_SECONDS_UNTIL_KNOWN: Final = 2
+
+
+class RateLimit:
+    """A bucket of tokens for each key, in the memory of this server."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._buckets: OrderedDict[str | None, tuple[float, float]] = OrderedDict()
+
+    def count(self, key: str | None) -> None:
+        """Count one request; ApiError when there were too many."""
+        now = self._clock()
+        tokens, at = self._buckets.pop(key, (float(self._burst), now))
+        tokens = min(self._burst, tokens + (now - at) * self._rate)
+        self._buckets[key] = (tokens - 1 if tokens >= 1 else tokens, now)
+        if len(self._buckets) > _MOST_BUCKETS:
+            self._buckets.popitem(last=False)
+        if tokens < 1:
+            raise ApiError(
+                429,
+                "rate_limited",
+                f"more than the {self._rate:g} requests a second that the setting `key_rate` allows",
+                headers={"Retry-After": str(max(1, ceil((1 - tokens) / self._rate)))},
+            )
+
+
+@dataclass(slots=True)
+class _Failures:
+    """The keys from one address that opened nothing, since a moment."""
+
+    since: float
+    count: int = 0
+
+
+class FailedKeys:
+    """Keys that opened nothing, by address, in the memory of this server."""
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = most
+        self._clock = clock
+        self._failures: OrderedDict[str, _Failures] = OrderedDict()
+
+    def note(self, address: str | None) -> bool:
+        """Count a failure; whether the address reaches its limit with it."""
+        network = network_of(address)
+        found = self._current(network)
+        if found is None:
+            found = self._failures[network] = _Failures(self._clock())
+        self._failures.move_to_end(network)
+        if len(self._failures) > _MOST_ADDRESSES:
+            self._failures.popitem(last=False)
+        found.count += 1
+        return found.count == self._most
+
+    def refuses(self, address: str | None) -> bool:
+        """Whether too many keys from this address opened nothing within the last minute."""
+        found = self._current(network_of(address))
+        return found is not None and found.count >= self._most
+
+    def error(self) -> ApiError:
+        """The refusal; a good key that nobody knows here yet passes when it comes again."""
+        return ApiError(
+            429,
+            "too_many_failed_keys",
+            f"more than the {self._most} keys a minute from this address that the setting `failed_keys` "
+            "allows open nothing",
+            headers={"Retry-After": str(_SECONDS_UNTIL_KNOWN)},
+        )
+
+    def _current(self, network: str) -> _Failures | None:
+        found = self._failures.get(network)
+        if found is not None and self._clock() - found.since >= _WINDOW_SECONDS:
+            del self._failures[network]
+            return None
+        return found
+
 
 # How long after the end of a key its streams go on.
 _CHECK_SECONDS: Final = 2.0

@@ -1,4 +1,4 @@
-"""The open connections of a server: how many there may be, and which are too slow."""
+"""Addresses of clients, as limits count them."""
 
 import asyncio
 import ipaddress
@@ -10,10 +10,18 @@ from typing import Final, Protocol
 
 import structlog
 
-from memstow.api.http.addresses import network_of
 from memstow.api.http.errors import ApiError
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
+
+
+def network_of(host: str | None) -> str:
+    """What counts as one address: of IPv6 a network of 64 bits, which one customer has."""
+    if host is None or ":" not in host:
+        return host or ""
+    address = ipaddress.IPv6Address(host.partition("%")[0])
+    return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))
+
 
 # Exempt from the limits of requests: a busy server must not be restarted by its health check.
 HEALTH_PATHS: Final = ("/livez", "/readyz")

@@ -15,9 +15,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
 from memstow.api import tracing
-from memstow.api.store.accounts import KeyQuotaError, QueueFullError, StoreFullError
 from memstow.api.store.database import DiskFullError, StoreError
-from memstow.api.store.idempotency import KeyReusedError
+from memstow.api.store.job_records import KeyReusedError
+from memstow.api.store.keys import KeyQuotaError, QueueFullError, StoreFullError
 from memstow.api.workers.executor import ChildError
 from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError

@@ -1,7 +1,10 @@
-"""HTTP/1.1 as uvicorn speaks it, with limits on what a connection may cost before anybody knows who it is."""
+"""A transport that counts what is written and lets its protocol decide how to close."""
 
 import asyncio
 import enum
+import random
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from typing import Any, Final, NoReturn
 
 import httptools
@@ -10,9 +13,96 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from memstow.api.http.connections import Connections
-from memstow.api.http.errors import ApiError
-from memstow.api.http.refusals import CLOSE, malformed, response_bytes, slow_head
-from memstow.api.http.transport import CountingTransport
+from memstow.api.http.errors import ApiError, error_response
+from memstow.planner.reading.printable import printable
+
+
+class CountingTransport(asyncio.Transport):
+    """Wraps the transport of a connection."""
+
+    def __init__(self, inner: asyncio.Transport, close: Callable[[], None]) -> None:
+        super().__init__()
+        self.inner = inner
+        self._close = close
+        self.closing = False
+        self.written = 0
+
+    @property
+    def unsent(self) -> int:
+        """Bytes written that the system has not taken yet."""
+        return self.inner.get_write_buffer_size()
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Write, and count; nothing more once the connection is being closed."""
+        if not self.closing:
+            self.written += len(data)
+            self.inner.write(data)
+
+    def write_eof(self) -> None:
+        """Tell the client that nothing more will come, where that can be said: not within TLS."""
+        if self.inner.can_write_eof():
+            self.inner.write_eof()
+
+    def close(self) -> None:
+        """Ask the protocol to close the connection."""
+        self._close()
+
+    def is_closing(self) -> bool:
+        """Whether nothing more may be written."""
+        return self.closing or self.inner.is_closing()
+
+    def abort(self) -> None:
+        """Close at once and drop what is unsent."""
+        self.inner.abort()
+
+    def pause_reading(self) -> None:
+        """Stop receiving."""
+        self.inner.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Receive again."""
+        self.inner.resume_reading()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Addresses, socket and the like."""
+        return self.inner.get_extra_info(name, default)
+
+
+CLOSE: Final = {"Connection": "close"}
+
+
+def response_bytes(problem: ApiError, default_headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """The whole response, behind which the connection is closed."""
+    request_id = f"{random.getrandbits(128):032x}"
+    response = error_response(problem, request_id)
+    headers = [*default_headers, *response.raw_headers, (b"x-request-id", request_id.encode())]
+    if problem.headers != CLOSE:
+        headers.append((b"connection", b"close"))
+    status = HTTPStatus(problem.status)
+    lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
+    lines += [b"%b: %b" % header for header in headers]
+    return b"\r\n".join([*lines, b"", bytes(response.body)])
+
+
+def malformed(error: Exception) -> tuple[str, ApiError]:
+    """The refusal of what the parser does not take."""
+    # Of an error in a callback the parser says only which: the URL is looked at behind the headers.
+    reason = (
+        "invalid URL" if isinstance(error, httptools.HttpParserCallbackError) else printable(str(error), 100)
+    )
+    detail = f"this is not a request of HTTP/1.1: {reason}"
+    return "malformed_request", ApiError(400, "malformed_request", detail, headers=CLOSE)
+
+
+def slow_head(seconds: float) -> ApiError:
+    """The refusal of a head that does not come."""
+    return ApiError(
+        408,
+        "head_too_slow",
+        f"the head was not complete within the {seconds:g} s of the setting `head_seconds`",
+        headers=CLOSE,
+    )
+
 
 _MOST_HEADERS: Final = 256
 # Requests that may wait on one connection while an earlier one is answered.

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from memstow.api.lru import LruCache
 from memstow.api.operations.request_types import Document
-from memstow.api.store.job import Callback, Job, timestamp
+from memstow.api.process_memory import LruCache
+from memstow.api.store.tables import Callback, Job, timestamp
 
 _TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 _VENDOR: Final = "application/vnd.memstow."

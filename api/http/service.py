@@ -11,37 +11,32 @@ import structlog
 from starlette.requests import Request
 
 from memstow.api import tracing
-from memstow.api.http.auth import Caller, unauthorized
 from memstow.api.http.bodies import reservation_of
-from memstow.api.http.callers import Callers
+from memstow.api.http.callers import Caller, Callers, unauthorized
 from memstow.api.http.errors import ApiError
+from memstow.api.http.fair_threads import STORE_THREADS, Threads
 from memstow.api.http.responses import job_json, recent_plans
 from memstow.api.http.settings import Settings
-from memstow.api.http.threads import STORE_THREADS, Threads
 from memstow.api.metrics import Metrics
 from memstow.api.operations.operations import Operation, TooManyChoicesError, warm_up
 from memstow.api.operations.request_types import Limits, ValidatedBatch, ValidatedRequest
 from memstow.api.store.administration import Administration
-from memstow.api.store.cache_writer import CacheWriter
-from memstow.api.store.callbacks import Callbacks
-from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database, StoreError
-from memstow.api.store.job_events import JobEvents
+from memstow.api.store.job_records import Callbacks, JobEvents
 from memstow.api.store.keys import Keys, Role
-from memstow.api.store.migrate import upgrade
-from memstow.api.store.plan_cache import PlanCache
-from memstow.api.store.queue import Queue
+from memstow.api.store.maintenance import upgrade
+from memstow.api.store.plan_cache import CacheWriter, PlanCache
+from memstow.api.store.queue import Claims, Queue
 from memstow.api.webhooks import read_secrets
 from memstow.api.workers.callbacks import Deliverer
 from memstow.api.workers.event_hub import EventHub
 from memstow.api.workers.executor import RunControl
-from memstow.api.workers.isolated_run import ChildExecutor
+from memstow.api.workers.isolated_run import ChildExecutor, Scratch, remove_abandoned
 from memstow.api.workers.quick_solve import FastPath
 from memstow.api.workers.runner import Runner
-from memstow.api.workers.scratch import Scratch, remove_abandoned
 
 if TYPE_CHECKING:
-    from memstow.api.workers.dask.executor import DaskExecutor
+    from memstow.api.workers.dask_executor import DaskExecutor
 
 # Reading a large body in a child takes seconds, never minutes.
 _READ_SECONDS: Final = 120.0
@@ -150,7 +145,7 @@ async def _open_store(settings: Settings, metrics: Metrics, threads: Threads) ->
 def _cluster(settings: Settings, metrics: Metrics, on_killed: Callable[[str], None]) -> "DaskExecutor | None":
     if settings.executor == "local":
         return None
-    from memstow.api.workers.dask.executor import DaskExecutor
+    from memstow.api.workers.dask_executor import DaskExecutor
 
     return DaskExecutor(
         settings.scheduler or "", settings.lease_seconds, on_killed, metrics.count_cluster_workers

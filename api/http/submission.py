@@ -1,25 +1,85 @@
-"""Jobs from requests: the draft, the idempotency key, and the plan to start from."""
+"""Jobs from requests, and plans from jobs.
 
+First the header `Prefer` (RFC 7240), by which a request waits for its job or not; then the draft, the
+idempotency key and the plan to start from; then what a request is answered that waits for its job, or asks
+for the plan of one.
+"""
+
+import asyncio
 import hashlib
 import json
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from typing import Final
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from memstow.api import tracing
-from memstow.api.http.auth import Caller
-from memstow.api.http.errors import ApiError
+from memstow.api.http.callers import Caller
+from memstow.api.http.errors import ApiError, without_plan
+from memstow.api.http.fair_threads import share_of
+from memstow.api.http.logs import note_affected
 from memstow.api.http.requests import name_in, wants_fresh
-from memstow.api.http.responses import JsonObject
+from memstow.api.http.responses import JsonObject, PlanBody, job_path, job_response, plan_body
 from memstow.api.http.service import Service
-from memstow.api.operations.encoding import cache_key_of_owner, cache_key_with_hint
-from memstow.api.operations.request_types import ValidatedRequest
-from memstow.api.store.idempotency import IdempotencyKey
-from memstow.api.store.job import Draft
+from memstow.api.operations import plan_forms
+from memstow.api.operations.encoding import cache_key_of_owner, cache_key_with_hint, plan_from_bytes
+from memstow.api.operations.operations import REWRITE_PLAN, WRITE_SYMBOLIC_PLAN
+from memstow.api.operations.request_types import (
+    Document,
+    RewritePlanRequest,
+    ValidatedRequest,
+    WriteSymbolicPlanRequest,
+)
+from memstow.api.store.job_records import IdempotencyKey
+from memstow.api.store.tables import Draft, Job, State
 from memstow.api.webhooks import LONGEST_URL, place_of
+from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import printable, shown
+
+_ASYNC: Final = "respond-async"
+_WAIT: Final = re.compile(r'wait\s*=\s*"?(\d{1,9})"?')
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """The preferences of a request that are heeded; unknown ones are ignored, as the RFC says."""
+
+    respond_async: bool = False
+    wait: int | None = None
+    """Seconds."""
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the client wants a job without any attempt before."""
+        return self.respond_async and self.wait is None
+
+    @property
+    def applied(self) -> str | None:
+        """The value of `Preference-Applied`."""
+        wait = [] if self.wait is None else [f"wait={self.wait}"]
+        return ", ".join([_ASYNC] * self.respond_async + wait) or None
+
+    def seconds_to_wait(self, time_limit: float, most: float) -> float | None:
+        """Seconds to wait for a job with this time limit; None: the response is the job, at once."""
+        if self.wait is not None:
+            return min(float(self.wait), most)
+        return None if self.respond_async or time_limit > most else most
+
+
+def preferences_of(request: Request) -> Preferences:
+    """The preferences of a request."""
+    given = [
+        token.partition(";")[0].strip().lower()
+        for line in request.headers.getlist("prefer")
+        for token in line.split(",")
+    ]
+    waits = [int(found.group(1)) for token in given if (found := _WAIT.fullmatch(token))]
+    # Of a preference given twice the first counts.
+    return Preferences(_ASYNC in given, waits[0] if waits else None)
+
 
 CALLBACK: Final = "callback"
 IDEMPOTENCY_PARAMETER: Final[JsonObject] = {
@@ -155,3 +215,192 @@ async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes:
     if plan is None:
         raise InputError.single("no_plan_yet", "$.hint_job", f"the job {shown(job)} has no plan yet")
     return plan
+
+
+_POLL_SECONDS: Final = 0.5
+FINAL: Final = "Memstow-Final"
+
+
+class JobPlan:
+    """A request for a plan that becomes a job."""
+
+    def __init__(
+        self,
+        service: Service,
+        request: Request,
+        caller: Caller,
+        to: str,
+        preferences: Preferences,
+        model: bytes | None,
+    ) -> None:
+        self._service = service
+        self._request = request
+        self._caller = caller
+        self._to = to
+        self._preferences = preferences
+        self._model = model  # kept with the job, to be written again
+
+    async def response(self, body: bytes, validated: ValidatedRequest) -> Response:
+        """Submit the job, wait for it, and respond: with its plan, the best plan so far, or the job."""
+        service, request = self._service, self._request
+        draft = await draft_of(service, self._caller, request, validated, self._model)
+        key = await service.in_thread(idempotency_key_of, request, self._caller, body)
+        job, is_new = await service.in_thread(service.queue.submit, draft, key)
+        note_affected(request.scope, job=job)
+        service.runner.wake()
+        if not is_new and await service.in_thread(service.queue.get, job) is None:
+            raise removed_error()
+        options = json.loads(draft.options)
+        most = service.settings.sync_seconds
+        seconds = self._preferences.seconds_to_wait(options["time_limit"], most)
+        if seconds is None:
+            if self._may_be_job:
+                return self._accepted(await self._found(job))
+            seconds = most
+        if not await self._wait(job, seconds) and await request.is_disconnected():
+            if is_new and key is None:
+                # Nobody else knows of the job.
+                await service.in_thread(service.queue.stop, job, True, 0.0)
+            raise ApiError(400, "client_gone", "the client went away")
+        found = await self._found(job)
+        return await self._final(found) if found.over else await self._unfinished(found, options)
+
+    async def _wait(self, job: str, seconds: float) -> bool:
+        """Wait for the end of a job; False when the time is over or the client is gone."""
+        over = asyncio.ensure_future(self._service.hub.wait_until_over(job, seconds))
+        try:
+            while True:
+                done, _ = await asyncio.wait({over}, timeout=_POLL_SECONDS)
+                if done:
+                    return over.result()
+                if await self._request.is_disconnected():
+                    return False
+        finally:
+            over.cancel()
+
+    async def _found(self, job: str) -> Job:
+        found = await self._service.in_thread(self._service.queue.get, job)
+        if found is None:
+            # Removed in the meantime.
+            raise _cancelled()
+        return found
+
+    async def _final(self, job: Job) -> Response:
+        """The response to the end of the job."""
+        if job.state is State.CANCELLED:
+            raise _cancelled()
+        if job.state is State.FAILED:
+            raise error_of_job(job.error or "")
+        plan = await plan_of_job(self._service, self._request, self._caller, job, self._to)
+        if plan is None:
+            raise ApiError(409, "no_plan", "the job of this request has no plan")
+        return self._with_plan(job, plan, "true")
+
+    async def _unfinished(self, job: Job, options: dict[str, object]) -> Response:
+        """The response when the time to wait is over: the best plan so far, or the job.
+
+        A deterministic run promises the same plan each time, and plans on the way depend on the time.
+        """
+        plan = None
+        if self._takes_best_so_far and not options["deterministic"]:
+            plan = await plan_of_job(self._service, self._request, self._caller, job, self._to, planned=True)
+        if plan is not None:
+            return self._with_plan(job, plan, "false")
+        if self._may_be_job:
+            return self._accepted(job)
+        message = "the plan is not ready; its job goes on: send the same request again, or wait for the job"
+        raise ApiError(503, "plan_not_ready", message, headers=self._headers(job, {"Retry-After": "1"}))
+
+    @property
+    def _may_be_job(self) -> bool:
+        """Whether the response may be a job: who wants source code would compile it."""
+        return self._to == "json" or self._preferences.respond_async
+
+    @property
+    def _takes_best_so_far(self) -> bool:
+        """Whether the response may be a plan that is not final: a build would keep it for good."""
+        if self._preferences.respond_async:
+            return False
+        return self._to == "json" or self._preferences.wait is not None
+
+    def _with_plan(self, job: Job, plan: PlanBody, final: str) -> Response:
+        return plan.response("miss", self._headers(job, {FINAL: final}))
+
+    def _accepted(self, job: Job) -> Response:
+        """The response 202 with the job."""
+        return job_response(job, 202, self._headers(job, {"Retry-After": "1"}))
+
+    def _headers(self, job: Job, more: dict[str, str]) -> dict[str, str]:
+        applied = self._preferences.applied
+        preferred = {} if applied is None else {"Preference-Applied": applied}
+        return {"Location": job_path(job.id), **preferred, **more}
+
+
+async def plan_of_job(
+    service: Service, request: Request, caller: Caller, found: Job, to: str, *, planned: bool = False
+) -> PlanBody | None:
+    """The plan of a job in a format; a result without placements is none where `planned`.
+
+    Else it is JSON where that is the format, and an ApiError in all others.
+    """
+    if found.is_symbolic:
+        plan_forms.require_symbolic(to)
+    job = found.id
+    plan = await service.document(request, job, "plan")
+    if plan is None or (planned and not await service.in_thread(_is_planned, plan, found.is_symbolic)):
+        return None
+    if to == "json":
+        return await service.in_thread(plan_body, plan, "json")
+    problem = await service.document(request, job, "problem") or b""
+    if found.is_symbolic:
+        write = WriteSymbolicPlanRequest(problem=problem, plan=plan, to=to)
+        size = len(plan) + len(problem)
+        document = await service.perform(WRITE_SYMBOLIC_PLAN, write, size, share_of(caller, request))
+        return await service.in_thread(_body_in_form, document)
+    model = await _model_of_job(service, request, job) if to.partition("?")[0] == plan_forms.MODEL else None
+    rewrite = RewritePlanRequest(problem=problem, plan=plan, to=to, model=model)
+    written = await service.perform(
+        REWRITE_PLAN, rewrite, len(plan) + len(problem), share_of(caller, request)
+    )
+    return await service.in_thread(_body_in_form, written)
+
+
+def _body_in_form(written: Document) -> PlanBody:
+    """The body of a plan in another form than JSON; ApiError where there is no plan."""
+    if written.format == "json":
+        raise without_plan(written.body)
+    return plan_body(written.body, written.format)
+
+
+async def _model_of_job(service: Service, request: Request, job: str) -> bytes:
+    model = await service.document(request, job, "model")
+    if model is None:
+        message = (
+            "the job keeps no model: its plan can be had as one if the body was a TensorFlow Lite model, and "
+            "was sent with output_format=tflite"
+        )
+        raise ApiError(409, "no_model", message)
+    return model
+
+
+def _is_planned(plan: bytes, symbolic: bool) -> bool:
+    if symbolic:
+        return json.loads(plan)["status"] in {it.value for it in PLANNED}
+    return plan_from_bytes(plan).status in PLANNED
+
+
+def _cancelled() -> ApiError:
+    return ApiError(409, "job_cancelled", "the job of this request was cancelled")
+
+
+def error_of_job(error: str) -> ApiError:
+    """The error of a failed job, for the client that waits for its plan."""
+    code, _, message = error.partition(": ")
+    match code:
+        case "declined":
+            return ApiError(422, code, message)
+        case "out_of_memory":
+            return ApiError(413, code, message)
+        case "child_lost" | "stuck":
+            return ApiError(500, code, message)
+    return ApiError(422, "invalid_request", error)

@@ -15,7 +15,7 @@ from memstow.api.operations.request_types import (
     SolveResult,
     WriteFrontRequest,
 )
-from memstow.api.page.front_plans import TargetOf, front_file
+from memstow.api.page.offline import TargetOf, front_file
 from memstow.planner.front.find_front import digest_of, find_front, request_of, with_choices
 from memstow.planner.front.front_documents import read_front, write_front
 from memstow.planner.front.front_request import Collected, FrontCallbacks, with_proofs

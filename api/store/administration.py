@@ -1,17 +1,115 @@
-"""What operators see and do in a store: the queue, what runs, what keys use, pause, resume, kick."""
+"""What operators and housekeeping do in a store.
+
+Jobs of keys that are revoked or have expired end, and are kept like any other that was ended. Finished jobs
+are removed after their time, by the clock of the store, as are the cached plans that were not used for
+longest. Operators see the queue, what runs and what keys use; they pause, resume and kick.
+"""
 
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, delete, exists, func, select
 
-from memstow.api.store import control
-from memstow.api.store.accounts import ANONYMOUS, read_totals
-from memstow.api.store.claims import Claims
-from memstow.api.store.command_line_changes import leave_change
-from memstow.api.store.database import Database
-from memstow.api.store.job import State, timestamp
-from memstow.api.store.tables import accounts, jobs, keys
+from memstow.api.store import queue
+from memstow.api.store.database import Database, now, store_time
+from memstow.api.store.job_records import remove_jobs, stop_job
+from memstow.api.store.keys import ANONYMOUS, is_invalid, leave_change, read_totals
+from memstow.api.store.queue import Claims
+from memstow.api.store.tables import (
+    OVER,
+    State,
+    Stop,
+    accounts,
+    batches,
+    best,
+    idempotency,
+    jobs,
+    keys,
+    plans,
+    timestamp,
+)
+
+_AT_ONCE: Final = 500
+
+
+def end_jobs_of_invalid_keys(database: Database, keep_seconds: float) -> list[str]:
+    """End the jobs of invalid keys, a part at a time; the ids of those that were not over.
+
+    Servers that run some of them learn of it with their next heartbeat.
+    """
+    with database.read() as connection:
+        unfinished = accounts.c.queued + accounts.c.running > 0
+        found = select(keys.c.id).join(accounts, accounts.c.id == keys.c.id)
+        invalid = list(connection.execute(found.where(unfinished, is_invalid(now()))).scalars())
+    ended: list[str] = []
+    for start in range(0, len(invalid), _AT_ONCE):
+        part = invalid[start : start + _AT_ONCE]
+        while some := _end_some(database, part, keep_seconds):
+            ended += some
+    return ended
+
+
+def _end_some(database: Database, invalid: list[str], keep_seconds: float) -> list[str]:
+    unfinished = (
+        select(jobs.c.id, jobs.c.state)
+        .where(
+            jobs.c.key_id.in_(invalid),
+            jobs.c.state.in_((State.QUEUED, State.RUNNING)),
+            jobs.c.stop == Stop.NO,
+        )
+        .order_by(jobs.c.account, jobs.c.id)
+        .limit(_AT_ONCE)
+    )
+    with database.read() as connection:
+        if connection.execute(unfinished.limit(1)).first() is None:
+            return []
+    with database.write() as connection:
+        rows = connection.execute(unfinished.with_for_update(skip_locked=True)).all()
+        for row in rows:
+            stop_job(connection, row.id, State(row.state), False, keep_seconds)
+        return [row.id for row in rows]
+
+
+_PAGES_AT_ONCE: Final = 1_000
+
+
+def remove_expired(database: Database, most_plans: int) -> int:
+    """Remove what has expired, a part at a time; returns the number of removed jobs."""
+    removed = 0
+    while True:
+        with database.write() as connection:
+            old = list(
+                connection.execute(
+                    select(jobs.c.id)
+                    .where(jobs.c.state.in_(OVER), jobs.c.kept_until < store_time())
+                    .limit(_AT_ONCE)
+                ).scalars()
+            )
+            remove_jobs(connection, old)
+        removed += len(old)
+        if len(old) < _AT_ONCE:
+            break
+    with database.write() as connection:
+        connection.execute(delete(idempotency).where(idempotency.c.kept_until < store_time()))
+        connection.execute(
+            delete(batches).where(~exists(select(jobs.c.id).where(jobs.c.batch_id == batches.c.id)))
+        )
+        for table, name in ((plans, plans.c.cache_key), (best, best.c.digest)):
+            surplus = connection.execute(select(func.count()).select_from(table)).scalar_one() - most_plans
+            if surplus > 0:
+                oldest = select(name).order_by(table.c.used).limit(surplus)
+                connection.execute(delete(table).where(name.in_(oldest.scalar_subquery())))
+        if database.sqlite:
+            _shrink(connection)
+    return removed
+
+
+def _shrink(connection: Connection) -> None:
+    """Give free pages back to the disk. One by one: the driver takes one step of a PRAGMA without rows."""
+    free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
+    for _ in range(min(free, _PAGES_AT_ONCE)):
+        connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
+
 
 _MOST_ROWS: Final = 1_000
 
@@ -84,7 +182,7 @@ class Administration:
         )
         with self._database.read() as connection:
             totals = read_totals(connection)
-            since = control.paused_since(connection)
+            since = queue.paused_since(connection)
             rows = connection.execute(
                 select(accounts, keys.c.name, oldest.label("oldest"))
                 .outerjoin(keys, keys.c.id == accounts.c.id)
@@ -156,12 +254,12 @@ class Administration:
         Since when that is so.
         """
         with self._database.write() as connection:
-            return timestamp(control.pause(connection))
+            return timestamp(queue.pause(connection))
 
     def resume(self) -> None:
         """Let servers claim jobs again."""
         with self._database.write() as connection:
-            control.resume(connection)
+            queue.resume(connection)
 
     def kick(self, job: str, keep_seconds: float) -> bool:
         """Take a job from the server that runs it, and put it back into the queue with its best plan.

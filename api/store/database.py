@@ -1,4 +1,9 @@
-"""The connection to the store: SQLite in a folder, or PostgreSQL by URL. All its failures are StoreError."""
+"""The database of the store: SQLite in a folder, or PostgreSQL by URL; and its clock.
+
+All failures of a database are StoreError. The clock shows about the seconds since 1970, and goes on only
+while a server runs, by the steady clock of that server: neither a wrong system clock nor one that jumps makes
+anything old. Time in which no server runs does not count.
+"""
 
 import os
 import tempfile
@@ -11,7 +16,7 @@ from sqlite3 import SQLITE_BUSY, SQLITE_FULL, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR
 from sqlite3 import OperationalError as SQLiteError
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy import Connection, Engine, ScalarSelect, Table, create_engine, event, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
@@ -19,6 +24,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from memstow.api import tracing
+from memstow.api.store.tables import clock
 from memstow.planner.model.errors import InputError, MemstowError
 
 FILE: Final = "memstow.sqlite"
@@ -254,3 +260,47 @@ def insert_or_update(
     connection.execute(
         statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=dict(changes))
     )
+
+
+def store_time() -> ScalarSelect[float]:
+    """The time of the store, for a statement."""
+    return select(clock.c.seconds).scalar_subquery()
+
+
+def read_time(connection: Connection) -> float:
+    """The time of the store."""
+    return float(connection.execute(select(clock.c.seconds)).scalar_one())
+
+
+class StoreClock:
+    """Lets the clock of the store go on while this server runs.
+
+    Each server adds the time since its own start to what the clock showed then, and never sets it back: it
+    goes as fast with several servers as with one.
+    """
+
+    def __init__(self, database: Database, steady: Callable[[], float] = time.monotonic) -> None:
+        self._database = database
+        self._steady = steady
+        self._begin: tuple[float, float] | None = None
+
+    def time(self) -> float:
+        """What the clock should show by now; what it shows is behind that until someone advances it."""
+        if self._begin is None:
+            self.advance()
+        return self._due(self._steady())
+
+    def advance(self) -> None:
+        """Set the clock to what it should show by now."""
+        now = self._steady()
+        with self._database.write() as connection:
+            shown = read_time(connection)
+            if self._begin is None:
+                self._begin = (shown, now)
+            due = self._due(now)
+            if due > shown:
+                connection.execute(update(clock).where(clock.c.seconds < due).values(seconds=due))
+
+    def _due(self, now: float) -> float:
+        time_of_start, start = self._begin or (0.0, now)
+        return time_of_start + (now - start)

@@ -1,26 +1,79 @@
-"""API keys. The store holds only hashes of their secrets: a copy of it opens nothing.
+"""API keys, and the accounts of their jobs.
 
-While a key is rotated it has two secrets, of one id: its jobs
-stay its own.
+The store holds only hashes of the secrets of keys: a copy of it opens nothing. A secret has 256 random bits:
+a plain SHA-256 of it cannot be reversed, and a slow hash would only slow down every request. An account
+counts how many jobs and bytes a key has in the store, and how long its jobs have run.
 """
 
+import hashlib
 import hmac
+import json
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, TypedDict
+from typing import Any, Final, NamedTuple, TypedDict
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, insert, or_, select, update
 
-from memstow.api.store.command_line_changes import take_changes
-from memstow.api.store.credentials import Credential, credential_of, hash_of, text_of
-from memstow.api.store.database import Database, now
-from memstow.api.store.tables import keys
+from memstow.api.store.database import Database, insert_or_update, now
+from memstow.api.store.tables import accounts, changes, keys
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import shown
 
-_AT_ONCE: Final = 500
+_PREFIX: Final = "msk"
+
+
+class Credential(NamedTuple):
+    """The id of a key, and the hash of the secret that came with it."""
+
+    id: str
+    hash: str
+
+
+def credential_of(text: str) -> Credential | None:
+    """The parts of a text that looks like a key."""
+    prefix, _, rest = text.partition("_")
+    identity, _, secret = rest.partition("_")
+    if prefix != _PREFIX or not (identity.isalnum() and identity.isascii()) or len(identity) > 32:
+        return None
+    return Credential(identity, hash_of(secret))
+
+
+def text_of(identity: str, secret: str) -> str:
+    """The text of a key."""
+    return f"{_PREFIX}_{identity}_{secret}"
+
+
+def hash_of(secret: str) -> str:
+    """The hash of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_CHANGES_AT_ONCE: Final = 100
+
+
+def leave_change(database: Database, operation: str, **affected: str) -> None:
+    """Leave a change to the next server that looks."""
+    with database.write() as connection:
+        connection.execute(
+            insert(changes).values(operation=operation, affected=json.dumps(affected), created=now())
+        )
+
+
+def take_changes(database: Database) -> list[dict[str, str]]:
+    """The changes that no server has taken yet: the operation, and what it affected."""
+    oldest = select(changes).order_by(changes.c.id).limit(_CHANGES_AT_ONCE)
+    with database.read() as connection:
+        if connection.execute(oldest.limit(1)).first() is None:
+            return []
+    with database.write() as connection:
+        rows = connection.execute(oldest.with_for_update(skip_locked=True)).all()
+        connection.execute(delete(changes).where(changes.c.id.in_([row.id for row in rows])))
+    return [{"operation": row.operation, **json.loads(row.affected)} for row in rows]
+
+
+_KEYS_AT_ONCE: Final = 500
 
 
 class Role(StrEnum):
@@ -243,8 +296,8 @@ class Keys:
         at = now()
         valid: set[Credential] = set()
         with self._database.read() as connection:
-            for start in range(0, len(wanted), _AT_ONCE):
-                part = wanted[start : start + _AT_ONCE]
+            for start in range(0, len(wanted), _KEYS_AT_ONCE):
+                part = wanted[start : start + _KEYS_AT_ONCE]
                 rows = connection.execute(select(keys).where(keys.c.id.in_({it.id for it in part})))
                 by_id = {row.id: row for row in rows}
                 valid |= {it for it in part if it.id in by_id and _refusal(by_id[it.id], it, at) is None}
@@ -311,3 +364,135 @@ def _key(row: Any) -> Key:
             max_priority=row.max_priority,
         ),
     )
+
+
+ANONYMOUS: Final = ""
+# Seconds of running by which a key that returns from an idle time may be behind the one that ran longest.
+_HEAD_START_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quotas:
+    """What the store takes, in all and from one key; a key may have limits of its own."""
+
+    max_queued: int
+    max_stored_bytes: int = 1 << 50
+    key_queued: int = 1_000_000_000
+    key_stored_bytes: int = 1 << 50
+
+
+class QueueFullError(Exception):
+    """The queue has no room."""
+
+
+class StoreFullError(Exception):
+    """The documents of all jobs take as many bytes as they may."""
+
+
+class KeyQuotaError(Exception):
+    """A key has as much in the store as it may."""
+
+    def __init__(self, setting: str, own: str, limit: int) -> None:
+        super().__init__(setting)
+        self.setting = setting
+        """The setting with the limit of keys that have none of their own."""
+        self.own = own
+        """The name of the limit among those of a key."""
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The sums of all accounts."""
+
+    queued: int
+    running: int
+    bytes: int
+
+
+def read_totals(connection: Connection) -> Totals:
+    """The sums of all accounts."""
+    sums = (
+        func.coalesce(func.sum(column), 0)
+        for column in (accounts.c.queued, accounts.c.running, accounts.c.bytes)
+    )
+    queued, running, size = connection.execute(select(*sums)).one()
+    return Totals(int(queued), int(running), int(size))
+
+
+def require_room(connection: Connection, account: str, quotas: Quotas, jobs: int = 0) -> None:
+    """Refuse what goes beyond a quota, with these jobs added to those that are counted."""
+    row = connection.execute(
+        select(accounts.c.queued, accounts.c.bytes, keys.c.max_queued, keys.c.max_stored_bytes)
+        .outerjoin(keys, keys.c.id == accounts.c.id)
+        .where(accounts.c.id == account)
+    ).first()
+    if row is not None and account != ANONYMOUS:
+        most_queued = quotas.key_queued if row.max_queued is None else row.max_queued
+        most_bytes = quotas.key_stored_bytes if row.max_stored_bytes is None else row.max_stored_bytes
+        if row.queued + jobs > most_queued:
+            raise KeyQuotaError("key_queued", "max_queued", most_queued)
+        if row.bytes > most_bytes:
+            raise KeyQuotaError("key_stored_bytes", "max_stored_bytes", most_bytes)
+    totals = read_totals(connection)
+    if totals.queued + jobs > quotas.max_queued:
+        raise QueueFullError
+    if totals.bytes > quotas.max_stored_bytes:
+        raise StoreFullError
+
+
+def count_submitted(connection: Connection, account: str, jobs: int, size: int) -> None:
+    """Count new jobs and their bytes.
+
+    An account that had none for a while starts a little behind the one that ran longest: what it did not use
+    in the past gives it no right to all of the future.
+    """
+    floor = (connection.execute(select(func.max(accounts.c.turn))).scalar() or 0.0) - _HEAD_START_SECONDS
+    row = {
+        "id": account,
+        "queued": jobs,
+        "running": 0,
+        "bytes": size,
+        "seconds": 0.0,
+        "turn": max(floor, 0.0),
+    }
+    busy = or_(accounts.c.queued > 0, accounts.c.running > 0, accounts.c.turn >= floor)
+    insert_or_update(
+        connection,
+        accounts,
+        row,
+        {
+            "queued": accounts.c.queued + jobs,
+            "bytes": accounts.c.bytes + size,
+            "turn": case((busy, accounts.c.turn), else_=floor),
+        },
+    )
+
+
+def count_started(connection: Connection, account: str, most_running: int | None) -> bool:
+    """Count a job that begins to run; False when the account has as many running as it may."""
+    values = {"queued": accounts.c.queued - 1, "running": accounts.c.running + 1}
+    started = update(accounts).where(accounts.c.id == account).values(values)
+    if most_running is not None:
+        started = started.where(accounts.c.running < most_running)
+    return bool(connection.execute(started).rowcount)
+
+
+def count(
+    connection: Connection,
+    account: str,
+    *,
+    queued: int = 0,
+    running: int = 0,
+    size: int = 0,
+    seconds: float = 0.0,
+) -> None:
+    """Change the counts of an account by these numbers."""
+    values = {
+        "queued": accounts.c.queued + queued,
+        "running": accounts.c.running + running,
+        "bytes": accounts.c.bytes + size,
+        "seconds": accounts.c.seconds + seconds,
+        "turn": accounts.c.turn + seconds,
+    }
+    connection.execute(update(accounts).where(accounts.c.id == account).values(values))

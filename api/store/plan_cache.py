@@ -1,23 +1,25 @@
 """The cache of plans: by problem, options and version; and the best plan of each problem.
 
-Entries of one owner, a key, are apart from those of others: what an answer is, and how soon it comes, must
-not tell who asked the same before. Their names say whose they are, by a hash.
+Plans are written in the background: many in one transaction, none when the store is too slow. A plan that is
+lost with the process is only solved once more. The plans of each key are kept within a number of bytes.
 """
 
 import hashlib
 import json
+import queue
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from sqlalchemy import select, update
+import structlog
+from sqlalchemy import Connection, Table, delete, func, select, update
 
-from memstow.api.lru import LruCache
 from memstow.api.operations.encoding import MARK_LENGTH, plan_from_bytes
 from memstow.api.operations.request_types import SolveResult
-from memstow.api.store.database import Database, insert_or_update, now
-from memstow.api.store.documents import compress, decompress
+from memstow.api.process_memory import LruCache
+from memstow.api.store.database import Database, StoreError, insert_or_update, now
+from memstow.api.store.job_records import compress, decompress
 from memstow.api.store.tables import best, plans
 from memstow.planner.model import Status
 from memstow.planner.model.problem import MOVES, parse_term
@@ -153,3 +155,102 @@ def _is_better(known: bytes, cached: bytes) -> bool:
     return all(parse_term(term.term) != MOVES for term in plan.objective) and better(
         plan_from_bytes(known), plan
     )
+
+
+_MOST_WAITING: Final = 2_000
+_MOST_AT_ONCE: Final = 200
+_PAUSE_SECONDS: Final = 0.1
+
+log = structlog.get_logger("memstow.jobs")
+
+
+class CacheWriter:
+    """One thread that writes the plans of all others."""
+
+    def __init__(self, cache: PlanCache) -> None:
+        self._cache = cache
+        self._waiting: queue.Queue[CachedPlan] = queue.Queue(_MOST_WAITING)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="memstow cache writer", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def write(self, plan: CachedPlan) -> None:
+        """Write a plan soon, or drop it when too many wait. The best of a problem is known at once."""
+        if plan.best:
+            self._cache.remember_best(plan.digest, plan.result.plan, plan.owner)
+        try:
+            self._waiting.put_nowait(plan)
+        except queue.Full:
+            return
+
+    def close(self) -> None:
+        """Write the plans that wait, and end."""
+        self._stopped.set()
+        if self._thread.ident is not None:
+            self._thread.join(5.0)
+
+    def _serve(self) -> None:
+        while not self._stopped.wait(_PAUSE_SECONDS) or not self._waiting.empty():
+            plans: list[CachedPlan] = []
+            while len(plans) < _MOST_AT_ONCE and not self._waiting.empty():
+                plans.append(self._waiting.get_nowait())
+            if not plans:
+                continue
+            try:
+                self._cache.store(plans)
+            except StoreError as error:
+                log.warning("store_error", during="keep", error=str(error))
+                if self._stopped.is_set():
+                    return
+
+
+_AT_ONCE: Final = 200
+
+
+def bound_cache_of_keys(database: Database, most_bytes: int) -> int:
+    """Remove what the plans of a key take beyond this; the number of removed plans."""
+    removed = 0
+    for table in (plans, best):
+        size = func.sum(func.length(table.c.body))
+        with database.read() as connection:
+            surplus = {
+                str(row.key_id): int(row.size) - most_bytes
+                for row in connection.execute(
+                    select(table.c.key_id, size.label("size"))
+                    .where(table.c.key_id.is_not(None))
+                    .group_by(table.c.key_id)
+                    .having(size > most_bytes)
+                )
+            }
+        for key, left in surplus.items():
+            while left > 0:
+                with database.write() as connection:
+                    count, freed = _remove_oldest(connection, table, key, left)
+                if not count:
+                    break
+                removed += count
+                left -= freed
+    return removed
+
+
+def _remove_oldest(connection: Connection, table: Table, key: str, wanted: int) -> tuple[int, int]:
+    """Remove the least recently used plans of a key, up to a number of bytes or of plans."""
+    name = table.c.cache_key if table is plans else table.c.digest
+    rows = connection.execute(
+        select(name, func.length(table.c.body))
+        .where(table.c.key_id == key)
+        .order_by(table.c.used, name)
+        .limit(_AT_ONCE)
+    ).all()
+    chosen: list[str] = []
+    freed = 0
+    for found, size in rows:
+        if freed >= wanted:
+            break
+        chosen.append(found)
+        freed += size
+    connection.execute(delete(table).where(name.in_(chosen)))
+    return len(chosen), freed

@@ -10,9 +10,9 @@ from typing import Any, Final
 import structlog
 
 from memstow.api.metrics import Metrics
-from memstow.api.store.callbacks import Callbacks, Delivery, TakenCallback
 from memstow.api.store.database import StoreError
-from memstow.api.store.job import Job
+from memstow.api.store.job_records import Callbacks, Delivery, TakenCallback
+from memstow.api.store.tables import Job
 from memstow.api.webhooks import Allowed, SendError, message_body, message_headers, place_of, send
 
 _POLL_SECONDS: Final = 1.0

@@ -59,8 +59,7 @@ def main(arguments: list[str]) -> None:
 
 def _failed(error: Exception) -> Message:
     from memstow.api.operations.request_types import encode_issues
-    from memstow.api.workers.executor import SHORTAGE
-    from memstow.api.workers.shortage import is_of_server, is_of_server_or_run
+    from memstow.api.workers.executor import SHORTAGE, is_of_server, is_of_server_or_run
     from memstow.planner.model.errors import InputError, MemstowError
 
     if isinstance(error, InputError):

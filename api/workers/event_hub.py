@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final, ParamSpec, Protocol, TypeVar
 
 from memstow.api.store.database import StoreError
-from memstow.api.store.job import StoredEvent
-from memstow.api.store.job_events import JobEvents
+from memstow.api.store.job_records import JobEvents
+from memstow.api.store.tables import StoredEvent
 
 _POLL_SECONDS: Final = 0.25
 _LAST: Final = "done"

@@ -7,14 +7,11 @@ from typing import Final
 import structlog
 
 from memstow.api.metrics import Metrics
-from memstow.api.store.cache_bounds import bound_cache_of_keys
-from memstow.api.store.claims import Claims
-from memstow.api.store.clock import StoreClock
-from memstow.api.store.database import Database, StoreError
-from memstow.api.store.job import Stop
-from memstow.api.store.key_jobs import end_jobs_of_invalid_keys
-from memstow.api.store.queue import Queue
-from memstow.api.store.retention import remove_expired
+from memstow.api.store.administration import end_jobs_of_invalid_keys, remove_expired
+from memstow.api.store.database import Database, StoreClock, StoreError
+from memstow.api.store.plan_cache import bound_cache_of_keys
+from memstow.api.store.queue import Claims, Queue
+from memstow.api.store.tables import Stop
 from memstow.api.workers.job_run import JobRun, Shutdown
 
 _HEARTBEATS_PER_LEASE: Final = 5

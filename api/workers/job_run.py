@@ -1,4 +1,7 @@
-"""One run of a job, as the store sees it: its progress and events on the way, and its end."""
+"""One run of a job: its progress and events as the store sees them, and the steps to its answer.
+
+The answer is from the cache, by a short attempt, or else by a run of its own.
+"""
 
 import json
 import threading
@@ -9,23 +12,39 @@ from typing import Final, TypeVar
 
 import structlog
 
-from memstow.api.operations.encoding import plan_from_bytes
+from memstow.api import tracing
+from memstow.api.metrics import Metrics
+from memstow.api.operations.encoding import (
+    buffer_ids,
+    bytes_in_order,
+    document_from,
+    is_of_this_version,
+    members_in,
+    options_from_text,
+    plan_from_bytes,
+)
+from memstow.api.operations.operations import SOLVE, SOLVE_FRONT, SOLVE_SYMBOLIC
 from memstow.api.operations.request_types import (
     FrontUpdate,
+    SolveFrontRequest,
+    SolveRequest,
     SolveResult,
+    SolveSymbolicRequest,
     SolveUpdate,
     event_data,
     event_name,
     point_data,
 )
-from memstow.api.store.claims import ClaimedJob, Claims
+from memstow.api.operations.solve import stands_alone, try_briefly
 from memstow.api.store.database import StoreError
-from memstow.api.store.endings import Ending
-from memstow.api.store.job import Job, JobEvent, Progress, State, Stop
-from memstow.api.store.job_events import done_event
-from memstow.api.store.plan_cache import LARGEST_COMPARED
+from memstow.api.store.job_records import Ending, done_event
+from memstow.api.store.plan_cache import LARGEST_COMPARED, CachedPlan, PlanCache, owned
+from memstow.api.store.queue import ClaimedJob, Claims
+from memstow.api.store.tables import Job, JobEvent, Progress, State, Stop
+from memstow.api.workers.executor import SHORTAGE, ChildError, Executor, RunControl
 from memstow.planner.model import Status
 from memstow.planner.model.options import Bound, Event, Incumbent
+from memstow.planner.model.plan import gap_of
 from memstow.planner.solve.run_state import better
 
 _FLUSH_SECONDS: Final = 0.25
@@ -224,3 +243,241 @@ def _progress_of(result: SolveResult) -> Progress:
         status=result.status,
         plan=result.plan,
     )
+
+
+# A run may exceed its limit by its start and its last verification.
+_MARGIN_SECONDS: Final = 10.0
+# Problems with symbols are examined, and made a problem at each point, which only their sizes limit.
+_SYMBOLIC_MARGIN_SECONDS: Final = 120.0
+_PROVEN: Final = (Status.OPTIMAL.value, Status.INFEASIBLE.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLimits:
+    """The limits of a job, from the settings."""
+
+    solve_memory: int
+    max_time_limit: float
+    max_attempts: int
+    fast_seconds: float
+    fast_body: int
+    fast_choices: int
+    share_cache: bool = False
+
+
+class JobSteps:
+    """Answers jobs, from several threads."""
+
+    def __init__(
+        self, cache: PlanCache, executor: Executor, limits: JobLimits, metrics: Metrics, shutdown: Shutdown
+    ) -> None:
+        self._cache = cache
+        self._executor = executor
+        self._limits = limits
+        self._metrics = metrics
+        self._shutdown = shutdown
+
+    def answer(self, run: JobRun) -> None:
+        """Answer one job, and write its end or put it back."""
+        log.info("job_started", digest=run.job.digest, buffers=run.job.buffers)
+        if run.job.is_front:
+            self._answer_by_run(run, run.claimed.plan)
+            return
+        cached = self._from_cache(run)
+        if cached is not None:
+            run.finish(State.DONE, cached)
+            return
+        if run.job.is_symbolic:
+            # No plan of another request serves this one, and no attempt is short enough for this process.
+            self._answer_by_run(run, run.claimed.plan)
+            return
+        known = self._known_plan(run)
+        result, final = self._quick_try(run, known)
+        if result is not None and final:
+            self._finish(run, result)
+            return
+        if result is not None and known is None:
+            known = result.plan
+            run.set_result(result)
+            run.flush()
+        self._answer_by_run(run, known)
+
+    def _answer_by_run(self, run: JobRun, known: bytes | None) -> None:
+        try:
+            result = self._run_isolated(run, known)
+        except ChildError as error:
+            self._finish_without_result(run, error)
+        else:
+            self._finish(run, result)
+
+    def _from_cache(self, run: JobRun) -> SolveResult | None:
+        """The cached result, in the order of this problem."""
+        job = run.job
+        if job.fresh:
+            return None
+        if job.is_symbolic:
+            found = run.with_retries(lambda: self._cache.find(job.cache_key))
+            if found is not None:
+                self._metrics.cache.labels("hit").inc()
+            return found
+        alone = _stands_alone(run)
+        cached = run.with_retries(lambda: self._cache.answer(job.cache_key, self._problem(run), alone))
+        if cached is None:
+            return None
+        self._metrics.cache.labels("hit").inc()
+        plan = bytes_in_order(buffer_ids(document_from(run.claimed.problem)), cached.plan)
+        return replace(cached, plan=plan)
+
+    def _known_plan(self, run: JobRun) -> bytes | None:
+        """The plan to start from: of an earlier attempt, or the best one known for the problem."""
+        if run.claimed.plan is not None:
+            return run.claimed.plan
+        if run.job.batch_id is not None or _stands_alone(run):
+            # Jobs of a batch are compared with each other: none may start from another's plan.
+            return None
+        return run.with_retries(lambda: self._cache.best_of(self._problem(run)))
+
+    def _owner(self, run: JobRun) -> str | None:
+        """Whose entries of the cache the job may use."""
+        return None if self._limits.share_cache else run.job.key_id
+
+    def _problem(self, run: JobRun) -> str:
+        """The name of the problem in the cache; the job's own key names its owner already."""
+        return owned(run.job.digest, self._owner(run))
+
+    def _quick_try(self, run: JobRun, known: bytes | None) -> tuple[SolveResult | None, bool]:
+        """The result of a short attempt in this thread, and whether it is final."""
+        claimed = run.claimed
+        tried_before = claimed.plan is not None or claimed.job.attempt != 1
+        if tried_before or len(claimed.problem) > self._limits.fast_body:
+            return None, False
+        limits = self._limits
+        request = self._request(run, known)
+        with tracing.solve(run.on_update) as on_event:
+            return try_briefly(request, limits.fast_seconds, limits.fast_choices, on_event)
+
+    def _run_isolated(self, run: JobRun, known: bytes | None) -> SolveResult:
+        """The result of a run in a process of its own, here or on a cluster."""
+        shutdown = self._shutdown
+        options = json.loads(run.job.options)
+        allowed = self._limits.max_time_limit
+        seconds = allowed if options["deterministic"] else min(options["time_limit"], allowed)
+        asked, most = options.get("memory_limit"), self._limits.solve_memory
+        by_option = asked is not None and asked < most
+        with tracing.solve(run.on_update) as on_update:
+            control = RunControl(
+                memory=asked if by_option else most,
+                memory_rule=f"the {'option `memory_limit`' if by_option else 'setting `solve_memory`'}",
+                seconds=seconds + (_SYMBOLIC_MARGIN_SECONDS if run.job.is_symbolic else _MARGIN_SECONDS),
+                on_update=on_update,
+                stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),
+                kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
+                tick=run.flush,
+            )
+            request = self._request(run, known)
+            if isinstance(request, SolveSymbolicRequest):
+                return self._executor.run(SOLVE_SYMBOLIC, request, control)
+            if isinstance(request, SolveFrontRequest):
+                return self._executor.run(SOLVE_FRONT, request, control)
+            members = members_in(run.job.options) if self._executor.spreads else 1
+            if members > 1:
+                from memstow.api.workers.team import Team
+
+                start = None if known is None else plan_from_bytes(known)
+                return Team(self._executor, request, control, members, start).run(seconds, None)
+            return self._executor.run(SOLVE, request, control)
+
+    @staticmethod
+    def _request(run: JobRun, known: bytes | None) -> SolveRequest:
+        claimed = run.claimed
+        kind = SolveRequest
+        if run.job.is_front:
+            kind = SolveFrontRequest
+        elif run.job.is_symbolic:
+            kind = SolveSymbolicRequest
+        return kind(problem=claimed.problem, options=claimed.job.options, hint=claimed.hint, known_plan=known)
+
+    def _finish(self, run: JobRun, result: SolveResult) -> None:
+        stopped = run.stop is not Stop.NO
+        if self._shutdown.ending.is_set() and not stopped and result.status not in _PROVEN:
+            # The run was cut short by the end of the server: another goes on.
+            run.set_result(result)
+            run.put_back()
+            return
+        bounded = result.value is not None and result.bound is not None
+        gap = gap_of(result.value or 0, result.bound or 0) if bounded else None
+        self._metrics.solve_ended(result.solver, result.status, time.monotonic() - run.begin, gap)
+        self._write_to_cache(run, result, complete=not stopped)
+        if not stopped:
+            run.finish(State.DONE, result)
+        else:
+            run.finish(State.CANCELLED, None if run.is_worse(result) else result)
+
+    def _finish_without_result(self, run: JobRun, error: ChildError) -> None:
+        if error.code == SHORTAGE:
+            raise error
+        log.warning("child_ended", reason=error.code, message=str(error))
+        if run.lost:
+            return
+        shutdown = self._shutdown
+        ending = shutdown.stopped.is_set() or shutdown.ending.is_set() or error.code in ("killed", "stopping")
+        if error.code == "stuck" and not ending and run.stop is Stop.NO and self._finish_with_latest(run):
+            return
+        retry = error.code == "child_lost" and run.job.losses + 1 < self._limits.max_attempts
+        if run.stop is not Stop.NO:
+            run.finish(State.CANCELLED)
+        elif ending or retry:
+            run.put_back(lost=not ending)
+        else:
+            run.finish(State.FAILED, error=f"{error.code}: {error}")
+
+    @staticmethod
+    def _finish_with_latest(run: JobRun) -> bool:
+        """End the job with the points of a front, or the plan for symbols, that its process had found."""
+        latest = run.latest() if run.job.is_front or run.job.is_symbolic else None
+        if latest is None:
+            return False
+        if run.job.is_symbolic:
+            from memstow.api.operations.symbolic_requests import result_in
+
+            run.finish(State.DONE, result_in(latest))
+            return True
+        from memstow.api.operations.front_solve import front_result
+
+        result = front_result(latest)
+        if result is None:
+            return False
+        run.finish(State.DONE, result)
+        return True
+
+    def _write_to_cache(self, run: JobRun, result: SolveResult, complete: bool) -> None:
+        """Cache the plan for equal requests if the run was complete, and as the best of its problem."""
+        if result.status == Status.UNKNOWN.value or run.job.is_front:
+            return
+        job = run.job
+        # With servers of several versions on one store the request may have come to another one.
+        key = job.cache_key if complete and is_of_this_version(job.cache_key) else None
+        try:
+            best = not job.is_symbolic and self._is_best(run, result)
+            self._cache.store([CachedPlan(self._problem(run), result, key, best, self._owner(run))])
+        except StoreError as error:
+            log.warning("store_error", during="keep", error=str(error))
+        except (MemoryError, OSError) as error:
+            # The cache is a help, the result is what the job is for.
+            log.warning("shortage", during="keep", error=str(error))
+
+    def _is_best(self, run: JobRun, result: SolveResult) -> bool:
+        """Whether the cache has no better plan for the problem."""
+        if result.status == Status.INFEASIBLE.value:
+            return True
+        is_large = len(result.plan) >= LARGEST_COMPARED
+        if is_large and not _stands_alone(run):
+            return True  # It started from the best one.
+        stored = run.with_retries(lambda: self._cache.best_of(self._problem(run)))
+        if is_large:
+            return stored is None
+        return stored is None or not better(plan_from_bytes(stored), plan_from_bytes(result.plan))
+
+
+def _stands_alone(run: JobRun) -> bool:
+    return stands_alone(options_from_text(run.job.options, None))

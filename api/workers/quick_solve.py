@@ -1,16 +1,23 @@
-"""The fast path: a small problem is read, tried briefly and answered in the thread of the request."""
+"""What a small request asks for, by the names under which its answer is kept."""
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Final
 
 from memstow.api import tracing
-from memstow.api.lru import LruCache
 from memstow.api.metrics import Metrics
 from memstow.api.operations import plan_forms
 from memstow.api.operations.body import LONGEST_NAME, ParsedRequest, PlainBody, parse_request, plain_body
-from memstow.api.operations.encoding import plan_from_bytes, plan_to_bytes, problem_of
+from memstow.api.operations.encoding import (
+    buffer_ids,
+    bytes_in_order,
+    cache_key_of_owner,
+    plan_from_bytes,
+    plan_to_bytes,
+    problem_of,
+)
 from memstow.api.operations.request_types import BodyForm, Limits, ValidatedRequest
 from memstow.api.operations.solve import (
     better_answer,
@@ -20,14 +27,54 @@ from memstow.api.operations.solve import (
     solve_plain_briefly,
     stands_alone,
 )
-from memstow.api.store.cache_writer import CacheWriter
-from memstow.api.store.plan_cache import CachedPlan, PlanCache
-from memstow.api.workers.asked import Asked, read_whole
+from memstow.api.process_memory import LruCache
+from memstow.api.store.plan_cache import CachedPlan, CacheWriter, PlanCache, owned
 from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, choice_count
+from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import is_in_order, plan_as_json
 from memstow.planner.reading.printable import printable
+
+
+class Asked:
+    """What a request asks for. A plain problem stays columns for as long as nothing needs its objects."""
+
+    def __init__(
+        self, read: ParsedRequest | PlainBody, owner: str | None, read_whole: Callable[[], ParsedRequest]
+    ) -> None:
+        self.options: Options = read.options
+        self.digest = owned(read.digest, owner)
+        self.cache_key = cache_key_of_owner(read.cache_key, owner)
+        self.owner = owner
+        self.columns: Columns | None = read.columns if isinstance(read, PlainBody) else None
+        self._request = None if isinstance(read, PlainBody) else read
+        self._read_whole = read_whole
+
+    @property
+    def request(self) -> ParsedRequest:
+        """The request with its document."""
+        if self._request is None:
+            self._request = self._read_whole()
+        return self._request
+
+    def ordered(self, plan: bytes) -> bytes:
+        """The plan with its placements in the order of the request."""
+        if self.columns is None:
+            return bytes_in_order(buffer_ids(self.request.problem), plan)
+        if is_in_order(self.columns, plan):
+            return plan
+        return bytes_in_order([self.columns.name(buffer) for buffer in range(len(self.columns))], plan)
+
+
+def read_whole(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest:
+    """The request of a body that was found to be a plain problem."""
+    request = parse_request(body, form, limits)
+    if not isinstance(request, ParsedRequest):
+        raise AssertionError("a plain problem has no symbols")
+    return request
+
 
 # A plan that is found within this time is not stored: solving again is faster than a query.
 _FIRST_SECONDS: Final = 0.01

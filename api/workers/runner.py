@@ -1,13 +1,14 @@
 """Runs the jobs of the queue: threads that claim jobs and answer them, and the way to their end.
 
-Plain threads, because all of them wait: for the store, for a pipe, for a clock.
+Slots are in lanes: for any job, for short jobs, and for keys that have nothing running.
 """
 
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from typing import Final
@@ -16,20 +17,101 @@ import structlog
 
 from memstow.api import tracing
 from memstow.api.metrics import Metrics
-from memstow.api.store.claims import ClaimedJob, Claims
-from memstow.api.store.clock import StoreClock
-from memstow.api.store.database import Database, StoreError
-from memstow.api.store.job import Job, State, Stop
-from memstow.api.store.notices import Notices
+from memstow.api.store.database import Database, StoreClock, StoreError
+from memstow.api.store.job_records import Notices
 from memstow.api.store.plan_cache import PlanCache
-from memstow.api.store.queue import Queue
-from memstow.api.workers.executor import Executor
+from memstow.api.store.queue import ClaimedJob, Claims, Queue
+from memstow.api.store.tables import Job, State, Stop
+from memstow.api.workers.executor import Backoff, Executor, is_shortage
 from memstow.api.workers.housekeeper import Housekeeper
-from memstow.api.workers.job_run import JobRun, Shutdown
-from memstow.api.workers.job_steps import JobLimits, JobSteps
-from memstow.api.workers.lanes import Lane, Lanes
-from memstow.api.workers.shortage import Backoff, is_shortage
+from memstow.api.workers.job_run import JobLimits, JobRun, JobSteps, Shutdown
 from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
+
+
+class Bell:
+    """What is rung before a thread begins to wait is not missed, if it looked at `rings` before its work."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._rings = 0
+
+    @property
+    def rings(self) -> int:
+        """How often it was rung."""
+        return self._rings
+
+    def ring(self) -> None:
+        """Wake one thread."""
+        with self._condition:
+            self._rings += 1
+            self._condition.notify()
+
+    def ring_for_all(self) -> None:
+        """Wake every thread."""
+        with self._condition:
+            self._rings += 1
+            self._condition.notify_all()
+
+    def wait(self, rings_before: int, seconds: float) -> None:
+        """Wait for a ring since there were this many, at most for this time."""
+        with self._condition:
+            if self._rings == rings_before:
+                self._condition.wait(seconds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lane:
+    """Slots of one kind: what they are for, and what wakes their threads."""
+
+    name: str
+    slots: int
+    short_only: bool = False
+    first_only: bool = False
+    """Only for keys with no running job, short ones aside."""
+    bell: Bell = field(default_factory=Bell)
+
+
+class Lanes:
+    """All slots of a server."""
+
+    def __init__(self, slots: int, short_slots: int, first_slots: int) -> None:
+        self._any = Lane("worker", slots)
+        self._first = Lane("first worker", first_slots, first_only=True)
+        self.all = (self._any, Lane("short worker", short_slots, short_only=True), self._first)
+        self._lock = threading.Lock()
+        self._taken = 0
+
+    def wake(self) -> None:
+        """Wake a thread of each: there may be a job."""
+        for lane in self.all:
+            lane.bell.ring()
+
+    def wake_all(self) -> None:
+        """Wake every thread."""
+        for lane in self.all:
+            lane.bell.ring_for_all()
+
+    def may_claim(self, lane: Lane) -> bool:
+        """Whether a thread of this lane may claim a job now: while others have a free slot, it is theirs."""
+        return not lane.first_only or self._taken >= self._any.slots
+
+    @contextmanager
+    def taken(self, lane: Lane) -> Iterator[None]:
+        """A slot of this lane is taken."""
+        # There may be another job for another thread.
+        lane.bell.ring()
+        if lane is not self._any:
+            yield
+            return
+        with self._lock:
+            self._taken += 1
+        self._first.bell.ring()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._taken -= 1
+
 
 _RETRY_SECONDS: Final = 1.0
 # Other servers submit jobs too: without notices from them the store is asked this often.

@@ -16,13 +16,11 @@ from sqlalchemy import text
 from benchmarks.page import stamp, table
 from benchmarks.process import MEMSTOW
 from benchmarks.service.servers import free_port, running
-from memstow.api.store import migrate
-from memstow.api.store.accounts import Quotas
-from memstow.api.store.claims import Claims
+from memstow.api.store import maintenance
 from memstow.api.store.database import Database, url_of
-from memstow.api.store.job import Draft
-from memstow.api.store.queue import Queue
-from memstow.api.store.tables import metadata
+from memstow.api.store.keys import Quotas
+from memstow.api.store.queue import Claims, Queue
+from memstow.api.store.tables import Draft, metadata
 
 QUEUED = (1_000, 10_000, 100_000)
 KEYS = (1, 50)
@@ -72,7 +70,7 @@ def empty(url: str) -> Database:
         with database.write() as connection:
             metadata.drop_all(connection)
             connection.execute(text("DROP TABLE IF EXISTS alembic_version"))
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     return database
 
 

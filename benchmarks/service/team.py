@@ -18,9 +18,9 @@ from benchmarks.page import stamp, table
 from benchmarks.service.servers import farm
 from memstow.api.operations.encoding import document_bytes, options_to_text
 from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
-from memstow.api.workers.dask.executor import DaskExecutor
+from memstow.api.workers.dask_executor import DaskExecutor
 from memstow.api.workers.executor import RunControl
-from memstow.api.workers.team.team import Team
+from memstow.api.workers.team import Team
 from memstow.planner.generate.planted import planted
 from memstow.planner.model.options import Incumbent, Options
 from memstow.planner.model.problem import Problem

@@ -23,7 +23,7 @@ from benchmarks.page import put, table
 from benchmarks.process import MEMSTOW
 from benchmarks.service.flood import Request, flooding
 from benchmarks.service.servers import Connection, bodies, free_port, resident, running
-from memstow.api.store.credentials import credential_of
+from memstow.api.store.keys import credential_of
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
 

@@ -5,7 +5,7 @@ A back end takes a task and returns the outcome. A crash or a leak of a back end
 
 from memstow.planner.model.errors import MissingBackEndError
 from memstow.solvers import registry as native
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 from memstow.solvers.solver import Solver
 
 

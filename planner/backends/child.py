@@ -15,8 +15,8 @@ from typing import Any
 from memstow.planner.processes.child_side import Sender, serve_request
 from memstow.planner.processes.frames import GarbageError, Message
 from memstow.solvers.instance import Instance, Layout
-from memstow.solvers.models.model import Limits, Model
-from memstow.solvers.models.register import model
+from memstow.solvers.lexicographic import Limits, Model
+from memstow.solvers.registry import model
 from memstow.solvers.solver import HintPlace, Task, Term, TermKind
 
 

@@ -16,12 +16,12 @@ from memstow.planner.backends.child import read_layout, write_layout, write_task
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import GarbageError, Message
 from memstow.planner.processes.process import OUT_OF_TIME, Process, Terms, converse
+from memstow.solvers.constraints import Relations
 from memstow.solvers.core import Budget, unplaceable
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.layout_check import Examiner
-from memstow.solvers.models.register import BACK_ENDS, model
-from memstow.solvers.models.relations import Relations
+from memstow.solvers.lexicographic import Examiner
 from memstow.solvers.one_pool import MOST_ITEMS
+from memstow.solvers.registry import BACK_ENDS, model
 from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task
 
 _LAST_SECONDS = 5.0

@@ -23,7 +23,7 @@ from memstow.planner.processes.process import MAXRSS_UNIT, wait_for_reapers
 from memstow.planner.solve import engine
 from memstow.planner.solve.graphs import LEAST_PEAK, Callbacks, plan_by
 from memstow.planner.verify import verify
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 
 _DIGITS = 6
 # On a busy machine the kernel takes a while to end what a run has killed.

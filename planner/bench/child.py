@@ -19,7 +19,7 @@ from memstow.planner.model.problem import profile
 from memstow.planner.processes import child_side
 from memstow.planner.processes.child_side import write_all
 from memstow.planner.processes.frames import Message, pack
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 
 
 class BatchSender:

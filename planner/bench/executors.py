@@ -21,7 +21,7 @@ from memstow.planner.cluster.roster import Call, Needs, Notice, needs_of
 from memstow.planner.model.errors import MemstowError
 from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import EndedError, Process, Session
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 
 _TRIES: Final = 3
 # Results wait no longer for those of the tasks that came with theirs.

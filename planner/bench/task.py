@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
 from memstow.planner.bench.record import SolverInfo
 from memstow.planner.processes.frames import Message
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 
 if TYPE_CHECKING:
     from memstow.planner.bench.attempt import ResourceUsage

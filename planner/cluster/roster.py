@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from memstow.planner.model.errors import MemstowError
 from memstow.planner.solve.portfolio import AUTO
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 
 LIBRARIES: Final = tuple(sorted({module for back_end in BACK_ENDS.values() for module in back_end.needs}))
 """Modules that a worker may have."""

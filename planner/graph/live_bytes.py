@@ -10,7 +10,7 @@ any: so it is the best one of each size in turn. Where everything begins at a mu
 unit, nothing else can use the rest of the last unit of a buffer, but for the one that is on top: the sum of
 whole units, less the largest rest, is what the memory is at least as large as (`Load`).
 
-`order_instance` makes the arrays of `solvers.order`; `certificate_of` writes its proofs in the names of the
+`order_instance` makes the arrays of `solvers.orders`; `certificate_of` writes its proofs in the names of the
 graph.
 """
 
@@ -26,8 +26,8 @@ from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order, r
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, phase_count, size_of
 from memstow.planner.model.plan import Chain, Cut, DeadSet, RefutedOrders, StorageName, Way
 from memstow.planner.model.records import Memo
-from memstow.solvers.order import certificates
-from memstow.solvers.order.instance import OrderInstance
+from memstow.solvers import orders
+from memstow.solvers.orders import OrderInstance
 
 
 class Storage(NamedTuple):
@@ -461,14 +461,14 @@ def _life(storage: Storage, position: dict[int, int], count: int) -> tuple[int, 
     return begin, count if storage.to_end else max(used, default=-1) + 1
 
 
-def certificate_of(graph: Graph, proof: certificates.Proof | None) -> Cut | RefutedOrders | None:
+def certificate_of(graph: Graph, proof: orders.Proof | None) -> Cut | RefutedOrders | None:
     """The certificate of a proof; None where there is only a claim."""
     names = _Names(graph)
     match proof:
-        case certificates.CutProof():
+        case orders.CutProof():
             operator = None if proof.operator < 0 else graph.operators[proof.operator].id
             return Cut(operator=operator, ways=tuple(names.way(way) for way in proof.ways))
-        case certificates.RefutedProof():
+        case orders.RefutedProof():
             return RefutedOrders(
                 height=proof.bytes - 1,
                 backwards=proof.backwards,
@@ -496,7 +496,7 @@ class _Names:
         """Their ids, in the order of the document."""
         return tuple(self._graph.operators[number].id for number in sorted(numbers))
 
-    def way(self, way: certificates.Way) -> Way:
+    def way(self, way: orders.Way) -> Way:
         """A way to save in place."""
         return Way(
             pairs=tuple((self._tensor(source), self._tensor(target)) for source, target in way.pairs),
@@ -506,7 +506,7 @@ class _Names:
     def _tensor(self, storage: int) -> str:
         return self._graph.tensors[self._tensor_of[storage]].id
 
-    def _chains(self, chains: Sequence[certificates.Chain]) -> tuple[Chain, ...]:
+    def _chains(self, chains: Sequence[orders.Chain]) -> tuple[Chain, ...]:
         return tuple(
             Chain(
                 bytes=chain.bytes,
@@ -516,7 +516,7 @@ class _Names:
             for chain in chains
         )
 
-    def sets(self, dead: Iterable[certificates.DeadSet]) -> Iterable[DeadSet]:
+    def sets(self, dead: Iterable[orders.DeadSet]) -> Iterable[DeadSet]:
         """Dead sets."""
         return (
             DeadSet(

@@ -43,7 +43,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import end_of, measure
-from memstow.solvers.recompute import RecomputeArrays
+from memstow.solvers.graph_programs import RecomputeArrays
 
 Kind = Literal["recompute", "spill"]
 KINDS: Final[tuple[Kind, ...]] = ("recompute", "spill")

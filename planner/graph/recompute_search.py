@@ -22,7 +22,7 @@ from typing import Final
 
 from memstow.planner.graph.live_bytes import most_saved
 from memstow.solvers.core import Budget
-from memstow.solvers.recompute import RecomputeArrays
+from memstow.solvers.graph_programs import RecomputeArrays
 
 
 def needs_of(arrays: RecomputeArrays) -> list[int]:

@@ -1,7 +1,7 @@
 """The front of one order: the ways to cut it into stripes that no other is better than in bytes and cost.
 
-The graph in this order becomes arrays (`stripe_program`) from which `solvers.stripes` chooses. Alternatives
-are other ways to run a part of the order; they are counted with what is live around that part
+The graph in this order becomes arrays (`stripe_program`) from which `solvers.graph_programs` chooses.
+Alternatives are other ways to run a part of the order; they are counted with what is live around that part
 (`Surroundings`), without the rest of the graph. `require_countable` refuses numbers that are too large to
 add up.
 """
@@ -29,7 +29,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, is_planned
 from memstow.planner.model.plan import Schedule, Stripe
 from memstow.solvers.core import Budget
-from memstow.solvers.stripes import MOST, Choice, StripeProgram, stripe_front
+from memstow.solvers.graph_programs import MOST, Choice, StripeProgram, stripe_front
 
 # Strips may make an element once for each column; without stripes everything counts once.
 _TIMES: Final = 1 << 20

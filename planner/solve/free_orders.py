@@ -27,10 +27,11 @@ from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, cancelling
 from memstow.planner.solve.run_state import better
 from memstow.planner.solve.turns import Progress
 from memstow.solvers.core import Budget
-from memstow.solvers.order.certificates import CutProof
-from memstow.solvers.order.instance import MOST_BYTES, OrderInstance
-from memstow.solvers.order.solver import (
+from memstow.solvers.orders import (
+    MOST_BYTES,
+    CutProof,
     LeastPeak,
+    OrderInstance,
     OrderListeners,
     OrderOutcome,
     OrderTask,

@@ -178,7 +178,7 @@ def _one_pool_stages(task: Task) -> Iterator[Stage]:
 
 def _windows() -> Stage:
     """The turn of windows of time. Most runs are over before, and do not wait for the import."""
-    from memstow.solvers.windows import Windows
+    from memstow.solvers.one_pool import Windows
 
     return Stage(Windows(), _WINDOWS, _WORK_OF_WINDOWS)
 

@@ -25,7 +25,7 @@ from memstow.planner.solve.graphs import (
 from memstow.planner.solve.run_state import better
 from memstow.planner.verify import recount
 from memstow.solvers.core import Budget
-from memstow.solvers.stripes import MOST
+from memstow.solvers.graph_programs import MOST
 
 
 def plan_schedule(graph: Graph, schedule: Schedule, options: Options, callbacks: Callbacks) -> Plan:

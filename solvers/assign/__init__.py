@@ -6,10 +6,9 @@ is packed pool by pool. Items that do not fit in one pool together come back to 
 Nothing here imports OR-tools until a solve needs it.
 """
 
-from memstow.solvers.cpsat import CpSat
-from memstow.solvers.cpsat.solve_levels import solve_levels
+from memstow.solvers.cpsat import CpSat, solve_levels
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.model import Limits, Report, Verdict
+from memstow.solvers.lexicographic import Limits, Report, Verdict
 from memstow.solvers.solver import Task
 
 
@@ -27,14 +26,14 @@ class Assign:
         """Import OR-tools."""
         from ortools.sat.python import cp_model
 
-        from memstow.solvers.assign import search
-        from memstow.solvers.cpsat import explain
+        from memstow.solvers import cpsat_model
+        from memstow.solvers.assign import turns
 
-        _ = cp_model, search, explain
+        _ = cp_model, turns, cpsat_model
 
     def solve(self, task: Task, start: Layout | None, limits: Limits, report: Report) -> Verdict:
         """Solve level by level; explain if nothing fits."""
-        from memstow.solvers.assign.search import Search
+        from memstow.solvers.assign.turns import Search
 
         return solve_levels(task, start, limits, report, Search)
 

@@ -1,25 +1,177 @@
-"""The master: chooses the pool of each item, by a CP-SAT model with loads and costs but no offsets.
+"""The space of a pool in cells of the grid that all of its offsets lie on."""
 
-Every layout of the task is a solution of the model, so its optimum is a bound.
-"""
-
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from math import gcd
 from typing import Any
 
 from ortools.sat.python import cp_model
 
-from memstow.solvers.assign.crowd import Crowd, Pair
-from memstow.solvers.assign.cuts import Cut
-from memstow.solvers.assign.loads import Loads
-from memstow.solvers.assign.room import Room
-from memstow.solvers.assign.terms import Terms
-from memstow.solvers.cpsat.peaks import Literal
-from memstow.solvers.models.places import choices, horizons, look_alikes, tops
-from memstow.solvers.models.relations import Relations
-from memstow.solvers.solver import Task, TermKind
+from memstow.solvers.assign.packing import Crowd, Cut, Pair
+from memstow.solvers.constraints import Choice, Relations, choices, cliques, horizons, look_alikes, rows, tops
+from memstow.solvers.cpsat_model import Expr, Literal, peak_expression
+from memstow.solvers.instance import Instance
+from memstow.solvers.solver import HintPlace, Task, Term, TermKind, choice_weights
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """A reserved range: items beyond the `below` free cells under it end above `end`."""
+
+    below: int
+    taken: int  # cells of this range and those below it
+    end: int
+
+
+class Room:
+    """The space of a pool below an end. Items start at `residue` modulo `grid`, so they use whole cells.
+
+    The first byte of a used cell is never reserved, and never used by another item.
+    """
+
+    def __init__(self, instance: Instance, pool: int, choices: Sequence[Sequence[Choice]], end: int) -> None:
+        self.grid, self.residue = _grid(instance, pool, choices)
+        first, last = instance.reserved_start[pool], instance.reserved_start[pool + 1]
+        taken = 0
+        self.barriers: list[Barrier] = []
+        for begin, stop in zip(
+            instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True
+        ):
+            if begin >= end:
+                break
+            below = self._starts_below(begin) - taken
+            taken += self._starts_below(min(stop, end)) - self._starts_below(begin)
+            self.barriers.append(Barrier(below, taken, stop))
+        self.cells = self._starts_below(end) - taken
+
+    def cells_of(self, size: int) -> int:
+        """The cells that this many bytes use."""
+        return -(-size // self.grid)
+
+    def loss(self, size: int) -> int:
+        """The unused bytes in the cells of this many bytes."""
+        return self.cells_of(size) * self.grid - size
+
+    def _starts_below(self, end: int) -> int:
+        return max(-(-(end - self.residue) // self.grid), 0)
+
+
+def _grid(instance: Instance, pool: int, choices: Sequence[Sequence[Choice]]) -> tuple[int, int]:
+    """The widest grid that all parts which may be in the pool start on."""
+    grid, residue = 0, -1
+    for item, mine in enumerate(choices):
+        for choice in mine:
+            if choice.pool != pool:
+                continue
+            for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
+                start = choice.residue + instance.part_delta[part]
+                residue = start if residue < 0 else residue
+                grid = gcd(grid, choice.modulus, start - residue)
+    return (grid, residue % grid) if grid else (1, 0)
+
+
+# With more entries than this the smallest rows are left out; cuts replace them.
+_MOST_ENTRIES = 300_000
+
+
+class Loads:
+    """Items live at one time, and cliques of listed conflicts."""
+
+    def __init__(self, relations: Relations) -> None:
+        self._relations = relations
+        self._rectangles, _ = relations.rectangles()
+        self._cliques = cliques(relations)
+
+    def of(self, room: Room, may_go: Callable[[int], bool], *, only_scarce: bool) -> list[list[Pair]]:
+        """The sets of the items that may go to a pool, as (item, size).
+
+        `only_scarce`: without those that fit however many of them go there.
+        """
+        mine = rows([r for r in self._rectangles if may_go(r.item)])
+        if only_scarce:
+            mine = [row for row in mine if sum(room.cells_of(r.size) for r in row) > room.cells]
+        if sum(map(len, mine)) > _MOST_ENTRIES:
+            mine.sort(key=lambda row: -sum(r.size for r in row))
+        entries, loads = 0, dict[tuple[Pair, ...], None]()
+        for row in mine:
+            entries += len(row)
+            if entries > _MOST_ENTRIES:
+                break
+            loads[tuple((r.item, r.size) for r in row)] = None
+        loads.update(dict.fromkeys(self._clique_loads(may_go)))
+        return [list(load) for load in loads]
+
+    def _clique_loads(self, may_go: Callable[[int], bool]) -> list[tuple[Pair, ...]]:
+        item_of, sizes = self._relations.item_of, self._relations.instance.part_size
+        mine = ([p for p in parts if may_go(item_of[p])] for parts in self._cliques)
+        return [tuple((item_of[p], sizes[p]) for p in parts) for parts in mine if len(parts) > 1]
+
+
+class Terms:
+    """An expression for each term, and the literals for reuse costs and moves."""
+
+    def __init__(
+        self,
+        cp: cp_model.CpModel,
+        task: Task,
+        relations: Relations,
+        choices: Sequence[Sequence[Choice]],
+        taken: Sequence[Mapping[int, Literal]],
+        peaks: Mapping[int, cp_model.IntVar],
+        horizon: Sequence[int],
+    ) -> None:
+        self._cp = cp
+        self._task = task
+        self._relations = relations
+        self._choices = choices
+        self._taken = taken
+        self._peaks = peaks
+        self._most = max(horizon)
+        self.stays: list[tuple[HintPlace, Literal]] = []
+        """Places of the hint, and whether the item stays there."""
+        self.paid: dict[Pair, Literal] = {}
+        """Pairs with a cost of reuse, and whether it is paid."""
+        self.expressions = [self._expression(term) for term in task.terms]
+
+    def _expression(self, term: Term) -> Expr:
+        instance = self._task.instance
+        match term.kind:
+            case TermKind.PEAK | TermKind.POOL_PEAK | TermKind.MAX_PEAK:
+                return peak_expression(self._cp, term, self._peaks, self._most)
+            case TermKind.PLACEMENT_COST | TermKind.PREFERENCE:
+                adds = choice_weights(instance, term.kind)
+                return sum(
+                    adds[choice.index] * self._taken[item][choice.pool]
+                    for item, mine in enumerate(self._choices)
+                    for choice in mine
+                )
+            case TermKind.REUSE_COST:
+                return self._reuse_cost()
+            case TermKind.MOVES:
+                return self._moves()
+
+    def _reuse_cost(self) -> Expr:
+        pairs, fixed = self._relations.reuse()
+        for reuse in pairs:
+            pair = (reuse.first, reuse.second)
+            self.paid.setdefault(pair, self._cp.new_bool_var(f"paid{pair}"))
+        return sum(r.cost * self.paid[r.first, r.second] for r in pairs) + fixed
+
+    def _moves(self) -> Expr:
+        for place in self._task.hint_places:
+            for choice in self._choices[place.item]:
+                if choice.pool == place.pool and choice.step_of(place.offset) is not None:
+                    stays = self._cp.new_bool_var(f"stays{place.item}_{place.offset}")
+                    self._cp.add_implication(stays, self._taken[place.item][place.pool])
+                    self.stays.append((place, stays))
+        by_item: dict[int, list[Literal]] = {}
+        for place, stays in self.stays:
+            by_item.setdefault(place.item, []).append(stays)
+        for literals in by_item.values():
+            self._cp.add_at_most_one(literals)
+        return self._task.hint_buffers - sum(place.count * stays for place, stays in self.stays)
 
 
 @dataclass(frozen=True, slots=True)

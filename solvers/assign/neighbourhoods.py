@@ -13,13 +13,11 @@ from random import Random
 from ortools.sat.python import cp_model
 
 from memstow.solvers import _native
-from memstow.solvers.assign.crowd import narrow, pin
-from memstow.solvers.cpsat.build import Model
-from memstow.solvers.cpsat.search import make_solver, run_solver, steps_of
+from memstow.solvers.assign.packing import narrow, pin
+from memstow.solvers.constraints import Relations, Span, restrict_to
+from memstow.solvers.cpsat_model import Model, make_solver, run_solver, steps_of
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.levels import Best, Level
-from memstow.solvers.models.relations import Relations, Span
-from memstow.solvers.models.subset import restrict_to
+from memstow.solvers.lexicographic import Best, Level
 from memstow.solvers.solver import SUM_TERMS, Task, TermKind, sum_of
 
 # Items that are chosen anew at first, and how many more where no moment has anything better with these.

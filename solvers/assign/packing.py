@@ -1,13 +1,106 @@
-"""Packs the items of one pool below a height, or finds a few of them that do not fit."""
+"""Packs the items of one pool below a height; makes cuts of a few of them that do not fit.
 
-from collections.abc import Iterator
+A crowd is the items of one pool in a proposal of the master, with conditions on their offsets. A cut is
+extended to items that are at least as large.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from memstow.solvers import _native
-from memstow.solvers.assign.crowd import Crowd, instance_of
+from memstow.solvers.constraints import Choice, Relations, Span, restrict_to
 from memstow.solvers.greedy import layout_from
-from memstow.solvers.instance import UNBOUNDED, Layout
+from memstow.solvers.instance import UNBOUNDED, Instance, Layout
 from memstow.solvers.solver import Task, Term, TermKind
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Items of one pool, ascending; those that stay where the hint has them; pairs that must not overlap."""
+
+    pool: int
+    items: tuple[int, ...]
+    stays: tuple[Pair, ...] = ()  # (item, offset)
+    apart: tuple[Pair, ...] = ()  # parts (first, second), the lower one first
+
+    def among(self, items: Iterable[int], item_of: list[int]) -> "Crowd":
+        """The crowd of some of the items."""
+        chosen = set(items)
+        return Crowd(
+            self.pool,
+            tuple(sorted(chosen)),
+            tuple(stay for stay in self.stays if stay[0] in chosen),
+            tuple(pair for pair in self.apart if item_of[pair[0]] in chosen and item_of[pair[1]] in chosen),
+        )
+
+
+def instance_of(instance: Instance, crowd: Crowd) -> Instance:
+    """The crowd as an instance in which each item has this pool as its only choice."""
+    part = narrow(
+        restrict_to(_with_conflicts(instance, crowd.apart), crowd.items), [crowd.pool] * len(crowd.items)
+    )
+    at = {item: k for k, item in enumerate(crowd.items)}
+    stays = {at[item]: offset for item, offset in crowd.stays}
+    pin(part, (stays.get(k, -1) for k in range(len(crowd.items))))
+    return part
+
+
+def narrow(instance: Instance, pools: Iterable[int]) -> Instance:
+    """The instance in which each item has only its pool in `pools`, or all choices where that is -1."""
+    choices: list[int] = []
+    starts = array("q", [0])
+    for item, pool in enumerate(pools):
+        choices += [
+            c
+            for c in range(instance.choice_start[item], instance.choice_start[item + 1])
+            if pool in (-1, instance.choice_pool[c])
+        ]
+        starts.append(len(choices))
+
+    def of(values: "array[int]") -> "array[int]":
+        return array("q", [values[c] for c in choices])
+
+    return replace(
+        instance,
+        choice_start=starts,
+        choice_pool=of(instance.choice_pool),
+        choice_modulus=of(instance.choice_modulus),
+        choice_residue=of(instance.choice_residue),
+        choice_low=of(instance.choice_low),
+        choice_high=of(instance.choice_high),
+        choice_cost=of(instance.choice_cost),
+        choice_rank=of(instance.choice_rank),
+    )
+
+
+def pin(instance: Instance, offsets: Iterable[int]) -> None:
+    """Allow each item of a narrowed instance only this offset, where that is not -1."""
+    for item, offset in enumerate(offsets):
+        if offset >= 0:
+            at = instance.choice_start[item]
+            instance.choice_low[at] = instance.choice_high[at] = offset
+
+
+def _with_conflicts(instance: Instance, pairs: tuple[Pair, ...]) -> Instance:
+    """The instance in which these pairs conflict and are not exempt, without reuse costs."""
+    new_conflicts = set(pairs)
+    conflicts, exempt = instance.conflicts, instance.exempt
+    if new_conflicts:
+        listed = set(zip(conflicts[::2], conflicts[1::2], strict=True))
+        conflicts = array("q", [part for pair in sorted(listed | new_conflicts) for part in pair])
+        exempt = array(
+            "q", [value for entry in _entries(exempt) if entry[:2] not in new_conflicts for value in entry]
+        )
+    return replace(instance, conflicts=conflicts, exempt=exempt, reuse=array("q"))
+
+
+def _entries(exempt: "array[int]") -> Iterator[tuple[int, int, int]]:
+    for at in range(0, len(exempt), 3):
+        yield exempt[at], exempt[at + 1], exempt[at + 2]
+
 
 # Steps of greedy for each item: its first passes find most.
 _GREEDY_PASSES = 40
@@ -219,3 +312,109 @@ def _improve(
 
 def _ignore(*_: object) -> None:
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A constraint: at least one of these holds.
+
+    The pool is as high as `height`; an item of `alone` is elsewhere; a stay or a pair of `apart` is given up;
+    fewer items of a class than its count are in the pool.
+    """
+
+    pool: int
+    height: int
+    alone: tuple[int, ...]
+    stays: tuple[Pair, ...]
+    apart: tuple[Pair, ...]
+    classes: tuple[tuple[tuple[int, ...], int], ...]
+
+
+class Lifter:
+    """Extends cuts to as many items as they hold for."""
+
+    def __init__(self, relations: Relations, choices: list[list[Choice]]) -> None:
+        self._relations = relations
+        self._choices = choices
+        instance, item_of = relations.instance, relations.item_of
+        self._special = {item_of[part] for part in instance.conflicts}
+        self._special |= {item_of[part] for i, part in enumerate(instance.exempt) if i % 3 != 2}
+
+    def cut(self, dead: Dead) -> Cut:
+        """The cut of a dead set."""
+        crowd = dead.crowd
+        bound = {item for item, _ in crowd.stays}
+        bound |= {self._relations.item_of[part] for pair in crowd.apart for part in pair}
+        alone = tuple(item for item in crowd.items if item not in bound and not self._is_plain(item))
+        plain = [item for item in crowd.items if item not in bound and self._is_plain(item)]
+        tied = tuple(item for item in bound if item not in {item for item, _ in crowd.stays})
+        classes = self._classes(crowd, plain)
+        singles = tuple(items[0] for items, _ in classes if len(items) == 1)
+        return Cut(
+            crowd.pool,
+            dead.height,
+            tuple(sorted((*alone, *tied, *singles))),
+            crowd.stays,
+            crowd.apart,
+            tuple((items, count) for items, count in classes if len(items) > 1),
+        )
+
+    def _classes(self, crowd: Crowd, plain: list[int]) -> list[tuple[tuple[int, ...], int]]:
+        """The items in disjoint classes, each with others that could replace any item of the class."""
+        left = list(plain)
+        taken = set(crowd.items)
+        classes = []
+        while left:
+            first, *rest = left
+            alike = [
+                first,
+                *(
+                    i
+                    for i in rest
+                    if self._covers(i, first, crowd.pool) and self._covers(first, i, crowd.pool)
+                ),
+            ]
+            left = [item for item in left if item not in alike]
+            more = [
+                item
+                for item in range(len(self._choices))
+                if item not in taken and self._is_plain(item) and self._covers(item, first, crowd.pool)
+            ]
+            taken.update(more)
+            classes.append((tuple(sorted((*alike, *more))), len(alike)))
+        return classes
+
+    def _is_plain(self, item: int) -> bool:
+        parts = self._relations.instance.item_parts
+        return item not in self._special and parts[item + 1] - parts[item] == 1
+
+    def _covers(self, large: int, small: int, pool: int) -> bool:
+        """Whether every place of the large item in this pool would also be one for the small item."""
+        instance = self._relations.instance
+        one, two = self._choice(large, pool), self._choice(small, pool)
+        if one is None or two is None:
+            return False
+        a, b = instance.item_parts[large], instance.item_parts[small]
+        aligned = one.modulus % two.modulus == 0 and (one.residue - two.residue) % two.modulus == 0
+        if not aligned or instance.part_size[a] < instance.part_size[b]:
+            return False
+        if instance.choice_low[one.index] < instance.choice_low[two.index]:
+            return False
+        high = instance.choice_high[two.index]
+        if high < UNBOUNDED and instance.choice_high[one.index] > high:
+            return False
+        return _within(self._relations.lives[b], self._relations.lives[a])
+
+    def _choice(self, item: int, pool: int) -> Choice | None:
+        return next((choice for choice in self._choices[item] if choice.pool == pool), None)
+
+
+def _within(inner: list[Span], outer: list[Span]) -> bool:
+    """Whether the sorted spans lie within the outer ones."""
+    at = 0
+    for begin, end in inner:
+        while at < len(outer) and outer[at][1] < end:
+            at += 1
+        if at == len(outer) or begin < outer[at][0]:
+            return False
+    return True

@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 from enum import Enum, auto
+from functools import partial
 
 from memstow.solvers import _native
-from memstow.solvers.assign.crowd import narrow
-from memstow.solvers.assign.cuts import Lifter
 from memstow.solvers.assign.master import Master, Proposal
 from memstow.solvers.assign.neighbourhoods import LayoutSearch, can_improve
 from memstow.solvers.assign.packing import Answer as PackingAnswer
-from memstow.solvers.assign.packing import Packer
-from memstow.solvers.assign.proposals import MOST, Proposals
-from memstow.solvers.assign.relaxation import Relaxing, suits
+from memstow.solvers.assign.packing import Lifter, Packer, narrow
+from memstow.solvers.assign.proposals import MOST, Proposals, Relaxing, suits
+from memstow.solvers.constraints import Relations
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd, near
-from memstow.solvers.models.relations import Relations
+from memstow.solvers.lexicographic import Answer, Best, Level, LevelEnd, near
 from memstow.solvers.solver import Task
 
 # Steps of a packing; four times as many whenever they decide nothing.
@@ -281,3 +279,26 @@ def _join(proposal: Proposal, answers: Sequence[PackingAnswer], items: int) -> L
         for item, offset in zip(crowd.items, offsets, strict=True):
             layout.pool[item], layout.offset[item] = crowd.pool, offset
     return layout
+
+
+class Search:
+    """The master and the packer of a task."""
+
+    def __init__(self, task: Task, relations: Relations, first: int | None) -> None:
+        self._task = task
+        self._relations = relations
+        self._master: Master | None = None
+        self._make = partial(Master, task, relations, first)
+        self._packer = Packer(task, relations.item_of)
+
+    def solve(self, level: Level, best: Best) -> Answer:
+        """Minimise one term."""
+        budget = _native.Budget(
+            -1.0 if level.seconds is None else level.seconds, -1 if level.work is None else level.work
+        )
+        if self._master is None:
+            self._master = self._make()
+        self._master.ask(level.term, level.locks)
+        turns = Turns(self._task, self._relations, self._master, self._packer, level, best, budget)
+        answer = turns.run()
+        return Answer(answer.ended, answer.bound, budget.work, answer.failure)

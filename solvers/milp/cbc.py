@@ -1,9 +1,11 @@
 """Runs CBC, the program inside PuLP's wheel, on files in the temporary folder, and reads its log."""
 
 import contextlib
+import ctypes
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,10 +15,19 @@ from pathlib import Path
 
 from pulp.apis import coin_api
 
+from memstow.solvers.constraints import Relations
 from memstow.solvers.milp.program import Program, Run, RunReport, RunResult
-from memstow.solvers.models.die_with_parent import ask_for_death
-from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def ask_for_death() -> None:
+    """Be killed when the thread that started this process ends; this survives `exec`."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
 
 # CBC counts no work, so each node counts as about this many steps.
 _STEPS_PER_NODE = 1_000_000

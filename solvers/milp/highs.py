@@ -5,8 +5,8 @@ from typing import Any
 import highspy
 import pulp
 
+from memstow.solvers.constraints import Relations
 from memstow.solvers.milp.program import Program, Run, RunReport, RunResult
-from memstow.solvers.models.relations import Relations
 from memstow.solvers.solver import Task
 
 # HiGHS counts no work, so each node counts as about this many steps.

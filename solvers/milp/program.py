@@ -1,22 +1,76 @@
-"""The integer program in PuLP, level by level; CBC and HiGHS differ only in how they are run."""
+"""The integer program in PuLP, level by level; CBC and HiGHS differ only in how they are run.
+
+Solutions come in floats, which give the order of the items. Items are placed in that order, each as low as
+possible, so that a solution with small errors still becomes a layout.
+"""
 
 import time
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pulp
 
-from memstow.solvers.instance import Layout
-from memstow.solvers.milp.formulation import Formulation
-from memstow.solvers.milp.linear import Expression, Values
-from memstow.solvers.milp.numbers import can_prove, integer_bound
-from memstow.solvers.milp.rounding import Rounding
-from memstow.solvers.models.levels import Answer, Best, Level, LevelEnd
-from memstow.solvers.models.places import choices
-from memstow.solvers.models.relations import Relations
+from memstow.solvers.constraints import Choice, Pair, Relations, choices
+from memstow.solvers.instance import Instance, Layout
+from memstow.solvers.lexicographic import Answer, Best, Level, LevelEnd
+from memstow.solvers.milp import can_prove, integer_bound
+from memstow.solvers.milp.formulation import Expression, Formulation, Values
 from memstow.solvers.solver import Task
+
+
+class Rounding:
+    """Turns solutions of a task into layouts, which may be invalid."""
+
+    def __init__(
+        self, instance: Instance, relations: Relations, choices: list[list[Choice]], pairs: list[Pair]
+    ) -> None:
+        self._instance = instance
+        self._choices = choices
+        self._met: list[list[tuple[int, int, bool]]] = [[] for _ in range(instance.item_count)]
+        self._item_of = relations.item_of
+        for pair in pairs:
+            one, two = relations.item_of[pair.first], relations.item_of[pair.second]
+            self._met[one].append((pair.first, pair.second, pair.shared))
+            self._met[two].append((pair.second, pair.first, pair.shared))
+
+    def plain(self, pools: list[int], offsets: list[float]) -> Layout:
+        """Every offset rounded by itself."""
+        return Layout(array("q", pools), array("q", map(round, offsets)))
+
+    def press_down(self, pools: list[int], offsets: list[float]) -> Layout | None:
+        """The items in the order of their offsets, each as low as those below it allow."""
+        placed: dict[int, int] = {}
+        deltas, sizes = self._instance.part_delta, self._instance.part_size
+        for item in sorted(range(len(pools)), key=lambda i: (offsets[i], i)):
+            low = 0
+            for mine, theirs, shared in self._met[item]:
+                other = self._item_of[theirs]
+                if other not in placed or pools[other] != pools[item]:
+                    continue
+                begin = placed[other] + deltas[theirs]
+                gap = offsets[item] + deltas[mine] - (offsets[other] + deltas[theirs])
+                if shared and abs(gap) < 0.5:
+                    low = max(low, begin - deltas[mine])
+                elif gap > -0.5:
+                    low = max(low, begin + sizes[theirs] - deltas[mine])
+            offset = self._least(item, pools[item], low)
+            if offset is None:
+                return None
+            placed[item] = offset
+        return Layout(array("q", pools), array("q", [placed[item] for item in range(len(pools))]))
+
+    def _least(self, item: int, pool: int, low: int) -> int | None:
+        """The least offset allowed that is not below `low`."""
+        for choice in self._choices[item]:
+            if choice.pool == pool:
+                step = -(-(low - choice.residue) // choice.modulus)
+                for first, last in choice.steps:
+                    if step <= last:
+                        return choice.residue + choice.modulus * max(step, first)
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from memstow import (
     read_problem,
     verify,
 )
-from memstow.api.workers.team import team
+from memstow.api.workers import team
 from tests.api.asking import has_plan, job_of, over, submit
 from tests.api.cli.conftest import Cli
 from tests.api.cli.conftest import cli as cli

@@ -21,11 +21,10 @@ import pytest
 from memstow.api.http.samples import PROBLEM
 from memstow.api.metrics import Metrics
 from memstow.api.store import database as store
-from memstow.api.store.accounts import Quotas
-from memstow.api.store.claims import Claims
-from memstow.api.store.clock import StoreClock
-from memstow.api.store.migrate import upgrade
-from memstow.api.store.queue import Queue
+from memstow.api.store.database import StoreClock
+from memstow.api.store.keys import Quotas
+from memstow.api.store.maintenance import upgrade
+from memstow.api.store.queue import Claims, Queue
 from memstow.api.workers.housekeeper import Housekeeper
 from memstow.planner.model.symbolic import SymbolicPlan
 from memstow.planner.shapes.point_plans import better

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.http.openapi import FILE
+from memstow.api.http.app import FILE
 from tests.api.serving import ROOT, Server
 from tests.examples.building import environment
 from tests.waiting import PATIENCE

@@ -14,7 +14,7 @@ import structlog
 from memstow.api.http import logs
 from memstow.api.store.database import Database, url_of
 from memstow.api.store.keys import Keys, Role
-from memstow.api.store.migrate import upgrade
+from memstow.api.store.maintenance import upgrade
 from tests.api.http.conftest import hard
 from tests.api.serving import Server
 from tests.waiting import wait_for

@@ -1,6 +1,6 @@
 """The values used last stay, up to a number of bytes, and the one that was not used longest goes first."""
 
-from memstow.api.lru import LruCache
+from memstow.api.process_memory import LruCache
 
 OVERHEAD = 500
 

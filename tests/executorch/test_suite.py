@@ -159,11 +159,11 @@ def test_the_settings_of_the_pass_hold(et: Any, places: dict[str, Any]) -> None:
 def test_what_cannot_be_planned_is_left_to_greedy_with_a_warning(
     et: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memstow.api.plugins.executorch import frames
+    from memstow.api.plugins.executorch import tensors
     from tests.executorch.models import BRANCHES
 
     model, calls = BRANCHES["nested"]()
-    monkeypatch.setattr(frames, "_KINDS", {})
+    monkeypatch.setattr(tensors, "_KINDS", {})
     stock = et.compiled(model, calls[0], [greedy])
     with pytest.warns(RuntimeWarning, match="leaves this graph to greedy: .*how cond runs its branches"):
         ours = et.compiled(model, calls[0], [Memstow()])

@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 
-from memstow.api.plugins.executorch.frames import Call, Frame, frame_alone
-from memstow.api.plugins.executorch.interface import Spec
-from memstow.api.plugins.executorch.solving import Solver
-from memstow.api.plugins.executorch.tensors import Place, groups_of, objects_of, places_of
-from memstow.api.plugins.executorch.timeline import Timeline
+from memstow.api.plugins.executorch.algorithm import Solver
+from memstow.api.plugins.executorch.tensors import (
+    Call,
+    Frame,
+    Place,
+    Spec,
+    Timeline,
+    frame_alone,
+    groups_of,
+    objects_of,
+    places_of,
+)
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool
 

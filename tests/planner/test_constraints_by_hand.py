@@ -12,7 +12,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 from tests.referee import best
 from tests.waiting import PATIENCE
 

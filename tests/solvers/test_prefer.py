@@ -11,9 +11,9 @@ from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved, terms
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of
+from memstow.solvers.constraints import Relations
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.layout_check import Examiner
-from memstow.solvers.models.relations import Relations
+from memstow.solvers.lexicographic import Examiner
 from memstow.solvers.prefer import move_to_preferred_pools
 from memstow.solvers.solver import Task, Term, TermKind
 from tests.problems import random_problem

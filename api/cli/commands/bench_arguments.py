@@ -94,7 +94,7 @@ def _solvers(args: argparse.Namespace) -> "list[SolverRequest]":
 def _orders(args: argparse.Namespace, local: bool) -> "list[str | None]":
     """Who orders the operators of graphs; None for graphs as they are listed."""
     from memstow.planner.model.errors import InputError, MissingBackEndError
-    from memstow.solvers.models.register import BACK_ENDS
+    from memstow.solvers.registry import BACK_ENDS
 
     if args.orders is None:
         return [None]
@@ -122,7 +122,7 @@ def _solver(name: str, order: str | None, args: argparse.Namespace, local: bool)
     from memstow.planner.bench.task import SolverRequest
     from memstow.planner.model.errors import MissingBackEndError
     from memstow.planner.solve.portfolio import solver_by_name
-    from memstow.solvers.models.register import BACK_ENDS
+    from memstow.solvers.registry import BACK_ENDS
 
     solver_by_name(name)
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None

@@ -191,7 +191,7 @@ def run_rotate(args: argparse.Namespace) -> int:
 def run_revoke(args: argparse.Namespace) -> int:
     """Revoke a key and end its jobs."""
     with open_store(args, make=False) as (settings, database):
-        from memstow.api.store.key_jobs import end_jobs_of_invalid_keys
+        from memstow.api.store.administration import end_jobs_of_invalid_keys
         from memstow.api.store.keys import Keys
 
         if database is None or not Keys(database).revoke(args.id):
@@ -206,7 +206,7 @@ def run_reset(args: argparse.Namespace) -> int:
     from memstow.planner.model.errors import InputError
 
     with open_store(args, make=False) as (settings, database):
-        from memstow.api.store.key_jobs import end_jobs_of_invalid_keys
+        from memstow.api.store.administration import end_jobs_of_invalid_keys
         from memstow.api.store.keys import Keys
 
         if database is None:
@@ -257,7 +257,7 @@ def _limit(value: int | str) -> int | None:
 
 def _row(key: "Key") -> tuple[str, ...]:
     from memstow.api.store.database import now
-    from memstow.api.store.job import timestamp
+    from memstow.api.store.tables import timestamp
     from memstow.planner.show.formatting import plain
 
     limits = {name: getattr(key.quota, name) for name in _LIMITS}
@@ -276,7 +276,7 @@ def _row(key: "Key") -> tuple[str, ...]:
 
 def _log(database: "Database", operation: str, key: str | None = None) -> None:
     """Leave a line for the audit log of the servers."""
-    from memstow.api.store.command_line_changes import leave_change
+    from memstow.api.store.keys import leave_change
 
     leave_change(database, operation, **({} if key is None else {"affected_key": key}))
 

@@ -113,7 +113,7 @@ def open_store(args: argparse.Namespace, *, make: bool) -> "Iterator[tuple[Setti
 
     settings = load(args)
     from memstow.api.store.database import Database
-    from memstow.api.store.migrate import current, require_newest, upgrade
+    from memstow.api.store.maintenance import current, require_newest, upgrade
 
     if not make and not settings.store_exists:
         yield settings, None
@@ -165,23 +165,23 @@ def add_db(commands: "Commands[argparse.ArgumentParser]") -> None:
 def run_db(args: argparse.Namespace) -> int:
     """Migrate the store, or show its version."""
     settings = load(args)
-    from memstow.api.store import migrate
+    from memstow.api.store import maintenance
     from memstow.api.store.database import Database
 
     if args.action == "status" and not settings.store_exists:
-        print(f"schema version none, newest {migrate.newest()}")
+        print(f"schema version none, newest {maintenance.newest()}")
         return Exit.DONE
     if settings.database is None:
         settings.data.mkdir(parents=True, exist_ok=True)
     database = Database(settings.store_url, connections=1)
     try:
         if args.action == "upgrade":
-            before, after = migrate.upgrade(database)
+            before, after = maintenance.upgrade(database)
             print(f"migrated from {before or 'nothing'} to {after}")
         else:
-            revision = migrate.current(database)
-            print(f"schema version {revision or 'none'}, newest {migrate.newest()}")
-            migrate.require_known(revision)
+            revision = maintenance.current(database)
+            print(f"schema version {revision or 'none'}, newest {maintenance.newest()}")
+            maintenance.require_known(revision)
     finally:
         database.close()
     return Exit.DONE
@@ -190,8 +190,8 @@ def run_db(args: argparse.Namespace) -> int:
 def run_backup(args: argparse.Namespace) -> int:
     """Copy the store."""
     settings = load(args)
-    from memstow.api.store.backup import back_up
     from memstow.api.store.database import FILE
+    from memstow.api.store.maintenance import back_up
     from memstow.planner.model.errors import InputError
 
     if settings.database is not None:

@@ -385,7 +385,7 @@ def _on_cluster(
     hear: "Listener",
     cancel: threading.Event,
 ) -> "Plan":
-    from memstow.api.workers.team.on_cluster import plan_on_cluster
+    from memstow.api.workers.team_on_cluster import plan_on_cluster
 
     return plan_on_cluster(
         document,

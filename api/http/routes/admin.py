@@ -1,16 +1,330 @@
-"""Operating servers over HTTP, for callers with an admin key: what waits and runs, pause, drain, kick."""
+"""For callers with an admin key: keys, and what servers do.
+
+Keys: create, list, change, rotate, revoke. Servers: what waits and runs, pause, drain, kick.
+"""
 
 from dataclasses import asdict
-from typing import Final
+from typing import Annotated, Final, TypeVar, cast
 
 from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
-from memstow.api.http.audit import note_affected
+from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
-from memstow.api.http.requests import CurrentService, find_job, require_known
+from memstow.api.http.logs import note_affected
+from memstow.api.http.requests import CurrentService, find_job, require_json, require_known
 from memstow.api.http.responses import JsonObject, job_response, json_response
+from memstow.api.http.service import Service
+from memstow.api.operations.batch import checked_name
+from memstow.api.operations.body import LONGEST_NAME
+from memstow.api.operations.body_parts import json_value, moment, span
+from memstow.api.operations.request_types import Limits
+from memstow.api.store.database import now
+from memstow.api.store.keys import Key, KeyChanges, Role
+from memstow.api.store.tables import timestamp
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.reading.printable import printable
+from memstow.planner.reading.sections import missing_field, of_one_value, unknown_field
+
+_Body = TypeVar("_Body", bound=BaseModel)
+_Limit = Annotated[int | None, Field(ge=0, le=1 << 31 - 1)]
+
+
+class ChangedKey(BaseModel):
+    """What can be set of a key; what is left out stays as it is."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str | None = None
+    # In JSON a role is a string.
+    role: Annotated[Role | None, Field(strict=False)] = None
+    expires: str | None = Field(None, max_length=40)
+    max_queued: _Limit = None
+    max_running: _Limit = None
+    max_stored_bytes: Annotated[int | None, Field(ge=0, le=1 << 50)] = None
+    max_priority: Annotated[int | None, Field(ge=0, le=100)] = None
+
+    def changes(self) -> KeyChanges:
+        """The values that were given."""
+        given = self.model_dump(include=self.model_fields_set - {"reads"})
+        if given.get("expires") is not None:
+            given["expires"] = moment(given["expires"], "$.expires", now())
+        for name in ("name", "role"):
+            if name in given and given[name] is None:
+                raise InputError.single("wrong_type", f"$.{name}", "null is no value for this")
+        if "name" in given:
+            given["name"] = printable(checked_name(given["name"], "$.name"), LONGEST_NAME)
+        return cast(KeyChanges, given)
+
+
+class NewKey(ChangedKey):
+    """A key that is to be created."""
+
+    name: str
+    reads: str | None = Field(None, max_length=32)
+
+
+class Rotation(BaseModel):
+    """How long the secret before works."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    overlap: str = Field("0s", max_length=20)
+
+
+def read_key_body(body: bytes, limits: Limits, kind: type[_Body]) -> _Body:
+    """The body of a request; InputError with everything that is wrong."""
+    try:
+        return kind.model_validate(json_value(body or b"{}", limits))
+    except ValidationError as error:
+        raise InputError(_issue(it, kind) for it in error.errors(include_url=False)) from None
+
+
+def _issue(error: ErrorDetails, kind: type[BaseModel]) -> Issue:
+    path = ".".join(["$", *map(str, error["loc"])])
+    name = str(error["loc"][-1]) if error["loc"] else ""
+    match error["type"]:
+        case "missing":
+            return Issue("missing_field", path, missing_field(name))
+        case "extra_forbidden":
+            return Issue("unknown_field", path, unknown_field(name, kind.model_fields))
+    return Issue("bad_value", path, of_one_value(error))
+
+
+keys_router = APIRouter(tags=["keys"])
+
+
+_ID: Final = "3f2a9c41d07b"
+_EXAMPLE: Final[JsonObject] = {
+    "id": _ID,
+    "name": "ci",
+    "role": "solve",
+    "reads": None,
+    "state": "valid",
+    "created": "2026-11-20T09:00:00.000Z",
+    "used": None,
+    "expires": "2027-02-18T09:00:00.000Z",
+    "revoked": None,
+    "previous_until": None,
+    "max_queued": None,
+    "max_running": None,
+    "max_stored_bytes": None,
+    "max_priority": 10,
+}
+_OPTIONAL_TIME: Final[JsonObject] = {"type": ["string", "null"], "format": "date-time"}
+_LIMIT: Final[JsonObject] = {"type": ["integer", "null"], "minimum": 0}
+_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "required": ["id", "name", "role", "state", "created"],
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string"},
+        "role": {"type": "string", "enum": [role.value for role in Role]},
+        "reads": {"type": ["string", "null"], "description": "The key whose jobs a read key sees."},
+        "state": {"type": "string", "enum": ["valid", "expired", "revoked"]},
+        "created": {"type": "string", "format": "date-time"},
+        "used": _OPTIONAL_TIME,
+        "expires": _OPTIONAL_TIME,
+        "revoked": _OPTIONAL_TIME,
+        "previous_until": _OPTIONAL_TIME,
+        "max_queued": _LIMIT,
+        "max_running": _LIMIT,
+        "max_stored_bytes": _LIMIT,
+        "max_priority": _LIMIT,
+    },
+}
+_WITH_TEXT: Final[JsonObject] = {
+    **_SCHEMA,
+    "required": [*_SCHEMA["required"], "key"],
+    "properties": {**_SCHEMA["properties"], "key": {"type": "string", "description": "Shown only here."}},
+}
+
+_BODY: Final[JsonObject] = {
+    "name": {"type": "string", "minLength": 1, "maxLength": 200},
+    "role": _SCHEMA["properties"]["role"],
+    "expires": {
+        "type": ["string", "null"],
+        "description": "A span such as 30d, a date or a time; null: never.",
+    },
+    "max_queued": _LIMIT,
+    "max_running": _LIMIT,
+    "max_stored_bytes": _LIMIT,
+    "max_priority": {**_LIMIT, "maximum": 100},
+}
+
+
+@keys_router.post(
+    "/v1/keys",
+    operation_id="create_key",
+    summary="Create a key; its text is in this answer only",
+    description="Limits that are null are those of the settings. A key with the role `read` sees the jobs of "
+    "the key that `reads` names.",
+    status_code=201,
+    response_class=Response,
+    responses=schemas.answers(
+        201, "The key.", {**_EXAMPLE, "key": f"msk_{_ID}_..."}, _WITH_TEXT, "application/json", 400, 403, 415
+    ),
+    openapi_extra=schemas.enveloped(
+        {**_BODY, "reads": {"type": ["string", "null"]}},
+        ["name"],
+        {"name": "ci", "role": "solve", "expires": "90d", "max_priority": 10},
+        alone=False,
+    ),
+)
+async def create_key(request: Request, service: CurrentService) -> Response:
+    """Create."""
+    require_known(request)
+    await service.administrator(request)
+    require_json(request)
+    given = await _given(request, service, NewKey)
+    key, text = await service.in_thread(
+        service.keys.create, given.name, given.role or Role.SOLVE, given.reads, given.changes()
+    )
+    service.callers.note_new_key()
+    note_affected(request.scope, affected_key=key.id)
+    return json_response({**_key_json(key), "key": text}, 201)
+
+
+@keys_router.get(
+    "/v1/keys",
+    operation_id="list_keys",
+    summary="All keys, revoked ones too, oldest first",
+    response_class=Response,
+    responses=schemas.answers(
+        200,
+        "The keys.",
+        {"keys": [_EXAMPLE]},
+        {"type": "object", "required": ["keys"], "properties": {"keys": {"type": "array", "items": _SCHEMA}}},
+        "application/json",
+        403,
+    ),
+)
+async def list_keys(request: Request, service: CurrentService) -> Response:
+    """List."""
+    require_known(request)
+    await service.administrator(request)
+    found = await service.in_thread(service.keys.list)
+    return json_response({"keys": [_key_json(key) for key in found]})
+
+
+@keys_router.patch(
+    "/v1/keys/{key}",
+    operation_id="set_key",
+    summary="Change the name, the role, the end or the limits of a key",
+    response_class=Response,
+    responses=schemas.answers(200, "The key.", _EXAMPLE, _SCHEMA, "application/json", 400, 403, 404, 415),
+    openapi_extra=schemas.enveloped(_BODY, [], {"max_queued": 500, "expires": None}, alone=False),
+)
+async def set_key(request: Request, service: CurrentService, key: str) -> Response:
+    """Change."""
+    require_known(request)
+    await service.administrator(request)
+    require_json(request)
+    found = await _find_key(service, key)
+    note_affected(request.scope, affected_key=found.id)
+    given = await _given(request, service, ChangedKey)
+    if not await service.in_thread(service.keys.change, found.id, given.changes()):
+        raise _no_such_key()
+    service.callers.note_new_key()
+    return json_response(_key_json(await _find_key(service, key)))
+
+
+@keys_router.post(
+    "/v1/keys/{key}/rotate",
+    operation_id="rotate_key",
+    summary="Give a key a new secret; the one before works for `overlap` more",
+    description="The id stays, and with it the jobs and the limits. A key has at most two secrets that work.",
+    response_class=Response,
+    responses=schemas.answers(
+        200,
+        "The key, with its new text.",
+        {**_EXAMPLE, "key": f"msk_{_ID}_..."},
+        _WITH_TEXT,
+        "application/json",
+        400,
+        403,
+        404,
+        415,
+    ),
+    openapi_extra=schemas.enveloped(
+        {"overlap": {"type": "string", "default": "0s", "description": "A span such as 12h or 7d."}},
+        [],
+        {"overlap": "7d"},
+        alone=False,
+    ),
+)
+async def rotate_key(request: Request, service: CurrentService, key: str) -> Response:
+    """Rotate."""
+    require_known(request)
+    await service.administrator(request)
+    require_json(request)
+    found = await _find_key(service, key)
+    note_affected(request.scope, affected_key=found.id)
+    given = await _given(request, service, Rotation)
+    overlap = span(given.overlap, "$.overlap")
+    text = await service.in_thread(service.keys.rotate, found.id, overlap)
+    if text is None:
+        raise _no_such_key()
+    return json_response({**_key_json(await _find_key(service, key)), "key": text})
+
+
+@keys_router.delete(
+    "/v1/keys/{key}",
+    operation_id="revoke_key",
+    summary="Revoke a key; its event streams and its jobs end",
+    response_class=Response,
+    responses=schemas.answers(200, "The key.", _EXAMPLE, _SCHEMA, "application/json", 403, 404),
+)
+async def revoke_key(request: Request, service: CurrentService, key: str) -> Response:
+    """Revoke."""
+    require_known(request)
+    await service.administrator(request)
+    found = await _find_key(service, key)
+    note_affected(request.scope, affected_key=found.id)
+    if not await service.in_thread(service.keys.revoke, found.id):
+        raise _no_such_key()
+    await service.end_invalid_keys()
+    return json_response(_key_json(await _find_key(service, key)))
+
+
+async def _given(request: Request, service: Service, kind: type[_Body]) -> _Body:
+    return read_key_body(await read_body(request, service.settings), service.limits, kind)
+
+
+async def _find_key(service: Service, key: str) -> Key:
+    proper = len(key) <= 32 and key.isalnum() and key.isascii()
+    found = await service.in_thread(service.keys.get, key) if proper else None
+    if found is None:
+        raise _no_such_key()
+    return found
+
+
+def _no_such_key() -> ApiError:
+    return ApiError(404, "no_such_key", "there is no key of this id, or it was revoked or has expired")
+
+
+def _key_json(key: Key) -> JsonObject:
+    valid = key.valid_at(now())
+    return {
+        "id": key.id,
+        "name": key.name,
+        "role": key.role.value,
+        "reads": key.reads,
+        "state": "valid" if valid else "expired" if key.revoked is None else "revoked",
+        "created": timestamp(key.created),
+        "used": timestamp(key.used),
+        "expires": timestamp(key.expires),
+        "revoked": timestamp(key.revoked),
+        "previous_until": timestamp(key.previous_until),
+        "max_queued": key.quota.max_queued,
+        "max_running": key.quota.max_running,
+        "max_stored_bytes": key.quota.max_stored_bytes,
+        "max_priority": key.quota.max_priority,
+    }
+
 
 router = APIRouter(tags=["admin"])
 

@@ -1,24 +1,23 @@
-"""Batches: many problems with many settings, each pair of them a job."""
+"""Batches: many problems with many settings, each pair of them a job; their tables and results."""
 
-from typing import Annotated, Literal
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
-from memstow.api.http.audit import note_affected
-from memstow.api.http.auth import Caller
-from memstow.api.http.batch_documents import COLUMNS, batch_document, results, results_csv
 from memstow.api.http.bodies import read_body
+from memstow.api.http.callers import Caller
 from memstow.api.http.errors import ApiError
-from memstow.api.http.requests import (
-    CurrentService,
-    require_json,
-    require_known,
-)
+from memstow.api.http.fair_threads import share_of
+from memstow.api.http.logs import note_affected
+from memstow.api.http.requests import CurrentService, require_json, require_known
 from memstow.api.http.responses import JsonObject, json_response
 from memstow.api.http.service import Service
-from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
     draft_for,
@@ -30,9 +29,68 @@ from memstow.api.http.submission import (
 from memstow.api.operations.batch import jobs_of
 from memstow.api.operations.operations import READ_BATCH
 from memstow.api.operations.request_types import ReadBatchRequest
-from memstow.api.store.idempotency import IdempotencyKey
-from memstow.api.store.job import Batch, Draft, Job, State, Stop
+from memstow.api.store.job_records import IdempotencyKey
 from memstow.api.store.keys import Role
+from memstow.api.store.tables import Batch, Draft, Job, State, Stop, timestamp
+
+_FIGURES: Final = ("state", "status", "value", "peak", "bound", "gap", "solver", "error")
+COLUMNS: Final = ("problem", "setting", "job", *_FIGURES[:-1], "seconds", "error")
+"""Of the results as CSV."""
+
+
+def batch_document(batch: Batch, jobs: Sequence[Job]) -> JsonObject:
+    """The batch, with the figures of each job by problem and setting."""
+    table: dict[str, JsonObject] = {}
+    for job in jobs:
+        table.setdefault(job.name or "", {})[job.setting or ""] = {"job": job.id, **_figures(job)}
+    return {
+        "id": batch.id,
+        "name": batch.name,
+        "created": timestamp(batch.created),
+        "jobs": len(jobs),
+        "states": dict(Counter(job.state.value for job in jobs)),
+        "done": all(job.over for job in jobs),
+        "table": table,
+    }
+
+
+def results(jobs: Sequence[Job]) -> list[JsonObject]:
+    """A row for each job."""
+    return [_row(job) for job in jobs]
+
+
+def results_csv(jobs: Sequence[Job]) -> bytes:
+    """The same as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(results(jobs))
+    return text.getvalue().encode()
+
+
+def _row(job: Job) -> JsonObject:
+    took = None if job.started is None or job.finished is None else round(job.finished - job.started, 3)
+    return {
+        "problem": job.name,
+        "setting": job.setting,
+        "job": job.id,
+        "seconds": took,
+        **_figures(job),
+    }
+
+
+def _figures(job: Job) -> JsonObject:
+    return {
+        "state": job.state.value,
+        "status": job.status,
+        "value": job.value,
+        "peak": job.plan_peak,
+        "bound": job.bound,
+        "gap": job.gap,
+        "solver": job.solver,
+        "error": job.error,
+    }
+
 
 router = APIRouter(tags=["batches"])
 

@@ -7,16 +7,14 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
-from memstow.api.http.audit import note_affected
 from memstow.api.http.errors import ApiError
-from memstow.api.http.job_plans import FINAL
-from memstow.api.http.parameters import (
+from memstow.api.http.fair_threads import share_of
+from memstow.api.http.logs import note_affected
+from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     FRONT_PARAMETERS,
     NAME_PARAMETER,
     OPTION_PARAMETERS,
-)
-from memstow.api.http.requests import (
     CurrentService,
     FormatOfBody,
     find_job,
@@ -24,10 +22,10 @@ from memstow.api.http.requests import (
     require_known,
 )
 from memstow.api.http.responses import job_path, job_response, matching_tag, media_type_of_plan
-from memstow.api.http.shares import share_of
 from memstow.api.http.submission import (
     CALLBACK,
     CALLBACK_PARAMETER,
+    FINAL,
     IDEMPOTENCY_PARAMETER,
     draft_of,
     find_submitted,

@@ -1,49 +1,54 @@
-"""Jobs: submit, list, look at, stop."""
+"""Jobs: submit, list, look at, stop; what a job works on and has found; what happens to it, as events."""
 
 import base64
 import json
-from dataclasses import replace
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
-from memstow.api.http.audit import note_affected
-from memstow.api.http.auth import Caller
-from memstow.api.http.errors import ApiError
-from memstow.api.http.parameters import (
+from memstow.api.http.callers import Caller
+from memstow.api.http.errors import IS_HEAD, ApiError, NoMoreEventsError
+from memstow.api.http.fair_threads import share_of
+from memstow.api.http.logs import note_affected
+from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     NAME_PARAMETER,
     OPTION_PARAMETERS,
     SHAPES_PARAMETERS,
-)
-from memstow.api.http.requests import (
+    SOURCE_PARAMETERS,
     CurrentService,
     FormatOfBody,
+    FormatOfPlan,
     find_job,
     output_format,
     read_problem_body,
     require_known,
+    service_of,
 )
-from memstow.api.http.responses import job_json, job_path, job_response, json_response
-from memstow.api.http.shares import share_of
+from memstow.api.http.responses import job_json, job_path, job_response, json_response, matching_tag
 from memstow.api.http.submission import (
     CALLBACK,
     CALLBACK_PARAMETER,
+    FINAL,
     IDEMPOTENCY_PARAMETER,
     draft_of,
     find_submitted,
     idempotency_key_of,
+    plan_of_job,
     removed_error,
 )
 from memstow.api.operations import plan_forms
 from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.operations import READ
 from memstow.api.operations.request_types import ReadRequest
-from memstow.api.store.job import Job, State, Stop
 from memstow.api.store.keys import Role
 from memstow.api.store.queue import Filter
+from memstow.api.store.tables import Job, State, Stop
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.printable import printable
 
@@ -346,3 +351,158 @@ def _place_of(cursor: str) -> tuple[float, str]:
     except (ValueError, RecursionError):
         pass
     raise ApiError(422, "bad_cursor", "take the cursor from `next` of the page before")
+
+
+@router.get(
+    "/v1/jobs/{job}/problem",
+    operation_id="get_job_problem",
+    summary="The problem of a job",
+    response_class=Response,
+    responses=schemas.answers(
+        200,
+        "The problem, or the graph.",
+        samples.PROBLEM,
+        {"anyOf": [schemas.ref("Problem"), schemas.ref("Graph"), schemas.ref("SymbolicProblem")]},
+        "application/json",
+        404,
+    ),
+)
+async def get_problem(request: Request, service: CurrentService, job: str) -> Response:
+    """The problem."""
+    require_known(request)
+    caller = await service.caller(request, Role.READ)
+    found = await find_job(service, caller, job)
+    body = await service.document(request, found.id, "problem")
+    if body is None:
+        raise ApiError(404, "no_such_job", "the job was removed")
+    return Response(body, media_type="application/json")
+
+
+@router.get(
+    "/v1/jobs/{job}/plan",
+    operation_id="get_job_plan",
+    summary="The plan of a job: the best so far, or the last",
+    description="`Memstow-Final` says whether it can still become better. With `If-None-Match` an unchanged "
+    "plan is answered with 304. Where a job has ended without a plan, an `output_format` other than `json` "
+    "is an error (422 `infeasible` or `no_plan_found`).",
+    response_class=Response,
+    responses=schemas.answers(
+        200,
+        "The plan.",
+        samples.PLAN,
+        schemas.a_plan(),
+        "application/json",
+        404,
+        409,
+        also={304: {"description": "The plan is the one you have."}},
+        as_text=samples.PLAN_CSV,
+        as_source=samples.SOURCE_CODE,
+        as_model=True,
+        headers=schemas.PLAN_HEADERS,
+    ),
+    openapi_extra={"parameters": SOURCE_PARAMETERS},
+)
+async def get_plan(
+    request: Request,
+    service: CurrentService,
+    job: str,
+    output_format_name: FormatOfPlan = None,
+) -> Response:
+    """The plan."""
+    require_known(request, "output_format", *plan_forms.PARAMETERS)
+    caller = await service.caller(request, Role.READ)
+    found = await find_job(service, caller, job)
+    to = output_format(request, output_format_name)
+    if found.is_front:
+        raise ApiError(409, "is_front", f"the job is for a front, which is at {job_path(found.id)}/front")
+    # A result without placements is an error in other forms: it is told as the last word only when it is.
+    planned = to != "json" and not found.over
+    plan = await plan_of_job(service, request, caller, found, to, planned=planned)
+    if plan is None:
+        if found.error is not None:
+            raise ApiError(409, "job_failed", found.error)
+        if found.over:
+            raise ApiError(409, "job_cancelled", f"the job is {found.state.value}, and ended without a plan")
+        raise ApiError(
+            409,
+            "no_plan_yet",
+            f"the job is {found.state.value} and has no plan yet",
+            headers={"Retry-After": "1"},
+        )
+    headers = {
+        "ETag": plan.etag,
+        "Cache-Control": "private, no-cache",
+        "Vary": "Accept",
+        FINAL: "true" if found.over else "false",
+    }
+    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), plan.etag)
+    if held is not None:
+        return Response(None, 304, headers | {"ETag": held})
+    return Response(plan.body, 200, headers, plan.media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """A job, and the number of the last event that the caller has."""
+
+    job: str
+    after: int
+    caller: Caller
+
+
+async def _position(
+    request: Request,
+    job: str,
+    last_event_id: Annotated[str | None, Header(description="The last event that was received.")] = None,
+) -> _Position:
+    """A dependency, because errors and 204 are possible only before the stream begins."""
+    require_known(request)
+    service = service_of(request)
+    caller = await service.caller(request, Role.READ)
+    service.require_open()
+    found = await find_job(service, caller, job)
+    given = last_event_id or ""
+    after = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
+    if found.over and after:
+        last = await service.in_thread(service.events.last_numbers, [found.id])
+        if after >= last.get(found.id, 0):
+            raise NoMoreEventsError
+    return _Position(found.id, after, caller)
+
+
+@router.get(
+    "/v1/jobs/{job}/events",
+    operation_id="get_job_events",
+    summary="What happens to a job, as it happens",
+    description="Server-sent events: `phase`, `incumbent`, `bound`, and `done` at the end. `Last-Event-ID` "
+    "resumes; behind the last event the answer is 204, by which a browser knows not to come again.",
+    response_class=EventSourceResponse,
+    responses={
+        200: {
+            "description": "The stream.",
+            "content": {
+                "text/event-stream": {
+                    "example": 'id: 3\nevent: incumbent\ndata: {"value": 12288, "seconds": 0.1}\n\n',
+                }
+            },
+        },
+        204: {"description": "The job is over, and you have all of its events."},
+        **schemas.errors(404),
+    },
+)
+async def events(
+    request: Request, position: Annotated[_Position, Depends(_position)]
+) -> AsyncIterator[ServerSentEvent]:
+    """Follow."""
+    service = service_of(request)
+    if request.scope.get(IS_HEAD):
+        # The headers are all there is to send.
+        return
+    service.metrics.streams.inc()
+    try:
+        with service.callers.watch(position.caller) as watch:
+            yield ServerSentEvent(comment="memstow", retry=1000)
+            async for event in service.hub.follow(position.job, position.after, lambda: watch.ended):
+                yield ServerSentEvent(id=str(event.number), event=event.kind, raw_data=event.data)
+    finally:
+        service.metrics.streams.dec()

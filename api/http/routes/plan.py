@@ -5,25 +5,21 @@ from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
 from memstow.api.http.errors import without_plan
-from memstow.api.http.job_plans import JobPlan
-from memstow.api.http.parameters import (
+from memstow.api.http.fair_threads import share_of
+from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     FORMAT_PARAMETERS,
     NAME_PARAMETER,
     OPTION_PARAMETERS,
     SHAPES_PARAMETERS,
     SOURCE_PARAMETERS,
-)
-from memstow.api.http.preferences import preferences_of
-from memstow.api.http.requests import (
     output_format,
     read_problem_body,
     service_of,
     wants_fresh,
 )
 from memstow.api.http.responses import PlanBody, plan_body
-from memstow.api.http.shares import share_of
-from memstow.api.http.submission import IDEMPOTENCY_PARAMETER
+from memstow.api.http.submission import IDEMPOTENCY_PARAMETER, JobPlan, preferences_of
 from memstow.api.operations.operations import READ
 from memstow.api.operations.request_types import ReadRequest, ValidatedRequest
 from memstow.api.workers.quick_solve import Answer

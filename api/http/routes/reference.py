@@ -10,12 +10,9 @@ from starlette.responses import Response
 import memstow
 from memstow.api.http import samples, schemas
 from memstow.api.http.errors import ApiError
-from memstow.api.http.examples import EXAMPLES
-from memstow.api.http.requests import (
-    CurrentService,
-    require_known,
-)
+from memstow.api.http.requests import CurrentService, require_known
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, json_response
+from memstow.api.http.samples import EXAMPLES
 from memstow.api.operations import plan_forms
 from memstow.api.store.keys import Role
 from memstow.planner.model.front import FORMATS as FRONT_FORMATS

@@ -7,11 +7,12 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
-from memstow.api.http.auth import Caller
 from memstow.api.http.bodies import read_body
+from memstow.api.http.callers import Caller
 from memstow.api.http.errors import ApiError
-from memstow.api.http.parameters import CHANGE_PARAMETERS
+from memstow.api.http.fair_threads import share_of
 from memstow.api.http.requests import (
+    CHANGE_PARAMETERS,
     CurrentService,
     FormatOfBody,
     form_of_document,
@@ -21,7 +22,6 @@ from memstow.api.http.requests import (
 )
 from memstow.api.http.responses import MEDIA_TYPES, document_response
 from memstow.api.http.service import Service
-from memstow.api.http.shares import share_of
 from memstow.api.operations.body_parts import CHANGES
 from memstow.api.operations.operations import CONVERT, EVALUATE, INSPECT, TILE, VERIFY
 from memstow.api.operations.request_types import (

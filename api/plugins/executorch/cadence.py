@@ -6,9 +6,8 @@ Its memories are tried in their order there, so as much as possible goes to the 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.plugins.executorch.interface import GraphModule, Spec
-from memstow.api.plugins.executorch.solving import NoPlanError, Solver, warn_of_greedy
-from memstow.api.plugins.executorch.tensors import Group
+from memstow.api.plugins.executorch.algorithm import NoPlanError, Solver, warn_of_greedy
+from memstow.api.plugins.executorch.tensors import GraphModule, Group, Spec
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool, Reserved
 

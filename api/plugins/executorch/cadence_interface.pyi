@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from memstow.api.plugins.executorch.interface import GraphModule, Spec
+from memstow.api.plugins.executorch.tensors import GraphModule, Spec
 
 class AbsolutePlacement(Protocol):
     """A tensor must be in this memory, and at this offset if there is one."""

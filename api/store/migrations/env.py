@@ -1,4 +1,4 @@
-"""Alembic runs this: the steps, in the one transaction that `api.store.migrate` hands over."""
+"""Alembic runs this: the steps, in the one transaction that `api.store.maintenance` hands over."""
 
 from alembic import context
 

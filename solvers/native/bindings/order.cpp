@@ -182,7 +182,7 @@ void bind_proofs(nb::module_& m) {
 }  // namespace
 
 void bind_order(nb::module_& m) {
-    nb::class_<order::Instance>(m, "OrderInstance", "The arrays of solvers.order.instance.OrderInstance.")
+    nb::class_<order::Instance>(m, "OrderInstance", "The arrays of solvers.orders.OrderInstance.")
         .def("__init__", &read);
     nb::class_<LeastPeakOptions>(m, "LeastPeakOptions",
                                  "Where the search for an order ends, and what it may take.")

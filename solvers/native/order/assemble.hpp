@@ -8,7 +8,7 @@
 
 namespace memstow::order {
 
-// The arrays of solvers.order.instance.OrderInstance.
+// The arrays of solvers.orders.OrderInstance.
 struct Arrays {
     std::vector<std::int64_t> extra, size, writer_start, writers, reader_start, readers, from_start, to_end,
         before, in_place, given;

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from memstow.api.store.command_line_changes import take_changes
 from memstow.api.store.database import Database, url_of
+from memstow.api.store.keys import take_changes
 from tests.api.cli.conftest import Cli
 
 

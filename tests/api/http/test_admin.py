@@ -15,12 +15,11 @@ from memstow.api.http.samples import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 from memstow.api.store.administration import Administration
-from memstow.api.store.claims import Claims
 from memstow.api.store.database import Database
-from memstow.api.store.job import State
 from memstow.api.store.keys import Role
-from memstow.api.store.migrate import upgrade
-from memstow.api.store.queue import Queue
+from memstow.api.store.maintenance import upgrade
+from memstow.api.store.queue import Claims, Queue
+from memstow.api.store.tables import State
 from tests.api.asking import has_plan, job_of, over, submit
 from tests.api.http.callers import Callers
 from tests.api.http.conftest import hard, problem_document

@@ -14,12 +14,12 @@ from starlette.testclient import TestClient
 
 import memstow
 from memstow.api.http.app import create_app
-from memstow.api.http.job_plans import error_of_job
 from memstow.api.http.samples import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
+from memstow.api.http.submission import error_of_job
 from memstow.api.operations.encoding import cache_key_of
-from memstow.api.store.job import Job
+from memstow.api.store.tables import Job
 from memstow.api.workers.executor import ChildError
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted

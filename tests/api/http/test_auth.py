@@ -8,9 +8,8 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
-from memstow.api.http.auth import is_loopback
+from memstow.api.http.callers import RateLimit, is_loopback
 from memstow.api.http.errors import ApiError
-from memstow.api.http.rates import RateLimit
 from memstow.api.http.samples import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
@@ -88,7 +87,7 @@ def test_a_revoked_key_is_worthless_soon(
     key, text = keys.create("brief", Role.SOLVE)
     assert client.get("/v1/solvers", headers=bearer(text)).status_code == 200
     keys.revoke(key.id)
-    monkeypatch.setattr("memstow.api.http.auth._CACHE_SECONDS", 0.0)
+    monkeypatch.setattr("memstow.api.http.callers._CACHE_SECONDS", 0.0)
     problem_document(client.get("/v1/solvers", headers=bearer(text)), 401, "unauthorized")
 
 
@@ -113,7 +112,7 @@ def test_too_many_requests_are_told_when_to_come_again() -> None:
 
 def test_who_asked_longest_ago_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks again and again stays limited, however many others ask once."""
-    monkeypatch.setattr("memstow.api.http.rates._MOST_BUCKETS", 2)
+    monkeypatch.setattr("memstow.api.http.callers._MOST_BUCKETS", 2)
     rate = RateLimit(0.001, 2, lambda: 0.0)
     for other in ("b", "c"):
         rate.count("a")
@@ -150,7 +149,7 @@ def test_a_server_that_others_reach_gives_nothing_away_once_its_keys_are_gone(tm
 def test_revoking_the_last_key_does_not_open_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anonymous: Literal["loopback", "everyone"]
 ) -> None:
-    monkeypatch.setattr("memstow.api.http.auth._CACHE_SECONDS", 0.0)
+    monkeypatch.setattr("memstow.api.http.callers._CACHE_SECONDS", 0.0)
     app = create_app(Settings(data=tmp_path, slots=0, anonymous=anonymous))
     with TestClient(app, base_url="http://localhost") as client:
         keys: Keys = app.state.service.keys

@@ -13,7 +13,7 @@ import pytest
 from backports.zstd import ZstdDecompressor, decompress
 from starlette.testclient import TestClient
 
-from memstow.api.http.compression import LARGE, accepted_coding
+from memstow.api.http.bodies import LARGE, accepted_coding
 from memstow.api.http.samples import PROBLEM
 from tests.api.asking import over, submit
 from tests.api.http.conftest import hard
@@ -135,7 +135,7 @@ def test_each_event_of_a_compressed_stream_can_be_read_when_it_is_sent(running: 
 
 STREAMS_IN_MEMORY = """
 import asyncio, resource, sys
-from memstow.api.http.compression import CompressedBody
+from memstow.api.http.bodies import CompressedBody
 
 def used():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()

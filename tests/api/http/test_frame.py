@@ -6,8 +6,8 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memstow.api.http.app import RequestMiddleware
 from memstow.api.http.bodies import UNCOUNTED, MemoryBudget
-from memstow.api.http.middleware import RequestMiddleware
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 

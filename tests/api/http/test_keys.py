@@ -46,7 +46,7 @@ def admin(callers: Callers) -> httpx2.Client:
 @pytest.fixture
 def unremembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every request asks the store for its key."""
-    monkeypatch.setattr("memstow.api.http.auth._CACHE_SECONDS", 0.0)
+    monkeypatch.setattr("memstow.api.http.callers._CACHE_SECONDS", 0.0)
 
 
 def create(admin: httpx2.Client, **values: Any) -> dict[str, Any]:

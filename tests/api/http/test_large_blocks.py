@@ -11,7 +11,7 @@ from tests.api.serving import ROOT
 PROGRAM = """
 import os
 from pathlib import Path
-from memstow.api.http.large_blocks import return_large_blocks
+from memstow.api.process_memory import return_large_blocks
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

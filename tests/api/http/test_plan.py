@@ -9,9 +9,8 @@ import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from memstow.api.http.examples import EXAMPLES
 from memstow.api.http.responses import MEDIA_TYPES
-from memstow.api.http.samples import CSV, PROBLEM
+from memstow.api.http.samples import CSV, EXAMPLES, PROBLEM
 from memstow.api.http.schemas import EXAMPLES_ALONE
 from memstow.api.operations import plan_forms
 from memstow.planner import formats, loops

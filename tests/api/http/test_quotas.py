@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
-from memstow.api.store import database, migrate
+from memstow.api.store import database, maintenance
 from memstow.api.store.keys import Keys
 from tests.api.http.conftest import problem_document
 
@@ -18,7 +18,7 @@ from tests.api.http.conftest import problem_document
 def service(folder: Path, **settings: int) -> Iterator[tuple[TestClient, list[dict[str, str]]]]:
     """A service that solves nothing, and the headers of two keys."""
     store = database.Database(database.url_of(folder))
-    migrate.upgrade(store)
+    maintenance.upgrade(store)
     texts = [Keys(store).create(name)[1] for name in ("one", "two")]
     store.close()
     app = create_app(Settings(data=folder, slots=0, **settings))

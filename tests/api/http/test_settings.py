@@ -88,14 +88,14 @@ def test_variables_of_memstow_that_are_no_settings_keep_no_server_from_starting(
 
 def test_traces_take_what_sends_them(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = {"MEMSTOW_TRACE_URL": "http://collector:4318/v1/traces"}
-    monkeypatch.setattr("memstow.api.http.settings_checks.find_spec", lambda _name: None)
+    monkeypatch.setattr("memstow.api.http.settings.find_spec", lambda _name: None)
     with pytest.raises(InputError, match=r"pip install 'memstow\[otel\]'"):
         load(wanted)
     assert load({}).trace_url is None
 
 
 def test_a_cluster_takes_what_talks_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memstow.api.http.settings_checks.find_spec", lambda _name: None)
+    monkeypatch.setattr("memstow.api.http.settings.find_spec", lambda _name: None)
     given = {"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": "tcp://localhost:8786"}
     with pytest.raises(InputError, match=r"memstow\[dask\]"):
         load(given)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from memstow.api.http.errors import ApiError
-from memstow.api.http.shares import FairSlots
-from memstow.api.http.threads import Threads
+from memstow.api.http.fair_threads import FairSlots, Threads
 
 
 class Work:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memstow.api.http.sockets import listening_on
+from memstow.api.http.server import listening_on
 from tests.planner.refusal import refusal
 
 
@@ -17,7 +17,7 @@ def _free_port() -> int:
 
 def _addresses(monkeypatch: pytest.MonkeyPatch, *addresses: tuple[int, tuple[Any, ...]]) -> None:
     found = [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address) for family, address in addresses]
-    monkeypatch.setattr("memstow.api.http.sockets.socket.getaddrinfo", lambda *_args, **_named: found)
+    monkeypatch.setattr("memstow.api.http.server.socket.getaddrinfo", lambda *_args, **_named: found)
 
 
 def test_all_addresses_of_both_kinds_are_had_at_one_port(monkeypatch: pytest.MonkeyPatch) -> None:

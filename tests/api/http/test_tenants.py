@@ -10,22 +10,20 @@ import structlog
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from memstow.api.http import audit
+from memstow.api.http import logs
 from memstow.api.http.app import create_app
 from memstow.api.http.bodies import UNCOUNTED, MemoryBudget, Reservation
+from memstow.api.http.callers import FailedKeys
 from memstow.api.http.errors import ApiError
-from memstow.api.http.rates import FailedKeys
 from memstow.api.http.samples import PROBLEM
 from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 from memstow.api.operations.request_types import SolveResult
-from memstow.api.store.cache_bounds import bound_cache_of_keys
-from memstow.api.store.command_line_changes import leave_change
 from memstow.api.store.database import Database
-from memstow.api.store.documents import compress
-from memstow.api.store.keys import Key, RefusedKey, Role
-from memstow.api.store.migrate import upgrade
-from memstow.api.store.plan_cache import CachedPlan, PlanCache, owned
+from memstow.api.store.job_records import compress
+from memstow.api.store.keys import Key, RefusedKey, Role, leave_change
+from memstow.api.store.maintenance import upgrade
+from memstow.api.store.plan_cache import CachedPlan, PlanCache, bound_cache_of_keys, owned
 from tests.api.asking import over, submit
 from tests.api.http.callers import Callers
 from tests.api.http.conftest import hard, problem_document
@@ -181,7 +179,7 @@ def test_many_wrong_keys_close_an_address_but_not_to_good_keys(
         assert asked_with(client, "msk_nobody_x").status_code == 429
         assert looked_up == [], "the store is not asked"
         assert known.get("/v1/solvers").status_code == 200
-        monkeypatch.setattr("memstow.api.http.auth._CACHE_SECONDS", 0.0)
+        monkeypatch.setattr("memstow.api.http.callers._CACHE_SECONDS", 0.0)
         monkeypatch.setattr("memstow.api.http.callers._CHECK_SECONDS", 0.0)
         assert known.get("/v1/solvers").status_code == 200, "asked of the store again"
         assert callers("new").get("/v1/solvers").status_code == 200, "a good key never seen here"
@@ -216,7 +214,7 @@ def test_an_address_may_try_again_after_a_minute(monkeypatch: pytest.MonkeyPatch
     assert not failed.refuses("10.0.0.2")
     now = 61.0
     assert not failed.refuses("10.0.0.1")
-    monkeypatch.setattr("memstow.api.http.rates._MOST_ADDRESSES", 2)
+    monkeypatch.setattr("memstow.api.http.callers._MOST_ADDRESSES", 2)
     for host in range(5):
         failed.note(f"10.0.1.{host}")
     assert len(failed._failures) == 2
@@ -245,7 +243,7 @@ class Lines:
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> Lines:
     written = Lines()
-    monkeypatch.setattr(audit, "_log", written)
+    monkeypatch.setattr(logs, "_log", written)
     return written
 
 
@@ -302,7 +300,7 @@ def test_a_refused_key_is_a_line_without_its_text(tmp_path: Path, lines: Lines) 
 def test_the_audit_names_a_refused_key_only_where_its_secret_is_right(
     tmp_path: Path, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memstow.api.http.auth._CACHE_SECONDS", 0.0)
+    monkeypatch.setattr("memstow.api.http.callers._CACHE_SECONDS", 0.0)
     app = create_app(Settings(data=tmp_path, slots=0, anonymous="never", failed_keys=100))
     with TestClient(app, base_url="http://localhost") as client:
         keys = app.state.service.keys

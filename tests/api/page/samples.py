@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from memstow.api.page.alone import SearchStep, page_alone
+from memstow.api.page.offline import SearchStep, page_alone
 from memstow.planner.formats import read_problem, write_plan, write_problem
 from memstow.planner.front.find_front import find_front
 from memstow.planner.front.front_request import FrontCallbacks

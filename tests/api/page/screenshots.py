@@ -10,7 +10,7 @@ from typing import Any
 from PIL import Image
 
 from memstow.api.cli.pages import front_page, page_of, symbolic_page
-from memstow.api.page.alone import Comparison, page_alone
+from memstow.api.page.offline import Comparison, page_alone
 from memstow.planner.generate.graph import graph as make_graph
 from memstow.planner.generate.planted import planted
 from memstow.planner.generate.symbolic import symbolic as make_symbolic

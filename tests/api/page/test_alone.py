@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 
-from memstow.api.page.alone import SearchStep, page_alone
+from memstow.api.page.offline import SearchStep, page_alone
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 PROBLEM = json.dumps({"version": 1, "buffers": [{"id": HOSTILE, "size": 1, "lifetime": [0, 1]}]}).encode()

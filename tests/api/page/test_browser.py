@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memstow.api.page.alone import SearchStep
+from memstow.api.page.offline import SearchStep
 from tests.api.page import samples
 from tests.api.page.browser import Look
 from tests.api.page.samples import buffers, page_of, peak_claim, places

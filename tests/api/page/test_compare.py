@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memstow.api.page.alone import Comparison, page_alone
+from memstow.api.page.offline import Comparison, page_alone
 from tests.api.page import samples
 from tests.api.page.browser import Look
 from tests.api.page.samples import JsonObject, buffers, places

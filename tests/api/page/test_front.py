@@ -11,7 +11,7 @@ import pytest
 
 import memstow
 from memstow.api.cli.pages import front_page, plans_left_out
-from memstow.api.page import front_plans
+from memstow.api.page import offline
 from memstow.planner.formats import write_problem
 from memstow.planner.formats.native import encode_graph
 from memstow.planner.front.front_documents import plain_front, read_front
@@ -504,7 +504,7 @@ def test_a_job_in_the_listed_order_can_be_found_again_in_the_best(look: Look, ad
 def test_points_beyond_the_room_are_drawn_without_plans(
     look: Look, net: tuple[Graph, Front], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(front_plans, "MOST_PLANS", 2)
+    monkeypatch.setattr(offline, "MOST_PLANS", 2)
     made = front_page(*net, "", 2)
     said = plans_left_out(made, net[1])
     assert said is not None

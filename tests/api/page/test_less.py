@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memstow.api.cli.pages import page_of
-from memstow.api.page.shortfalls import shortfalls_of
+from memstow.api.page.offline import shortfalls_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.solve import engine

@@ -4,18 +4,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from memstow.api.store import migrate
-from memstow.api.store.accounts import Quotas
-from memstow.api.store.claims import Claims
+from memstow.api.store import maintenance
 from memstow.api.store.database import Database
-from memstow.api.store.job_events import JobEvents
-from memstow.api.store.queue import Queue
+from memstow.api.store.job_records import JobEvents
+from memstow.api.store.keys import Quotas
+from memstow.api.store.queue import Claims, Queue
 
 
 @pytest.fixture
 def database(store_url: str) -> Iterator[Database]:
     database = Database(store_url)
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     yield database
     database.close()
 

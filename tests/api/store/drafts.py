@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memstow.api.store.job import Draft
+from memstow.api.store.tables import Draft
 
 
 def draft(**changed: Any) -> Draft:

@@ -1,7 +1,6 @@
 """Time that passes in a store, for tests."""
 
-from memstow.api.store.clock import StoreClock
-from memstow.api.store.database import Database
+from memstow.api.store.database import Database, StoreClock
 
 
 def let_pass(database: Database, seconds: float) -> None:

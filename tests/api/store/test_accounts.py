@@ -7,15 +7,12 @@ from random import Random
 import pytest
 from sqlalchemy import update
 
-from memstow.api.store import retention
-from memstow.api.store.accounts import KeyQuotaError, QueueFullError, Quotas, StoreFullError
-from memstow.api.store.claims import ClaimedJob, Claims
+from memstow.api.store import administration
 from memstow.api.store.database import Database
-from memstow.api.store.endings import Ending
-from memstow.api.store.job import Draft, JobEvent, Progress, State
-from memstow.api.store.keys import Keys
-from memstow.api.store.queue import Filter, Queue
-from memstow.api.store.tables import keys
+from memstow.api.store.job_records import Ending
+from memstow.api.store.keys import KeyQuotaError, Keys, QueueFullError, Quotas, StoreFullError
+from memstow.api.store.queue import ClaimedJob, Claims, Filter, Queue
+from memstow.api.store.tables import Draft, JobEvent, Progress, State, keys
 from tests.api.store.drafts import draft
 from tests.api.store.recount import recount
 
@@ -189,7 +186,7 @@ def test_what_is_stored_of_results_counts_too(database: Database, jobs: Queue, c
     claims.finish(claimed.job.id, 1, ending)
     assert jobs.totals().bytes - before >= 5_000
     recount(database)
-    retention.remove_expired(database, 9)
+    administration.remove_expired(database, 9)
     assert (jobs.totals().queued, jobs.totals().running, jobs.totals().bytes) == (0, 0, 0)
 
 
@@ -266,7 +263,7 @@ def test_whatever_happens_to_jobs_the_counts_stay_right(
     for step in range(150):
         users.act()
         if step % 30 == 0:
-            retention.remove_expired(database, 9)
+            administration.remove_expired(database, 9)
             recount(database)
     recount(database)
     for job in jobs.page(Filter(), 300):

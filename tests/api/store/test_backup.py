@@ -13,10 +13,10 @@ from sqlalchemy import text
 from memstow.api.cli.main import main
 from memstow.api.cli.terminal import Exit
 from memstow.api.http.samples import PROBLEM
-from memstow.api.store import migrate
-from memstow.api.store.backup import back_up
+from memstow.api.store import maintenance
 from memstow.api.store.database import FILE, Database, url_of
-from memstow.api.store.documents import compress
+from memstow.api.store.job_records import compress
+from memstow.api.store.maintenance import back_up
 from memstow.planner import formats
 from memstow.planner.generate.network import network
 from memstow.planner.model.errors import InputError
@@ -76,7 +76,7 @@ def store_at(revision: str, url: str) -> None:
     """A store as the version of this revision left it, with a job that waits."""
     database = Database(url)
     with database.write() as connection:
-        config = migrate._config()
+        config = maintenance._config()
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
         row = {
@@ -104,7 +104,7 @@ def store_at(revision: str, url: str) -> None:
     database.close()
 
 
-EARLIER = [it for it in ("0001", "0002") if it != migrate.newest()]
+EARLIER = [it for it in ("0001", "0002") if it != maintenance.newest()]
 
 
 @pytest.mark.parametrize("revision", EARLIER)
@@ -127,12 +127,12 @@ def test_a_server_takes_over_the_store_of_an_earlier_version(
 
 def test_a_store_of_a_newer_version_is_refused_with_the_way_out(store_url: str) -> None:
     database = Database(store_url)
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     with database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(InputError, match="a newer version of memstow has migrated this store"):
-        migrate.upgrade(database)
-    assert migrate.current(database) == "9999"
+        maintenance.upgrade(database)
+    assert maintenance.current(database) == "9999"
     database.close()
 
 
@@ -164,7 +164,7 @@ def test_a_command_on_an_older_store_says_what_to_run(
 def marked(folder: Path, revision: str) -> None:
     """A store that says that it has this version of the schema."""
     database = Database(url_of(folder))
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     with database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
     database.close()

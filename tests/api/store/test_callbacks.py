@@ -4,13 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.api.store.callbacks import Callbacks, Delivery, TakenCallback
-from memstow.api.store.claims import Claims
-from memstow.api.store.clock import StoreClock
-from memstow.api.store.database import Database
-from memstow.api.store.endings import Ending
-from memstow.api.store.job import Callback, Progress, State
-from memstow.api.store.queue import Filter, Queue
+from memstow.api.store.database import Database, StoreClock
+from memstow.api.store.job_records import Callbacks, Delivery, Ending, TakenCallback
+from memstow.api.store.queue import Claims, Filter, Queue
+from memstow.api.store.tables import Callback, Progress, State
 from tests.api.store.drafts import draft
 
 URL = "https://builds.example.com/memstow?token=1"

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from memstow.api.store import migrate
-from memstow.api.store.accounts import Quotas
-from memstow.api.store.claims import Claims
+from memstow.api.store import maintenance
 from memstow.api.store.database import Database, url_of
-from memstow.api.store.queue import Queue
+from memstow.api.store.keys import Quotas
+from memstow.api.store.queue import Claims, Queue
 from tests.api.store.drafts import draft
 
 STEPS = 10
@@ -43,7 +42,7 @@ class Counted:
 @pytest.mark.parametrize("keys", [1, 50])
 def test_the_work_of_a_claim_does_not_grow_with_the_queue(tmp_path: Path, keys: int) -> None:
     store = Counted(tmp_path)
-    migrate.upgrade(store.database)
+    maintenance.upgrade(store.database)
     jobs, claims = Queue(store.database, Quotas(max_queued=10_000), 2.0), Claims(store.database)
     work: list[list[int]] = []
     for _ in range(2):

@@ -4,14 +4,11 @@ import time
 
 import pytest
 
-from memstow.api.store import retention
-from memstow.api.store.claims import Claims
-from memstow.api.store.clock import StoreClock, read_time
-from memstow.api.store.database import Database
-from memstow.api.store.endings import Ending
-from memstow.api.store.idempotency import IdempotencyKey
-from memstow.api.store.job import Progress, State
-from memstow.api.store.queue import Queue
+from memstow.api.store import administration
+from memstow.api.store.database import Database, StoreClock, read_time
+from memstow.api.store.job_records import Ending, IdempotencyKey
+from memstow.api.store.queue import Claims, Queue
+from memstow.api.store.tables import Progress, State
 from tests.api.store.drafts import draft
 
 YEAR = 366 * 86_400.0
@@ -57,12 +54,12 @@ def test_a_clock_that_jumps_removes_nothing_early_and_keeps_nothing_longer(
     for passed, kept in ((3500.0, True), (200.0, False)):
         steady.at += passed
         clock.advance()
-        retention.remove_expired(database, 9)
+        administration.remove_expired(database, 9)
         assert [jobs.get(job) is not None for job in (before, after)] == [kept, kept]
     assert jobs.find_submitted(key) == replayed
     steady.at += 86_400.0
     clock.advance()
-    retention.remove_expired(database, 9)
+    administration.remove_expired(database, 9)
     assert jobs.find_submitted(key) is None
 
 
@@ -73,7 +70,7 @@ def test_a_clock_that_jumped_while_no_server_ran_removes_nothing(
     job = finished(jobs, claims, 60.0)
     monkeypatch.setattr(time, "time", lambda: 4e9)
     StoreClock(database, Steady(5.0)).advance()
-    retention.remove_expired(database, 9)
+    administration.remove_expired(database, 9)
     assert jobs.get(job) is not None
 
 

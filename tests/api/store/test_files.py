@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from memstow.api.store import migrate
+from memstow.api.store import maintenance
 from memstow.api.store.database import FILE, Database, url_of
 
 
@@ -16,7 +16,7 @@ def test_others_can_read_no_file_of_a_new_store(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         database = Database(url_of(tmp_path))
-        migrate.upgrade(database)
+        maintenance.upgrade(database)
     finally:
         os.umask(before)
     with database.read() as connection:
@@ -27,13 +27,13 @@ def test_others_can_read_no_file_of_a_new_store(tmp_path: Path) -> None:
 
 def test_an_older_store_that_others_can_read_is_closed_to_them(tmp_path: Path) -> None:
     database = Database(url_of(tmp_path))
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     with database.read() as connection:
         connection.exec_driver_sql("SELECT 1 FROM jobs").all()
         for file in tmp_path.iterdir():
             file.chmod(0o644)
         again = Database(url_of(tmp_path))
-        assert migrate.current(again) == migrate.newest()
+        assert maintenance.current(again) == maintenance.newest()
         assert set(modes(tmp_path).values()) == {0o600}
         again.close()
     database.close()

@@ -13,13 +13,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 
-from memstow.api.store import migrate
-from memstow.api.store.accounts import Quotas
-from memstow.api.store.claims import Claims
-from memstow.api.store.clock import read_time
-from memstow.api.store.database import Database
-from memstow.api.store.idempotency import IdempotencyKey
-from memstow.api.store.queue import Filter, Queue
+from memstow.api.store import maintenance
+from memstow.api.store.database import Database, read_time
+from memstow.api.store.job_records import IdempotencyKey
+from memstow.api.store.keys import Quotas
+from memstow.api.store.queue import Claims, Filter, Queue
 from memstow.api.store.tables import bodies, metadata
 from tests.api.store.recount import recount
 
@@ -34,7 +32,7 @@ def old(store_url: str) -> Iterator[Database]:
     database = Database(store_url)
     with database.write() as connection:
         config = Config()
-        folder = Path(migrate.__file__).parent / "migrations"
+        folder = Path(maintenance.__file__).parent / "migrations"
         config.set_main_option("script_location", str(folder))
         config.set_main_option("path_separator", "os")
         config.attributes["connection"] = connection
@@ -99,7 +97,7 @@ def add_job(
 
 
 def test_nothing_is_lost_and_each_problem_is_stored_once(old: Database) -> None:
-    assert migrate.upgrade(old) == ("0002", migrate.newest())
+    assert maintenance.upgrade(old) == ("0002", maintenance.newest())
     with old.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
         stored = connection.execute(sa.select(sa.func.count()).select_from(bodies)).scalar_one()
@@ -125,7 +123,7 @@ def test_nothing_is_lost_and_each_problem_is_stored_once(old: Database) -> None:
 
 
 def test_the_jobs_go_on_where_they_were(old: Database) -> None:
-    migrate.upgrade(old)
+    maintenance.upgrade(old)
     jobs, claims = Queue(old, Quotas(max_queued=1000)), Claims(old)
     assert claims.requeue_all(60) == 1
     claimed = [claims.claim("me", 2) for _ in range(6)]
@@ -140,7 +138,7 @@ def test_the_jobs_go_on_where_they_were(old: Database) -> None:
 
 
 def test_what_is_kept_is_kept_as_long_as_it_was_said(old: Database) -> None:
-    migrate.upgrade(old)
+    maintenance.upgrade(old)
     with old.read() as connection:
         assert read_time(connection) > MADE
         kept = connection.execute(

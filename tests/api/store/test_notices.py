@@ -7,14 +7,12 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import text
 
-from memstow.api.store import control, migrate
-from memstow.api.store.accounts import Quotas
-from memstow.api.store.claims import Claims
+from memstow.api.store import maintenance, queue
 from memstow.api.store.database import Database
-from memstow.api.store.endings import Ending
-from memstow.api.store.job import Progress, State
-from memstow.api.store.notices import Notices
-from memstow.api.store.queue import Queue
+from memstow.api.store.job_records import Ending, Notices
+from memstow.api.store.keys import Quotas
+from memstow.api.store.queue import Claims, Queue
+from memstow.api.store.tables import Progress, State
 from tests.api.postgres import Postgres
 from tests.api.store.drafts import draft
 from tests.waiting import wait_for
@@ -47,7 +45,7 @@ def listening(database: Database, heard: Heard) -> Iterator[Notices]:
 def url(pg: Postgres) -> str:
     url = pg.database()
     database = Database(url)
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     database.close()
     return url
 
@@ -67,7 +65,7 @@ def test_another_server_hears_of_jobs_that_come_and_of_room_that_others_leave(ur
         assert claims.finish(job, 2, ending)
         wait_for(lambda: heard.count == 4, "a notice of the end")
         with there.write() as connection:
-            control.resume(connection)
+            queue.resume(connection)
         wait_for(lambda: heard.count == 5, "a notice that jobs are claimed again")
     here.close()
     there.close()

@@ -18,19 +18,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from memstow.api.operations.request_types import SolveResult
-from memstow.api.store import job_events, migrate, retention
-from memstow.api.store.accounts import QueueFullError, Quotas
-from memstow.api.store.cache_writer import CacheWriter
-from memstow.api.store.claims import Claims
+from memstow.api.store import administration, job_records, maintenance
 from memstow.api.store.database import Database, DiskFullError, StoreError, set_file_up, url_of
-from memstow.api.store.endings import Ending
-from memstow.api.store.idempotency import IdempotencyKey, KeyReusedError
-from memstow.api.store.job import JobEvent, Progress, State, Stop
-from memstow.api.store.job_events import JobEvents
-from memstow.api.store.keys import Keys, RefusedKey, WhyRefused
-from memstow.api.store.plan_cache import CachedPlan, PlanCache
-from memstow.api.store.queue import Filter, Queue
-from memstow.api.store.tables import metadata
+from memstow.api.store.job_records import Ending, IdempotencyKey, JobEvents, KeyReusedError
+from memstow.api.store.keys import Keys, QueueFullError, Quotas, RefusedKey, WhyRefused
+from memstow.api.store.plan_cache import CachedPlan, CacheWriter, PlanCache
+from memstow.api.store.queue import Claims, Filter, Queue
+from memstow.api.store.tables import JobEvent, Progress, State, Stop, metadata
 from memstow.planner.reading.printable import printable
 from tests.api.store.drafts import draft
 from tests.api.store.passing import let_pass
@@ -50,27 +44,27 @@ def ending(
 def test_the_steps_lead_to_the_tables(database: Database) -> None:
     with database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-    assert migrate.current(database) == migrate.newest()
+    assert maintenance.current(database) == maintenance.newest()
 
 
 def test_of_many_servers_that_start_at_once_one_runs_the_steps(store_url: str) -> None:
     def start(_: int) -> tuple[str | None, str | None]:
         database = Database(store_url)
         try:
-            return migrate.upgrade(database)
+            return maintenance.upgrade(database)
         finally:
             database.close()
 
     with ThreadPoolExecutor(4) as pool:
         ran = list(pool.map(start, range(4)))
-    newest = migrate.newest()
+    newest = maintenance.newest()
     assert sorted(ran, key=str) == sorted([(None, newest), *[(newest, newest)] * 3], key=str)
 
 
 def test_writers_that_come_at_once_all_have_their_turn(tmp_path: Path) -> None:
     """Each transaction is longer than a writer would wait at the file, so waiting there would not do."""
     database = Database(url_of(tmp_path), connections=20, lock_seconds=PATIENCE)
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     jobs = Queue(database, Quotas(max_queued=1000))
     with database.write():
         pool = ThreadPoolExecutor(16)
@@ -84,7 +78,7 @@ def test_writers_that_come_at_once_all_have_their_turn(tmp_path: Path) -> None:
 
 def test_a_writer_that_does_not_end_is_told_in_time(tmp_path: Path) -> None:
     database = Database(url_of(tmp_path), lock_seconds=0.1)
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     jobs = Queue(database, Quotas(max_queued=1000))
     with database.write(), ThreadPoolExecutor(1) as pool:
         refused = pool.submit(jobs.submit, draft()).exception()
@@ -434,7 +428,7 @@ def test_an_answer_that_is_asked_for_is_kept_before_one_that_is_not(
         at[0] += 10
     at[0] += 7200
     assert cache.find("first") is not None
-    retention.remove_expired(database, 1)
+    administration.remove_expired(database, 1)
     assert cache.find("first") is not None
     assert cache.find("second") is None
 
@@ -482,7 +476,7 @@ def test_a_cancelled_job_keeps_its_plan_when_its_server_dies(
         claims.requeue_all(60)
     else:
         claims.requeue(job, 1, 60)
-    retention.remove_expired(database, 9)
+    administration.remove_expired(database, 9)
     found = jobs.get(job)
     assert found is not None, "it is kept as long as any other"
     assert (found.state, found.value) == (State.CANCELLED, 7)
@@ -512,7 +506,7 @@ def test_a_key_is_kept_for_a_day(database: Database, jobs: Queue) -> None:
     jobs.stop(job, discard=True, keep_seconds=0)
     for hours, kept in ((1, True), (22.9, True), (0.2, False)):
         let_pass(database, hours * 3600)
-        retention.remove_expired(database, 10)
+        administration.remove_expired(database, 10)
         assert jobs.find_submitted(key) == (job if kept else None)
     again, new = jobs.submit(draft(), key)
     assert new
@@ -532,7 +526,7 @@ def test_pages_go_on_where_they_ended(jobs: Queue) -> None:
 def test_a_job_never_says_more_than_a_bounded_number_of_things(
     jobs: Queue, monkeypatch: pytest.MonkeyPatch, claims: Claims, events: JobEvents
 ) -> None:
-    monkeypatch.setattr(job_events, "MOST_EVENTS", 3)
+    monkeypatch.setattr(job_records, "MOST_EVENTS", 3)
     job, _ = jobs.submit(draft())
     claims.claim("me", 9)
     for value in range(9):
@@ -549,7 +543,7 @@ def test_what_is_over_its_time_goes_with_all_that_belongs_to_it(
     claims.claim("me", 9)
     claims.finish(over, 1, ending(Progress(plan=b"p"), [JobEvent("done", "{}")], -1))
     waiting, _ = jobs.submit(draft())
-    assert retention.remove_expired(database, 10) == 1
+    assert administration.remove_expired(database, 10) == 1
     assert jobs.get(over) is None
     assert jobs.document(over, "problem") is None
     assert events.after(over, 0) == []
@@ -559,35 +553,35 @@ def test_what_is_over_its_time_goes_with_all_that_belongs_to_it(
 def test_jobs_are_forgotten_a_part_at_a_time_until_none_is_over_its_time(
     database: Database, jobs: Queue, claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "_AT_ONCE", 2)
+    monkeypatch.setattr(administration, "_AT_ONCE", 2)
     for _ in range(5):
         jobs.submit(draft())
         taken = claims.claim("me", 9)
         assert taken is not None
         claims.finish(taken.job.id, 1, ending(Progress(plan=b"p"), [JobEvent("done", "{}")], -1))
-    assert retention.remove_expired(database, 10) == 5
+    assert administration.remove_expired(database, 10) == 5
     assert jobs.page(Filter(), 9) == []
 
 
 def test_a_batch_is_kept_as_long_as_a_job_of_it(database: Database, jobs: Queue, claims: Claims) -> None:
     batch, _ = jobs.submit_batch(None, "b", [draft()])
     let_pass(database, 3600.0)
-    retention.remove_expired(database, 10)
+    administration.remove_expired(database, 10)
     assert jobs.batch(batch) is not None
     taken = claims.claim("me", 9)
     assert taken is not None
     claims.finish(taken.job.id, 1, ending(Progress(plan=b"p"), [JobEvent("done", "{}")], -1))
-    retention.remove_expired(database, 10)
+    administration.remove_expired(database, 10)
     assert jobs.batch(batch) is None
 
 
 def test_the_file_of_a_store_shrinks_when_what_it_held_is_gone(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'store.sqlite'}")
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     jobs = Queue(database, Quotas(max_queued=100))
     job, _ = jobs.submit(draft(problem=os.urandom(3 << 20)))
     jobs.stop(job, discard=True, keep_seconds=0)
-    retention.remove_expired(database, 10)
+    administration.remove_expired(database, 10)
     with database.read() as connection:
         assert connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() == 0
     database.close()
@@ -629,7 +623,7 @@ def test_the_cache_keeps_the_latest_and_no_more_than_it_may(database: Database) 
     assert cache.find("k") == new
     assert cache.best_of("d") == new.plan
     cache.store([CachedPlan(f"d{i}", solved(b"p"), f"k{i}", True) for i in range(5)])
-    retention.remove_expired(database, 2)
+    administration.remove_expired(database, 2)
     assert sum(cache.find(f"k{i}") is not None for i in range(5)) == 2
     assert sum(PlanCache(database).best_of(f"d{i}") is not None for i in range(5)) == 2
     assert cache.find("nothing") is None

@@ -10,8 +10,7 @@ import pytest
 from memstow.api.metrics import Metrics
 from memstow.api.operations import body as reader
 from memstow.api.operations.request_types import BodyForm, Limits, ValidatedRequest
-from memstow.api.store.cache_writer import CacheWriter
-from memstow.api.store.plan_cache import PlanCache
+from memstow.api.store.plan_cache import CacheWriter, PlanCache
 from memstow.api.workers import quick_solve
 from memstow.api.workers.quick_solve import Answer, FastPath
 from memstow.planner.model.errors import InputError, Issue

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from memstow.api.operations.request_types import SolveResult, SolveUpdate, encode_update
-from memstow.api.workers.dask import remote_run
-from memstow.api.workers.dask.remote_run import LostError, Run
+from memstow.api.workers import dask_executor
+from memstow.api.workers.dask_executor import LostError, Run
 from memstow.api.workers.executor import ChildError, RunControl
 from memstow.planner.cluster.roster import NoWorkerError
 from memstow.planner.model.options import Phase
@@ -71,7 +71,7 @@ def test_silence_is_for_workers_that_have_begun() -> None:
 
 
 def test_a_task_that_ends_without_an_answer_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_run, "_LAST_SECONDS", 0.0)
+    monkeypatch.setattr(dask_executor, "_LAST_SECONDS", 0.0)
     mute = run_of()
     mute.receive([BEGUN])
     mute.end(None)

@@ -19,19 +19,17 @@ from memstow.api.operations.front_solve import result_of as front_result
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.request_types import FrontUpdate
 from memstow.api.operations.solve import result_of
-from memstow.api.store import migrate
-from memstow.api.store.accounts import Quotas
-from memstow.api.store.claims import Claims
+from memstow.api.store import maintenance
 from memstow.api.store.database import Database
-from memstow.api.store.job import Progress, State, Stop
-from memstow.api.store.job_events import JobEvents
+from memstow.api.store.job_records import JobEvents
+from memstow.api.store.keys import Quotas
 from memstow.api.store.plan_cache import PlanCache
-from memstow.api.store.queue import Queue
+from memstow.api.store.queue import Claims, Queue
+from memstow.api.store.tables import Progress, State, Stop
 from memstow.api.workers import housekeeper, job_run
-from memstow.api.workers.executor import ChildError, RunControl
-from memstow.api.workers.job_steps import JobLimits
+from memstow.api.workers.executor import Backoff, ChildError, RunControl
+from memstow.api.workers.job_run import JobLimits
 from memstow.api.workers.runner import Runner, RunnerSettings
-from memstow.api.workers.shortage import Backoff
 from memstow.planner.front.front_documents import read_front
 from memstow.planner.model.options import Bound, Incumbent
 from memstow.planner.reading.parse import parse_problem
@@ -73,7 +71,7 @@ class Place:
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     database = Database(f"sqlite:///{tmp_path / 'store.sqlite'}")
-    migrate.upgrade(database)
+    maintenance.upgrade(database)
     yield database
     database.close()
 

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.workers.isolated_run import ChildExecutor
-from memstow.api.workers.scratch import Scratch, remove_abandoned
+from memstow.api.workers.isolated_run import ChildExecutor, Scratch, remove_abandoned
 from tests.api.serving import Server
 from tests.waiting import PATIENCE, wait_for
 
 OWNER = """
 import sys
 from pathlib import Path
-from memstow.api.workers.scratch import Scratch
+from memstow.api.workers.isolated_run import Scratch
 scratch = Scratch(Path(sys.argv[1]))
 (scratch.path / "left").write_text("x" * 1000)
 print("here", flush=True)

@@ -14,10 +14,9 @@ from memstow.api.operations.encoding import document_bytes, options_to_text, pla
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.request_types import Known, SolveRequest, SolveResult, SolveUpdate
 from memstow.api.operations.solve import solve
+from memstow.api.workers import team as module
 from memstow.api.workers.executor import ChildError, RunControl
-from memstow.api.workers.team import team as module
-from memstow.api.workers.team.share import Share
-from memstow.api.workers.team.team import NoAnswerError, Team
+from memstow.api.workers.team import NoAnswerError, Share, Team
 from memstow.planner.generate.graph import graph as graph_of
 from memstow.planner.generate.planted import planted
 from memstow.planner.model import Status

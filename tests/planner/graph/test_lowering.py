@@ -16,7 +16,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify.graph_replay import problem_in_order, replay
 from memstow.planner.verify.verdict import Findings
-from memstow.solvers.order.instance import bytes_by_step
+from memstow.solvers.orders import bytes_by_step
 from tests.graphs import live_bytes_of, needed, orders, random_graph
 
 SEEDS = range(300)

@@ -24,8 +24,7 @@ from memstow.planner.solve import engine
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Stage
 from memstow.planner.verify import verify
-from memstow.solvers.models.register import BACK_ENDS
-from memstow.solvers.registry import find
+from memstow.solvers.registry import BACK_ENDS, find
 from memstow.solvers.solver import Solver, Task
 from tests.in_process import run_back_ends_in_process
 from tests.planner.solve.test_agreement import mixed

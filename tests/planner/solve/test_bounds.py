@@ -14,11 +14,11 @@ from memstow.planner.solve import bounds as bounds_module
 from memstow.planner.solve.bounds import Bounds, height_for
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of
+from memstow.solvers import constraints
 from memstow.solvers.core import LiveBound
 from memstow.solvers.cpsat import CpSat
 from memstow.solvers.instance import Instance
-from memstow.solvers.models import places
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 from tests.referee import best
 from tests.waiting import PATIENCE
 
@@ -196,13 +196,13 @@ def test_a_pool_is_looked_at_alone_only_where_something_must_be_in_it(
 
 def test_the_places_of_all_pools_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    tops = places.tops
+    tops = constraints.tops
 
     def counted(instance: Instance) -> list[int]:
         seen.append(instance.pool_count)
         return tops(instance)
 
-    monkeypatch.setattr(places, "tops", counted)
+    monkeypatch.setattr(constraints, "tops", counted)
     pools = [{"id": f"p{i}", "capacity": 90, "reserved": [{"offset": i, "size": 1}]} for i in range(40)]
     asked = problem(SIZES, {"b": {"pool": "p3", "offset": 9}}, pools=pools)
     options = Options(solver="assign", time_limit=1.0)
@@ -210,4 +210,4 @@ def test_the_places_of_all_pools_are_gone_through_once(monkeypatch: pytest.Monke
     assert CpSat().declines(task) is None
     assert len(seen) <= 2
     # The end of the last reserved range, and all three on top of it.
-    assert places.highest_stack(task) == 40 + 15 + 3
+    assert constraints.highest_stack(task) == 40 + 15 + 3

@@ -10,7 +10,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.options import Event, Options, Phase
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
-from memstow.solvers.models.register import BACK_ENDS, BackEnd
+from memstow.solvers.registry import BACK_ENDS, BackEnd
 from tests.waiting import PATIENCE
 
 POOLS = three_pools(Random(0), 60)

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 
 TRIED: Final = os.environ.get("MEMSTOW_GAPS", "12")
 

@@ -18,7 +18,7 @@ from memstow.planner.model.problem import Pool, Reserved
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, judge, verify
 from memstow.solvers.core import Budget
-from memstow.solvers.order.solver import ORDER_SOLVERS, OrderListeners, OrderTask
+from memstow.solvers.orders import ORDER_SOLVERS, OrderListeners, OrderTask
 from tests.graphs import Document, most_live, orders, random_graph
 
 QUICK = Options(time_limit=60.0)

@@ -20,9 +20,8 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of
 from memstow.planner.verify import verify
-from memstow.solvers import _native
-from memstow.solvers.models import register
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers import _native, registry
+from memstow.solvers.registry import BACK_ENDS
 from memstow.solvers.solver import Listeners, Outcome
 from tests.processes import children_of, state_of
 from tests.solvers.models.agreement import problems
@@ -216,7 +215,7 @@ def test_where_cp_sat_dies_another_model_stands_in_for_it(monkeypatch: pytest.Mo
 
 
 def test_a_back_end_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(register, "find_spec", lambda _name: None)
+    monkeypatch.setattr(registry, "find_spec", lambda _name: None)
     with pytest.raises(MissingBackEndError, match=r"memstow\[cpsat\]"):
         plan(crossing(Random(1), 3), Options(solver="cpsat"))
 

@@ -14,7 +14,7 @@ from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, Relative
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 from tests.in_process import run_back_ends_in_process
 from tests.problems import TERMS, random_problem
 from tests.referee import best, cost, judge

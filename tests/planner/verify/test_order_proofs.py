@@ -17,9 +17,19 @@ from memstow.planner.verify.order_bounds import (
 from memstow.planner.verify.untimed_graph import Broken, ChainOf, Stored, Untimed
 from memstow.planner.verify.verdict import Effort
 from memstow.solvers import _native
-from memstow.solvers.order.certificates import Chain, CutProof, DeadSet, Proof, RefutedProof, prove_cut
-from memstow.solvers.order.instance import OrderInstance, bytes_while
-from memstow.solvers.order.solver import ORDER_SOLVERS, OrderListeners, OrderTask
+from memstow.solvers.orders import (
+    ORDER_SOLVERS,
+    Chain,
+    CutProof,
+    DeadSet,
+    OrderInstance,
+    OrderListeners,
+    OrderTask,
+    Proof,
+    RefutedProof,
+    bytes_while,
+    prove_cut,
+)
 from tests.solvers.order.instances import edges_of, instance_of, random_instance, shared_graph
 from tests.solvers.order.least_peak import Sets
 from tests.solvers.order.test_theory import steps_of

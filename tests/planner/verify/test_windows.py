@@ -29,8 +29,8 @@ from memstow.planner.verify.peak_bounds import reason_against_window
 from memstow.planner.verify.verdict import STEPS_OF_A_VERDICT, Findings, TooMuch
 from memstow.solvers import _native
 from memstow.solvers import solver as solvers
+from memstow.solvers.one_pool import Windows
 from memstow.solvers.registry import find
-from memstow.solvers.windows import Windows
 from tests.problems import random_problem
 from tests.referee import best
 

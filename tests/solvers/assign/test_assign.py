@@ -17,7 +17,7 @@ from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(
@@ -177,7 +177,7 @@ def test_a_step_without_work_left_is_a_step_that_finds_nothing(work: int) -> Non
     """A step before may have used more than there was: CP-SAT refuses limits below zero."""
     from ortools.sat.python import cp_model
 
-    from memstow.solvers.cpsat.search import make_solver, run_solver
+    from memstow.solvers.cpsat_model import make_solver, run_solver
     from tests.solvers.assign.make import instance_of, task_of
 
     task = task_of(instance_of([Pool(id="p")], [Buffer(id="a", size=1, lifetime=(0, 1))]))

@@ -4,7 +4,7 @@ from array import array
 from dataclasses import replace
 
 from memstow.planner.model.problem import Buffer, Pool
-from memstow.solvers.assign.crowd import Crowd, instance_of, narrow
+from memstow.solvers.assign.packing import Crowd, instance_of, narrow
 from tests.solvers.assign import make
 
 POOLS = (Pool(id="fast", capacity=16), Pool(id="slow", capacity=64))

@@ -5,11 +5,8 @@ from itertools import chain, combinations
 from random import Random
 
 from memstow.planner.model.problem import Buffer, Pool
-from memstow.solvers.assign.crowd import Crowd
-from memstow.solvers.assign.cuts import Cut, Lifter
-from memstow.solvers.assign.packing import Dead, Packer
-from memstow.solvers.models.places import choices
-from memstow.solvers.models.relations import Relations
+from memstow.solvers.assign.packing import Crowd, Cut, Dead, Lifter, Packer
+from memstow.solvers.constraints import Relations, choices
 from memstow.solvers.solver import Task
 from tests.solvers.assign import make
 

@@ -3,10 +3,8 @@
 import pytest
 
 from memstow.planner.model.problem import Buffer, Pool
-from memstow.solvers.assign.loads import Loads
-from memstow.solvers.assign.room import Room
-from memstow.solvers.models.places import choices
-from memstow.solvers.models.relations import Relations
+from memstow.solvers.assign.master import Loads, Room
+from memstow.solvers.constraints import Relations, choices
 from tests.solvers.assign import make
 
 

@@ -18,10 +18,9 @@ from memstow.solvers import _native
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.neighbourhoods import LayoutSearch, Neighbourhoods, can_improve
 from memstow.solvers.assign.proposals import Proposals
+from memstow.solvers.constraints import Relations
 from memstow.solvers.greedy import layout_from
-from memstow.solvers.models.layout_check import Examiner
-from memstow.solvers.models.levels import Best, Level
-from memstow.solvers.models.relations import Relations
+from memstow.solvers.lexicographic import Best, Examiner, Level
 from memstow.solvers.solver import Task
 from tests.in_process import run_back_ends_in_process
 from tests.solvers.assign.make import endless

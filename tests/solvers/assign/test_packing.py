@@ -4,8 +4,7 @@ from itertools import combinations
 from random import Random
 
 from memstow.planner.model.problem import Buffer, Pool
-from memstow.solvers.assign.crowd import Crowd
-from memstow.solvers.assign.packing import Packer
+from memstow.solvers.assign.packing import Crowd, Packer
 from tests.solvers.assign import make
 
 EFFORT = 1_000_000

@@ -14,8 +14,8 @@ from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of
 from memstow.solvers.assign.master import Master
-from memstow.solvers.assign.relaxation import Relaxing
-from memstow.solvers.models.relations import Relations
+from memstow.solvers.assign.proposals import Relaxing
+from memstow.solvers.constraints import Relations
 from tests.graphs import live_bytes_of
 from tests.planner.solve.test_agreement import mixed
 from tests.referee import best

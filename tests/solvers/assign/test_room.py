@@ -4,8 +4,8 @@ from itertools import product
 from random import Random
 
 from memstow.planner.model.problem import Buffer, Pool, Reserved
-from memstow.solvers.assign.room import Room
-from memstow.solvers.models.places import choices
+from memstow.solvers.assign.master import Room
+from memstow.solvers.constraints import choices
 from tests.solvers.assign import make
 
 

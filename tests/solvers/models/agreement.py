@@ -19,8 +19,8 @@ from memstow.planner.model.problem import Problem, terms_of
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.run_state import task_of
 from memstow.solvers.instance import Layout
-from memstow.solvers.models.model import Limits, Model
-from memstow.solvers.models.register import model
+from memstow.solvers.lexicographic import Limits, Model
+from memstow.solvers.registry import model
 from tests import referee
 from tests.problems import random_problem
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 
 COUNT = int(os.environ.get("MEMSTOW_AGREEMENT", "200"))
 BUFFERS = 5

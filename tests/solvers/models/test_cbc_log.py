@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("pulp", reason="the [milp] extra is not installed")
 
 from memstow.solvers.milp.cbc import listen
-from memstow.solvers.milp.linear import Values
+from memstow.solvers.milp.formulation import Values
 from memstow.solvers.milp.program import RunReport
 
 

@@ -17,7 +17,7 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS
 from tests.problems import costly_problem, random_problem
 from tests.referee import best
 from tests.waiting import PATIENCE

@@ -8,8 +8,8 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import task_of
 from memstow.planner.verify import verify
-from memstow.solvers.milp.numbers import can_prove, integer_bound
-from memstow.solvers.models.register import BACK_ENDS
+from memstow.solvers.milp import can_prove, integer_bound
+from memstow.solvers.registry import BACK_ENDS
 from memstow.solvers.solver import Task
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from memstow.solvers.order.instance import OrderInstance
+from memstow.solvers.orders import OrderInstance
 
 GRAPHS: Final = Path(__file__).parents[4] / "shared" / "data" / "graphs"
 

@@ -3,7 +3,7 @@ solver."""
 
 from itertools import combinations
 
-from memstow.solvers.order.instance import OrderInstance
+from memstow.solvers.orders import OrderInstance
 from tests.solvers.order.instances import edges_of
 
 

@@ -8,14 +8,16 @@ from random import Random
 import pytest
 
 from memstow.solvers import _native
-from memstow.solvers.order.instance import OrderInstance, bytes_by_step, peak
-from memstow.solvers.order.solver import (
+from memstow.solvers.orders import (
     ORDER_SOLVERS,
+    OrderInstance,
     OrderListeners,
     OrderOutcome,
     OrderTask,
+    bytes_by_step,
     order_solver,
     order_within,
+    peak,
 )
 from tests.solvers.order.instances import instance_of, random_instance, shared_graph
 from tests.solvers.order.least_peak import Sets

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from memstow.solvers.order.instance import OrderInstance, bytes_while, live_bytes
+from memstow.solvers.orders import OrderInstance, bytes_while, live_bytes
 from tests.solvers.order.instances import closed_sets, edges_of, instance_of, random_instance
 from tests.solvers.order.least_peak import Sets
 

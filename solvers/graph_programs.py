@@ -1,0 +1,156 @@
+"""Operators in an order as arrays, for the native searches on graphs: for recomputing, and for stripes.
+
+For recomputing, an *item* is a tensor that counts: it can be dropped, and made again by its producer, or
+copied out and back. What is live and cannot be dropped is in `fixed`, `gap`, `start` and `end`.
+
+A *stripe* is a run of operators [begin, end) that make their rows by demand, in strips of columns. What is
+made and read inside only is kept by rows (docs/stripes.md has the rules); all else is there as a whole.
+"""
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from memstow.solvers import _native
+
+_ints: "Callable[[], array[int]]" = partial(array, "q")
+_starts: "Callable[[], array[int]]" = partial(array, "q", [0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecomputeArrays:
+    """A program; lists of lists are flat: entries of list i are `values[start[i]:start[i + 1]]`."""
+
+    # by operator
+    extra: "array[int]" = field(default_factory=_ints)  # bytes while it runs: the most over its phases
+    fixed: "array[int]" = field(default_factory=_ints)  # bytes of what is no item, during its first run
+    gap: "array[int]" = field(default_factory=_ints)  # the same, just before its first run
+    cost: "array[int]" = field(default_factory=_ints)
+    once: "array[int]" = field(default_factory=_ints)  # 1 if it does not run again
+    input_start: "array[int]" = field(default_factory=_starts)
+    inputs: "array[int]" = field(default_factory=_ints)
+    output_start: "array[int]" = field(default_factory=_starts)
+    outputs: "array[int]" = field(default_factory=_ints)
+    in_place: "array[int]" = field(default_factory=_ints)  # triples: operator, input, output
+
+    # by item
+    size: "array[int]" = field(default_factory=_ints)
+    producer: "array[int]" = field(default_factory=_ints)  # -1: there before the first operator
+    kept: "array[int]" = field(default_factory=_ints)  # 1 if it is there in the end
+    spillable: "array[int]" = field(default_factory=_ints)
+
+    start: int = 0  # bytes live before the first operator
+    end: int = 0  # bytes of what is no item, after the last
+    base: int = 0  # bytes that are live always
+
+    @cached_property
+    def native(self) -> "_native.RecomputeProgram":
+        """The same in the native core."""
+        from memstow.solvers import _native
+
+        return _native.RecomputeProgram(self)
+
+    def inputs_of(self, op: int) -> "array[int]":
+        """The items that the operator reads."""
+        return self.inputs[self.input_start[op] : self.input_start[op + 1]]
+
+    def outputs_of(self, op: int) -> "array[int]":
+        """The items that it makes."""
+        return self.outputs[self.output_start[op] : self.output_start[op + 1]]
+
+    @cached_property
+    def pairs(self) -> list[list[tuple[int, int]]]:
+        """By operator, the pairs of an input and an output in place."""
+        found: list[list[tuple[int, int]]] = [[] for _ in self.cost]
+        for at in range(0, len(self.in_place), 3):
+            op, source, target = self.in_place[at : at + 3]
+            found[op].append((source, target))
+        return found
+
+
+if TYPE_CHECKING:
+    from memstow.solvers.core import Budget
+
+MOST: Final = 1 << 60
+"""All bytes and all costs of a program are less than this, so that no sum overflows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StripeProgram:
+    """Operators in the order in which they run."""
+
+    # by operator
+    can: "array[int]" = field(default_factory=_ints)  # 1 if it can be in a stripe
+    reduces: "array[int]" = field(default_factory=_ints)  # 1 if it needs all of an image, row by row
+    kept: "array[int]" = field(default_factory=_ints)  # 1 if what it makes is always there as a whole
+    last_reader: "array[int]" = field(default_factory=_ints)  # of what it makes; -1: nobody reads it
+    rows: "array[int]" = field(default_factory=_ints)  # what it makes; a reduction: what it reads
+    columns: "array[int]" = field(default_factory=_ints)
+    pixel: "array[int]" = field(default_factory=_ints)  # bytes in one row and column of what it makes
+    extra: "array[int]" = field(default_factory=_ints)  # bytes of its temporaries, in whole units
+    extra_rest: "array[int]" = field(default_factory=_ints)  # the most that one leaves of its last unit
+    sums: "array[int]" = field(default_factory=_ints)  # bytes in which a reduction adds up
+    alone: "array[int]" = field(default_factory=_ints)  # all that is live while it runs by itself
+    cost: "array[int]" = field(default_factory=_ints)
+
+    # its images: flat, those of operator i are uses[use_start[i]:use_start[i + 1]], with eleven numbers each:
+    # who makes it (-1: no operator), then extent, step, over, before, after of its rows and of its columns
+    use_start: "array[int]" = field(default_factory=_starts)
+    uses: "array[int]" = field(default_factory=_ints)
+
+    # bytes that live from one operator to another, both included: four numbers each: the first, the last,
+    # bytes, and who makes it if its rows can be kept instead (else -1)
+    wholes: "array[int]" = field(default_factory=_ints)
+
+    # other ways to run operators: four numbers each: begin, end, bytes in all, cost
+    others: "array[int]" = field(default_factory=_ints)
+
+    unit: int = 1  # all that is live begins at multiples of it; the last unit of what is on top may be less
+    base: int = 0  # bytes that are always live, in whole units
+    base_rest: int = 0  # the most that one of them leaves of its last unit
+    start: int = 0  # bytes that are live before the first operator
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Operators [begin, end) in strips of so many columns; where that is 0, alone or in another way."""
+
+    begin: int
+    end: int
+    columns: int
+    other: int
+    """Which other way; -1: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class StripePoint:
+    """One way to cut the order that no other is better than in both."""
+
+    bytes: int
+    cost: int
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StripeFront:
+    """Points, ascending in bytes; `complete`: no way is missing that is better than they are."""
+
+    points: tuple[StripePoint, ...]
+    complete: bool
+
+
+def stripe_front(program: StripeProgram, most_cost: int, longest: int, budget: "Budget") -> StripeFront:
+    """The front of ways that cost at most so much, with stripes of at most so many operators."""
+    from memstow.solvers import _native
+
+    points, complete = _native.stripe_front(program, most_cost, longest, budget)
+    return StripeFront(
+        tuple(
+            StripePoint(size, cost, tuple(Choice(*choice) for choice in choices))
+            for size, cost, choices in points
+        ),
+        complete,
+    )

@@ -1,1 +1,0 @@
-"""Modules shared by the solvers with a mathematical model: CP-SAT, assign, CBC and HiGHS."""
