@@ -270,6 +270,7 @@ class _Doubts:
 
 _MOST_POINTS_FOR_A_REASON = 72
 """Where the reason is looked for."""
+_MOST_SUMS = 4096
 
 
 def check_nothing(
@@ -324,12 +325,36 @@ def _false_everywhere(explanation: Explanation, largest: ProblemIndex, space: Sp
     have no other pools. Only the pools that several may go to can be fewer, and what these have together.
     """
     _, findings = _judged(explanation, largest)
-    at_most = sum(largest.ends), sum(map(measure, largest.reserved))
-    some = (explanation.capacity or 0) <= at_most[0] and (explanation.reserved or 0) <= at_most[1]
-    if findings.total and explanation.pool is None and some and space.count > _MOST_POINTS_FOR_A_REASON:
+    if findings.total and explanation.pool is None and space.count > _MOST_POINTS_FOR_A_REASON:
         amounts = replace(explanation, needed=None, capacity=None, reserved=None)
         _, findings = _judged(amounts, largest)
+        if not findings.total and not _are_of_some_pools(explanation, largest):
+            text = "no pools have as many bytes as the explanation says, or the buffers never need as many"
+            findings.add(Code.EXPLANATION, text)
     return findings
+
+
+def _are_of_some_pools(explanation: Explanation, largest: ProblemIndex) -> bool:
+    """Whether any pools have this capacity and as much reserved, and the buffers can need that many bytes.
+
+    Which pools the buffers may go to depends on their sizes, so that any set of pools is possible.
+    """
+    reserved = [measure(ranges) for ranges in largest.reserved]
+    named = [largest.buffers[largest.buffer_index[name]] for name in explanation.buffers]
+    coarsest = max(pool.alignment for pool in largest.pools)
+    # In a single pool the gaps of alignment count.
+    most = sum(buffer.size + max(buffer.alignment, coarsest) for buffer in named) + sum(reserved)
+    if explanation.needed is not None and explanation.needed > most:
+        return False
+    sums = {(0, 0)}
+    for pool in zip(largest.ends, reserved, strict=True):
+        sums |= {(one[0] + pool[0], one[1] + pool[1]) for one in sums}
+        if len(sums) > _MOST_SUMS:
+            return True
+    return any(
+        explanation.capacity in (None, capacity) and explanation.reserved in (None, held)
+        for capacity, held in sums
+    )
 
 
 def _fits(explanation: Explanation, largest: ProblemIndex, is_fixed: bool) -> bool:

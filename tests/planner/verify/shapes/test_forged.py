@@ -11,6 +11,7 @@ from memstow.planner.model.problem import Pool, Reserved
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
+    Point,
     PointPeak,
     Symbol,
     SymbolicBuffer,
@@ -206,3 +207,42 @@ def test_why_nothing_fits_may_be_shown_by_sizes_that_do_not_occur_together() -> 
     assert judge_symbolic(apart, plan).valid
     for wrong in (replace(why, needed=19), replace(why, capacity=8)):
         assert not judge_symbolic(apart, replace(plan, explanation=wrong)).valid
+
+
+TWO_POOLS = SymbolicProblem(
+    symbols=[Symbol(id="s", min=1, max=64), Symbol(id="t", min=1, max=1000)],
+    points=[Point(at={"s": 1, "t": 1}), Point(at={"s": 2, "t": 9})],
+    pools=[
+        Pool(id="p", capacity=100_000, reserved=[Reserved(offset=0, size=1000)]),
+        Pool(id="q", capacity=50_000),
+    ],
+    buffers=[
+        SymbolicBuffer(id="a", size="s*t", lifetime=(0, 5), pools=["p"]),
+        SymbolicBuffer(id="b", size="60*t + s", lifetime=(3, 9), pools=["p"]),
+    ],
+)
+NAMES_NO_POOL = Explanation(
+    code="over_capacity",
+    message="2 buffers need 125,064 bytes",
+    time=3,
+    needed=125_064,
+    capacity=100_000,
+    reserved=1000,
+    buffers=("a", "b"),
+)
+NOT_OF_THESE_POOLS = {
+    "a smaller pool": replace(NAMES_NO_POOL, capacity=4),
+    "less than all pools have": replace(NAMES_NO_POOL, capacity=149_999),
+    "more is reserved": replace(NAMES_NO_POOL, reserved=5),
+    "nothing is reserved in a pool that has reserved bytes": replace(NAMES_NO_POOL, reserved=0),
+    "more is needed than at any value": replace(NAMES_NO_POOL, needed=1_000_000),
+}
+
+
+def test_why_nothing_fits_is_of_some_pools_where_none_is_named() -> None:
+    def valid(explanation: Explanation) -> bool:
+        plan = SymbolicPlan(status=Status.INFEASIBLE, shapes="order", explanation=explanation)
+        return judge_symbolic(TWO_POOLS, plan).valid
+
+    assert valid(NAMES_NO_POOL)
+    assert [name for name, explanation in NOT_OF_THESE_POOLS.items() if valid(explanation)] == []
