@@ -145,6 +145,10 @@ class Memstow:
             raise TypeError(
                 "Memstow takes named arguments only; a suite of algorithms lists Memstow(), not Memstow"
             )
+        if isinstance(memories, Pool) or not isinstance(memories, Iterable):
+            raise TypeError(f"memories is {memories!r}; give a list of memstow.Pool")
+        if on_plan is not None and not callable(on_plan):
+            raise TypeError(f"on_plan is {on_plan!r}; give a function that takes a problem and a plan")
         self._memories = tuple(memories)
         for number, memory in enumerate(self._memories):
             if not isinstance(memory, Pool):
