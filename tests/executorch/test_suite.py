@@ -230,6 +230,8 @@ def test_tensors_may_live_beyond_the_nodes_of_their_graph() -> None:
     ("make", "message"),
     [
         (lambda kind: kind(memories=["tcm"]), r"memories\[0\] is 'tcm'; a memory is a memstow\.Pool"),
+        (lambda kind: kind(memories=5), r"memories is 5; give a list of memstow\.Pool"),
+        (lambda kind: kind(on_plan=5), r"on_plan is 5; give a function"),
         (lambda kind: kind(16, [], None, None, 0), r"a suite of algorithms lists Memstow\(\), not Memstow"),
     ],
 )
