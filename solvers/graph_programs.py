@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from memstow.solvers import _native
+    from memstow.solvers.core import Budget
+
 
 _ints: "Callable[[], array[int]]" = partial(array, "q")
 _starts: "Callable[[], array[int]]" = partial(array, "q", [0])
@@ -70,9 +72,6 @@ class RecomputeArrays:
             found[op].append((source, target))
         return found
 
-
-if TYPE_CHECKING:
-    from memstow.solvers.core import Budget
 
 MOST: Final = 1 << 60
 """All bytes and all costs of a program are less than this, so that no sum overflows."""

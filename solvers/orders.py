@@ -9,12 +9,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from memstow.solvers import _native
-
-if TYPE_CHECKING:
-    from memstow.solvers import _native
 
 MOST_BYTES: Final = 1 << 61
 """All bytes of an instance together are less than this, so that no sum overflows."""
@@ -70,7 +67,6 @@ class OrderInstance:
     @cached_property
     def native(self) -> "_native.OrderInstance":
         """The instance of the native core. Built once; a ValueError says what is wrong with the arrays."""
-        from memstow.solvers import _native
 
         return _native.OrderInstance(self)
 

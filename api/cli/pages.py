@@ -27,10 +27,13 @@ from memstow.planner.show.formatting import count, plain
 if TYPE_CHECKING:
     from memstow.api.page.offline import Ordered, SearchStep
     from memstow.planner.bench.journal import Run
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.front import Front, FrontPoint
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Event
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
 
 class SearchRecord:
@@ -148,12 +151,6 @@ def show_page(page: bytes, output: str | None) -> None:
         print_error(f"no browser could be started; the page is in {path}")
 
 
-if TYPE_CHECKING:
-    from memstow.planner.model.front import Front, FrontPoint
-    from memstow.planner.model.graph import Graph
-    from memstow.planner.model.problem import Problem
-
-
 class FrontPage(NamedTuple):
     """The page, and how many of the points have their plans in it."""
 
@@ -240,11 +237,6 @@ def plans_left_out(made: FrontPage, front: "Front") -> str | None:
         f"the page holds the plans of {count(made.plans)} points; the other {count(left)} are drawn without; "
         "--point N takes those around point N"
     )
-
-
-if TYPE_CHECKING:
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
 
 def symbolic_page_of(args: argparse.Namespace) -> bytes | None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.tiling import Tiling, Tilings
+    from memstow.planner.tflm.planned_model import CarriedPlan
     from memstow.planner.verify.verdict import Verdict
 
 
@@ -97,12 +99,6 @@ def with_point_verdict(
     return verdict_on_point(chosen.document, chosen.origin, chosen.front, point - 1, verdict, hint)
 
 
-if TYPE_CHECKING:
-    from memstow.planner.model.graph import Graph
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.tflm.planned_model import CarriedPlan
-
-
 def read_carried_plan(
     args: argparse.Namespace, data: bytes, document: "Problem | Graph"
 ) -> "CarriedPlan | None":
@@ -129,9 +125,6 @@ def read_carried_plan(
     with naming_file(path):
         return plan_in(data, document)
 
-
-if TYPE_CHECKING:
-    from memstow.planner.model.tiling import Tiling, Tilings
 
 # Options about plans, with the values that say nothing.
 _NOT_OF_TILINGS: Final = (

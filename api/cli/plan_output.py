@@ -24,9 +24,14 @@ from memstow.planner.model.records import record
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
+    from memstow.planner.exports.naming import Naming
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.plain._columns import Columns
+    from memstow.planner.plain.column_documents import PlainPlan
+    from memstow.planner.show.text_picture import Glyphs
+
 
 # The names of `planner.loops`, which takes longer to import than a parser may take.
 LOOPS: Final = ("loops", "loops-text", "loops-header", "loops-picture")
@@ -58,15 +63,6 @@ def loops_content(document: "Problem | Graph", plan: "Plan", form: str, prefix: 
     table = loops(graph_with_loops(document), plan)
     return write_loops(table, form, prefix=DEFAULT_PREFIX if prefix is None else prefix)
 
-
-if TYPE_CHECKING:
-    from memstow.planner.exports.naming import Naming
-    from memstow.planner.model.graph import Graph
-    from memstow.planner.model.plan import Plan
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.plain._columns import Columns
-    from memstow.planner.plain.column_documents import PlainPlan
-    from memstow.planner.show.text_picture import Glyphs
 
 # The names of `planner.exports`, which takes longer to import than a parser may take.
 EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")

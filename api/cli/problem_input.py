@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem, Target
-    from memstow.planner.model.symbolic import SymbolicGraph
+    from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
+    from memstow.planner.plain._columns import Columns
+
 
 STDIN = "-"
 READABLE = ("json", "csv", "structured", "executorch", "usmp")
@@ -433,9 +435,6 @@ def warn_if_terminal(path: str | None) -> None:
         print_error("reading from standard input; end with Ctrl-D")
 
 
-if TYPE_CHECKING:
-    from memstow.planner.plain._columns import Columns
-
 # Options that change the document or ask for more than columns hold, with the values that say nothing.
 _NEEDS_OBJECTS: Final[tuple[tuple[str, tuple[object, ...]], ...]] = (
     ("at", (None, [])),
@@ -487,9 +486,6 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
         columns.set_memory(columns.pool, args.capacity)
     return columns
 
-
-if TYPE_CHECKING:
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
 # Options of documents that symbolic problems do not have, with the values that say nothing.
 _NOT_OF_SYMBOLS: Final = (

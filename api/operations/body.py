@@ -55,10 +55,12 @@ from memstow.planner.solve.column_engine import takes
 from memstow.planner.targets import shipped_target
 
 if TYPE_CHECKING:
+    from memstow.api.operations.symbolic_requests import SymbolicRequest
     from memstow.planner.front.front_request import FrontRequest
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.problem import Problem, Target
+    from memstow.planner.model.problem import Target
+
 
 _MOST_TARGETS: Final = 64
 """As `planner.front.target_fronts` has it, whose import takes its time."""
@@ -160,10 +162,6 @@ def _placed(issue: Issue, place: str, subject: str) -> Issue:
         return at_place(issue, subject)
     return replace(issue, path=f"$.{place}.{issue.path}")
 
-
-if TYPE_CHECKING:
-    from memstow.api.operations.symbolic_requests import SymbolicRequest
-    from memstow.planner.model.graph import Graph
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
 LONGEST_NAME: Final = 200

@@ -18,6 +18,10 @@ from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
 from memstow.planner.targets import retarget, shipped_target
 
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph, Order
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+
 T = TypeVar("T")
 
 
@@ -81,9 +85,6 @@ def _timestamp(text: str) -> float | None:
         return None
 
 
-if TYPE_CHECKING:
-    from memstow.planner.model.graph import Graph, Order
-
 GRAPH_MEMBERS: Final = ("order", "in_place")
 CHANGES: Final = ("target", *GRAPH_MEMBERS)
 """What changes a document before it is planned."""
@@ -133,9 +134,6 @@ def changed(document: "Problem | Graph", changes: Changes) -> "Problem | Graph":
         document = with_order(document, changes.order)
     return document if changes.target is None else in_memories(document, changes.target, None, False)
 
-
-if TYPE_CHECKING:
-    from memstow.planner.model.graph import Graph
 
 _TEXTS: Final = ("csv", "xla")
 
@@ -272,9 +270,6 @@ def _problem_within(problem: Problem, limits: Limits) -> Problem:
         raise over_limit("$.buffers", "buffers", len(problem.buffers), limits.max_buffers, "max_buffers")
     return problem
 
-
-if TYPE_CHECKING:
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
 _TO_JUDGE: Final = ("problem", "plan")
 

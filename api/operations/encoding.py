@@ -21,7 +21,10 @@ from memstow.planner.reading.printable import shown
 
 if TYPE_CHECKING:
     from memstow.planner.graph.graph_document import Label
+    from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.problem import Target
+    from memstow.planner.model.symbolic import Shapes
 
 
 def document_from(body: bytes) -> "Problem | Graph":
@@ -67,12 +70,6 @@ def buffer_ids(document: "Problem | Graph") -> list[str]:
     """The ids of the buffers, in the order in which a plan places them."""
     return [buffer.id for buffer in problem_of(document).buffers]
 
-
-if TYPE_CHECKING:
-    from memstow.planner.model.front import FrontOptions
-    from memstow.planner.model.graph import Graph
-    from memstow.planner.model.problem import Target
-    from memstow.planner.model.symbolic import Shapes
 
 # The options that decide about the plan. The hint is added to the cache key apart.
 OPTION_NAMES: Final = (

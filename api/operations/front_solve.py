@@ -26,6 +26,7 @@ from memstow.planner.model.front import Front, FrontPoint
 if TYPE_CHECKING:
     from memstow.api.operations.solve import OnUpdate
 
+
 # The front so far holds the plans of all its points: it is told this often at most, and takes this part of
 # the time at most.
 _SECONDS: Final = 0.5
@@ -138,10 +139,6 @@ def _told(front: Front) -> Iterator[tuple[_Key, FrontPoint]]:
     for it in front.targets:
         for point in it.points:
             yield (it.target, tuple(point.values.items())), point
-
-
-if TYPE_CHECKING:
-    from memstow.api.operations.solve import OnUpdate
 
 
 def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threading.Event) -> SolveResult:

@@ -20,7 +20,8 @@ from memstow.planner.reading.printable import printable
 from memstow.planner.reading.sections import wrong_type
 
 if TYPE_CHECKING:
-    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+
 
 FLAGS: Final = ("order_only", "replan")
 """What a query may say about a model that is written: no plan in it; a plan in the place of its own."""
@@ -84,9 +85,6 @@ def _naming_parameter(error: InputError) -> InputError:
     message = "the model carries a memory plan already; replan=true puts a new one in its place"
     return InputError.single("carries_plan", "$", message)
 
-
-if TYPE_CHECKING:
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
 Query = Mapping[str, Sequence[str]]
 """The values of the parameters that are given."""

@@ -35,6 +35,9 @@ from memstow.planner.solve.run_state import Stamp, better
 from memstow.planner.solve.turns import ANOTHER_RUN
 from memstow.planner.verify import Violation, recount
 
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+
 # Of the peak of one pool: two of three members search, since what they find is found by restarts.
 _OF_ONE_POOL: Final = (AUTO, "exact", "improve")
 # With more buffers the exact search seldom has the time to get anywhere.
@@ -55,9 +58,6 @@ def options_of_member(options: Options, document: object, rank: int) -> Options:
         solver = "improve"
     return replace(options, seed=seed, solver=solver)
 
-
-if TYPE_CHECKING:
-    from memstow.planner.model.graph import Graph
 
 log = logging.getLogger("memstow.team")
 
@@ -134,9 +134,6 @@ class Share:
             self.proven = Proven(plan.objective[0], plan.prover)
             self.bound = max(self.bound, plan.objective[0].bound)
 
-
-if TYPE_CHECKING:
-    from memstow.planner.model.graph import Graph
 
 _AT_THE_START = Stamp(seconds=0.0, work=0)
 
@@ -561,6 +558,5 @@ class Team:
 
 
 def _work_of(result: SolveResult) -> int:
-    from memstow.api.operations.encoding import plan_from_bytes
 
     return plan_from_bytes(result.plan).work

@@ -29,7 +29,9 @@ from memstow.planner.show.formatting import plain
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+
 
 WIDTH: Final = 7.2
 """Inches: a column of print on A4 and on Letter."""
@@ -220,10 +222,6 @@ def _renamed(text: str, colours: dict[str, str]) -> str:
     return text
 
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-
 Which = Literal["x", "y"]
 
 SHORTEST: Final = 0.001
@@ -364,9 +362,6 @@ def _axis(panel: "Axes", which: Which) -> "Axis":
 def _scale(panel: "Axes", which: Which, name: str, **details: float) -> None:
     (panel.set_xscale if which == "x" else panel.set_yscale)(name, **details)
 
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MIB: Final = 1 << 20
 _UNSOLVED: Final = 3.0

@@ -15,6 +15,7 @@ from memstow.planner.reading.sections import without_nul
 if TYPE_CHECKING:
     import onnx
 
+
 _LONGEST_NAME: Final = 1024
 
 
@@ -46,9 +47,6 @@ def usable_name(value: str | bytes, path: str) -> str:
         raise InputError.single("not_text", path[:200], without_nul(name))
     return name
 
-
-if TYPE_CHECKING:
-    import onnx
 
 LARGEST: Final = 1 << 31
 _MOST_LISTED: Final = 20
@@ -169,9 +167,6 @@ def _no_such(name: str, known: list[str], option: str = "--dim") -> InputError:
     message = f"the model has no open dimension {shown(name)}; {meant}{what}"
     return InputError.single("no_such_dimension", option, message)
 
-
-if TYPE_CHECKING:
-    import onnx
 
 _LARGEST_FACTOR: Final = 1 << 30
 _MOST_NUMBERS: Final = 64

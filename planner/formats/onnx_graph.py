@@ -29,6 +29,7 @@ from memstow.planner.reading.printable import printable, shown
 if TYPE_CHECKING:
     import onnx
 
+
 _TYPES: Final[dict[int, ElementType]] = {
     1: "float32",
     2: "uint8",
@@ -154,9 +155,6 @@ def _tensor(name: str, shape: tuple[int, ...], kind: int, path: str) -> Tensor:
     alignment = min(max(element_bits(element) // 8, 1), _LARGEST_ALIGNMENT)
     return Tensor(id=name, shape=shape, type=element, alignment=alignment)
 
-
-if TYPE_CHECKING:
-    import onnx
 
 _STANDARD: Final = "ai.onnx"
 _DRAWN: Final = frozenset(

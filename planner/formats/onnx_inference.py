@@ -22,6 +22,7 @@ from memstow.planner.reading.printable import printable
 if TYPE_CHECKING:
     import onnx
 
+
 Shapes = dict[str, tuple[int, ...]]
 """By the names of values."""
 
@@ -174,9 +175,6 @@ def _contradicting(why: str) -> InputError:
     return InputError.single("contradicting_shapes", "$.graph", message)
 
 
-if TYPE_CHECKING:
-    import onnx
-
 _POOLS: Final = frozenset(("MaxPool", "AveragePool", "LpPool"))
 STANDARD: Final = ("", "ai.onnx")
 _INT64: Final = 7
@@ -269,9 +267,6 @@ def with_inputs_for(
     graph.input.extend(given.values())
     return changed
 
-
-if TYPE_CHECKING:
-    import onnx
 
 _MOST: Final = 100
 """So many nodes may differ: each asks for another inference."""

@@ -29,6 +29,9 @@ from memstow.planner.model.model_class import (
 from memstow.planner.reading.json_text import Path, json_path, order_in, value_at
 from memstow.planner.reading.printable import printable, shown
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 MOST_REPORTED: Final = 200
 # More are gathered than reported, so that those reported are the first of the document, not the first found.
 _MOST_GATHERED: Final = 5 * MOST_REPORTED
@@ -82,10 +85,6 @@ class Renamed(Findings):
 
     def add(self, code: str, path: Path, message: str) -> None:
         self._findings.add(code, self._place(path), message)
-
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 
 class FieldError(NamedTuple):
@@ -357,9 +356,6 @@ def _label_fits(kind: Any, label: str) -> bool:
         return label.startswith("literal[")
     return bool(getattr(kind, "__name__", None) == label)
 
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 _CHUNK: Final = 2_000
 _WIDE: Final = 1_000

@@ -21,6 +21,7 @@ from memstow.planner.shapes.onnx_rules import Condition, Operation, Shape, Under
 if TYPE_CHECKING:
     import onnx
 
+
 _MOST_ELEMENTS: Final = 1024
 
 
@@ -72,9 +73,6 @@ def without_weights(
             graph.node.append(node)
     return light
 
-
-if TYPE_CHECKING:
-    import onnx
 
 _LARGEST_NUMBER: Final = (1 << 63) - 1
 
@@ -221,9 +219,6 @@ _CHECKS: Final[Mapping[str, Callable[[Operation], None]]] = {
     ),
 }
 
-
-if TYPE_CHECKING:
-    import onnx
 
 _STANDARD: Final = ("", "ai.onnx")
 _OF_CONTENT: Final = frozenset(("NonZero", "Compress", "Unique", "NonMaxSuppression", "StringSplit"))
@@ -473,10 +468,6 @@ def _constant(tensor: "onnx.TensorProto") -> Value:
         else:
             value.numbers = tuple(a_number(int(it)) for it in elements)
     return value
-
-
-if TYPE_CHECKING:
-    import onnx
 
 
 def fill_in(inferred: "onnx.ModelProto", derived: Derived, formulas: Formulas, at: Mapping[str, int]) -> None:

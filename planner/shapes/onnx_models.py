@@ -139,9 +139,6 @@ class OpenInputs:
         return extent
 
 
-if TYPE_CHECKING:
-    import onnx
-
 Declared = dict[str, list[int | str | None]]
 """By the name of a value, what the file says of each axis: a number, a name, or nothing."""
 
@@ -194,9 +191,6 @@ def false_declarations(
                 issues.append(Issue("contradicting_shapes", path_of(name), f"{message}; {way}"))
     return issues
 
-
-if TYPE_CHECKING:
-    import onnx
 
 _MOST_TRIED = 6
 
@@ -255,9 +249,6 @@ def _is_sound(model: "onnx.ModelProto", count: int) -> bool:
         return False
     return True
 
-
-if TYPE_CHECKING:
-    import onnx
 
 _MOST_TOLD: Final = 20
 _MOST_POINTS: Final = 40
@@ -377,10 +368,6 @@ def _texts(value: Value, formulas: Formulas) -> tuple[int | str, ...]:
     )
 
 
-if TYPE_CHECKING:
-    import onnx
-
-
 def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | None = None) -> Graph:
     """The graph of a model. `in_place`: nodes that work by elements may overwrite an input.
 
@@ -424,10 +411,6 @@ def _refuse_differences(derived: Derived, known: Mapping[str, tuple[int, ...]]) 
 
 
 FORMAT: Final = GraphFormat(name="onnx", is_json=False, read_graph=read_graph, read_model=read_graph)
-
-
-if TYPE_CHECKING:
-    import onnx
 
 
 Extents = tuple[int | str, ...]

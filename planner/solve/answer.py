@@ -6,7 +6,6 @@ that it names: where that finds a layout, there is no certificate, and the bound
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import memstow
 from memstow.planner.backends import is_model, name_with_version
@@ -62,10 +61,6 @@ def no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
         reserved=reserved_bytes(one) or None if one else None,
         buffers=ids,
     )
-
-
-if TYPE_CHECKING:
-    from memstow.planner.reduce import Reduction
 
 
 def window_of_reduction(

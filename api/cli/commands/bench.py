@@ -14,11 +14,14 @@ from memstow.api.cli.problem_input import naming_option
 from memstow.api.cli.terminal import Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memstow.planner.bench.analysis import Best
-    from memstow.planner.bench.instances import Instances
+    from memstow.planner.bench.instances import Instances, LocalSet
     from memstow.planner.bench.journal import Run
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+
 
 MOST_PICTURES = 10_000
 
@@ -271,11 +274,6 @@ def _measures(text: str) -> tuple[str, ...]:
             raise argparse.ArgumentTypeError(f"{name!r} is not a measure; choose from: {', '.join(NAMES)}")
     return names
 
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memstow.planner.bench.instances import LocalSet
 
 SETS_VARIABLE = "MEMSTOW_SETS"
 

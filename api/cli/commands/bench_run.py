@@ -19,6 +19,15 @@ from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, pri
 from memstow.planner.bench.task import REPEAT_SECONDS
 from memstow.planner.model import LONGEST_RUN
 
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Sequence
+
+    from memstow.planner.bench.executors import Executor
+    from memstow.planner.bench.instances import Instances
+    from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.run import Side, Tally
+
 # By the codes of issues.
 _HINTS: Final = {
     "has_results": "--resume continues with them",
@@ -45,15 +54,6 @@ def resume_hint() -> Iterator[None]:
             else issue
             for issue in error.issues
         ) from None
-
-
-if TYPE_CHECKING:
-    import threading
-    from pathlib import Path
-
-    from memstow.planner.bench.executors import Executor
-    from memstow.planner.bench.journal import Journal
-    from memstow.planner.bench.run import Tally
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -226,9 +226,7 @@ class Progress(Line):
 def run(args: argparse.Namespace) -> int:
     """Run all, record the results and print a summary."""
     import gc
-    from pathlib import Path
 
-    from memstow.api.cli.terminal import Interruptible
     from memstow.planner.bench.journal import Journal
     from memstow.planner.bench.run import run as run_all
 
@@ -336,13 +334,6 @@ def _clock(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
-
-if TYPE_CHECKING:
-    import threading
-    from collections.abc import Sequence
-
-    from memstow.planner.bench.instances import Instances
-    from memstow.planner.bench.run import Side, Tally
 
 _OLD, _NEW = "old", "new"
 

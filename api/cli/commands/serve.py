@@ -11,8 +11,12 @@ from memstow.api.cli.parser import Commands, add_command, whole
 from memstow.api.cli.terminal import Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memstow.api.http.settings import Settings
+    from memstow.api.store.database import Database
     from memstow.planner.model.errors import Issue
+
 
 MISSING = "the service needs an extra that is not installed: pip install 'memstow[service]'"
 
@@ -98,13 +102,6 @@ def load(args: argparse.Namespace, **chosen: object) -> "Settings":
 def _with_hint(issue: "Issue") -> "Issue":
     separator = "" if issue.message.endswith("?") else ";"
     return replace(issue, message=f"{issue.message}{separator} `memstow serve --print-settings` lists them")
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memstow.api.http.settings import Settings
-    from memstow.api.store.database import Database
 
 
 @contextmanager

@@ -60,11 +60,14 @@ from memstow.api.cli.tflite_output import (
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memstow.planner.formats.lock import Lock
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.options import Options
+    from memstow.planner.model.options import Event, Listener, Options
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.plain._columns import Columns
 
 
 def add_lock(parser: argparse.ArgumentParser) -> None:
@@ -157,15 +160,6 @@ def _why_stale(lock: "Lock | None", problem: "Problem | Graph", options: "Option
     found = verify(problem, lock.plan)
     return f"the plan in the lock is not valid: {plain(found[0].message)}" if found else None
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from memstow.planner.model.graph import Graph
-    from memstow.planner.model.options import Event, Listener, Options
-    from memstow.planner.model.plan import Plan
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.plain._columns import Columns
 
 _Found = TypeVar("_Found")
 
