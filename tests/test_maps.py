@@ -41,7 +41,6 @@ def test_the_map_names_what_it_leads_to() -> None:
     ("heading", "folder"),
     [
         ("## The rooms of `planner`", "planner"),
-        ("### The rooms of `planner/bench`", "planner/bench"),
         ("## The rooms of `solvers`", "solvers"),
         ("## The rooms of `api`", "api"),
     ],
