@@ -30,7 +30,7 @@ LAYER: Final[Json] = {
             "type": "conv",
             "inputs": ["x", "w"],
             "outputs": ["y"],
-            "window": {"kernel": [3, 3], "padding": "same"},
+            "window": {"kernel": [3, 3], "padding": [1, 1, 1, 1]},
         }
     ],
     "inputs": ["x"],
