@@ -8,7 +8,6 @@ later, and nothing but arrays of numbers.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
-from xml.sax.saxutils import escape
 
 from memstow.planner.exports.naming import Naming, check_words, identifiers, in_comment
 from memstow.planner.model.errors import InputError
@@ -24,6 +23,7 @@ from memstow.planner.model.loops import (
 )
 from memstow.planner.show.drawing import FRAME, INK, QUIET, RAMP, ink_on
 from memstow.planner.show.formatting import plain, table
+from memstow.planner.show.svg import page, text
 
 Step = tuple[int, ...]
 _Block = Sequence[Step]
@@ -273,16 +273,8 @@ def loops_picture(table: Loops) -> bytes:
         top += _height(stripe)
     shown = max(min(len(it.steps), _MOST_STEPS_DRAWN) for it in stripes)
     width = max(_LEFT + shown * _CELL + 20, _LEAST_WIDTH)
-    return "\n".join(
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" width="{width}" '
-            f'height="{top}" font-family="sans-serif" font-size="11" role="img">',
-            f"<title>{escape(plain(table.name or 'loops', most=200))}: steps of a strip</title>",
-            f'<rect width="{width}" height="{top}" fill="#ffffff"/>',
-            *panels,
-            "</svg>\n",
-        )
-    ).encode()
+    title = f"{plain(table.name or 'loops', most=200)}: steps of a strip"
+    return page(width, top, title, None, panels).encode()
 
 
 def _height(stripe: StripeLoops) -> int:
@@ -318,14 +310,14 @@ class _Panel:
         columns = "1 column" if stripe.columns == 1 else f"{stripe.columns:,} columns"
         strips = f"{len(stripe.strips):,} strips of {columns}"
         told = "one strip" if len(stripe.strips) == 1 else strips
-        yield self._text(12, self._top + 8, f"{names}: {told}", f'fill="{INK}" font-weight="bold"')
+        yield text(12, self._top + 8, f"{names}: {told}", fill=INK, font_weight="bold")
         for place, (member, top) in enumerate(zip(stripe.operators, self._tops, strict=True)):
             rows = _rows_of(stripe, place)
             word = "adds up" if member.sums else f"{rows} rows" if rows > 1 else "1 row"
             if member.makes not in self._ring_of and not member.sums:
                 word = "whole"
             label = f"{plain(member.makes, most=14)} ({word})"
-            yield self._text(_LEFT - 8, top + _HIGH - 4, label, f'fill="{INK}" text-anchor="end"')
+            yield text(_LEFT - 8, top + _HIGH - 4, label, fill=INK, text_anchor="end")
             shown = min(len(stripe.steps), _MOST_STEPS_DRAWN)
             yield (
                 f'<rect x="{_LEFT}" y="{top}" width="{shown * _CELL}" height="{rows * _HIGH}" '
@@ -335,7 +327,7 @@ class _Panel:
         words = "dark: made in this step; green: read; light: kept for later"
         if len(stripe.steps) > _MOST_STEPS_DRAWN:
             words += f"; the first {_MOST_STEPS_DRAWN} of {len(stripe.steps):,} steps"
-        yield self._text(_LEFT, self._top + _height(stripe) - _FOOT + 6, words, f'fill="{QUIET}"')
+        yield text(_LEFT, self._top + _height(stripe) - _FOOT + 6, words, fill=QUIET)
 
     def _steps(self) -> Iterator[str]:
         stripe = self._stripe
@@ -368,12 +360,8 @@ class _Panel:
             return ""
         x, y = _LEFT + step * _CELL, self._tops[place] + line * _HIGH
         box = f'<rect x="{x + 1}" y="{y + 1}" width="{_CELL - 2}" height="{_HIGH - 2}" fill="{colour}"/>'
-        style = f'fill="{ink_on(colour)}" text-anchor="middle" font-size="9"'
-        return box + self._text(x + _CELL // 2, y + _HIGH - 5, str(row), style)
-
-    @staticmethod
-    def _text(x: int, y: int, text: str, style: str) -> str:
-        return f'<text x="{x}" y="{y}" {style}>{escape(text)}</text>'
+        middle, below = x + _CELL // 2, y + _HIGH - 5
+        return box + text(middle, below, str(row), fill=ink_on(colour), text_anchor="middle", font_size=9)
 
 
 _NONE: Final = -(1 << 31)

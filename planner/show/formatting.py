@@ -62,9 +62,14 @@ def plain(text: str, most: int | None = None) -> str:
     return text
 
 
+def short_name(name: str) -> str:
+    """A name that is safe to print, cut to what a cell of a table or a line of a legend has room for."""
+    return plain(name, most=_LONGEST_NAME)
+
+
 def names(ids: Sequence[str], most: int = MOST_NAMES) -> str:
     """Names in a row, and how many more there are."""
-    shown = ", ".join(plain(name, most=40) for name in ids[:most])
+    shown = ", ".join(short_name(name) for name in ids[:most])
     return f"{shown} and {len(ids) - most:,} more" if len(ids) > most else shown
 
 
@@ -91,7 +96,7 @@ def breadth(text: str) -> int:
 
 def fit_text(name: str, room: int) -> str:
     """As much of the name as there is room for, or nothing where that says little."""
-    text = plain(name, most=_LONGEST_NAME)
+    text = short_name(name)
     while len(text) > _SHORTEST_NAME and breadth(text) > room:
         text = plain(name, most=len(text) - 1)
     return text if breadth(text) <= room else ""

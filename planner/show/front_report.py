@@ -8,14 +8,14 @@ ones: what is the same in both is seen once.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
-from xml.sax.saxutils import escape
 
 from memstow.planner.model.front import Front, FrontPoint, KeptOrder, TargetFront
 from memstow.planner.model.plan import gap_of
-from memstow.planner.show.drawing import FRAME, INK, MET, OPEN, QUIET, RAMP
-from memstow.planner.show.formatting import count, human, percent, plain, seconds, table
+from memstow.planner.show import chart
+from memstow.planner.show.drawing import INK, MET, OPEN, QUIET, RAMP
+from memstow.planner.show.formatting import count, human, percent, plain, seconds, short_name, table
+from memstow.planner.show.svg import escape, page, text
 
-_CELL_NAME = 40
 _FITS = {"yes": "fits", "no": "does not fit", "unknown": "unknown"}
 
 
@@ -39,7 +39,7 @@ def _points(front: Front, points: Sequence[FrontPoint]) -> list[str]:
     if not points:
         return []
     open_ = any(not point.proven for point in points)
-    head = [plain(term, most=_CELL_NAME) for term in front.terms]
+    head = [short_name(term) for term in front.terms]
     if open_:
         head += [f"{name} bound" for name in head] + ["gap"]
     rows = []
@@ -95,9 +95,9 @@ def _target(front: Front, target: TargetFront) -> list[str]:
     if target.pool is not None:
         capacity = _capacity(target)
         of = "" if capacity is None else f" of {human(capacity)}"
-        where = f", all in {plain(target.pool, most=_CELL_NAME)!r}{of}"
+        where = f", all in {short_name(target.pool)!r}{of}"
         size += " in all"
-    lines = [f"{plain(target.target, most=_CELL_NAME)} ({size}): {_FITS[target.fits]}{where}"]
+    lines = [f"{short_name(target.target)} ({size}): {_FITS[target.fits]}{where}"]
     if target.explanation is not None:
         lines.append(f"  {plain(target.explanation.message)}")
     return lines + [f"  {line}" for line in _points(front, target.points)]
@@ -113,7 +113,7 @@ def _capacity(target: TargetFront) -> int | None:
 
 def _which(front: Front) -> str:
     if front.smallest is not None:
-        return f"the smallest that will do: {plain(front.smallest, most=_CELL_NAME)}"
+        return f"the smallest that will do: {short_name(front.smallest)}"
     if all(target.fits == "no" for target in front.targets):
         return "none of them will do"
     said = "the smallest that will do is not known"
@@ -122,15 +122,14 @@ def _which(front: Front) -> str:
     return f"{said}; give it more time" if not open_ or any(it.explanation is None for it in open_) else said
 
 
-_WIDTH: Final = 720
-_LEFT, _RIGHT, _TOP, _FOOT = 90, 690, 56, 46
 _TALL: Final = 340
-_BOTTOM: Final = _TOP + _TALL
+_BOTTOM: Final = chart.TOP + _TALL
+_HEIGHT: Final = _BOTTOM + chart.FOOT
 _MOST_LABELS: Final = 24
-_TICKS: Final = 5
 _IN_BYTES: Final = ("peak", "max_peak", "capacity")
-_LONGEST_NAME: Final = 40
 _LABEL_WIDTH, _LABEL_TALL = 110, 13
+_LEFT_OF_POINT: Final = chart.RIGHT - 120
+"""Labels of points beyond this are to the left of them, and so inside of the page."""
 _SAYS: Final = {"no": "does not fit", "unknown": "unknown"}
 
 
@@ -149,18 +148,14 @@ class _Curve:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """A term, from its least value to its largest, in pixels."""
+    """A term and the scale of its values."""
 
     term: str
-    low: int
-    high: int
-    begin: int
-    end: int
+    scale: chart.Scale
 
-    def at(self, value: int) -> float:
-        """The place of a value."""
-        span = max(self.high - self.low, 1)
-        return self.begin + (self.end - self.begin) * (value - self.low) / span
+    def at(self, point: FrontPoint) -> float:
+        """The place of a point on this axis."""
+        return self.scale.at(point.values[self.term])
 
     @property
     def in_bytes(self) -> bool:
@@ -171,37 +166,37 @@ class _Axis:
         """How a value is written."""
         return human(value) if self.in_bytes else count(value)
 
+    def ticks(self) -> list[int]:
+        """Round values: bytes in powers of two, others in 1, 2 or 5 of a power of ten."""
+        low, high = int(self.scale.low), int(self.scale.high)
+        step = 1 << (chart.tick_distance(low, high) - 1).bit_length() if self.in_bytes else None
+        return chart.round_values(low, high, step)
+
 
 def front_svg(front: Front) -> str:
     """The picture, for several targets with a curve for each."""
     curves = _curves(front)
-    height = _BOTTOM + _FOOT
     title = plain(front.name or "front", most=200)
-    first, second = (plain(term, most=_LONGEST_NAME) for term in front.terms)
+    first, second = (escape(short_name(term)) for term in front.terms)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
-        f'height="{height}" font-family="sans-serif" font-size="11" role="img">',
-        f"<title>{escape(title)}</title>",
-        f"<desc>{escape(_description(front, curves))}</desc>",
-        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-        f'<text x="{_LEFT}" y="17" fill="{QUIET}">{escape(plain(title, most=60))}</text>',
-        f'<text x="{_LEFT}" y="36" font-size="13" fill="{INK}">'
-        f'<tspan font-weight="bold">{escape(first)}</tspan> against '
-        f'<tspan font-weight="bold">{escape(second)}</tspan>'
+        text(chart.LEFT, 17, plain(title, most=60), fill=QUIET),
+        f'<text x="{chart.LEFT}" y="36" font-size="13" fill="{INK}">'
+        f'<tspan font-weight="bold">{first}</tspan> against '
+        f'<tspan font-weight="bold">{second}</tspan>'
         f'<tspan dx="8" fill="{MET if front.complete else OPEN}">'
         f"{'complete' if front.complete else 'there may be others'}</tspan></text>",
     ]
     points = [point for curve in curves for point in curve.points]
     if points:
         across, up = _axes(front, points)
-        lines += [*_frame(across, up)]
+        lines += _frame(across, up)
         labels = _Labels(_labelled(len(points)))
         for curve in curves:
             lines += _stairs(curve, across, up, labels)
     else:
-        lines.append(f'<text class="caption" x="{_LEFT}" y="{_TOP + 20}" fill="{QUIET}">no points</text>')
+        lines.append(text(chart.LEFT, chart.TOP + 20, "no points", kind="caption", fill=QUIET))
     lines += _legend(curves)
-    return "\n".join(lines) + "\n</svg>\n"
+    return page(chart.WIDTH, _HEIGHT, title, _description(front, curves), lines)
 
 
 def _curves(front: Front) -> list[_Curve]:
@@ -227,43 +222,21 @@ def _axes(front: Front, points: Sequence[FrontPoint]) -> tuple[_Axis, _Axis]:
         low, high = min(values), max(values)
         margin = max((high - low) // 10, 1)
         ends.append((max(low - margin, 0), high + margin))
+    across, up = (front.terms[0], *ends[0]), (front.terms[1], *ends[1])
     return (
-        _Axis(front.terms[0], *ends[0], _LEFT, _RIGHT),
-        _Axis(front.terms[1], *ends[1], _BOTTOM, _TOP),
+        _Axis(across[0], chart.Scale(across[1], across[2], chart.LEFT, chart.RIGHT)),
+        _Axis(up[0], chart.Scale(up[1], up[2], _BOTTOM, chart.TOP)),
     )
 
 
 def _frame(across: _Axis, up: _Axis) -> Iterator[str]:
-    yield (
-        f'<rect class="map" x="{_LEFT}" y="{_TOP}" width="{_RIGHT - _LEFT}" height="{_TALL}" '
-        f'fill="#ffffff" stroke="{FRAME}"/>'
-    )
-    for value in _ticks(across):
-        x = across.at(value)
-        text = escape(across.text(value))
-        yield f'<path d="M{x:.1f} {_BOTTOM}v4" stroke="{QUIET}"/>'
-        yield f'<text x="{x:.1f}" y="{_BOTTOM + 16}" text-anchor="middle" fill="{QUIET}">{text}</text>'
-    for value in _ticks(up):
-        y = up.at(value)
-        text = escape(up.text(value))
-        yield f'<path d="M{_LEFT - 4} {y:.1f}h4" stroke="{QUIET}"/>'
-        yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{QUIET}">{text}</text>'
-    middle = (_LEFT + _RIGHT) // 2
-    name = escape(plain(across.term, most=_LONGEST_NAME))
-    yield f'<text x="{middle}" y="{_BOTTOM + 36}" text-anchor="middle" fill="{QUIET}">{name}</text>'
-    name = escape(plain(up.term, most=_LONGEST_NAME))
-    yield f'<text x="{_LEFT}" y="{_TOP - 6}" fill="{QUIET}" text-anchor="end">{name}</text>'
-
-
-def _ticks(axis: _Axis) -> list[int]:
-    """Round values: bytes in powers of two, others in 1, 2 or 5 of a power of ten."""
-    least = max(-(-(axis.high - axis.low) // _TICKS), 1)
-    if axis.in_bytes:
-        step = 1 << (least - 1).bit_length()
-    else:
-        power = 10 ** (len(str(least)) - 1)
-        step = next(it * power for it in (1, 2, 5, 10) if it * power >= least)
-    return list(range(-(-axis.low // step) * step, axis.high + 1, step))
+    yield chart.frame(chart.TOP, _TALL)
+    for value in across.ticks():
+        yield from chart.tick_below(across.scale.at(value), _BOTTOM, across.text(value))
+    for value in up.ticks():
+        yield from chart.tick_left(up.scale.at(value), up.text(value))
+    yield chart.name_below(_BOTTOM, short_name(across.term))
+    yield chart.name_above(chart.TOP, short_name(up.term))
 
 
 class _Labels:
@@ -278,10 +251,9 @@ class _Labels:
         number = len(curve.points)
         found = set()
         for place in dict.fromkeys((0, number - 1, *range(number))) if number else ():
-            values = curve.points[place].values
-            x, y = across.at(values[across.term]), up.at(values[up.term])
+            x, y = across.at(curve.points[place]), up.at(curve.points[place])
             # The last one is to the left of its point.
-            x -= _LABEL_WIDTH if x > _RIGHT - 120 else 0
+            x -= _LABEL_WIDTH if x > _LEFT_OF_POINT else 0
             free = all(abs(x - a) > _LABEL_WIDTH or abs(y - b) > _LABEL_TALL for a, b in self._kept)
             if free and place % self._each == 0:
                 self._kept.append((x, y))
@@ -293,13 +265,12 @@ def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: _Labels) -> Iterato
     """The steps of a curve, its bounds, and its points."""
     if not curve.points:
         return
-    first, second = across.term, up.term
     path = []
     for place, point in enumerate(curve.points):
-        x, y = across.at(point.values[first]), up.at(point.values[second])
-        path.append(f"M{x:.1f} {_TOP}V{y:.1f}" if place == 0 else f"H{x:.1f}V{y:.1f}")
+        x, y = across.at(point), up.at(point)
+        path.append(f"M{x:.1f} {chart.TOP}V{y:.1f}" if place == 0 else f"H{x:.1f}V{y:.1f}")
     yield (
-        f'<path class="front" d="{"".join(path)}H{_RIGHT}" stroke="{curve.colour}" stroke-width="1.5" '
+        f'<path class="front" d="{"".join(path)}H{chart.RIGHT}" stroke="{curve.colour}" stroke-width="1.5" '
         'fill="none"/>'
     )
     labelled = labels.of(curve, across, up)
@@ -309,10 +280,10 @@ def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: _Labels) -> Iterato
 
 def _point(curve: _Curve, point: FrontPoint, across: _Axis, up: _Axis, labelled: bool) -> Iterator[str]:
     values = point.values[across.term], point.values[up.term]
-    x, y = across.at(values[0]), up.at(values[1])
+    x, y = across.at(point), up.at(point)
     least = point.bounds.get(up.term, 0)
     if least < values[1]:
-        low = min(up.at(max(least, up.low)), float(_BOTTOM))
+        low = min(up.scale.at(max(least, up.scale.low)), float(_BOTTOM))
         yield (
             f'<path class="bound" d="M{x:.1f} {y:.1f}V{low:.1f}" stroke="{OPEN}" stroke-dasharray="5 3" '
             'fill="none"/>'
@@ -325,11 +296,16 @@ def _point(curve: _Curve, point: FrontPoint, across: _Axis, up: _Axis, labelled:
         f'stroke-width="1.5"><title>{escape(plain(said))}</title></circle>'
     )
     if labelled:
-        text = escape(f"{across.text(values[0])}, {up.text(values[1])}")
-        beside = ("end", x - 7) if x > _RIGHT - 120 else ("start", x + 7)
-        yield (
-            f'<text x="{beside[1]:.1f}" y="{y - 6:.1f}" text-anchor="{beside[0]}" fill="{INK}" '
-            f'stroke="#ffffff" stroke-width="2" paint-order="stroke">{text}</text>'
+        anchor, beside = ("end", x - 7) if x > _LEFT_OF_POINT else ("start", x + 7)
+        yield text(
+            f"{beside:.1f}",
+            f"{y - 6:.1f}",
+            f"{across.text(values[0])}, {up.text(values[1])}",
+            text_anchor=anchor,
+            fill=INK,
+            stroke="#ffffff",
+            stroke_width=2,
+            paint_order="stroke",
         )
 
 
@@ -337,17 +313,24 @@ def _legend(curves: Sequence[_Curve]) -> Iterator[str]:
     for place, curve in enumerate(curves[:_MOST_LABELS]):
         if curve.name is None:
             return
-        y = _TOP + 16 + 14 * place
-        said = plain(curve.name, most=_LONGEST_NAME) + (f": {curve.says}" if curve.says else "")
-        weight = ' font-weight="bold"' if curve.best else ""
+        y = chart.legend_line(place)
+        said = short_name(curve.name) + (f": {curve.says}" if curve.says else "")
         if curve.best:
             said += ", the smallest that will do"
         fill = curve.colour if curve.points else "#ffffff"
-        box = f'x="{_RIGHT - 14}" y="{y - 9}" width="10" height="10"'
+        box = f'x="{chart.RIGHT - 14}" y="{y - 9}" width="10" height="10"'
         yield f'<rect {box} fill="{fill}" stroke="{curve.colour}"/>'
-        yield (
-            f'<text class="target" x="{_RIGHT - 20}" y="{y}" text-anchor="end" fill="{QUIET}"{weight} '
-            f'stroke="#ffffff" stroke-width="3" paint-order="stroke">{escape(said)}</text>'
+        yield text(
+            chart.RIGHT - 20,
+            y,
+            said,
+            kind="target",
+            text_anchor="end",
+            fill=QUIET,
+            font_weight="bold" if curve.best else None,
+            stroke="#ffffff",
+            stroke_width=3,
+            paint_order="stroke",
         )
 
 

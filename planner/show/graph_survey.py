@@ -8,7 +8,7 @@ from memstow.planner.graph.graph_document import operator_label
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import Step, steps
 from memstow.planner.model.graph import Graph, is_planned, size_of
-from memstow.planner.show.formatting import count, human, names, plain, table
+from memstow.planner.show.formatting import count, human, names, short_name, table
 from memstow.planner.solve.free_orders import outlook
 
 
@@ -83,11 +83,7 @@ def _outlook_lines(graph: Graph, rows: int) -> list[str]:
     found = outlook(graph)
     if found is None:
         return []
-    by = (
-        ""
-        if found.cut is None
-        else f", for {plain(operator_label(graph.operators[found.cut]), most=40)} alone"
-    )
+    by = "" if found.cut is None else f", for {short_name(operator_label(graph.operators[found.cut]))} alone"
     lines = [f"any order  at least {count(found.bound)} bytes ({human(found.bound)}){by}"]
     if found.needed > found.bound:
         lines.append(f"best found {count(found.needed)} bytes ({human(found.needed)})")
@@ -105,8 +101,8 @@ def _step_table(graph: Graph, largest: list[Step]) -> list[str]:
     header = ("largest steps", "type", "live bytes", "saved in place")
     rows = [
         (
-            plain(graph.operators[step.operator].id, most=40),
-            plain(graph.operators[step.operator].type or "-", most=40),
+            short_name(graph.operators[step.operator].id),
+            short_name(graph.operators[step.operator].type or "-"),
             count(step.bytes),
             count(step.saved),
         )

@@ -20,7 +20,16 @@ from memstow.planner.model.problem import (
     spans,
 )
 from memstow.planner.reduce import reduce
-from memstow.planner.show.formatting import count, human, names, plain, shown_label, table, time_text
+from memstow.planner.show.formatting import (
+    count,
+    human,
+    names,
+    plain,
+    short_name,
+    shown_label,
+    table,
+    time_text,
+)
 from memstow.planner.show.text_picture import Glyphs, chart
 from memstow.planner.solve.bounds import Bounds
 
@@ -246,7 +255,7 @@ def _pool_table(pools: Sequence[_PoolSummary]) -> list[str]:
     header = ("pool", "capacity", "alignment", "reserved", "cost", "may hold", "must hold", "bound")
     rows = [
         (
-            plain(p.pool, most=40),
+            short_name(p.pool),
             "unlimited" if p.capacity is None else count(p.capacity),
             *map(count, (p.alignment, p.reserved, p.cost, p.may_hold, p.must_hold)),
             "-" if p.bound is None else count(p.bound),
@@ -274,7 +283,7 @@ def _label_table(moment: Moment, labels: "Mapping[str, Label]", width: int) -> l
     """What the largest buffers of a moment are."""
     largest = moment.buffers[:MOST_LABELS]
     header = ("largest then", "bytes")
-    lines = table(header, [(plain(b.id, most=40), count(b.size)) for b in largest])
+    lines = table(header, [(short_name(b.id), count(b.size)) for b in largest])
     room = width - max(map(len, lines)) - 2
     shown = [shown_label(labels[b.id], room) if b.id in labels else "" for b in largest]
     return [f"{line}  {what}".rstrip() for line, what in zip(lines, ["made by", *shown], strict=True)]

@@ -9,7 +9,6 @@ from functools import cached_property
 from heapq import nlargest
 from math import floor
 from typing import Final
-from xml.sax.saxutils import escape
 
 from memstow.planner.model.plan import Plan, PoolUse
 from memstow.planner.model.problem import ALWAYS, Pool, Problem
@@ -44,9 +43,11 @@ from memstow.planner.show.formatting import (
     human,
     percent,
     plain,
+    short_name,
     time_text,
     time_ticks,
 )
+from memstow.planner.show.svg import escape, page, px, text
 
 LEFT: Final = 80
 ACROSS: Final = 800
@@ -134,12 +135,6 @@ class Panel:
             wide, tall = self.across(life.end) - left, self.up(life.offset) - high
             made.append(Box(life, left, high, wide, tall, on_ramp))
         return made
-
-
-def px(value: float) -> str:
-    """Pixels to a tenth, as short as can be."""
-    text = f"{value:.1f}"
-    return text[:-2] if text.endswith(".0") else text
 
 
 MOST_RUNS: Final = 50_000
@@ -250,15 +245,21 @@ def names(boxes: Iterable[Box]) -> Iterator[str]:
             other - _LINE * len(lines) < y < other + _LINE for other in above
         ):
             y += 1
-        for line, text in enumerate(lines):
+        colour = RAMP[box.grade]
+        for line, words in enumerate(lines):
             above.append(y + _LINE * line)
-            colour = RAMP[box.grade]
-            font = 'font-size="10"' if line else 'font-weight="bold"'
-            yield (
-                f'<text x="{px(x)}" y="{px(y + _LINE * line)}" text-anchor="middle" '
-                f'{font} fill="{ink_on(colour)}" '
-                f'stroke="{colour}" stroke-width="2" paint-order="stroke" pointer-events="none">'
-                f"{escape(text)}</text>"
+            yield text(
+                px(x),
+                px(y + _LINE * line),
+                words,
+                text_anchor="middle",
+                font_size=10 if line else None,
+                font_weight=None if line else "bold",
+                fill=ink_on(colour),
+                stroke=colour,
+                stroke_width=2,
+                paint_order="stroke",
+                pointer_events="none",
             )
 
 
@@ -269,12 +270,12 @@ def _box_outline(box: Box) -> str:
 
 def _tooltip(panel: Panel, box: Box) -> str:
     buffer = box.life.buffer
-    text = f"{plain(buffer.id, most=80)}: {count(buffer.size)} bytes at {count(box.life.offset)}"
+    words = f"{plain(buffer.id, most=80)}: {count(buffer.size)} bytes at {count(box.life.offset)}"
     if buffer.lifetime == ALWAYS:
-        text += ", always live"
+        words += ", always live"
     elif panel.axis.kind == "time" and (buffer.lifetime is not None or buffer.lifetimes is not None):
-        text += f", live from {time_text(box.life.begin)} until {time_text(box.life.end)}"
-    return text + (", pinned" if buffer.offset is not None else "")
+        words += f", live from {time_text(box.life.begin)} until {time_text(box.life.end)}"
+    return words + (", pinned" if buffer.offset is not None else "")
 
 
 HEAD: Final = 48
@@ -297,7 +298,7 @@ def heading(panel: Panel) -> str:
         limit = f"of {human(use.capacity)}"
         limit += f", {percent(use.peak / use.capacity)} used" if use.capacity else ""
     spans = [
-        f'<tspan font-weight="bold">{escape(plain(panel.pool.id, most=40))}</tspan>',
+        f'<tspan font-weight="bold">{escape(short_name(panel.pool.id))}</tspan>',
         f'<tspan dx="8">{count(use.peak)} bytes ({human(use.peak)})</tspan>',
         f'<tspan dx="8" fill="{QUIET}">{limit}</tspan>',
     ]
@@ -380,38 +381,38 @@ def levels(panel: Panel) -> Iterator[str]:
             f'{dashes} fill="none"><title>{name}: {count(address)} bytes</title></path>'
         )
         below = max(y, below + 11)
-        yield f'<text x="{RIGHT + 6}" y="{px(below + 4)}" fill="{colour}">{name}</text>'
+        yield text(RIGHT + 6, px(below + 4), name, fill=colour)
 
 
 def axes(panel: Panel) -> Iterator[str]:
     """Round addresses on the left; below, round times, or why there are none."""
-    for address, text in address_ticks(panel.height, 8 if panel.tall > _TALL_PANEL else 4):
+    for address, words in address_ticks(panel.height, 8 if panel.tall > _TALL_PANEL else 4):
         y = panel.up(address)
         yield f'<path class="address" d="M{LEFT - 4} {px(y)}h4" stroke="{QUIET}"/>'
-        yield f'<text x="{LEFT - 8}" y="{px(y + 4)}" text-anchor="end" fill="{QUIET}">{text}</text>'
+        yield text(LEFT - 8, px(y + 4), words, text_anchor="end", fill=QUIET)
     y = panel.bottom + 16
     if panel.axis.kind != "time":
         caption = "always live" if panel.axis.kind == "always" else "no lifetimes: the buffers side by side"
-        yield f'<text x="{LEFT + ACROSS / 2}" y="{y}" text-anchor="middle" fill="{QUIET}">{caption}</text>'
+        yield text(LEFT + ACROSS / 2, y, caption, text_anchor="middle", fill=QUIET)
         return
-    yield f'<text x="{RIGHT + _BESIDE + 10}" y="{y}" fill="{QUIET}">time</text>'
+    yield text(RIGHT + _BESIDE + 10, y, "time", fill=QUIET)
     begin, end = panel.axis.begin, panel.axis.end
     longest = max(len(time_text(begin)), len(time_text(end)))
     said = ""
-    for time, text in time_ticks(begin, end, max(1, int(ACROSS / (longest * _TICK_LETTER + 30)))):
+    for time, words in time_ticks(begin, end, max(1, int(ACROSS / (longest * _TICK_LETTER + 30)))):
         x = panel.across(time)
         yield f'<path class="time" d="M{px(x)} {panel.bottom}v4" stroke="{QUIET}"/>'
         # Times of many digits may look alike.
-        if text != said:
-            yield _under(x, y, text, QUIET, beside=_BESIDE)
-            said = text
+        if words != said:
+            yield _under(x, y, words, QUIET, beside=_BESIDE)
+            said = words
 
 
-def _under(x: float, y: int, text: str, colour: str, *, beside: int) -> str:
+def _under(x: float, y: int, words: str, colour: str, *, beside: int) -> str:
     """A word centred at x as far as the page allows."""
-    half = len(text) * _TICK_LETTER / 2 - beside
+    half = len(words) * _TICK_LETTER / 2 - beside
     middle = min(max(x, LEFT + half), RIGHT - half)
-    return f'<text x="{px(middle)}" y="{y}" text-anchor="middle" fill="{colour}">{escape(text)}</text>'
+    return text(px(middle), y, words, text_anchor="middle", fill=colour)
 
 
 MOST_BOXES: Final = 10_000
@@ -481,25 +482,18 @@ def svg(problem: Problem, plan: Plan) -> str:
     scene = scene_of(problem, plan)
     panels, left_out = _panels(problem, plan, scene)
     maps = [draw_map(panel) for panel in panels]
-    body = [line for one in maps for line in one.lines]
     bottom = max((panel.bottom + FOOT for panel in panels), default=_TITLE)
     captions = _captions(maps, left_out) if panels else ["nothing is placed"]
     height = bottom + _CAPTION * len(captions)
     title = plain(problem.name or "memory plan", most=200)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-        f'height="{height}" font-family="sans-serif" font-size="11" role="img">',
-        f"<title>{escape(title)}</title>",
-        f"<desc>{escape(_description(panels))}</desc>",
-        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        f'<text x="{LEFT}" y="17" fill="{QUIET}">{escape(plain(title, most=60))}</text>',
+        text(LEFT, 17, plain(title, most=60), fill=QUIET),
         *_legend(panels, any(one.shaded for one in maps)),
-        *body,
+        *(line for one in maps for line in one.lines),
     ]
     for place, caption in enumerate(captions):
-        y = bottom + _CAPTION * place + 10
-        lines.append(f'<text class="caption" x="{LEFT}" y="{y}" fill="{QUIET}">{escape(caption)}</text>')
-    return "\n".join(lines) + "\n</svg>\n"
+        lines.append(text(LEFT, bottom + _CAPTION * place + 10, caption, kind="caption", fill=QUIET))
+    return page(WIDTH, height, title, _description(panels), lines)
 
 
 def _panels(problem: Problem, plan: Plan, scene: Scene) -> tuple[list[Panel], int]:
@@ -526,10 +520,9 @@ def _captions(maps: Sequence[MapDrawing], left_out: int) -> list[str]:
     shaded, unseen = sum(one.shaded for one in maps), sum(one.unseen for one in maps)
     if shaded:
         noun = "buffer" if shaded == 1 else "buffers"
-        text = (
+        notes.append(
             f"{count(shaded)} thin {noun} drawn as shade, each column at the moment when most is live in it"
         )
-        notes.append(text)
     if unseen:
         noun = "buffer is" if unseen == 1 else "buffers are"
         notes.append(
@@ -543,7 +536,7 @@ def _captions(maps: Sequence[MapDrawing], left_out: int) -> list[str]:
 def _description(panels: Sequence[Panel]) -> str:
     """The figures in words, for those who cannot see the picture."""
     peaks = [
-        f"{plain(panel.pool.id, most=40)}: peak {count(panel.use.peak)} bytes"
+        f"{short_name(panel.pool.id)}: peak {count(panel.use.peak)} bytes"
         + (f", bound {count(panel.use.bound)}" if panel.use.bound else "")
         for panel in panels
     ]
@@ -563,9 +556,9 @@ def _legend(panels: Sequence[Panel], shaded: bool) -> Iterator[str]:
         entries.append(("a quarter to all of a spot in use", levels))
     if panels and panels[0].lengths[0] != panels[0].lengths[1]:
         entries.append(("short to long life", RAMP))
-    for text, colours in entries:
-        right -= int(len(text) * _CAPTION_LETTER)
-        yield f'<text x="{right}" y="17" fill="{QUIET}">{text}</text>'
+    for words, colours in entries:
+        right -= int(len(words) * _CAPTION_LETTER)
+        yield text(right, 17, words, fill=QUIET)
         right -= 6 + _SWATCH * len(colours)
         for place, colour in enumerate(colours):
             x = right + _SWATCH * place

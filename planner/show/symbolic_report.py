@@ -5,20 +5,17 @@ across by equal factors where its range is wide; bytes go up by equal factors.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import log
 from typing import Final
-from xml.sax.saxutils import escape
 
 from memstow.planner.model import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.shapes.sizes import values_text
 from memstow.planner.shapes.sweep import Sweep, SweepPoint, said_points, sweep_points
 from memstow.planner.shapes.symbolic_layout import Layout
-from memstow.planner.show.drawing import CAPACITY, FRAME, INK, MET, OPEN, QUIET, RAMP
-from memstow.planner.show.formatting import count, human, plain, table
-
-_CELL_NAME = 40
+from memstow.planner.show import chart
+from memstow.planner.show.drawing import CAPACITY, INK, MET, OPEN, QUIET, RAMP
+from memstow.planner.show.formatting import count, human, plain, short_name, table
+from memstow.planner.show.svg import escape, page, text
 
 
 def sweep_table(found: Sweep) -> str:
@@ -27,7 +24,7 @@ def sweep_table(found: Sweep) -> str:
         return "no values"
     names = list(found.points[0].at) if found.symbol is None else [found.symbol.id]
     several = any(point.order is not None for point in found.points)
-    head = [*names, plain(found.term, most=_CELL_NAME), "least", "ratio", *(["order"] if several else [])]
+    head = [*names, short_name(found.term), "least", "ratio", *(["order"] if several else [])]
     rows = [_row(point, names, several) for point in found.points]
     lines = [f"at {values_text(found.fixed)}", ""] if found.fixed else []
     lines += table(head, rows, left=0)
@@ -92,62 +89,37 @@ def _how_good(plan: SymbolicPlan) -> str:
     return f"largest ratio {ratio_text(plan.worst)}{at}; not proven: perhaps {ratio_text(plan.bound or 1.0)}"
 
 
-_WIDTH: Final = 720
-_LEFT, _RIGHT, _TOP, _FOOT = 90, 690, 56, 46
 _BYTES_TALL: Final = 260
 _BETWEEN: Final = 28
 _RATIO_TALL: Final = 110
-_BYTES_BOTTOM: Final = _TOP + _BYTES_TALL
+_BYTES_BOTTOM: Final = chart.TOP + _BYTES_TALL
 _RATIO_TOP: Final = _BYTES_BOTTOM + _BETWEEN
 _RATIO_BOTTOM: Final = _RATIO_TOP + _RATIO_TALL
+_HEIGHT: Final = _RATIO_BOTTOM + chart.FOOT
 _WIDE: Final = 16
-_TICKS: Final = 5
 _MOST_MARKS: Final = 80
 _MOST_SAID: Final = 24
 _COLOUR: Final = RAMP[8]
-_LONGEST_NAME: Final = 40
-
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """A scale from its least value to its largest, in pixels; `even`: by equal factors."""
-
-    low: float
-    high: float
-    begin: int
-    end: int
-    even: bool
-
-    def at(self, value: float) -> float:
-        """The place of a value."""
-        low, high, value = (self._scaled(it) for it in (self.low, self.high, value))
-        return self.begin + (self.end - self.begin) * (value - low) / (high - low or 1.0)
-
-    def _scaled(self, value: float) -> float:
-        return log(max(value, 1)) if self.even else value
 
 
 def sweep_svg(found: Sweep) -> str:
     """The picture; of a sweep along a symbol."""
-    height = _RATIO_BOTTOM + _FOOT
-    symbol = found.symbol.id if found.symbol is not None else ""
     title = plain(found.name or "peaks", most=60)
     fixed = f" at {values_text(found.fixed)}" if found.fixed else ""
-    term = plain(found.term, most=_LONGEST_NAME)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
-        f'height="{height}" font-family="sans-serif" font-size="11" role="img">',
-        f"<title>{escape(title)}</title>",
-        f"<desc>{escape(_description(found))}</desc>",
-        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-        f'<text x="{_LEFT}" y="17" fill="{QUIET}">{escape(title)}</text>',
-        f'<text x="{_LEFT}" y="36" font-size="13" fill="{INK}"><tspan font-weight="bold">{escape(term)}'
-        f'</tspan> over <tspan font-weight="bold">{escape(symbol)}</tspan>'
+        text(chart.LEFT, 17, title, fill=QUIET),
+        f'<text x="{chart.LEFT}" y="36" font-size="13" fill="{INK}">'
+        f'<tspan font-weight="bold">{escape(short_name(found.term))}</tspan> over '
+        f'<tspan font-weight="bold">{escape(_symbol_name(found))}</tspan>'
         f'<tspan fill="{QUIET}">{escape(fixed)}</tspan>{_worst(found)}</text>',
         *_charts(found),
         *_legend(found),
     ]
-    return "\n".join(lines) + "\n</svg>\n"
+    return page(chart.WIDTH, _HEIGHT, title, _description(found), lines)
+
+
+def _symbol_name(found: Sweep) -> str:
+    return found.symbol.id if found.symbol is not None else ""
 
 
 def _charts(found: Sweep) -> Iterator[str]:
@@ -155,19 +127,21 @@ def _charts(found: Sweep) -> Iterator[str]:
     across = _across(values)
     heights = [it.least for it in found.points] + [it.peak for it in found.points if it.peak is not None]
     low, high = max(min(heights, default=1), 1), max([*heights, 2])
-    up = _Axis(low / 1.2, high * 1.2, _BYTES_BOTTOM, _TOP, even=True)
+    up = chart.Scale(low / 1.2, high * 1.2, _BYTES_BOTTOM, chart.TOP, by_factors=True)
     ratios = [it.ratio for it in found.points if it.ratio is not None]
     top = max([*ratios, 1.05])
-    ratio = _Axis(1.0, 1.0 + (top - 1.0) * 1.15, _RATIO_BOTTOM, _RATIO_TOP, even=False)
-    yield from _frame(_TOP, _BYTES_TALL)
-    yield from _frame(_RATIO_TOP, _RATIO_TALL)
-    yield from _across_ticks(across, found.symbol.id if found.symbol is not None else "")
-    for size in _byte_ticks(low, high):
-        yield from _tick(up.at(size), human(size))
-    for number in range(_TICKS):
-        share = 1.0 + (top - 1.0) * number / (_TICKS - 1)
-        yield from _tick(ratio.at(share), f"{share:.3f}")
-    yield f'<text x="{_LEFT}" y="{_RATIO_TOP - 6}" fill="{QUIET}" text-anchor="end">ratio</text>'
+    ratio = chart.Scale(1.0, 1.0 + (top - 1.0) * 1.15, _RATIO_BOTTOM, _RATIO_TOP)
+    yield chart.frame(chart.TOP, _BYTES_TALL)
+    yield chart.frame(_RATIO_TOP, _RATIO_TALL)
+    for value in _values_shown(across):
+        yield from chart.tick_below(across.at(value), _RATIO_BOTTOM, count(value))
+    yield chart.name_below(_RATIO_BOTTOM, _symbol_name(found))
+    for size in _powers_of_two(low, high, chart.TICKS + 1):
+        yield from chart.tick_left(up.at(size), human(size))
+    for number in range(chart.TICKS):
+        share = 1.0 + (top - 1.0) * number / (chart.TICKS - 1)
+        yield from chart.tick_left(ratio.at(share), f"{share:.3f}")
+    yield chart.name_above(_RATIO_TOP, "ratio")
     yield from _line(found, across, up, "peak")
     # Over the peak, so that both are seen where they meet.
     yield from _line(found, across, up, "least")
@@ -175,60 +149,28 @@ def _charts(found: Sweep) -> Iterator[str]:
     yield from _marks(found, across, up, ratio)
 
 
-def _across(values: Sequence[int]) -> _Axis:
+def _across(values: Sequence[int]) -> chart.Scale:
     low, high = min(values, default=0), max(values, default=1)
-    return _Axis(low, high, _LEFT + 10, _RIGHT - 10, even=low >= 0 and high // max(low, 1) >= _WIDE)
+    is_wide = low >= 0 and high // max(low, 1) >= _WIDE
+    return chart.Scale(low, high, chart.LEFT + 10, chart.RIGHT - 10, by_factors=is_wide)
 
 
 def _value(found: Sweep, point: SweepPoint) -> int:
     return point.at[found.symbol.id] if found.symbol is not None else 0
 
 
-def _frame(top: int, tall: int) -> Iterator[str]:
-    yield (
-        f'<rect class="map" x="{_LEFT}" y="{top}" width="{_RIGHT - _LEFT}" height="{tall}" fill="#ffffff" '
-        f'stroke="{FRAME}"/>'
-    )
+def _values_shown(scale: chart.Scale) -> list[int]:
+    low, high = int(scale.low), int(scale.high)
+    return _powers_of_two(low, high, 2 * chart.TICKS) if scale.by_factors else chart.round_values(low, high)
 
 
-def _tick(y: float, text: str) -> Iterator[str]:
-    yield f'<path d="M{_LEFT - 4} {y:.1f}h4" stroke="{QUIET}"/>'
-    yield (f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{QUIET}">{escape(text)}</text>')
+def _powers_of_two(low: int, high: int, most: int) -> list[int]:
+    """Those within the range, or every n-th of them where they are too many."""
+    powers = [1 << exponent for exponent in range(high.bit_length() + 1) if low <= 1 << exponent <= high]
+    return powers[:: max(1, -(-len(powers) // most))]
 
 
-def _across_ticks(axis: _Axis, name: str) -> Iterator[str]:
-    for value in _values_shown(axis):
-        x = axis.at(value)
-        yield f'<path d="M{x:.1f} {_RATIO_BOTTOM}v4" stroke="{QUIET}"/>'
-        yield (
-            f'<text x="{x:.1f}" y="{_RATIO_BOTTOM + 16}" text-anchor="middle" fill="{QUIET}">'
-            f"{count(value)}</text>"
-        )
-    middle = (_LEFT + _RIGHT) // 2
-    yield (
-        f'<text x="{middle}" y="{_RATIO_BOTTOM + 36}" text-anchor="middle" fill="{QUIET}">'
-        f"{escape(name)}</text>"
-    )
-
-
-def _values_shown(axis: _Axis) -> list[int]:
-    """Powers of two, or multiples of a round number: a few."""
-    low, high = int(axis.low), int(axis.high)
-    if axis.even:
-        powers = [1 << it for it in range(high.bit_length()) if low <= 1 << it <= high]
-        return powers[:: max(1, -(-len(powers) // (2 * _TICKS)))]
-    least = max(-(-(high - low) // _TICKS), 1)
-    power = 10 ** (len(str(least)) - 1)
-    step = next(it * power for it in (1, 2, 5, 10) if it * power >= least)
-    return list(range(-(-low // step) * step, high + 1, step))
-
-
-def _byte_ticks(low: int, high: int) -> list[int]:
-    powers = [1 << it for it in range(high.bit_length() + 1) if low <= 1 << it <= high]
-    return powers[:: max(1, -(-len(powers) // (_TICKS + 1)))]
-
-
-def _line(found: Sweep, across: _Axis, up: _Axis, what: str) -> Iterator[str]:
+def _line(found: Sweep, across: chart.Scale, up: chart.Scale, what: str) -> Iterator[str]:
     """The line of a figure, broken where there is none."""
     path, drawing = [], False
     for point in found.points:
@@ -241,7 +183,7 @@ def _line(found: Sweep, across: _Axis, up: _Axis, what: str) -> Iterator[str]:
         yield f'<path class="{what}" d="{"".join(path)}" {style} stroke-width="1.5" fill="none"/>'
 
 
-def _marks(found: Sweep, across: _Axis, up: _Axis, ratio: _Axis) -> Iterator[str]:
+def _marks(found: Sweep, across: chart.Scale, up: chart.Scale, ratio: chart.Scale) -> Iterator[str]:
     """A mark at each point, with its figures; red at the foot where the plan does not fit."""
     for point in found.points if len(found.points) <= _MOST_MARKS else ():
         x = across.at(_value(found, point))
@@ -279,15 +221,15 @@ def _worst(found: Sweep) -> str:
 
 
 def _legend(found: Sweep) -> Iterator[str]:
-    entries = ((plain(found.term, most=_LONGEST_NAME), _COLOUR), ("least that is known", OPEN))
-    for place, (text, colour) in enumerate(entries):
-        y = _TOP + 16 + 14 * place
-        yield f'<rect x="{_LEFT + 12}" y="{y - 5}" width="14" height="2" fill="{colour}"/>'
-        yield f'<text x="{_LEFT + 32}" y="{y}" fill="{QUIET}">{escape(text)}</text>'
-    for place, (text, rim, fill) in enumerate(_dots(found), len(entries)):
-        y = _TOP + 16 + 14 * place
-        yield f'<circle cx="{_LEFT + 19}" cy="{y - 4}" r="3" fill="{fill}" stroke="{rim}"/>'
-        yield f'<text x="{_LEFT + 32}" y="{y}" fill="{QUIET}">{escape(text)}</text>'
+    entries = ((short_name(found.term), _COLOUR), ("least that is known", OPEN))
+    for place, (words, colour) in enumerate(entries):
+        y = chart.legend_line(place)
+        yield f'<rect x="{chart.LEFT + 12}" y="{y - 5}" width="14" height="2" fill="{colour}"/>'
+        yield text(chart.LEFT + 32, y, words, fill=QUIET)
+    for place, (words, rim, fill) in enumerate(_dots(found), len(entries)):
+        y = chart.legend_line(place)
+        yield f'<circle cx="{chart.LEFT + 19}" cy="{y - 4}" r="3" fill="{fill}" stroke="{rim}"/>'
+        yield text(chart.LEFT + 32, y, words, fill=QUIET)
 
 
 def _dots(found: Sweep) -> Iterator[tuple[str, str, str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from memstow.planner.model.tiling import Chosen, FrontTile, Loop, Tile, Tiling
-from memstow.planner.show.formatting import count, plain, table
+from memstow.planner.show.formatting import count, plain, short_name, table
 
 
 def tiling_report(tiling: Tiling) -> str:
@@ -37,7 +37,7 @@ def tilings_report(tilings: Sequence[Tiling]) -> str:
 
 
 def _row(tiling: Tiling) -> tuple[str, ...]:
-    head = plain(tiling.operator, most=40), plain(tiling.type or "-", most=24)
+    head = short_name(tiling.operator), plain(tiling.type or "-", most=24)
     if tiling.chosen is None:
         return (*head, "none fits", "", "", _needs(tiling), "", count(tiling.least or 0), "")
     chosen = tiling.chosen
@@ -63,7 +63,7 @@ def _lines(tiling: Tiling) -> Iterator[str]:
     if tiling.why_not is not None:
         yield f"tiles     none: {plain(tiling.why_not)}"
         return
-    yield f"memory    {plain(tiling.pool, most=40)}: {count(tiling.capacity)} bytes for tiles"
+    yield f"memory    {short_name(tiling.pool)}: {count(tiling.capacity)} bytes for tiles"
     if tiling.chosen is None:
         word = (
             "none found among those that were looked at"
@@ -116,7 +116,7 @@ def _tables(chosen: Chosen) -> Iterator[str]:
         ("tensor", "role", *(["lies"] if home else []), "tiles moved", "bytes moved", "least"),
         [
             (
-                plain(it.tensor, most=40),
+                short_name(it.tensor),
                 it.role,
                 *(["beyond" if it.beyond else "home"] if home else []),
                 count(it.times),
@@ -130,7 +130,7 @@ def _tables(chosen: Chosen) -> Iterator[str]:
     yield ""
     yield from table(
         ("buffer", "role", "offset", "bytes"),
-        [(plain(it.id, most=40), it.role, count(it.offset), count(it.size)) for it in chosen.buffers],
+        [(short_name(it.id), it.role, count(it.offset), count(it.size)) for it in chosen.buffers],
         left=2,
     )
 
@@ -153,8 +153,8 @@ def _front(front: Sequence[FrontTile]) -> list[str]:
 
 
 def _name(tiling: Tiling) -> str:
-    name = plain(tiling.operator, most=40)
-    return name if tiling.type is None else f"{name} ({plain(tiling.type, most=40)})"
+    name = short_name(tiling.operator)
+    return name if tiling.type is None else f"{name} ({short_name(tiling.type)})"
 
 
 def _size(tile: Tile) -> str:
