@@ -18,7 +18,8 @@ struct Picture {
 };
 
 // A picture of buffers with bytes. Each column stands for equally many changes and shows the moment among
-// them with the most bytes in use.
+// them with the most bytes in use. The rules are those of planner/show/text_picture.py, which draws the
+// result and does the same by objects, a hundred times slower, where buffers have letters or several lives.
 Picture picture(const Problem& problem, const std::int64_t* offsets, int width, int most_rows);
 
 }  // namespace memstow::plain
