@@ -17,7 +17,8 @@ from enum import IntEnum
 from math import inf
 from typing import Final
 
-from memstow.planner.exports.source_code import MemoryMap, Place, heading, number
+from memstow.planner.exports.c_text import assertion, filled, include, unsigned
+from memstow.planner.exports.source_code import MemoryMap, Place, plan_heading
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import ALWAYS, Buffer, Problem, merged, rigid_groups
 
@@ -248,71 +249,71 @@ _ACTIONS: Final = len(Action)
 
 _VALUE: Final = """\
 /* The value of a byte: a digit of the number, and something of the address. */
-static unsigned char {symbol}_check_value(uint32_t of, unsigned pass, volatile unsigned char *at)
-{{
+static unsigned char @n_check_value(uint32_t of, unsigned pass, volatile unsigned char *at)
+{
     uintptr_t address = (uintptr_t)at;
     return (unsigned char)(((of >> (8u * pass)) ^ address ^ (address >> 8) ^ (address >> 16)) & 0xffu);
-}}
+}
 """
 _ADDRESSES: Final = """\
 /* 0, or one more than the index of a buffer that is not where it must be. */
-static size_t {symbol}_check_addresses(void)
-{{
-    const size_t buffers = sizeof {symbol}_check_buffers / sizeof {symbol}_check_buffers[0];
+static size_t @n_check_addresses(void)
+{
+    const size_t buffers = sizeof @n_check_buffers / sizeof @n_check_buffers[0];
     size_t i;
-    for (i = 0; i < buffers; ++i) {{
-        const struct {symbol}_check_buffer *buffer = &{symbol}_check_buffers[i];
+    for (i = 0; i < buffers; ++i) {
+        const struct @n_check_buffer *buffer = &@n_check_buffers[i];
         uintptr_t address = (uintptr_t)buffer->at;
-#ifdef {macro}_CHECK_ANY_ADDRESS
+#ifdef @N_CHECK_ANY_ADDRESS
         if (buffer->is_fixed)
             continue;
 #endif
         if (address % buffer->alignment != 0 || (buffer->is_fixed && address != buffer->address))
             return i + 1;
-    }}
+    }
     return 0;
-}}
+}
 """
 _ROUNDS: Final = """\
 /* 0, or one more than the index of a buffer that does not hold what was written into it. */
-static size_t {symbol}_check_pass(unsigned pass)
-{{
-    const size_t steps = sizeof {symbol}_check_steps / sizeof {symbol}_check_steps[0];
+static size_t @n_check_pass(unsigned pass)
+{
+    const size_t steps = sizeof @n_check_steps / sizeof @n_check_steps[0];
     size_t i, k;
-    for (i = 0; i < steps; ++i) {{
-        const size_t index = {symbol}_check_steps[i] / {actions};
-        const unsigned action = (unsigned)({symbol}_check_steps[i] % {actions});
-        const struct {symbol}_check_buffer *buffer = &{symbol}_check_buffers[index];
+    for (i = 0; i < steps; ++i) {
+        const size_t index = @n_check_steps[i] / @ACTIONS;
+        const unsigned action = (unsigned)(@n_check_steps[i] % @ACTIONS);
+        const struct @n_check_buffer *buffer = &@n_check_buffers[index];
         volatile unsigned char *at = (volatile unsigned char *)buffer->at;
-        const uint32_t of = action < 2u ? buffer->number : {own} + (uint32_t)index;
-        for (k = 0; k < buffer->size; ++k) {{
-            const unsigned char value = {symbol}_check_value(of, pass, at + k);
+        const uint32_t of = action < 2u ? buffer->number : @OWN + (uint32_t)index;
+        for (k = 0; k < buffer->size; ++k) {
+            const unsigned char value = @n_check_value(of, pass, at + k);
             if (action % 2u == 0u)
                 at[k] = value;
             else if (at[k] != value)
                 return index + 1;
-        }}
-    }}
+        }
+    }
     return 0;
-}}
+}
 """
 _DECLARATION: Final = """\
 #ifdef __cplusplus
 extern "C"
 #endif
-size_t {symbol}_check(void);
+size_t @n_check(void);
 
 /* 0, or one more than the index of a buffer that is overwritten while it lives, or is at a wrong address. */
-size_t {symbol}_check(void)
+size_t @n_check(void)
 """
 _CHECK: Final = """\
-{{
-    size_t wrong = {symbol}_check_addresses();
+{
+    size_t wrong = @n_check_addresses();
     unsigned pass;
-    for (pass = 0; wrong == 0 && pass < {passes}; ++pass)
-        wrong = {symbol}_check_pass(pass);
+    for (pass = 0; wrong == 0 && pass < @PASSES; ++pass)
+        wrong = @n_check_pass(pass);
     return wrong;
-}}
+}
 """
 
 
@@ -324,8 +325,8 @@ def write_c_check(memory: MemoryMap) -> str:
         for index, place in places.items()
     }
     check = self_check(memory.problem, spans)
-    header = memory.naming.header_name
-    top = f'{heading(memory)}\n\n#include "{header}"\n#include <stddef.h>\n#include <stdint.h>\n'
+    includes = f'#include "{memory.naming.header_name}"\n{include("stddef.h", "stdint.h")}'
+    top = f"{plan_heading(memory)}\n\n{includes}"
     names = [place.name for place in places.values()]
     parts = [top, *_tables(memory, places, check), *_functions(memory, check), _main(memory, names)]
     return "\n".join(parts)
@@ -339,13 +340,14 @@ def _tables(memory: MemoryMap, places: dict[int, Place], check: SelfCheck) -> li
     row_of = {index: row for row, index in enumerate(places)}
     # C has no empty arrays. Writing into the first buffer harms nobody.
     steps = check.steps or ((Action.WRITE, next(iter(places))),)
-    words = [number(row_of[index] * _ACTIONS + action) for action, index in steps]
+    words = [unsigned(row_of[index] * _ACTIONS + action) for action, index in steps]
     lines = [
         ", ".join(words[begin : begin + _STEPS_PER_LINE]) for begin in range(0, len(words), _STEPS_PER_LINE)
     ]
     same = [
-        f"{macro}_ASSERT({macro}_OFFSET_{one} == {macro}_OFFSET_{other}, "
-        f'"{one} and {other} begin at one place");'
+        assertion(
+            macro, f"{macro}_OFFSET_{one} == {macro}_OFFSET_{other}", f"{one} and {other} begin at one place"
+        )
         for one, other in ((places[i].name, places[j].name) for i, j in check.in_place)
     ]
     return [
@@ -362,25 +364,23 @@ def _tables(memory: MemoryMap, places: dict[int, Place], check: SelfCheck) -> li
 def _row(macro: str, place: Place, group: int) -> str:
     name = place.name
     address = "0, 0u" if place.address is None else f"1, {macro}_ADDRESS_{name}"
-    return (
-        f"{{{macro}_AT_{name}, {macro}_SIZE_{name}, {number(group)}, {number(place.alignment)}, {address}}}"
-    )
+    numbers = f"{unsigned(group)}, {unsigned(place.alignment)}"
+    return f"{{{macro}_AT_{name}, {macro}_SIZE_{name}, {numbers}, {address}}}"
 
 
 def _functions(memory: MemoryMap, check: SelfCheck) -> list[str]:
     macro, symbol = memory.naming.macro, memory.naming.symbol
     if not check.groups:
-        return [_DECLARATION.format(symbol=symbol) + "{\n    return 0;\n}\n"]
+        return [filled(_DECLARATION, macro, symbol) + "{\n    return 0;\n}\n"]
     own = len(memory.problem.buffers)  # above the numbers of all groups
     digits = ((2 * own - 1).bit_length() + 7) // 8
     words = {
-        "macro": macro,
-        "symbol": symbol,
-        "passes": number(max(1, digits)),
-        "own": number(own),
-        "actions": number(_ACTIONS),
+        "ACTIONS": unsigned(_ACTIONS),
+        "OWN": unsigned(own),
+        "PASSES": unsigned(max(1, digits)),
     }
-    return [template.format(**words) for template in (_VALUE, _ADDRESSES, _ROUNDS, _DECLARATION + _CHECK)]
+    templates = (_VALUE, _ADDRESSES, _ROUNDS, _DECLARATION + _CHECK)
+    return [filled(template, macro, symbol, **words) for template in templates]
 
 
 def _main(memory: MemoryMap, names: Sequence[str]) -> str:

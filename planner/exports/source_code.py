@@ -19,6 +19,14 @@ from itertools import count
 from math import lcm
 from typing import TYPE_CHECKING, Final
 
+from memstow.planner.exports.c_text import (
+    assertion,
+    guard_begin,
+    guard_end,
+    heading,
+    heading_lines,
+    unsigned,
+)
 from memstow.planner.exports.naming import Naming, identifiers, in_comment
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
@@ -206,30 +214,21 @@ def write_c_header(memory: MemoryMap) -> str:
     """The header."""
     guard = f"{memory.naming.macro}_MEMORY_H"
     parts = [
-        f"{heading(memory)}\n#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n#include <stdint.h>\n",
+        f"{plan_heading(memory)}\n{guard_begin(guard, 'stddef.h', 'stdint.h')}",
         _c_language(memory.naming.macro),
         *(_c_pool(memory, pool) for pool in memory.problem.pools),
         *(_c_section(memory, arena) for arena in memory.arenas),
         _c_declarations(memory),
         *(_c_buffer(memory, place) for place in memory.places),
         "".join(f"{line}\n" for line in _c_assertions(memory)),
-        f"#endif /* {guard} */\n",
+        guard_end(guard),
     ]
     return "\n".join(part for part in parts if part)
 
 
-def heading(memory: MemoryMap) -> str:
-    """What a file is, and of which problem: nothing that changes while the plan stays."""
-    name = memory.problem.name
-    of = "" if name is None else f" of {in_comment(name)}"
-    return (
-        f"/* The plan{of}, as memstow wrote it: not to be edited.\n * Problem {digest(memory.problem)}\n */"
-    )
-
-
-def number(value: int) -> str:
-    """A constant that is unsigned, and as wide as its value needs."""
-    return f"{value}u"
+def plan_heading(memory: MemoryMap) -> str:
+    """What a file of C or a linker script is, and of which problem."""
+    return heading("The plan", memory.problem.name, digest(memory.problem))
 
 
 def arena_symbol(memory: MemoryMap, arena: Arena) -> str:
@@ -241,8 +240,8 @@ def c_array(memory: MemoryMap, arena: Arena, storage: str = "") -> str:
     """The array as it is declared and defined."""
     macro = memory.naming.macro
     return (
-        f"{macro}_ALIGNED({number(arena.alignment)}) {storage}{macro}_SECTION_{arena.name} unsigned char "
-        f"{arena_symbol(memory, arena)}[{number(arena.size)}];"
+        f"{macro}_ALIGNED({unsigned(arena.alignment)}) {storage}{macro}_SECTION_{arena.name} unsigned char "
+        f"{arena_symbol(memory, arena)}[{unsigned(arena.size)}];"
     )
 
 
@@ -262,12 +261,12 @@ def _c_pool(memory: MemoryMap, pool: Pool) -> str:
     macro, name = memory.naming.macro, memory.pool_name(pool)
     lines = [
         f"/* Pool {in_comment(pool.id)}. */",
-        f"#define {macro}_POOL_SIZE_{name} {number(memory.peaks.get(pool.id, 0))}",
+        f"#define {macro}_POOL_SIZE_{name} {unsigned(memory.peaks.get(pool.id, 0))}",
     ]
     if pool.capacity is not None:
-        lines.append(f"#define {macro}_POOL_CAPACITY_{name} {number(pool.capacity)}")
+        lines.append(f"#define {macro}_POOL_CAPACITY_{name} {unsigned(pool.capacity)}")
     if pool.base is not None:
-        lines.append(f"#define {macro}_POOL_BASE_{name} {number(pool.base)}")
+        lines.append(f"#define {macro}_POOL_BASE_{name} {unsigned(pool.base)}")
     return "\n".join(lines) + "\n"
 
 
@@ -300,16 +299,16 @@ def _c_buffer(memory: MemoryMap, place: Place) -> str:
     macro, name = memory.naming.macro, place.name
     lines = [
         f"/* {memory.comment(place)} */",
-        f"#define {macro}_OFFSET_{name} {number(place.offset)}",
-        f"#define {macro}_SIZE_{name} {number(place.buffer.size)}",
+        f"#define {macro}_OFFSET_{name} {unsigned(place.offset)}",
+        f"#define {macro}_SIZE_{name} {unsigned(place.buffer.size)}",
     ]
     if place.address is not None:
-        lines.append(f"#define {macro}_ADDRESS_{name} {number(place.address)}")
+        lines.append(f"#define {macro}_ADDRESS_{name} {unsigned(place.address)}")
     if place.arena is not None:
-        at = f"{arena_symbol(memory, place.arena)} + {number(place.index)}"
+        at = f"{arena_symbol(memory, place.arena)} + {unsigned(place.index)}"
         lines.append(f"#define {macro}_AT_{name} ((void *)({at}))")
     elif place.address is not None:
-        lines.append(f"#define {macro}_AT_{name} ((void *)(uintptr_t){number(place.address)})")
+        lines.append(f"#define {macro}_AT_{name} ((void *)(uintptr_t){unsigned(place.address)})")
     return "\n".join(lines) + "\n"
 
 
@@ -319,35 +318,31 @@ def _c_assertions(memory: MemoryMap) -> Iterator[str]:
     for pool in (pool for pool in memory.problem.pools if memory.peaks.get(pool.id)):
         name = memory.pool_name(pool)
         largest = "PTRDIFF_MAX" if pool.base is None else f"UINTPTR_MAX - {macro}_POOL_BASE_{name}"
-        yield _c_assertion(macro, f"{macro}_POOL_SIZE_{name} <= {largest}", f"{name} fits the address space")
+        yield assertion(macro, f"{macro}_POOL_SIZE_{name} <= {largest}", f"{name} fits the address space")
         if pool.capacity is not None:
             size, capacity = f"{macro}_POOL_SIZE_{name}", f"{macro}_POOL_CAPACITY_{name}"
-            yield _c_assertion(macro, f"{size} <= {capacity}", f"{name} is large enough")
+            yield assertion(macro, f"{size} <= {capacity}", f"{name} is large enough")
     for place in memory.places:
         name = place.name
         if place.arena is not None and place.buffer.size:
             end = f"{macro}_OFFSET_{name} + {macro}_SIZE_{name}"
-            most = f"{number(place.arena.start)} + sizeof({arena_symbol(memory, place.arena)})"
-            yield _c_assertion(macro, f"{end} <= {most}", f"{name} is inside of its arena")
+            most = f"{unsigned(place.arena.start)} + sizeof({arena_symbol(memory, place.arena)})"
+            yield assertion(macro, f"{end} <= {most}", f"{name} is inside of its arena")
         if place.alignment > 1:
             where = "OFFSET" if place.address is None else "ADDRESS"
-            aligned = f"{macro}_{where}_{name} % {number(place.alignment)} == 0u"
-            yield _c_assertion(macro, aligned, f"{name} is aligned")
-
-
-def _c_assertion(macro: str, condition: str, says: str) -> str:
-    return f'{macro}_ASSERT({condition}, "{says}");'
+            aligned = f"{macro}_{where}_{name} % {unsigned(place.alignment)} == 0u"
+            yield assertion(macro, aligned, f"{name} is aligned")
 
 
 def write_c_source(memory: MemoryMap) -> str:
     """The source file."""
     arrays = "".join(f"\n{c_array(memory, arena)}\n" for arena in memory.arenas)
-    return f'{heading(memory)}\n\n#include "{memory.naming.header_name}"\n{arrays}'
+    return f'{plan_heading(memory)}\n\n#include "{memory.naming.header_name}"\n{arrays}'
 
 
 def write_linker_script(memory: MemoryMap) -> str:
     """The fragment."""
-    lines = [heading(memory), "SECTIONS", "{"]
+    lines = [plan_heading(memory), "SECTIONS", "{"]
     fixed = [arena for arena in memory.arenas if arena.address is not None and not arena.is_section_given]
     if fixed:
         # What follows in the script must not go on behind the last of these addresses.
@@ -380,7 +375,7 @@ def _linker_assertions(memory: MemoryMap, arena: Arena) -> Iterator[str]:
 def write_rust(memory: MemoryMap) -> str:
     """The module, for `include!` or as a file of its own."""
     lines = [
-        *_rust_heading(memory),
+        *(f"// {line}" for line in heading_lines("The plan", memory.problem.name, digest(memory.problem))),
         f"pub mod {memory.naming.symbol}_memory {{",
         "    #![allow(dead_code)]",
         *(line for pool in memory.problem.pools for line in _rust_pool(memory, pool)),
@@ -395,15 +390,6 @@ def write_rust(memory: MemoryMap) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _rust_heading(memory: MemoryMap) -> list[str]:
-    name = memory.problem.name
-    of = "" if name is None else f" of {in_comment(name)}"
-    return [
-        f"// The plan{of}, as memstow wrote it: not to be edited.",
-        f"// Problem {digest(memory.problem)}",
-    ]
 
 
 def _rust_pool(memory: MemoryMap, pool: Pool) -> Iterator[str]:

@@ -8,11 +8,27 @@ Names of symbols become members of a struct, orders tables of small numbers. In 
 is checked, and they need no more variables than a formula is deep.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, identifiers, in_comment
+from memstow.planner.exports.c_text import (
+    array,
+    enumeration,
+    filled,
+    guard_begin,
+    guard_end,
+    heading,
+    signed,
+    unsigned,
+)
+from memstow.planner.exports.naming import (
+    DEFAULT_PREFIX,
+    Naming,
+    check_words,
+    identifiers,
+    in_comment,
+    member_names,
+)
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.problem import LIMIT, Kind, end_of, parse_term
@@ -39,35 +55,6 @@ from memstow.planner.shapes.symbolic_layout import (
     reserved_above,
 )
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
-
-_RESERVED: Final = """
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await
-    co_return co_yield compl complex concept const const_cast consteval constexpr constinit continue
-    decltype default delete do double dynamic_cast else enum explicit export extern false far float
-    for fortran friend goto huge i386 if imaginary import inline int interrupt linux long module
-    mutable namespace near new noexcept noreturn not not_eq nullptr operator or or_eq pascal private
-    protected public register reinterpret_cast requires restrict return short signed sizeof static
-    static_assert static_cast struct sun switch template this thread_local throw true try typedef
-    typeid typename typeof typeof_unqual union unix unsigned using vax virtual void volatile wchar_t
-    while xor xor_eq
-    assert errno offsetof setjmp stderr stdin stdout va_arg va_copy va_end va_start
-"""
-_WORDS: Final = frozenset(_RESERVED.split())
-# Types and macros of the headers that programs include most: INT64_MAX, size_t, NULL.
-_OF_HEADERS: Final = re.compile(r"[A-Z0-9_]{3,}|.*_t", re.ASCII)
-
-
-def field_names(symbols: Iterable[str]) -> dict[str, str]:
-    """A name for each symbol: the symbol itself where that is possible."""
-    return {symbol: _free_name(name) for symbol, name in identifiers(symbols).items()}
-
-
-def _free_name(name: str) -> str:
-    # Nothing that `identifiers` makes ends in an underscore.
-    if name in _WORDS or name[0].isdigit() or _OF_HEADERS.fullmatch(name):
-        return f"{'s' if name[0].isdigit() else ''}{name}_"
-    return name
-
 
 UnitKind = tuple[int, int, int, int | None, int]
 """Of a unit: the lowest place of its first member, modulus, residue, pin, pool."""
@@ -193,7 +180,7 @@ def constant(value: int) -> str:
     if abs(value) > LIMIT:
         message = "a number in a formula is above 2^62, so the formula never has a value"
         raise InputError.single("bad_size", "buffers", message)
-    return f"INT64_C({value})"
+    return signed(value)
 
 
 _A_LINE: Final = 100
@@ -221,7 +208,7 @@ def header_of(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str) -> byte
     """The header of a plan that nobody has judged: where it does not fit, it says so at run time."""
     naming = Naming(prefix)
     text = "\n".join(_Header(problem, plan).parts())
-    return text.replace("@N", naming.macro).replace("@n", naming.symbol).encode("ascii")
+    return filled(text, naming.macro, naming.symbol).encode("ascii")
 
 
 class _Header:
@@ -232,15 +219,12 @@ class _Header:
         self._plan = plan
         self._placers = placers_of(problem, plan)
         self._sizes = _DifferentSizes(problem)
-        self._fields = field_names(it.id for it in problem.symbols)
+        self._fields = member_names(symbol.id for symbol in problem.symbols)
 
     def parts(self) -> Iterator[str]:
         """The text, part by part."""
-        name = self._problem.name
-        of = "" if name is None else f" of {_comment(name)}"
-        digest = "" if self._plan.digest is None else f"\n * Problem {_comment(self._plan.digest)[1:-1]}\n"
-        yield f"/* The layout{of}, as memstow wrote it: not to be edited.{digest} */"
-        yield "#ifndef @N_LAYOUT_H\n#define @N_LAYOUT_H\n\n#include <stdint.h>\n"
+        yield _inert(heading("The layout", self._problem.name, self._plan.digest))
+        yield guard_begin("@N_LAYOUT_H", "stdint.h")
         yield self._symbols()
         yield _numbered("Indices of buffers.", "BUFFER", [it.id for it in self._problem.buffers])
         yield _numbered("Indices of pools.", "POOL", [it.id for it in self._problem.pools])
@@ -249,11 +233,11 @@ class _Header:
         yield from self._functions()
         yield from self._tables()
         yield self._offsets()
-        yield "#endif /* @N_LAYOUT_H */\n"
+        yield guard_end("@N_LAYOUT_H")
 
     def _symbols(self) -> str:
         lines = [
-            f"  int64_t {self._fields[it.id]}; /* {_comment(it.id)}: {_range_text(it)} */"
+            f"  int64_t {self._fields[it.id]}; /* {_inert(in_comment(it.id))}: {_range_text(it)} */"
             for it in self._problem.symbols
         ]
         return "\n".join(["/* A value of each symbol. */", "typedef struct {", *lines, "} @n_symbols;\n"])
@@ -266,17 +250,17 @@ class _Header:
             "FORMULAS": len(self._sizes.formulas),
             "DIFFERENT_SIZES": len(self._sizes.formulas) + len(self._sizes.constants),
         }
-        lines = [f"  @N_{name} = {count}," for name, count in counts.items()]
-        return "\n".join(["enum {", *lines, "};\n", symbolic_c_text.ERRORS])
+        named = {f"@N_{name}": count for name, count in counts.items()}
+        return f"{enumeration(named)}\n{symbolic_c_text.ERRORS}"
 
     def _out_of_range(self) -> str:
         lines = []
         for it in self._problem.symbols:
-            value, least, most = f"at->{self._fields[it.id]}", _signed(it.min), _signed(it.max)
+            value, least, most = f"at->{self._fields[it.id]}", signed(it.min), signed(it.max)
             lines.append(f"  if ({value} < {least} || {value} > {most}) return 1;")
             if it.step > 1:
                 above = f"((uint64_t){value} - (uint64_t){least})"
-                lines.append(f"  if ({above} % {_unsigned(it.step)} != 0) return 1;")
+                lines.append(f"  if ({above} % {unsigned(it.step)} != 0) return 1;")
         head = "static inline int @n_out_of_range(const @n_symbols *at) {"
         return "\n".join([head, *lines, "  return 0;\n}\n"])
 
@@ -293,29 +277,29 @@ class _Header:
                 head = f"static inline int @n_size_{number}(const @n_symbols *at, int64_t *to) {{"
                 yield f"/* {_formula_text(node)} */\n{head}\n{function_body(node, self._fields)}}}\n"
             names = (f"@n_size_{number}" for number in range(len(sizes.formulas)))
-            yield _array("int (*const @n_formulas[])(const @n_symbols *at, int64_t *to)", names)
+            yield array("int (*const @n_formulas[])(const @n_symbols *at, int64_t *to)", names)
             loops += symbolic_c_text.OF_FORMULAS
         if sizes.constants:
-            yield _array("const uint64_t @n_constants[]", map(_unsigned, sizes.constants))
+            yield array("const uint64_t @n_constants[]", map(unsigned, sizes.constants))
             loops += symbolic_c_text.OF_CONSTANTS
-        yield _array("const @n_word @n_size_of[]", map(str, sizes.of_buffer))
+        yield array("const @n_word @n_size_of[]", map(str, sizes.of_buffer))
         yield symbolic_c_text.SIZES.replace("@LOOPS", loops)
 
     def _tables(self) -> Iterator[str]:
         """What computes the offsets from the sizes: `@n_place`."""
         first = self._placers[0]
         pools = self._problem.pools
-        yield _array("const uint64_t @n_ends[]", (_unsigned(end_of(pool)) for pool in pools))
+        yield array("const uint64_t @n_ends[]", (unsigned(end_of(pool)) for pool in pools))
         ranges = [(pool, *it) for pool, one in enumerate(pools) for it in reserved_above(one)]
         if ranges:
             yield symbolic_c_text.RANGES
-            cells = (f"{{{_unsigned(begin)}, {_unsigned(end)}, {pool}}}" for pool, begin, end in ranges)
-            yield _array("const @n_range @n_reserved[]", cells)
+            cells = (f"{{{unsigned(begin)}, {unsigned(end)}, {pool}}}" for pool, begin, end in ranges)
+            yield array("const @n_range @n_reserved[]", cells)
             yield symbolic_c_text.ON_RESERVED.replace("@COUNT", str(len(ranges)))
         refuses = symbolic_c_text.IF_ON_RESERVED if ranges else ""
         if isinstance(first, ConstantOffsets):
-            yield _array("const uint64_t @n_fixed[]", map(_unsigned, first.offsets))
-            yield _array("const @n_word @n_pool_of[]", map(str, first.pool_of))
+            yield array("const uint64_t @n_fixed[]", map(unsigned, first.offsets))
+            yield array("const @n_word @n_pool_of[]", map(str, first.pool_of))
             yield symbolic_c_text.FIXED.replace("@RESERVED", refuses.replace("@POOL", "@n_pool_of[i]"))
             return
         tables = OrderTables([it.units for it in self._placers if isinstance(it, StackedOffsets)])
@@ -324,14 +308,14 @@ class _Header:
             for floor, modulus, residue, pin, pool in tables.kinds
         )
         yield symbolic_c_text.KINDS
-        yield _array("const @n_kind @n_kinds[]", kinds)
+        yield array("const @n_kind @n_kinds[]", kinds)
         distances = (f"{{{max(it, 0)}u, {max(-it, 0)}u}}" for it in tables.distances)
-        yield _array("const @n_distance @n_distances[]", distances)
+        yield array("const @n_distance @n_distances[]", distances)
         for number, row in enumerate(tables.rows):
-            yield _array(f"const @n_word @n_order_{number}[]", map(str, row))
+            yield array(f"const @n_word @n_order_{number}[]", map(str, row))
         orders = (f"@n_order_{number}" for number in range(len(tables.rows)))
-        yield _array("const @n_word *const @n_orders[]", orders)
-        yield _array("const @n_word @n_units[]", map(str, tables.units))
+        yield array("const @n_word *const @n_orders[]", orders)
+        yield array("const @n_word @n_units[]", map(str, tables.units))
         yield symbolic_c_text.STACKED.replace("@RESERVED", refuses.replace("@POOL", "kind->pool"))
 
     def _offsets(self) -> str:
@@ -385,19 +369,7 @@ def _bad_size(node: Node, reason: str) -> InputError:
 def _numbered(says: str, what: str, ids: list[str]) -> str:
     """An enumeration of the indices of ids."""
     names = identifiers(ids)
-    lines = [f"  @N_{what}_{names[it]} = {number}," for number, it in enumerate(ids)]
-    return "\n".join([f"/* {says} */", "enum {", *lines, "};\n"])
-
-
-def _array(declared: str, cells: Iterable[str]) -> str:
-    """An array that is declared like this."""
-    lines, line = [], " "
-    for cell in cells:
-        if len(line) + len(cell) > _A_LINE and line.strip():
-            lines.append(line)
-            line = " "
-        line += f" {cell},"
-    return "\n".join([f"static {declared} = {{", *lines, line, "};\n"])
+    return enumeration({f"@N_{what}_{names[one]}": number for number, one in enumerate(ids)}, says)
 
 
 def _range_text(symbol: Symbol) -> str:
@@ -405,20 +377,12 @@ def _range_text(symbol: Symbol) -> str:
     return f"{symbol.min} to {symbol.max}{steps}"
 
 
-def _comment(text: str) -> str:
+def _inert(text: str) -> str:
     # What stands for the prefix must not come from outside.
-    return in_comment(text).replace("@", "\\u{40}")
+    return text.replace("@", "\\u{40}")
 
 
 def _formula_text(node: Node) -> str:
     """The formula, or its beginning. Nothing in a formula begins or ends a comment."""
     text = text_of(node)
     return text if len(text) <= _A_LINE else f"{text[:_A_LINE]}..."
-
-
-def _signed(value: int) -> str:
-    return f"INT64_C({value})"
-
-
-def _unsigned(value: int) -> str:
-    return f"{value}u"
