@@ -28,8 +28,8 @@ from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import MemstowError
 from memstow.planner.model.options import Bound, Event, Incumbent, Options, Phase
 from memstow.planner.model.plan import Plan, gap_of
-from memstow.planner.model.problem import Kind, Problem, counts, terms_of
-from memstow.planner.solve.assembling import Proven, assembled, independent_parts, part_of, plan_of_part
+from memstow.planner.model.problem import Kind, Problem, counts, subproblem, terms_of
+from memstow.planner.solve.assembling import Proven, assembled, independent_parts, plan_of_part
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.solve.run_state import Stamp, better
 from memstow.planner.solve.turns import ANOTHER_RUN
@@ -153,7 +153,7 @@ def shares_of(
         return [whole]
     shares = []
     for numbers in bundles:
-        part = part_of(document, numbers)
+        part = subproblem(document, [document.buffers[number].id for number in numbers])
         places = plan_of_part(start, part).placements
         plan = assembled(part, options, places, start.solver or "", None, _AT_THE_START)
         shares.append(Share(part, document_bytes(part), options, plan))

@@ -6,6 +6,7 @@ places such a group may take), and the bytes live at each time.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from heapq import nlargest
 from math import gcd, lcm
@@ -465,6 +466,20 @@ def with_groups(problem: Problem, among: Collection[str]) -> set[str]:
         distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
     groups = {distances.find(index_of[name])[0] for name in among}
     return {buffer.id for index, buffer in enumerate(problem.buffers) if distances.find(index)[0] in groups}
+
+
+def subproblem(problem: Problem, names: Collection[str]) -> Problem:
+    """The problem of these buffers alone, each with all of its rigid group."""
+    members = with_groups(problem, names)
+    return replace(
+        problem,
+        buffers=tuple(buffer for buffer in problem.buffers if buffer.id in members),
+        conflicts=tuple(pair for pair in problem.conflicts if members.issuperset(pair)),
+        exclusive=tuple(pair for pair in problem.exclusive if members.issuperset(pair)),
+        relative=tuple(tie for tie in problem.relative if tie.buffer in members),
+        in_place=tuple(pair for pair in problem.in_place if members.issuperset((pair.input, pair.output))),
+        reuse_costs=tuple(cost for cost in problem.reuse_costs if members.issuperset(cost.buffers)),
+    )
 
 
 def alignment_in(buffer: Buffer, pool: Pool, delta: int = 0) -> Congruence:

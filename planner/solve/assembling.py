@@ -1,16 +1,16 @@
 """Plans put together of what is known: places of parts, bounds of other runs, offsets of arrays."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle, pairwise
 
 from memstow.planner.model import PLANNED
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Placement, Plan, TermValue
-from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, terms_of
+from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, spans, terms_of
 from memstow.planner.model.records import record
-from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.reduce import reduce
 from memstow.planner.solve.answer import Answers
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
@@ -47,21 +47,6 @@ def independent_parts(problem: Problem) -> list[list[int]]:
     return list(parts.values())
 
 
-def part_of(problem: Problem, numbers: Sequence[int]) -> Problem:
-    """The problem of these buffers alone, which are whole parts."""
-    buffers = [problem.buffers[number] for number in numbers]
-    ids = {buffer.id for buffer in buffers}
-    return replace(
-        problem,
-        buffers=tuple(buffers),
-        conflicts=tuple(pair for pair in problem.conflicts if pair[0] in ids),
-        exclusive=tuple(pair for pair in problem.exclusive if pair[0] in ids),
-        relative=tuple(it for it in problem.relative if it.buffer in ids),
-        in_place=tuple(it for it in problem.in_place if it.input in ids),
-        reuse_costs=tuple(it for it in problem.reuse_costs if it.buffers[0] in ids),
-    )
-
-
 def plan_of_part(plan: Plan, part: Problem) -> Plan:
     """The places that the plan has for the buffers of the part."""
     ids = {buffer.id for buffer in part.buffers}
@@ -72,7 +57,7 @@ def _joined(problem: Problem) -> Iterator[tuple[int, int]]:
     """Pairs of buffers that are in one part, enough of them to connect each part."""
     number_of = {buffer.id: number for number, buffer in enumerate(problem.buffers)}
     by_time = sorted(
-        (begin, end, number) for number, buffer in enumerate(problem.buffers) for begin, end in _lives(buffer)
+        (begin, end, number) for number, buffer in enumerate(problem.buffers) for begin, end in spans(buffer)
     )
     latest = (0, -1)
     for begin, end, number in by_time:
@@ -88,12 +73,6 @@ def _joined(problem: Problem) -> Iterator[tuple[int, int]]:
         yield from pairwise(members)
     for one, other in _pairs(problem):
         yield number_of[one], number_of[other]
-
-
-def _lives(buffer: Buffer) -> Iterable[tuple[int, int]]:
-    if buffer.lifetimes is not None:
-        return buffer.lifetimes
-    return (buffer.lifetime,) if isinstance(buffer.lifetime, tuple) else ()
 
 
 def _pairs(problem: Problem) -> Iterator[tuple[str, str]]:
@@ -191,17 +170,12 @@ def plan_of_arrays(problem: Problem, time_limit: float, deterministic: bool) -> 
 
 def plan_of_offsets(problem: Problem, offsets: "array[int]") -> Plan:
     """The plan with these offsets; without offsets the engine says why there is none."""
-    reduction = reduce(problem)
-    if not offsets or not isinstance(reduction, Reduction):
+    if not offsets:
         return plan_of_arrays(problem, 0.0, deterministic=False)
-    options = Options(deterministic=True)
     pool = problem.pools[0].id
     places = zip(problem.buffers, offsets, strict=True)
-    placements = tuple(Placement(buffer=it.id, pool=pool, offset=int(offset)) for it, offset in places)
-    bounds = Bounds(reduction)
-    terms = {term: bounds.of_term(term) for term in terms_of(problem)}
-    _, scales = task_of(reduction, {term: bound.value for term, bound in terms.items()}, options)
-    answers = Answers(problem, options, recount, lambda: Stamp(seconds=0.0, work=0))
-    return answers.accept(
-        reduction, bounds, RunState(terms, scales), reduction.layout(placements), "greedy", terms
+    placements = tuple(
+        Placement(buffer=buffer.id, pool=pool, offset=int(offset)) for buffer, offset in places
     )
+    at_once = Stamp(seconds=0.0, work=0)
+    return assembled(problem, Options(deterministic=True), placements, "greedy", None, at_once)

@@ -5,7 +5,6 @@ violation; that plan was accepted by the judge. A claim that it does not decide 
 """
 
 import threading
-from collections.abc import Collection
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem, with_groups
+from memstow.planner.model.problem import Problem, subproblem
 from memstow.planner.solve import engine
 from memstow.planner.verify import Claim, Code, Standing, Subject, Verdict, Violation
 from memstow.planner.verify.verdict import SOLVED_AGAIN
@@ -124,17 +123,3 @@ def _with_standing(verdict: Verdict, about: tuple[Subject, str | None], standing
 
 def _with_violation(verdict: Verdict, violation: Violation) -> Verdict:
     return replace(verdict, violations=(*verdict.violations, violation))
-
-
-def subproblem(problem: Problem, names: Collection[str]) -> Problem:
-    """The problem of these buffers alone, each with all of its rigid group."""
-    members = with_groups(problem, names)
-    return replace(
-        problem,
-        buffers=tuple(buffer for buffer in problem.buffers if buffer.id in members),
-        conflicts=tuple(pair for pair in problem.conflicts if members.issuperset(pair)),
-        exclusive=tuple(pair for pair in problem.exclusive if members.issuperset(pair)),
-        relative=tuple(tie for tie in problem.relative if tie.buffer in members),
-        in_place=tuple(it for it in problem.in_place if members.issuperset((it.input, it.output))),
-        reuse_costs=tuple(entry for entry in problem.reuse_costs if members.issuperset(entry.buffers)),
-    )

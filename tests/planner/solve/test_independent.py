@@ -6,8 +6,8 @@ from random import Random
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement
-from memstow.planner.model.problem import Buffer, Problem
-from memstow.planner.solve.assembling import independent_parts, part_of, plan_of_part
+from memstow.planner.model.problem import Buffer, Problem, subproblem
+from memstow.planner.solve.assembling import independent_parts, plan_of_part
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import recount
 from tests.problems import random_problem
@@ -22,6 +22,11 @@ def one_pool(seed: int) -> Problem | None:
     return problem if len(problem.pools) == 1 else None
 
 
+def alone_of(problem: Problem, part: list[int]) -> Problem:
+    """The problem of a part by itself."""
+    return subproblem(problem, [problem.buffers[number].id for number in part])
+
+
 def test_the_highest_part_is_as_high_as_the_whole() -> None:
     apart = 0
     for seed in range(1_500):
@@ -33,7 +38,7 @@ def test_the_highest_part_is_as_high_as_the_whole() -> None:
         if len(parts) < 2:
             continue
         status, values = best(problem)
-        found = [best(part_of(problem, part)) for part in parts]
+        found = [best(alone_of(problem, part)) for part in parts]
         if status is Status.INFEASIBLE:
             assert any(it[0] is Status.INFEASIBLE for it in found)
             continue
@@ -56,8 +61,8 @@ def test_places_of_the_parts_are_a_plan_of_the_whole() -> None:
         tried += 1
         places: dict[str, Placement] = {}
         for part in parts:
-            alone = plan(part_of(problem, part), SURE)
-            assert len(plan_of_part(whole, part_of(problem, part)).placements) == len(part)
+            alone = plan(alone_of(problem, part), SURE)
+            assert len(plan_of_part(whole, alone_of(problem, part)).placements) == len(part)
             places |= {place.buffer: place for place in alone.placements}
         joint = replace(whole, placements=tuple(places[buffer.id] for buffer in problem.buffers))
         assert [it for it in recount(problem, joint) if it.code != "wrong_live"] == []

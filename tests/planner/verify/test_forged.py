@@ -29,9 +29,9 @@ from memstow.planner.model.plan import (
     Sum,
     gap_of,
 )
-from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved
+from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved, subproblem
 from memstow.planner.solve import engine
-from memstow.planner.solve.recheck import recheck, subproblem
+from memstow.planner.solve.recheck import recheck
 from memstow.planner.verify import Claim, Code, Standing, Subject, judge
 from tests.planner.plans import honest
 from tests.problems import random_problem
