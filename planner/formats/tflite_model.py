@@ -1,15 +1,87 @@
 """The parts of a TensorFlow Lite model that decide about memory: tensors, operators, subgraphs.
 
+A model is a flatbuffer, whose tables have numbered fields: the enumerations name those of the schema that we
+read or write.
+
 Operators have names by their code. Control flow calls subgraphs: their tensors live in a phase of the
 operator.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final
 
 from memstow.planner.formats.flatbuffer import Flatbuffer, Table, damaged
 from memstow.planner.model.errors import InputError
+
+
+class ModelField(IntEnum):
+    """Of the root table."""
+
+    VERSION = 0
+    CODES = 1
+    SUBGRAPHS = 2
+    DESCRIPTION = 3
+    BUFFERS = 4
+    METADATA_BUFFERS = 5
+    METADATA = 6
+    SIGNATURES = 7
+
+
+class CodeField(IntEnum):
+    """Of a kind of operator. Models before 2020 have the code in a byte, and none in `CODE`."""
+
+    BYTE_CODE = 0
+    CUSTOM_NAME = 1
+    CODE = 3
+
+
+class SubgraphField(IntEnum):
+    """Of a subgraph."""
+
+    TENSORS = 0
+    INPUTS = 1
+    OUTPUTS = 2
+    OPERATORS = 3
+
+
+class TensorField(IntEnum):
+    """Of a tensor."""
+
+    SHAPE = 0
+    TYPE = 1
+    BUFFER = 2
+    NAME = 3
+    IS_VARIABLE = 5
+
+
+class OperatorField(IntEnum):
+    """Of an operator."""
+
+    CODE = 0
+    INPUTS = 1
+    OUTPUTS = 2
+    OPTIONS = 4
+    INTERMEDIATES = 8
+    LARGE_OPTIONS = 9
+    """Where options lie that are behind the flatbuffer."""
+
+
+class BufferField(IntEnum):
+    """Of a buffer: its bytes, or where they lie behind the flatbuffer and how many they are."""
+
+    DATA = 0
+    BEGIN = 1
+    SIZE = 2
+
+
+class MetadataField(IntEnum):
+    """Of an entry of the metadata."""
+
+    NAME = 0
+    BUFFER = 1
+
 
 _LISTED: Final = """
 ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE
@@ -167,53 +239,65 @@ def read_subgraphs(data: bytes) -> list[Subgraph]:
         message = "a TensorFlow Lite model has TFL3 at byte 4, and this file does not"
         raise InputError.single("not_a_model", "$", message)
     model = Flatbuffer(data).root()
-    codes = [(max(code.number(3, "<i"), code.number(0, "<b")), code.text(1)) for code in model.tables(1)]
-    buffers = list(model.tables(4))
-    filled = [bool(buffer.length(0)) or buffer.number(1, "<Q") > 1 for buffer in buffers]
-    subgraphs = [_subgraph(table, codes, filled, buffers) for table in model.tables(2)]
+    codes = [
+        (
+            max(code.number(CodeField.CODE, "<i"), code.number(CodeField.BYTE_CODE, "<b")),
+            code.text(CodeField.CUSTOM_NAME),
+        )
+        for code in model.tables(ModelField.CODES)
+    ]
+    buffers = list(model.tables(ModelField.BUFFERS))
+    filled = [bool(buffer.length(BufferField.DATA)) or is_behind(buffer) for buffer in buffers]
+    subgraphs = [_subgraph(table, codes, filled, buffers) for table in model.tables(ModelField.SUBGRAPHS)]
     if not subgraphs:
         raise InputError.single("no_subgraph", "$.subgraphs", "the model has no subgraph; nothing runs")
     return subgraphs
 
 
+def is_behind(buffer: Table) -> bool:
+    """Whether the bytes of a buffer lie behind the flatbuffer."""
+    return buffer.number(BufferField.BEGIN, "<Q") > 1
+
+
 def _subgraph(
     table: Table, codes: Sequence[tuple[int, str]], filled: Sequence[bool], buffers: Sequence[Table]
 ) -> Subgraph:
-    tensors = [_tensor(tensor, filled, buffers) for tensor in table.tables(0)]
+    tensors = [_tensor(tensor, filled, buffers) for tensor in table.tables(SubgraphField.TENSORS)]
     count = len(tensors)
     return Subgraph(
         tensors,
-        [_operator(operator, codes, count) for operator in table.tables(3)],
-        _indices(table.integers(1), count),
-        _indices(table.integers(2), count),
+        [_operator(operator, codes, count) for operator in table.tables(SubgraphField.OPERATORS)],
+        _indices(table.integers(SubgraphField.INPUTS), count),
+        _indices(table.integers(SubgraphField.OUTPUTS), count),
     )
 
 
 def _tensor(table: Table, filled: Sequence[bool], buffers: Sequence[Table]) -> ModelTensor:
-    buffer = table.number(2, "<I")
+    buffer = table.number(TensorField.BUFFER, "<I")
     if buffer >= len(filled) and buffer:
         raise damaged(0, f"a tensor has buffer {buffer:,} of {len(filled):,}")
-    kind, is_constant = table.number(1, "<b"), buffer < len(filled) and filled[buffer]
+    kind, is_constant = table.number(TensorField.TYPE, "<b"), buffer < len(filled) and filled[buffer]
+    has_numbers = is_constant and kind == INT32
     return ModelTensor(
-        shape=tuple(table.integers(0) or ()),
+        shape=tuple(table.integers(TensorField.SHAPE) or ()),
         type=kind,
-        name=table.text(3),
+        name=table.text(TensorField.NAME),
         is_constant=is_constant,
-        is_variable=bool(table.number(5, "<B")),
-        numbers=buffers[buffer].packed_integers(0, _MOST_NUMBERS) if is_constant and kind == INT32 else None,
+        is_variable=bool(table.number(TensorField.IS_VARIABLE, "<B")),
+        numbers=buffers[buffer].packed_integers(BufferField.DATA, _MOST_NUMBERS) if has_numbers else None,
     )
 
 
 def _operator(table: Table, codes: Sequence[tuple[int, str]], tensors: int) -> ModelOperator:
-    index = table.number(0, "<I")
+    index = table.number(OperatorField.CODE, "<I")
     if index >= len(codes):
         raise damaged(0, f"an operator has code {index:,} of {len(codes):,}")
     code, custom = codes[index]
     return ModelOperator(
         name=operator_name(code, custom),
-        inputs=_indices(table.integers(1), tensors),
-        outputs=_indices(table.integers(2), tensors),
-        options=table.table(4),
+        inputs=_indices(table.integers(OperatorField.INPUTS), tensors),
+        outputs=_indices(table.integers(OperatorField.OUTPUTS), tensors),
+        options=table.table(OperatorField.OPTIONS),
         is_custom=bool(custom),
     )
 

@@ -14,21 +14,25 @@ from typing import Any, Final
 
 from memstow.planner.formats.flatbuffer import FieldValue, Flatbuffer, NewParts, OldPart, Part, Table
 from memstow.planner.formats.tflite_format import arena_bytes
-from memstow.planner.formats.tflite_model import CALLING, VAR_HANDLE, Subgraph, read_subgraphs
+from memstow.planner.formats.tflite_model import (
+    CALLING,
+    VAR_HANDLE,
+    ModelField,
+    OperatorField,
+    Subgraph,
+    SubgraphField,
+    TensorField,
+    read_subgraphs,
+)
 from memstow.planner.processes.child_side import Sender, serve_request
 from memstow.planner.processes.frames import Message
 from memstow.planner.tflm.runtime_model import WORKSTATION, arena_of
-
-_VERSION, _CODES, _SUBGRAPHS, _BUFFERS = 0, 1, 2, 4
-_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS = 0, 1, 2, 3
-_INTERMEDIATES = 8
-_SHAPE = 0
 
 
 def cut_model(model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: int) -> tuple[bytes, int]:
     """A model of one operator, and the bytes of the arena that its tensors take."""
     root = Flatbuffer(model).root()
-    table = list(root.tables(_SUBGRAPHS))[subgraph]
+    table = list(root.tables(ModelField.SUBGRAPHS))[subgraph]
     held = subgraphs[subgraph]
     it = held.operators[operator]
     used = {*it.inputs, *it.outputs, *_intermediates(table, operator, len(held.tensors))}
@@ -38,22 +42,24 @@ def cut_model(model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: 
         for i in used
     }
     front = NewParts(model)
-    nothing = front.table({_SHAPE: front.numbers([0])})
+    nothing = front.table({TensorField.SHAPE: front.numbers([0])})
     tensors: list[Part] = [
-        OldPart(at) if i in used else nothing for i, at in enumerate(table.targets(_TENSORS))
+        OldPart(at) if i in used else nothing for i, at in enumerate(table.targets(SubgraphField.TENSORS))
     ]
     made = set(it.outputs)
     fields: dict[int, FieldValue] = {
-        _TENSORS: front.list(tensors),
-        _INPUTS: front.numbers([i for i in dict.fromkeys(it.inputs) if sizes[i] and i not in made]),
-        _OUTPUTS: front.numbers(list(it.outputs)),
-        _OPERATORS: front.list([OldPart(table.targets(_OPERATORS)[operator])]),
+        SubgraphField.TENSORS: front.list(tensors),
+        SubgraphField.INPUTS: front.numbers(
+            [i for i in dict.fromkeys(it.inputs) if sizes[i] and i not in made]
+        ),
+        SubgraphField.OUTPUTS: front.numbers(list(it.outputs)),
+        SubgraphField.OPERATORS: front.list([OldPart(table.targets(SubgraphField.OPERATORS)[operator])]),
     }
     whole: dict[int, FieldValue] = {
-        _VERSION: root.number(_VERSION, "<I"),
-        _SUBGRAPHS: front.list([front.table(fields)]),
+        ModelField.VERSION: root.number(ModelField.VERSION, "<I"),
+        ModelField.SUBGRAPHS: front.list([front.table(fields)]),
     }
-    for field in (_CODES, _BUFFERS):
+    for field in (ModelField.CODES, ModelField.BUFFERS):
         target = root.target(field)
         if target is not None:
             whole[field] = OldPart(target)
@@ -62,7 +68,7 @@ def cut_model(model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: 
 
 def _intermediates(table: Table, operator: int, tensors: int) -> list[int]:
     """The tensors that an operator names for its own use."""
-    listed = list(table.tables(_OPERATORS))[operator].integers(_INTERMEDIATES)
+    listed = list(table.tables(SubgraphField.OPERATORS))[operator].integers(OperatorField.INTERMEDIATES)
     return [i for i in listed or () if 0 <= i < tensors]
 
 

@@ -12,7 +12,15 @@ from typing import Final
 
 from memstow.planner.formats.flatbuffer import FieldValue, Flatbuffer, NewParts, OldPart, Part, Table
 from memstow.planner.formats.tflite_format import read_graph
-from memstow.planner.formats.tflite_model import NPU
+from memstow.planner.formats.tflite_model import (
+    NPU,
+    BufferField,
+    MetadataField,
+    ModelField,
+    OperatorField,
+    SubgraphField,
+    is_behind,
+)
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, Issue
@@ -137,11 +145,8 @@ def _other() -> InputError:
     return InputError.single("other_model", "$", message)
 
 
-_VERSION, _BUFFERS, _METADATA = 0, 4, 6
-_REFERENCES: Final = (1, 2, 3, 5, 7)
-_KNOWN: Final = frozenset((*_REFERENCES, _VERSION, _BUFFERS, _METADATA))
-_SUBGRAPHS, _OPERATORS = 2, 3
-_LARGE_OPTIONS: Final = 9
+# Of the metadata a plan becomes one; all other parts of a model that it refers to stay where they are.
+_KEPT: Final = [field for field in ModelField if field not in (ModelField.VERSION, ModelField.METADATA)]
 _LARGEST: Final = (1 << 31) - 1
 
 
@@ -178,13 +183,13 @@ def require_plannable(model: bytes, replan: bool = False) -> None:
     if any(it.type == NPU for it in read_graph(model).operators):
         raise _impossible(f"its operator {NPU} has the places of tensors in its commands; plan with Vela")
     root = Flatbuffer(model).root()
-    unknown = [field for field in root.fields() if field not in _KNOWN]
+    unknown = [field for field in root.fields() if field not in list(ModelField)]
     if unknown:
         raise _impossible(f"it has a part that is not known, field {unknown[0]} of the model")
-    if any(buffer.number(1, "<Q") > 1 for buffer in root.tables(_BUFFERS)) or any(
-        operator.number(_LARGE_OPTIONS, "<Q") > 1
-        for subgraph in root.tables(_SUBGRAPHS)
-        for operator in subgraph.tables(_OPERATORS)
+    if any(map(is_behind, root.tables(ModelField.BUFFERS))) or any(
+        operator.number(OperatorField.LARGE_OPTIONS, "<Q") > 1
+        for subgraph in root.tables(ModelField.SUBGRAPHS)
+        for operator in subgraph.tables(SubgraphField.OPERATORS)
     ):
         raise _impossible("some of its data lie behind the flatbuffer, at addresses that would change")
 
@@ -207,23 +212,24 @@ def _with_plan(model: bytes, plan: bytes | None) -> bytes:
     front = NewParts(model)
     metadata: list[Part] = [
         OldPart(at)
-        for at, entry in zip(root.targets(_METADATA), root.tables(_METADATA), strict=True)
-        if entry.text(0) != PLAN_METADATA
+        for at, entry in zip(root.targets(ModelField.METADATA), root.tables(ModelField.METADATA), strict=True)
+        if entry.text(MetadataField.NAME) != PLAN_METADATA
     ]
     fields: dict[int, FieldValue] = _kept_fields(root)
-    buffers: list[Part] = [OldPart(at) for at in root.targets(_BUFFERS)]
+    buffers: list[Part] = [OldPart(at) for at in root.targets(ModelField.BUFFERS)]
     if plan is not None:
-        buffers.append(front.table({0: front.data(plan)}))
-        metadata.append(front.table({0: front.text(PLAN_METADATA), 1: len(buffers) - 1}))
-        fields[_BUFFERS] = front.list(buffers)
+        buffers.append(front.table({BufferField.DATA: front.data(plan)}))
+        name = front.text(PLAN_METADATA)
+        metadata.append(front.table({MetadataField.NAME: name, MetadataField.BUFFER: len(buffers) - 1}))
+        fields[ModelField.BUFFERS] = front.list(buffers)
     if metadata:
-        fields[_METADATA] = front.list(metadata)
+        fields[ModelField.METADATA] = front.list(metadata)
     return front.file(front.table(fields))
 
 
 def _kept_fields(root: Table) -> dict[int, FieldValue]:
-    fields: dict[int, FieldValue] = {_VERSION: root.number(_VERSION, "<I")}
-    for field in (*_REFERENCES, _BUFFERS):
+    fields: dict[int, FieldValue] = {ModelField.VERSION: root.number(ModelField.VERSION, "<I")}
+    for field in _KEPT:
         target = root.target(field)
         if target is not None:
             fields[field] = OldPart(target)

@@ -11,7 +11,7 @@ from typing import Final
 
 from memstow.planner.formats.flatbuffer import Flatbuffer, Table
 from memstow.planner.formats.tflite_format import read_graph
-from memstow.planner.formats.tflite_model import NPU
+from memstow.planner.formats.tflite_model import NPU, BufferField, MetadataField, ModelField, SubgraphField
 from memstow.planner.graph.schedules import allowed_order
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
@@ -41,7 +41,6 @@ _MODEL: Final = _Shape(
     {3: 1, 5: 4},
     lists={1: _Shape({1: 1}), 2: _SUBGRAPH, 4: _NAMED, 6: _NAMED, 7: _SIGNATURE},
 )
-_BUFFERS: Final = 4
 
 
 def extents(data: bytes) -> Iterator[Extent]:
@@ -49,8 +48,8 @@ def extents(data: bytes) -> Iterator[Extent]:
     model = Flatbuffer(data).root()
     yield 0, 8
     yield from _of_table(model, _MODEL)
-    for buffer in model.tables(_BUFFERS):
-        begin, size = buffer.number(1, "<Q"), buffer.number(2, "<Q")
+    for buffer in model.tables(ModelField.BUFFERS):
+        begin, size = buffer.number(BufferField.BEGIN, "<Q"), buffer.number(BufferField.SIZE, "<Q")
         if size:
             yield begin, begin + size
 
@@ -76,7 +75,6 @@ def _of_vector(table: Table, number: int, width: int) -> Iterator[Extent]:
         yield begin - 4, begin + length * width
 
 
-_SUBGRAPHS, _METADATA, _OPERATORS = 2, 6, 3
 # Metadata that count operators or steps, so that they would be wrong in another order.
 _OF_ONE_ORDER: Final = {
     "OfflineMemoryAllocation": "a memory plan that holds in this order only",
@@ -107,10 +105,11 @@ def reorder_model(model: bytes, order: Sequence[str]) -> bytes:
 
 def require_movable(model: bytes) -> None:
     """Raise an InputError where the operators of a model cannot change places, whatever the order."""
-    for entry in Flatbuffer(model).root().tables(_METADATA):
-        what = _OF_ONE_ORDER.get(entry.text(0))
+    for entry in Flatbuffer(model).root().tables(ModelField.METADATA):
+        name = entry.text(MetadataField.NAME)
+        what = _OF_ONE_ORDER.get(name)
         if what is not None:
-            raise _fixed(f"it carries {what} ({entry.text(0)}); write the model before that is added")
+            raise _fixed(f"it carries {what} ({name}); write the model before that is added")
     if any(operator.type == NPU for operator in read_graph(model).operators):
         raise _fixed(f"the commands of its operator {NPU} hold in one order only")
     begin, length = _operators(model)
@@ -122,8 +121,8 @@ def require_movable(model: bytes) -> None:
 
 def _operators(model: bytes) -> tuple[int, int]:
     """Where the vector of the operators of the first subgraph begins, and its length."""
-    subgraph: Table = next(Flatbuffer(model).root().tables(_SUBGRAPHS))
-    found = subgraph.vector(_OPERATORS, 4)
+    subgraph: Table = next(Flatbuffer(model).root().tables(ModelField.SUBGRAPHS))
+    found = subgraph.vector(SubgraphField.OPERATORS, 4)
     if found is None:
         raise _fixed("it has no operators")
     return found

@@ -23,7 +23,16 @@ from typing import Final
 
 from memstow.planner.formats.flatbuffer import Flatbuffer, Table
 from memstow.planner.formats.tflite_format import RESOURCE, arena_bytes, read_graph
-from memstow.planner.formats.tflite_model import VAR_HANDLE, Calls, ModelOperator, Subgraph, read_subgraphs
+from memstow.planner.formats.tflite_model import (
+    VAR_HANDLE,
+    BufferField,
+    Calls,
+    MetadataField,
+    ModelField,
+    ModelOperator,
+    Subgraph,
+    read_subgraphs,
+)
 from memstow.planner.graph.lowering import Span, liveness
 from memstow.planner.graph.schedules import allowed_order
 from memstow.planner.model.errors import InputError
@@ -154,7 +163,7 @@ PLAN_METADATA: Final = "OfflineMemoryAllocation"
 LEFT_TO_RUNTIME: Final = -1
 """The offset of a tensor that the runtime places by its own rule."""
 _VERSION: Final = 1
-_BUFFERS, _METADATA = 4, 6
+"""Of the format of the plan."""
 
 
 def encoded_offsets(subgraphs: int, offsets: Sequence[int]) -> bytes:
@@ -164,7 +173,14 @@ def encoded_offsets(subgraphs: int, offsets: Sequence[int]) -> bytes:
 
 def carries_plan(model: bytes) -> bool:
     """Whether the model has metadata with a plan."""
-    return any(entry.text(0) == PLAN_METADATA for entry in Flatbuffer(model).root().tables(_METADATA))
+    return any(_plans(Flatbuffer(model).root()))
+
+
+def _plans(root: Table) -> Iterator[Table]:
+    """The metadata that are plans."""
+    for entry in root.tables(ModelField.METADATA):
+        if entry.text(MetadataField.NAME) == PLAN_METADATA:
+            yield entry
 
 
 def carried_offsets(model: bytes, tensors: int) -> list[int] | None:
@@ -174,12 +190,11 @@ def carried_offsets(model: bytes, tensors: int) -> list[int] | None:
     """
     flatbuffer = Flatbuffer(model)
     root = flatbuffer.root()
-    found = [entry.number(1, "<I") for entry in root.tables(_METADATA) if entry.text(0) == PLAN_METADATA]
-    if not found:
+    plans = [entry.number(MetadataField.BUFFER, "<I") for entry in _plans(root)]
+    if not plans:
         return None
     # Of several, the runtime takes the last.
-    held = _bytes_of(root, found[-1])
-    begin, length = held
+    begin, length = _bytes_of(root, plans[-1])
     if length < 12:
         raise _wrong_plan(f"it has {length:,} bytes, and 12 come before the first offset")
     listed = flatbuffer.number("<I", begin + 8)
@@ -192,9 +207,9 @@ def carried_offsets(model: bytes, tensors: int) -> list[int] | None:
 
 
 def _bytes_of(root: Table, index: int) -> tuple[int, int]:
-    for at, buffer in enumerate(root.tables(_BUFFERS)):
+    for at, buffer in enumerate(root.tables(ModelField.BUFFERS)):
         if at == index:
-            found = buffer.vector(0, 1)
+            found = buffer.vector(BufferField.DATA, 1)
             if found is not None:
                 return found
             break
