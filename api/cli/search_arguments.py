@@ -126,7 +126,7 @@ def refuse_odd_clusters(args: argparse.Namespace) -> None:
             raise InputError.single("unused_option", "--members", message)
         return
     # Imported late: few runs name a cluster.
-    from memstow.planner.reading.printable import check_scheduler
+    from memstow.api.workers.scheduler_address import check_scheduler
 
     check_scheduler(args.scheduler, "--scheduler")
     if args.server is not None:

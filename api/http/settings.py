@@ -22,10 +22,11 @@ from memstow.api.store.keys import Quotas
 from memstow.api.webhooks import Allowed, place_of, read_secrets
 from memstow.api.workers.job_run import JobLimits
 from memstow.api.workers.runner import RunnerSettings
+from memstow.api.workers.scheduler_address import check_scheduler
 from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.processes import machine
 from memstow.planner.reading.json_text import read_bytes
-from memstow.planner.reading.printable import check_scheduler, printable, shown
+from memstow.planner.reading.printable import printable, shown
 from memstow.planner.reading.sections import of_one_value
 
 PREFIX: Final = "MEMSTOW_"

@@ -8,13 +8,13 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from memstow.api.workers.scheduler_address import check_scheduler
 from memstow.planner.cluster.roster import Standing
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Event, Listener, Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.printable import check_scheduler
 
 if TYPE_CHECKING:
     from memstow.api.operations.request_types import SolveUpdate

@@ -1,13 +1,10 @@
 """A value from outside as a short text that is safe to print: nothing in it can move a terminal's cursor.
 
-And integers of any library as Python's, and the address of a cluster's scheduler.
+And integers of any library as Python's.
 """
 
-import re
 from operator import index
 from typing import Final, SupportsIndex, cast
-
-from memstow.planner.model.errors import InputError
 
 LONGEST: Final = 48
 
@@ -74,18 +71,3 @@ def as_integer(value: object) -> int | None:
         return None if isinstance(value, bool) else index(cast(SupportsIndex, value))
     except TypeError:
         return None
-
-
-_ADDRESS: Final = re.compile(
-    r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:\[[0-9a-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})", re.ASCII | re.I
-)
-_LARGEST_PORT: Final = 65_535
-
-
-def check_scheduler(address: str, field: str) -> str:
-    """The address; an InputError that names the field where it is none."""
-    found = _ADDRESS.fullmatch(address)
-    if found is None or not 0 < int(found["port"]) <= _LARGEST_PORT:
-        message = f"expected an address such as tcp://host:8786, given {shown(address)}"
-        raise InputError.single("bad_scheduler", field, message)
-    return address

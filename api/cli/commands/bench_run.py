@@ -277,8 +277,8 @@ def note_invocation(folder: "Path", args: argparse.Namespace) -> None:
 
 
 def _executor(args: argparse.Namespace, progress: Progress | None) -> "Executor":
+    from memstow.api.workers.scheduler_address import check_scheduler
     from memstow.planner.model.errors import InputError, MissingBackEndError
-    from memstow.planner.reading.printable import check_scheduler
 
     if (args.executor == "dask") != (args.scheduler is not None):
         raise InputError.single(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from memstow.api.workers.scheduler_address import check_scheduler
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import check_scheduler
 
 
 @pytest.mark.parametrize("address", ["tcp://host:8786", "tls://[::1]:1", "10.0.0.1:8786", "ws://a.b-c:65535"])
