@@ -3,8 +3,7 @@
 In: a problem, a plan of it and how names begin; out: a text. Only plans that the judge accepts are written.
 """
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_naming
@@ -15,16 +14,11 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
+    from memstow.planner.exports.source_code import MemoryMap
     from memstow.planner.graph.graph_document import Label
 
-# Imported when used; the suffixes of files from which a format is known, the longest first.
-_WRITERS: Final = {
-    "c-header": ("source_code", "write_c_header"),
-    "c-source": ("source_code", "write_c_source"),
-    "c-check": ("self_check", "write_c_check"),
-    "ld": ("source_code", "write_linker_script"),
-    "rust": ("source_code", "write_rust"),
-}
+_FORMS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
+# The suffixes of files from which a format is known, the longest first.
 SUFFIXES: Final[Mapping[str, str]] = {
     ".check.cpp": "c-check",
     ".check.c": "c-check",
@@ -40,7 +34,7 @@ _MOST_REPORTED: Final = 20
 
 def names() -> tuple[str, ...]:
     """The formats that a plan can be exported to."""
-    return tuple(_WRITERS)
+    return _FORMS
 
 
 def export(
@@ -60,17 +54,31 @@ def export(
     if the plan is not valid, or a name cannot be used.
     """
     naming = Naming(prefix, dict(sections or {}), header)
-    if form not in _WRITERS:
-        message = f"there is no format {printable(form)!r}; use {', '.join(_WRITERS)}"
+    if form not in _FORMS:
+        message = f"there is no format {printable(form)!r}; use {', '.join(_FORMS)}"
         raise InputError.single("unknown_format", "format", message)
     check_naming(problem, naming)
     _refuse_wrong_plan(problem, plan)
     from memstow.planner.exports.source_code import MemoryMap
 
-    module, writer = _WRITERS[form]
-    write = getattr(import_module(f"memstow.planner.exports.{module}"), writer)
-    text: str = write(MemoryMap(problem, plan, naming, labels))
-    return text.encode("ascii")
+    return _writer(form)(MemoryMap(problem, plan, naming, labels)).encode("ascii")
+
+
+def _writer(form: str) -> "Callable[[MemoryMap], str]":
+    """What writes this format, imported when it is used."""
+    if form == "c-check":
+        from memstow.planner.exports.self_check import write_c_check
+
+        return write_c_check
+    from memstow.planner.exports import source_code
+
+    writers = {
+        "c-header": source_code.write_c_header,
+        "c-source": source_code.write_c_source,
+        "ld": source_code.write_linker_script,
+        "rust": source_code.write_rust,
+    }
+    return writers[form]
 
 
 def _refuse_wrong_plan(problem: Problem, plan: Plan) -> None:
@@ -80,6 +88,6 @@ def _refuse_wrong_plan(problem: Problem, plan: Plan) -> None:
     from memstow.planner.verify import verify
 
     # What else it claims, of bounds for example, makes no difference to a program.
-    found = verify(problem, Plan(status=Status.FEASIBLE, placements=plan.placements))
-    if found:
-        raise InputError(Issue(str(it.code), "plan", it.message) for it in found[:_MOST_REPORTED])
+    violations = verify(problem, Plan(status=Status.FEASIBLE, placements=plan.placements))
+    if violations:
+        raise InputError(Issue(str(it.code), "plan", it.message) for it in violations[:_MOST_REPORTED])

@@ -14,15 +14,15 @@ from memstow.planner.formats.format import (
     Format,
     Refusals,
     against_moments,
+    plan_of_placements,
     refuse_beyond_buffers,
     refuse_pins,
     single_life,
 )
 from memstow.planner.formats.native import encode_document, list_of_lines
-from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.model_class import Field, model_class
-from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import (
     Alignment,
     Buffer,
@@ -65,11 +65,7 @@ def read_plan(raw: Any, problem: Problem) -> Plan:
         Placement(buffer=one.id, pool=names.get(one.mem_id, str(one.mem_id)), offset=one.mem_offset)
         for one in allocations
     )
-    for index, message in repeated_placements(placements):
-        findings.add(REPEATED, (index,), message)
-    if findings:
-        raise findings.error()
-    return Plan(status=Status.FEASIBLE, placements=placements)
+    return plan_of_placements(placements, findings)
 
 
 def write_plan(problem: Problem, plan: Plan) -> bytes:

@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.plan import Plan
+from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
 from memstow.planner.model.problem import ALWAYS, PEAK, Buffer, Interval, Pool, Problem, merged
 from memstow.planner.model.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
+    from memstow.planner.reading.sections import Findings
 
 
 @record
@@ -96,6 +98,18 @@ def _refuse_beyond_memory(pool: Pool, refusals: Refusals) -> None:
     ):
         if getattr(pool, field) != default:
             refusals.add(f"$.pools[0].{field}")
+
+
+def plan_of_placements(placements: tuple[Placement, ...], findings: "Findings", *path: str) -> Plan:
+    """The plan of placements that a document lists under this path.
+
+    An InputError with all that was found in the document, and with buffers that have two places.
+    """
+    for index, message in repeated_placements(placements):
+        findings.add(REPEATED, (*path, index), message)
+    if findings:
+        raise findings.error()
+    return Plan(status=Status.FEASIBLE, placements=placements)
 
 
 def live_ranges(buffer: Buffer) -> list[Interval] | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from math import lcm
 from typing import Any, Final
 
-from memstow.planner.formats.format import Format, Refusals, live_ranges
+from memstow.planner.formats.format import Format, Refusals, live_ranges, plan_of_placements
 from memstow.planner.formats.native import encode_document
 from memstow.planner.formats.structured_document import (
     Document,
@@ -20,9 +20,8 @@ from memstow.planner.formats.structured_document import (
     id_of,
     number_ids,
 )
-from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import (
     ALWAYS,
     MAX_PEAK,
@@ -470,11 +469,7 @@ def read_plan(raw: Any, problem: Problem) -> Plan:
         )
         for one in solution.placements
     )
-    for index, message in repeated_placements(placements):
-        findings.add(REPEATED, ("placements", index), message)
-    if findings:
-        raise findings.error()
-    return Plan(status=Status.FEASIBLE, placements=placements)
+    return plan_of_placements(placements, findings, "placements")
 
 
 def write_plan(problem: Problem, plan: Plan) -> bytes:

@@ -7,11 +7,10 @@ objects, by their own names; the answer has a PoolAllocation for every buffer.
 from collections.abc import Iterator, Mapping, Set
 from typing import Annotated, Any, Final, Literal
 
-from memstow.planner.formats.format import Format, Refusals, against_moments, refuse_pins
+from memstow.planner.formats.format import Format, Refusals, against_moments, plan_of_placements, refuse_pins
 from memstow.planner.formats.native import encode_document
-from memstow.planner.model import Status
 from memstow.planner.model.model_class import Field, model_class
-from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
+from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import (
     ALWAYS,
     DEFAULT_POOL,
@@ -81,11 +80,7 @@ def read_plan(raw: Any, _problem: Problem) -> Plan:
         Placement(buffer=one.name_hint, pool=one.pool_name, offset=one.byte_offset)
         for one in document.pool_allocations
     )
-    for index, message in repeated_placements(placements):
-        findings.add(REPEATED, (ALLOCATIONS, index), message)
-    if findings:
-        raise findings.error()
-    return Plan(status=Status.FEASIBLE, placements=placements)
+    return plan_of_placements(placements, findings, ALLOCATIONS)
 
 
 UNRESTRICTED: Final = -1
