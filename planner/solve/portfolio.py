@@ -279,19 +279,23 @@ class Allowance:
         return DEFAULT_WORK
 
 
-_CHECK_SECONDS: Final = 0.02
+CHECK_SECONDS: Final = 0.02
+"""How often a run looks whether it is to stop."""
 
 
 @contextmanager
 def cancelling(budget: Budget, cancel: threading.Event | None) -> Iterator[None]:
-    """While native code runs, pass a request to stop on to it."""
+    """While native code runs in this thread, pass a request to stop on to it.
+
+    Where Ctrl-C is to stop the work as well, the work has a thread and this one waits: see `turns`.
+    """
     if cancel is None:
         yield
         return
     ended = threading.Event()
 
     def watch() -> None:
-        while not ended.wait(_CHECK_SECONDS):
+        while not ended.wait(CHECK_SECONDS):
             if cancel.is_set():
                 budget.cancel()
                 return

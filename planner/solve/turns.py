@@ -13,7 +13,7 @@ from memstow.planner.backends import is_model
 from memstow.planner.model.options import Bound, Incumbent, Listener, Phase, solver_gave_up, solver_missing
 from memstow.planner.model.plan import Plan, gap_of
 from memstow.planner.model.records import record
-from memstow.planner.solve.portfolio import Stage
+from memstow.planner.solve.portfolio import CHECK_SECONDS, Stage
 from memstow.planner.solve.run_state import RunState
 from memstow.solvers import core
 from memstow.solvers.core import Budget
@@ -131,7 +131,6 @@ class Progress:
 
 T = TypeVar("T")
 
-_CHECK_SECONDS: Final = 0.02
 """Between two looks at whether a run was cancelled."""
 
 # A turn of so little work is over before anyone misses Ctrl-C; a thread takes half as long as a small solve.
@@ -278,6 +277,7 @@ def _run_cancellable(
 ) -> T:
     """Run `work` and return what it returns; call `stop` when `cancel` is set or Ctrl-C is pressed.
 
+    The work gets a thread of its own: only the main thread hears Ctrl-C, and not while it runs native code.
     KeyboardInterrupt is raised again once the work has ended.
     """
     if cancel is None and threading.current_thread() is not threading.main_thread():
@@ -297,7 +297,7 @@ def _run_cancellable(
         while thread.is_alive():
             if cancel is not None and cancel.is_set():
                 stop()
-            thread.join(_CHECK_SECONDS)
+            thread.join(CHECK_SECONDS)
     except BaseException:
         stop()
         thread.join()
