@@ -302,7 +302,7 @@ def problem_of(document: "Problem | Graph", plan: "Plan | None" = None) -> "Prob
 
     if isinstance(document, Problem):
         return document
-    from memstow.planner.graph.lowering import scheduled_problem
+    from memstow.planner.graph.schedules import scheduled_problem
 
     return scheduled_problem(document, None if plan is None else plan.schedule)
 

@@ -52,7 +52,7 @@ def problem_of(document: "Problem | Graph", plan: Plan | None = None) -> Problem
     """The problem itself, or that of a graph in the order of the plan; without a plan, as it is listed."""
     if isinstance(document, Problem):
         return document
-    from memstow.planner.graph.lowering import scheduled_problem
+    from memstow.planner.graph.schedules import scheduled_problem
 
     return scheduled_problem(document, None if plan is None else plan.schedule)
 

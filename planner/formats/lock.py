@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from memstow.planner.formats.native import write_plan
 from memstow.planner.graph.graph_document import graph_digest
-from memstow.planner.graph.lowering import scheduled_problem
+from memstow.planner.graph.schedules import scheduled_problem
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph

@@ -252,7 +252,7 @@ def _first_solve(document: Problem | Graph, request: FrontRequest) -> tuple[Prob
     if isinstance(document, Problem):
         return two_terms(document, request.terms).limited_first(), request.options
     from memstow.planner.front.graph_front import counted_pool
-    from memstow.planner.graph.lowering import scheduled_problem
+    from memstow.planner.graph.schedules import scheduled_problem
 
     problem, pool = scheduled_problem(document, None), counted_pool(document, request)
     aimed = problem if pool is None else replace(problem, objective=(f"peak:{pool}",))
@@ -296,7 +296,7 @@ def verdict_on_point(
     plan = front.points[number].plan
     if isinstance(document, Problem):
         return judge_point(document, front, number, verdict, hint, None)
-    from memstow.planner.graph.lowering import scheduled_problem
+    from memstow.planner.graph.schedules import scheduled_problem
 
     try:
         cost = schedule_cost(with_cost_unit(document, front.asked.cost), plan.schedule)

@@ -21,10 +21,9 @@ from typing import Final
 from memstow.planner.front.front_request import FrontCallbacks, FrontRequest
 from memstow.planner.front.two_terms import PlansFor
 from memstow.planner.graph.links import links_of, listed_order
-from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.recompute import Choice, Kind, Patience, recompute_points
-from memstow.planner.graph.schedules import only_orders, with_runs
+from memstow.planner.graph.schedules import only_orders, scheduled_problem, with_runs
 from memstow.planner.graph.stripe_front import OrderFront, is_countable, order_front
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import RefusedPlanError

@@ -233,7 +233,7 @@ def _in_all(it: InTarget, point: FrontPoint) -> FrontPoint:
     """The point of one memory as one of the target, the other memories of which are empty."""
     if it.alone is None or isinstance(it.document, Problem):
         return point
-    from memstow.planner.graph.lowering import scheduled_problem
+    from memstow.planner.graph.schedules import scheduled_problem
     from memstow.planner.solve.schedules import judged
 
     graph = replace(it.document, pools=it.target.pools)

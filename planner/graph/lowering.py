@@ -16,10 +16,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
-from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, phase_count, size_of
 from memstow.planner.model.model_class import instances_of
-from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import (
     ALWAYS,
     DEFAULT_POOL,
@@ -107,22 +105,6 @@ def listed_problem(graph: Graph) -> Problem:
         problem = lower(graph, listed_order(graph))
         _listed.note(graph, problem)
     return problem
-
-
-def scheduled_problem(graph: Graph, schedule: Schedule | None) -> Problem:
-    """The problem that a plan with this schedule is for; InputError where the graph does not allow it."""
-    if schedule is None:
-        return listed_problem(graph)
-    from memstow.planner.graph.schedules import only_orders, scheduled_graph
-
-    if not only_orders(schedule):
-        return listed_problem(scheduled_graph(graph, schedule))
-    index_of = links_of(graph).operator_index
-    order = [index_of.get(name, NOBODY) for name in schedule.order]
-    if sorted(order) != list(range(len(graph.operators))):
-        message = "it does not have each operator of the graph once; give the order of all, by their ids"
-        raise InputError.single("not_a_schedule", "schedule.order", message)
-    return lower(graph, order)
 
 
 def timeless_problem(graph: Graph) -> Problem:

@@ -14,7 +14,7 @@ from typing import Final
 
 from memstow.planner.graph.check import require_valid, with_alternative
 from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order
-from memstow.planner.graph.lowering import lower
+from memstow.planner.graph.lowering import listed_problem, lower
 from memstow.planner.graph.stripes import with_stripes
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, View, is_planned, size_of
@@ -75,9 +75,11 @@ def _check_order(graph: Graph, links: Links, order: Sequence[int]) -> None:
     for at, operator in enumerate(order):
         first.setdefault(operator, at)
         last[operator] = at
-    once, later = runs_once(graph), set(at_states(graph))
-    for operator in first:
-        if once[operator] and first[operator] != last[operator]:
+    later = set(at_states(graph))
+    again = [operator for operator in first if first[operator] != last[operator]]
+    once = runs_once(graph) if again else ()
+    for operator in again:
+        if once[operator]:
             name = graph.operators[operator].id
             raise refused(
                 f"schedule.order[{last[operator]}]",
@@ -401,6 +403,21 @@ def with_own_cost(alternative: Alternative) -> Alternative:
         replace(operator, cost=cost) for operator, cost in zip(alternative.operators, costs, strict=True)
     )
     return replace(alternative, operators=operators)
+
+
+def scheduled_problem(graph: Graph, schedule: Schedule | None) -> Problem:
+    """The problem that a plan with this schedule is for; InputError where the graph does not allow it."""
+    if schedule is None:
+        return listed_problem(graph)
+    if not only_orders(schedule):
+        return listed_problem(scheduled_graph(graph, schedule))
+    links = links_of(graph)
+    order = [links.operator_index.get(name, NOBODY) for name in schedule.order]
+    if sorted(order) != list(range(len(graph.operators))):
+        message = "it does not have each operator of the graph once; give the order of all, by their ids"
+        raise refused("schedule.order", message)
+    _check_order(graph, links, order)
+    return lower(graph, order)
 
 
 def lower_graph(graph: "Graph", order: "Sequence[str] | None" = None) -> "Problem":

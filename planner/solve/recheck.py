@@ -59,8 +59,8 @@ def _recheck_graph(
     cancel: threading.Event | None,
 ) -> Verdict:
     """The verdict after planning the graph again: in its own order where that is given."""
-    from memstow.planner.graph.lowering import listed_problem, scheduled_problem
-    from memstow.planner.graph.schedules import only_orders
+    from memstow.planner.graph.lowering import listed_problem
+    from memstow.planner.graph.schedules import only_orders, scheduled_problem
 
     if plan.schedule is not None and not only_orders(plan.schedule):
         # Its claims are about the problem of its schedule.

@@ -16,8 +16,7 @@ from memstow.planner.formats import write_problem
 from memstow.planner.formats.native import encode_graph
 from memstow.planner.front.front_documents import plain_front, read_front
 from memstow.planner.graph.changes import with_channels
-from memstow.planner.graph.lowering import scheduled_problem
-from memstow.planner.graph.schedules import only_orders
+from memstow.planner.graph.schedules import only_orders, scheduled_problem
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import Graph, Operator, Tensor

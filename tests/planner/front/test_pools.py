@@ -9,8 +9,8 @@ import pytest
 
 from memstow.planner.front.find_front import front
 from memstow.planner.front.graph_candidates import least_peak_plan
-from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.operators import with_cost_unit
+from memstow.planner.graph.schedules import scheduled_problem
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Generator
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor

@@ -1,7 +1,7 @@
 """The problem of a graph: what is live when, against a count of its own; and back in the judge."""
 
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, permutations
 
 import pytest
 
@@ -9,9 +9,10 @@ from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.live_bytes import order_instance, steps
 from memstow.planner.graph.lowering import listed_problem, lower
-from memstow.planner.graph.schedules import lower_graph
+from memstow.planner.graph.schedules import lower_graph, scheduled_problem
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor
+from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify.graph_replay import problem_in_order, replay
@@ -149,6 +150,43 @@ def test_a_program_can_ask_for_any_order_and_is_told_which_is_none() -> None:
         lower_graph(graph, ["h", "f", "g"])
     with pytest.raises(InputError, match="each operator of the graph once"):
         lower_graph(graph, ["f", "f", "g"])
+
+
+def test_the_problem_of_a_schedule_is_refused_exactly_where_the_graph_does_not_allow_its_order() -> None:
+    refused = 0
+    for seed in SEEDS[:60]:
+        document = random_graph(seed)
+        graph = parse_graph(document)
+        allowed = {tuple(order) for order in orders(document)}
+        for order in islice(permutations(it.id for it in graph.operators), 200):
+            schedule = Schedule(order=order)
+            if order in allowed:
+                assert scheduled_problem(graph, schedule) == in_order(graph, list(order)), (seed, order)
+                continue
+            refused += 1
+            with pytest.raises(InputError) as raised:
+                scheduled_problem(graph, schedule)
+            assert raised.value.issues[0].code == "not_a_schedule", (seed, order)
+            assert raised.value.issues[0].path.startswith("schedule.order"), (seed, order)
+    assert refused > 1000
+
+
+def test_a_reader_before_its_writer_has_no_problem() -> None:
+    graph = parse_graph(
+        {
+            "version": 1,
+            "tensors": [{"id": name, "size": 1} for name in "xyz"],
+            "operators": [
+                {"id": "a", "inputs": ["x"], "outputs": ["y"]},
+                {"id": "b", "inputs": ["y"], "outputs": ["z"]},
+            ],
+            "inputs": ["x"],
+        }
+    )
+    with pytest.raises(InputError, match="'b' needs 'a', which comes later; put it before"):
+        scheduled_problem(graph, Schedule(order=("b", "a")))
+    with pytest.raises(InputError, match="it does not have each operator of the graph once"):
+        scheduled_problem(graph, Schedule(order=("a",)))
 
 
 def test_a_type_that_no_name_may_be_is_no_group() -> None:

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import memstow
-from memstow.planner.graph.lowering import scheduled_problem
+from memstow.planner.graph.schedules import scheduled_problem
 from memstow.planner.model.plan import Plan, Schedule, Spill, Stripe
 
 # Two convolutions of 3x3 on a small image: the second has a stride.

@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 
 from memstow.planner.graph.graph_document import parse_graph
-from memstow.planner.graph.lowering import scheduled_problem
+from memstow.planner.graph.schedules import scheduled_problem
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Chain, Cut, Plan, Way

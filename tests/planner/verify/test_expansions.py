@@ -7,9 +7,8 @@ from random import Random
 import pytest
 
 from memstow.planner.graph.graph_document import parse_graph
-from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.operators import operator_costs
-from memstow.planner.graph.schedules import scheduled_graph
+from memstow.planner.graph.schedules import scheduled_graph, scheduled_problem
 from memstow.planner.graph.stripes import with_stripes
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError

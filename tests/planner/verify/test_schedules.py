@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.graph.lowering import scheduled_problem
+from memstow.planner.graph.schedules import scheduled_problem
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, View, Window

@@ -10,9 +10,8 @@ from memstow.planner.front.find_front import front
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import steps, unit_of
-from memstow.planner.graph.lowering import scheduled_problem
 from memstow.planner.graph.operators import operator_costs
-from memstow.planner.graph.schedules import scheduled_graph
+from memstow.planner.graph.schedules import scheduled_graph, scheduled_problem
 from memstow.planner.graph.stripe_front import order_front
 from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, View
 from memstow.planner.model.options import Options
