@@ -14,9 +14,10 @@ from memstow.planner.graph.check import is_valid, require_valid, take_as_valid
 from memstow.planner.graph.graph_issues import given_order_issues
 from memstow.planner.graph.links import links_of, share_links
 from memstow.planner.graph.lowering import Places, timeless_problem
-from memstow.planner.graph.operators import Image, Kind, image_of, kinds, operator_costs, word_of
+from memstow.planner.graph.operators import Image, Kind, image_of, kinds, operator_costs
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Tensor
+from memstow.planner.model.operator_kinds import CONVOLUTIONS, is_by_channel, word_of
 from memstow.planner.model.problem import Target
 from memstow.planner.targets import with_overrides
 
@@ -156,8 +157,7 @@ def _image(graph: Graph, tensor: int) -> Image:
 
 def _is_convolution(operator: Operator) -> bool:
     """Whether each channel that it makes is a sum over all channels that it reads."""
-    word = word_of(operator)
-    return operator.window is not None and word in ("conv", "conv2d", "convolution")
+    return operator.window is not None and word_of(operator) in CONVOLUTIONS
 
 
 def _is_by_channel(graph: Graph, operator: Operator, kind: Kind) -> bool:
@@ -165,8 +165,7 @@ def _is_by_channel(graph: Graph, operator: Operator, kind: Kind) -> bool:
     before, after = _image(graph, kind.uses[0].tensor), _image(graph, kind.made)
     if before.channels != after.channels:
         return False
-    word = word_of(operator)
-    return operator.window is None or "depthwise" in word or "pool" in word
+    return operator.window is None or is_by_channel(word_of(operator))
 
 
 class _Making:

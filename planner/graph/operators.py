@@ -26,6 +26,16 @@ from memstow.planner.model.graph import (
     size_of,
 )
 from memstow.planner.model.model_class import instances_of
+from memstow.planner.model.operator_kinds import (
+    BILINEAR,
+    BY_ELEMENT,
+    CONCATENATIONS,
+    NEAREST,
+    PRODUCTS,
+    REDUCTIONS,
+    is_pool,
+    word_of,
+)
 from memstow.planner.model.records import Memo
 
 
@@ -56,122 +66,9 @@ def image_of(tensor: Tensor) -> Image | None:
     return Image(*shape, element=bits // 8)
 
 
-_SAME_PLACE: Final = frozenset(
-    (
-        "abs",
-        "acos",
-        "acosh",
-        "add",
-        "addn",
-        "and",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "batchnormalization",
-        "biasadd",
-        "bitwiseand",
-        "bitwisenot",
-        "bitwiseor",
-        "bitwisexor",
-        "cast",
-        "ceil",
-        "celu",
-        "clamp",
-        "clip",
-        "cos",
-        "cosh",
-        "dequantize",
-        "dequantizelinear",
-        "div",
-        "divide",
-        "dropout",
-        "elu",
-        "equal",
-        "erf",
-        "exp",
-        "fakequant",
-        "floor",
-        "floordiv",
-        "floormod",
-        "gelu",
-        "greater",
-        "greaterequal",
-        "greaterorequal",
-        "hardsigmoid",
-        "hardswish",
-        "hardtanh",
-        "identity",
-        "leakyrelu",
-        "less",
-        "lessequal",
-        "lessorequal",
-        "log",
-        "logicaland",
-        "logicalnot",
-        "logicalor",
-        "logicalxor",
-        "logistic",
-        "max",
-        "maximum",
-        "min",
-        "minimum",
-        "mish",
-        "mod",
-        "mul",
-        "multiply",
-        "neg",
-        "negative",
-        "not",
-        "notequal",
-        "or",
-        "pow",
-        "power",
-        "prelu",
-        "quantize",
-        "quantizelinear",
-        "reciprocal",
-        "relu",
-        "relu0to1",
-        "relu6",
-        "relun1to1",
-        "requantize",
-        "round",
-        "rsqrt",
-        "rsub",
-        "select",
-        "selectv2",
-        "selu",
-        "sigmoid",
-        "sign",
-        "silu",
-        "sin",
-        "sinh",
-        "softplus",
-        "softsign",
-        "sqrt",
-        "square",
-        "squareddifference",
-        "sub",
-        "subtract",
-        "swish",
-        "tan",
-        "tanh",
-        "thresholdedrelu",
-        "where",
-        "xor",
-    )
-)
-_CONCAT: Final = frozenset(("concat", "concatenate", "concatenation"))
-_NEAREST: Final = frozenset(("resizenearest", "resizenearestneighbor"))
-_BILINEAR: Final = frozenset(("resizebilinear",))
-_MEAN: Final = frozenset(("mean", "reducemean", "globalaveragepool", "globalmaxpool", "reducemax"))
-_DENSE: Final = frozenset(("fullyconnected", "dense", "gemm", "matmul"))
 # Rows and columns beyond this are not gone through one by one.
 _MOST_PLACES: Final = 1 << 24
 _MOST_ELEMENTS_MADE: Final = 1 << 38
-_UNWRITTEN: Final = str.maketrans("", "", "_- ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +136,6 @@ def kinds(graph: Graph) -> tuple[Kind | None, ...]:
     return known
 
 
-def word_of(operator: Operator) -> str:
-    """The operator's type, as it is compared."""
-    return (operator.type or "").lower().translate(_UNWRITTEN)
-
-
 def _kind(graph: Graph, operator: Operator, viewed: set[str], made_here: set[str]) -> Kind | None:
     if len(operator.outputs) != 1 or not operator.inputs:
         return None
@@ -260,14 +152,14 @@ def _kind(graph: Graph, operator: Operator, viewed: set[str], made_here: set[str
     word = word_of(operator)
     if operator.window is not None:
         return _windowed(operator.window, word, reads, made, index[made.id])
-    if word in _MEAN or word in _DENSE:
+    if word in REDUCTIONS or word in PRODUCTS:
         return _added_up(word, reads, made, index[made.id])
     image = image_of(made)
     if image is None:
         return None
-    if word in _NEAREST or word in _BILINEAR:
-        uses = _resizing(word in _NEAREST, reads, image)
-    elif word in _SAME_PLACE or (word in _CONCAT and _joins(reads, image)):
+    if word in NEAREST or word in BILINEAR:
+        uses = _resizing(word in NEAREST, reads, image)
+    elif word in BY_ELEMENT or (word in CONCATENATIONS and _joins(reads, image)):
         uses = _in_place(reads, image)
     else:
         return None
@@ -304,7 +196,7 @@ def _windowed(window: Window, word: str, reads: list[_Read], made: Tensor, to: i
     if image is None or result is None:
         return None
     whole = window.kernel == (image.rows, image.columns) and not any(window.padding)
-    if "pool" in word and whole and (result.rows, result.columns) == (1, 1):
+    if is_pool(word) and whole and (result.rows, result.columns) == (1, 1):
         return _reducing(reads[0], image, made, to)
     use = Use(reads[0].index, *(_slid(window, image, axis) for axis in (0, 1)))
     return Kind((use,), to, result.rows, result.columns, False, 0, 1)
@@ -315,7 +207,7 @@ def _added_up(word: str, reads: list[_Read], made: Tensor, to: int) -> Kind | No
     image = _one_image(reads)
     if image is None or not made.shape or made.type is None or prod(made.shape[:-1]) != 1:
         return None
-    if word in _MEAN and made.shape[-1] != image.channels:
+    if word in REDUCTIONS and made.shape[-1] != image.channels:
         return None
     return _reducing(reads[0], image, made, to)
 
@@ -371,16 +263,6 @@ def _resized(nearest: bool, small: int, large: int) -> Axis:
     """What any convention of corners and centres may read."""
     exact = nearest and large in (small, 2 * small)
     return Axis(small, small, large, 0 if exact else 1, 1 if exact else 2)
-
-
-def works_by_element(operator: Operator) -> bool:
-    """Whether an element of the output needs the elements at the same place only, by the operator's type."""
-    return word_of(operator) in _SAME_PLACE
-
-
-def is_dense(operator: Operator) -> bool:
-    """Whether it multiplies by a matrix, by the operator's type."""
-    return word_of(operator) in _DENSE
 
 
 CostUnit = Literal["given", "bytes"]
@@ -471,7 +353,7 @@ def _multiplications(operator: Operator, tensors: dict[str, Tensor]) -> int:
         default=0,
     )
     windowed = operator.window is not None
-    if weights and (windowed or word_of(operator) in ("fullyconnected", "dense", "gemm", "matmul")):
+    if weights and (windowed or word_of(operator) in PRODUCTS):
         image = image_of(made)
         return weights * (image.rows * image.columns if image is not None and windowed else 1)
     return elements * (prod(operator.window.kernel) if operator.window is not None else 1)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final, NamedTuple
 
-from memstow.planner.graph.operators import is_dense, word_of, works_by_element
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits, index_of
+from memstow.planner.model.operator_kinds import BY_ELEMENT, PRODUCTS, is_by_channel, word_of
 from memstow.planner.model.tiling import CHANNELS_OUTSIDE, WHOLE_TILE, Loop, Role, TilingOptions
 
 _SUM_BYTES: Final = 4
@@ -90,9 +90,10 @@ def layer_of(graph: Graph, operator: Operator) -> Layer:
             raise UntiledError(f"{tensor.id!r} has no elements")
     if operator.window is not None:
         return _windowed(operator, operator.window, inputs, output)
-    if is_dense(operator):
+    word = word_of(operator)
+    if word in PRODUCTS:
         return _dense(inputs, output)
-    if works_by_element(operator):
+    if word in BY_ELEMENT:
         return _by_element(inputs, output)
     raise UntiledError("it has no window, and its type is none that works by element or with a matrix")
 
@@ -113,9 +114,8 @@ def _windowed(operator: Operator, window: Window, inputs: Sequence[Tensor], outp
             weights = tensor
             break
     if weights is None:
-        word = word_of(operator)
-        apart = "pool" in word or "depthwise" in word or word == "dw"
-        groups = input_channels if apart and _divides(input_channels, channels) else 1
+        by_channel = is_by_channel(word_of(operator))
+        groups = input_channels if by_channel and _divides(input_channels, channels) else 1
     return _layer(
         (rows, columns, channels),
         (input_rows, input_columns, input_channels),

@@ -11,6 +11,16 @@ from math import prod
 from typing import Final, NamedTuple
 
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits, size_of
+from memstow.planner.model.operator_kinds import (
+    BILINEAR,
+    BY_ELEMENT,
+    CONCATENATIONS,
+    NEAREST,
+    PRODUCTS,
+    REDUCTIONS,
+    is_pool,
+    word_of,
+)
 from memstow.planner.verify.graph_replay import Refused
 
 Part = tuple[int, int]
@@ -102,22 +112,6 @@ def joined(one: Part, other: Part) -> Part:
     return min(one[0], other[0]), max(one[1], other[1])
 
 
-_SAME_PLACE: Final = """
-abs acos acosh add addn and asin asinh atan atan2 atanh batchnormalization biasadd bitwiseand bitwisenot
-bitwiseor bitwisexor cast ceil celu clamp clip cos cosh dequantize dequantizelinear div divide dropout elu
-equal erf exp fakequant floor floordiv floormod gelu greater greaterequal greaterorequal hardsigmoid
-hardswish hardtanh identity leakyrelu less lessequal lessorequal log logicaland logicalnot logicalor
-logicalxor logistic max maximum min minimum mish mod mul multiply neg negative not notequal or pow power
-prelu quantize quantizelinear reciprocal relu relu0to1 relu6 relun1to1 requantize round rsqrt rsub select
-selectv2 selu sigmoid sign silu sin sinh softplus softsign sqrt square squareddifference sub subtract swish
-tan tanh thresholdedrelu where xor
-"""
-_ELEMENTWISE: Final = frozenset(_SAME_PLACE.split())
-_CONCAT: Final = frozenset(("concat", "concatenation", "concatenate"))
-_NEAREST: Final = frozenset(("resizenearestneighbor", "resizenearest"))
-_BILINEAR: Final = frozenset(("resizebilinear",))
-_MEAN: Final = frozenset(("mean", "reducemean", "reducemax", "globalaveragepool", "globalmaxpool"))
-_DENSE: Final = frozenset(("fullyconnected", "dense", "gemm", "matmul"))
 # Images that are larger are not gone through row by row.
 _MOST_ELEMENTS: Final = 1 << 24
 _MOST_READ: Final = 1 << 38
@@ -160,20 +154,20 @@ class Kinds:
         reason = self._against(operator)
         if reason is not None:
             return reason
-        kind = _plain(operator.type)
+        kind = word_of(operator)
         if operator.window is not None:
             return self._windowed(operator, operator.window, kind)
-        if kind in _MEAN or kind in _DENSE:
+        if kind in REDUCTIONS or kind in PRODUCTS:
             return self._reduction(operator, kind)
         made = image_of(self._tensors[operator.outputs[0]])
         if made is None:
             return f"{operator.outputs[0]!r} is no image of rows, columns and channels"
-        if kind in _ELEMENTWISE:
+        if kind in BY_ELEMENT:
             return self._same_place(operator, made)
-        if kind in _CONCAT:
+        if kind in CONCATENATIONS:
             return self._concat(operator, made)
-        if kind in _NEAREST or kind in _BILINEAR:
-            return self._resize(operator, made, is_nearest=kind in _NEAREST)
+        if kind in NEAREST or kind in BILINEAR:
+            return self._resize(operator, made, is_nearest=kind in NEAREST)
         return f"the type {(operator.type or '')[:60]!r} is not known to run row by row"
 
     def _against(self, operator: Operator) -> str | None:
@@ -223,7 +217,7 @@ class Kinds:
         ):
             if (along.extent + along.margin + after - along.reach) // along.stride + 1 != extent:
                 return "its window does not go with its shapes"
-        if "pool" in kind and made[:2] == (1, 1) and window.kernel == source[:2] and not any(window.padding):
+        if is_pool(kind) and made[:2] == (1, 1) and window.kernel == source[:2] and not any(window.padding):
             return _reducing(operator, first, source)
         return Rolling(operator, operator.outputs[0], made, {first: (rows, columns)})
 
@@ -274,7 +268,7 @@ class Kinds:
             return "it reads more than an image and constants"
         if not target.shape or target.type is None or prod(target.shape[:-1]) != 1:
             return f"{target.id!r} is not a single row of elements"
-        if kind in _MEAN and target.shape[-1] != source.channels:
+        if kind in REDUCTIONS and target.shape[-1] != source.channels:
             return f"{target.id!r} does not have an element for each channel"
         return _reducing(operator, first, source)
 
@@ -284,22 +278,12 @@ def _reducing(operator: Operator, first: str, source: Image) -> Rolling:
     return Rolling(operator, operator.outputs[0], source, reads, first)
 
 
-def _plain(kind: str | None) -> str:
-    """A type without what names differ by."""
-    return (kind or "").lower().translate({ord(sign): None for sign in "_- \t"})
-
-
-def is_dense(operator: Operator) -> bool:
-    """Whether it multiplies all that it reads by weights."""
-    return _plain(operator.type) in _DENSE
-
-
 def cost_of(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
     """The cost of running an operator once."""
     if operator.cost is not None:
         return operator.cost
     made = _elements(tensors[operator.outputs[0]]) if operator.outputs else 0
-    dense = is_dense(operator)
+    dense = word_of(operator) in PRODUCTS
     if operator.window is None and not dense:
         return made
     weights = max(

@@ -13,119 +13,9 @@ from math import lcm, prod
 from typing import Final, NamedTuple
 
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits, size_of
+from memstow.planner.model.operator_kinds import BY_ELEMENT, PRODUCTS, is_by_channel, word_of
 from memstow.planner.model.problem import Pool
 from memstow.planner.model.tiling import Loop, Piece, Pieces, Role, Tile, TilingOptions
-
-# Types of operators whose elements need those at the same place only.
-BY_ELEMENT: Final = frozenset(
-    (
-        "abs",
-        "acos",
-        "acosh",
-        "add",
-        "addn",
-        "and",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "batchnormalization",
-        "biasadd",
-        "bitwiseand",
-        "bitwisenot",
-        "bitwiseor",
-        "bitwisexor",
-        "cast",
-        "ceil",
-        "celu",
-        "clamp",
-        "clip",
-        "cos",
-        "cosh",
-        "dequantize",
-        "dequantizelinear",
-        "div",
-        "divide",
-        "dropout",
-        "elu",
-        "equal",
-        "erf",
-        "exp",
-        "fakequant",
-        "floor",
-        "floordiv",
-        "floormod",
-        "gelu",
-        "greater",
-        "greaterequal",
-        "greaterorequal",
-        "hardsigmoid",
-        "hardswish",
-        "hardtanh",
-        "identity",
-        "leakyrelu",
-        "less",
-        "lessequal",
-        "lessorequal",
-        "log",
-        "logicaland",
-        "logicalnot",
-        "logicalor",
-        "logicalxor",
-        "logistic",
-        "max",
-        "maximum",
-        "min",
-        "minimum",
-        "mish",
-        "mod",
-        "mul",
-        "multiply",
-        "neg",
-        "negative",
-        "not",
-        "notequal",
-        "or",
-        "pow",
-        "power",
-        "prelu",
-        "quantize",
-        "quantizelinear",
-        "reciprocal",
-        "relu",
-        "relu0to1",
-        "relu6",
-        "relun1to1",
-        "requantize",
-        "round",
-        "rsqrt",
-        "rsub",
-        "select",
-        "selectv2",
-        "selu",
-        "sigmoid",
-        "sign",
-        "silu",
-        "sin",
-        "sinh",
-        "softplus",
-        "softsign",
-        "sqrt",
-        "square",
-        "squareddifference",
-        "sub",
-        "subtract",
-        "swish",
-        "tan",
-        "tanh",
-        "thresholdedrelu",
-        "where",
-        "xor",
-    )
-)
-PRODUCTS: Final = ("fullyconnected", "dense", "gemm", "matmul")
-
 
 _LONGEST: Final = 1 << 20
 """Rows or columns that a window reaches over, in one place and in all."""
@@ -239,7 +129,7 @@ def read(operator: Operator, by_id: Mapping[str, Tensor]) -> Reading | str:
     for it in (*inputs, *outputs):
         if it.type is None or not it.shape or not all(it.shape) or element_bits(it.type) % 8:
             return f"{it.id!r} is no tensor of whole bytes whose shape is known"
-    word = "".join(letter for letter in (operator.type or "").lower() if letter not in "_- ")
+    word = word_of(operator)
     if operator.window is not None:
         return _with_window(operator.window, word, inputs, outputs[0])
     if word in PRODUCTS:
@@ -267,7 +157,7 @@ def _with_window(window: Window, word: str, inputs: list[Tensor], output: Tensor
         ):
             weights, groups = it, full // size
             break
-    if weights is None and (word == "dw" or "pool" in word or "depthwise" in word) and made[2] % deep == 0:
+    if weights is None and is_by_channel(word) and made[2] % deep == 0:
         groups = deep
     rows, columns = (
         Direction(
