@@ -7,7 +7,7 @@ peak of each pool and the value of each term from scratch.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import gcd, lcm
 from typing import NamedTuple
@@ -31,6 +31,8 @@ from memstow.planner.model.records import record
 from memstow.planner.verify.verdict import Code, Findings
 
 IndexPair = tuple[int, int]
+Event = tuple[int, int, int]
+"""A time, 1 where a life begins then and 0 where one ends, and the buffer."""
 
 ALONE = -1
 """The group of a buffer that is in none."""
@@ -57,6 +59,11 @@ def both(one: Grid, other: Grid) -> Grid | None:
     return Grid(lcm(one.step, other.step), one.first + times * one.step)
 
 
+def lives_meet(one: Sequence[Range], other: Sequence[Range]) -> bool:
+    """Whether two buffers with these lives live together at some moment."""
+    return any(begin < last and first < end for begin, end in one for first, last in other)
+
+
 class ProblemIndex:
     """One problem with its buffers and pools by index: pairs, reserved ranges, rigid groups, grids, lives."""
 
@@ -75,6 +82,8 @@ class ProblemIndex:
         self.ends = [end_of(pool) for pool in problem.pools]
         self.conflicts = self._pairs("conflicts", problem.conflicts)
         self.exclusive = self._pairs("exclusive", problem.exclusive)
+        self.exclusive -= self.conflicts
+        """Pairs that may share bytes while both live: those that are listed as a conflict, too, may not."""
         self.in_place = self._pairs("in_place", ((e.input, e.output) for e in problem.in_place))
         self.reuse_costs = [
             (pair, entry.cost)
@@ -164,6 +173,11 @@ class ProblemIndex:
         """(buffer, begin, end) of each life of these buffers."""
         return [(buffer, begin, end) for buffer in buffers for begin, end in self.lives(buffer)]
 
+    def events(self, buffers: Iterable[int]) -> list[Event]:
+        """Begins and ends of the lives of these buffers in order of time; at one moment ends come first."""
+        lives = self.lives_of(buffers)
+        return sorted([(begin, 1, i) for i, begin, _ in lives] + [(end, 0, i) for i, _, end in lives])
+
     def lives_at(self, buffer: int, time: int) -> bool:
         it = self.buffers[buffer]
         if isinstance(it.lifetime, str):
@@ -176,7 +190,19 @@ class ProblemIndex:
         """Whether two buffers that live together may share bytes all the same."""
         if pair in self.in_place and same_offset:
             return True
-        return (pair in self.exclusive and pair not in self.conflicts) or self.rigid.together(*pair)
+        return pair in self.exclusive or self.rigid.together(*pair)
+
+    @cached_property
+    def sharing(self) -> dict[int, set[int]]:
+        """By buffer, those that some layout lets share bytes with it while both live, its group aside.
+
+        Exclusive ones may everywhere, pairs in place where they begin together (`conflict_lifted`).
+        """
+        sharing: dict[int, set[int]] = {}
+        for one, other in (*self.in_place, *self.exclusive):
+            sharing.setdefault(one, set()).add(other)
+            sharing.setdefault(other, set()).add(one)
+        return sharing
 
     def _span(self) -> Range:
         begin: int | None = None
@@ -236,6 +262,36 @@ class ProblemIndex:
         self._findings.add(Code.INVALID_PROBLEM, "the problem is not valid: " + text, *values)
 
 
+class Ties:
+    """Buffers at fixed distances: entries (buffer, base, distance), and what follows from several of them."""
+
+    def __init__(self, entries: Iterable[tuple[int, int, int]]) -> None:
+        self._entries = list(entries)
+        self._neighbours: dict[int, list[tuple[int, int]]] = {}
+        for buffer, base, distance in self._entries:
+            self._neighbours.setdefault(buffer, []).append((base, -distance))
+            self._neighbours.setdefault(base, []).append((buffer, distance))
+
+    def tied(self) -> Collection[int]:
+        """The buffers that entries name."""
+        return self._neighbours.keys()
+
+    def around(self, first: int) -> dict[int, int]:
+        """Where all that are tied to a buffer, by however many entries, begin less where that one begins."""
+        distances = {first: 0}
+        reached = [first]
+        for member in reached:
+            for other, distance in self._neighbours.get(member, ()):
+                if other not in distances:
+                    distances[other] = distances[member] + distance
+                    reached.append(other)
+        return distances
+
+    def contradicted(self, at: Mapping[int, int] | Sequence[int]) -> list[tuple[int, int, int]]:
+        """The entries whose distance is another than that of the places `at`."""
+        return [entry for entry in self._entries if at[entry[0]] - at[entry[1]] != entry[2]]
+
+
 class Rigid:
     """Rigid groups: buffers that `relative` holds together, and where each is within its group.
 
@@ -250,37 +306,17 @@ class Rigid:
         self.group = [ALONE] * len(sized)
         self.delta: dict[int, int] = {}
         self.members: list[list[int]] = []
-        self.contradicted: list[tuple[int, int, int]] = []
-
-        neighbours: dict[int, list[tuple[int, int]]] = {}
-        entries = list(entries)
-        for buffer, base, distance in entries:
-            neighbours.setdefault(buffer, []).append((base, -distance))
-            neighbours.setdefault(base, []).append((buffer, distance))
-        for first in neighbours:
-            if self.group[first] == ALONE:
-                self._gather(first, neighbours)
-        for entry in entries:
-            buffer, base, distance = entry
-            if self.delta[buffer] - self.delta[base] != distance:
-                self.contradicted.append(entry)
-        self.members = [[member for member in members if sized[member]] for members in self.members]
-        for index in neighbours:
-            if not sized[index]:
-                self.group[index] = ALONE
-
-    def _gather(self, first: int, neighbours: dict[int, list[tuple[int, int]]]) -> None:
-        number = len(self.members)
-        self.group[first] = number
-        self.delta[first] = 0
-        reached = [first]
-        for member in reached:
-            for other, distance in neighbours[member]:
-                if self.group[other] == ALONE:
-                    self.group[other] = number
-                    self.delta[other] = self.delta[member] + distance
-                    reached.append(other)
-        self.members.append(reached)
+        ties = Ties(entries)
+        for first in ties.tied():
+            if first in self.delta:
+                continue
+            distances = ties.around(first)
+            self.delta.update(distances)
+            members = [member for member in distances if sized[member]]
+            for member in members:
+                self.group[member] = len(self.members)
+            self.members.append(members)
+        self.contradicted = ties.contradicted(self.delta)
 
     def together(self, one: int, other: int) -> bool:
         """Whether the two are in one group, and so may overlap."""
@@ -531,6 +567,15 @@ def expected_terms(
     return (*of_problem[:at], COST, *of_problem[at:])
 
 
+def pool_peaks(pools: int, pool: Sequence[int], offsets: Iterable[int], sizes: Iterable[int]) -> list[int]:
+    """The peak of each of so many pools: by buffer its pool (or `NOWHERE`), its offset and its size."""
+    peaks = [0] * pools
+    for home, offset, size in zip(pool, offsets, sizes, strict=True):
+        if size and home != NOWHERE and offset + size > peaks[home]:
+            peaks[home] = offset + size
+    return peaks
+
+
 class ObjectiveValues:
     """Peaks and term values of one layout."""
 
@@ -541,7 +586,9 @@ class ObjectiveValues:
         self._layout = layout
         self._hint = hint
         self._cost = cost
-        self.peaks = self._peaks()
+        self.peaks = pool_peaks(
+            len(index.pools), layout.pool, layout.offset, (buffer.size for buffer in index.buffers)
+        )
 
     def value(self, text: str) -> int | None:
         """The value of the term; None where it cannot be counted, as `moves` without a hint."""
@@ -573,14 +620,6 @@ class ObjectiveValues:
         if term is None or term.kind is not Kind.MOVES:
             return None
         return sum(1 for buffer in self._index.buffers if buffer.size)
-
-    def _peaks(self) -> list[int]:
-        peaks = [0] * len(self._index.pools)
-        layout = self._layout
-        for buffer, pool, offset in zip(self._index.buffers, layout.pool, layout.offset, strict=True):
-            if pool != NOWHERE and buffer.size and offset + buffer.size > peaks[pool]:
-                peaks[pool] = offset + buffer.size
-        return peaks
 
     def _placement_cost(self) -> int:
         costs = [pool.cost for pool in self._index.pools]

@@ -26,7 +26,7 @@ from memstow.planner.judge._judge import Room, room_for
 from memstow.planner.model.plan import ExhaustedWindow, Explanation, LiveBytes, Sum
 from memstow.planner.model.problem import LIMIT, MAX_PEAK, PEAK, Kind, Range, Term, measure, merged, peak_of
 from memstow.planner.model.records import record
-from memstow.planner.verify.layout import ALONE, Grid, ProblemIndex
+from memstow.planner.verify.layout import ALONE, Grid, ProblemIndex, lives_meet
 from memstow.planner.verify.verdict import TooMuch
 
 
@@ -343,13 +343,9 @@ def _against_pairs(index: ProblemIndex, buffers: Sequence[int]) -> str | None:
     for one, other in combinations(sorted(buffers), 2):
         if (one, other) in index.conflicts or index.rigid.together(one, other):
             continue
-        if (one, other) in index.exclusive or not _overlap(lives[one], lives[other]):
+        if (one, other) in index.exclusive or not lives_meet(lives[one], lives[other]):
             return f"{index.id_of(one)!r} and {index.id_of(other)!r} do not conflict"
     return None
-
-
-def _overlap(one: Sequence[Range], other: Sequence[Range]) -> bool:
-    return any(begin < last and first < end for begin, end in one for first, last in other)
 
 
 def _against_time(index: ProblemIndex, buffers: Sequence[int], chosen: set[int], time: int) -> str | None:
@@ -357,7 +353,7 @@ def _against_time(index: ProblemIndex, buffers: Sequence[int], chosen: set[int],
     if dead is not None:
         return f"{index.id_of(dead)!r} does not live at {time}"
     for pair in index.exclusive:
-        if chosen.issuperset(pair) and pair not in index.conflicts and not index.rigid.together(*pair):
+        if chosen.issuperset(pair) and not index.rigid.together(*pair):
             return f"{index.id_of(pair[0])!r} and {index.id_of(pair[1])!r} are exclusive"
     return None
 
@@ -526,10 +522,8 @@ def _against_sharing(index: ProblemIndex, buffers: Sequence[int], clipped: Seque
     life_of = dict(zip(buffers, clipped, strict=True))
     for pairs in (index.exclusive, index.in_place):
         for one, other in pairs:
-            if one in life_of and other in life_of:
-                (begin, end), (first, last) = life_of[one], life_of[other]
-                if begin < last and first < end:
-                    return f"{index.id_of(one)!r} and {index.id_of(other)!r} may share bytes"
+            if one in life_of and other in life_of and lives_meet([life_of[one]], [life_of[other]]):
+                return f"{index.id_of(one)!r} and {index.id_of(other)!r} may share bytes"
     return None
 
 

@@ -4,7 +4,7 @@ In: the open claims of a plan. Out: those that a layout contradicts, as violatio
 stacking all buffers, then by first fit in several orders, and count only if the judge finds them valid: each
 body (a buffer, or a rigid group) in turn goes to the lowest free place. They need not be good: one that is
 better than a plan claims to be possible refutes the claim. Everything that costs more than a look at each
-buffer is counted as steps. Where no layout contradicts a claim, the claim stays open.
+buffer is counted (`Effort`). Where no layout contradicts a claim, the claim stays open.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,24 +14,20 @@ from typing import Final
 from memstow.planner.model import PLANNED
 from memstow.planner.model.plan import Plan, TermValue
 from memstow.planner.model.problem import Range, Term, terms_of
-from memstow.planner.verify.layout import ALONE, CostTerm, Layout, ObjectiveValues, ProblemIndex, check_places
+from memstow.planner.verify.layout import (
+    ALONE,
+    CostTerm,
+    Layout,
+    ObjectiveValues,
+    ProblemIndex,
+    check_places,
+    lives_meet,
+)
 from memstow.planner.verify.overlaps import check_overlaps
-from memstow.planner.verify.verdict import Claim, Claims, Code, Findings, Subject
+from memstow.planner.verify.verdict import Claim, Claims, Code, Effort, Findings, Subject, TooMuch
 
 Prefer = Callable[[int, int], int]
 """Ranks a pool for a body that would end there at that offset: the lowest rank is taken."""
-
-
-@dataclass(slots=True)
-class Steps:
-    """A budget of steps."""
-
-    left: int
-
-    def spend(self, count: int) -> bool:
-        """Spend steps; False when the budget is exhausted."""
-        self.left -= count
-        return self.left >= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +82,12 @@ def _body(index: ProblemIndex, members: tuple[int, ...]) -> Body:
 class Packing:
     """A layout that is being built."""
 
-    def __init__(self, index: ProblemIndex, steps: Steps) -> None:
+    def __init__(self, index: ProblemIndex, effort: Effort) -> None:
         self._index = index
-        self._steps = steps
+        self._effort = effort
         self._layout = Layout(index)
         self._pools = [_Pool() for _ in index.pools]
         self._lives: dict[int, Sequence[Range]] = {}
-        self._listed: dict[int, set[int]] = {}
-        for one, other in index.conflicts:
-            self._listed.setdefault(one, set()).add(other)
-            self._listed.setdefault(other, set()).add(one)
 
     def place_all(self, order: Sequence[Body], prefer: Prefer, stacked: bool) -> Layout | None:
         """Place all bodies, pinned ones first; `stacked`: no byte is used twice. None if one has no place."""
@@ -107,7 +99,7 @@ class Packing:
                 for pool in body.pools
                 if (offset := self._lowest(body, pool, stacked)) is not None
             ]
-            if not places or self._steps.left < 0:
+            if not places:
                 return None
             _, pool, offset = min(places, key=lambda it: it[0])
             self._put(body, pool, offset)
@@ -145,8 +137,7 @@ class Packing:
             if not stacked:
                 taken += self._in_the_way(i, d, size, pool)
         taken.sort()
-        if not self._steps.spend(len(taken) + 1):
-            return None
+        self._effort.spend(len(taken) + 1)
         start = grid.lowest_from(start)
         for below, above in taken:
             # A start strictly between the two would share a byte.
@@ -157,31 +148,25 @@ class Packing:
     def _in_the_way(self, buffer: int, delta: int, size: int, pool: int) -> list[Range]:
         """Starts that the body may not have, because of placed buffers that conflict with this member."""
         placed, index, offset = self._pools[pool].placed, self._index, self._layout.offset
-        if not self._steps.spend(len(placed)):
-            return []
-        listed = self._listed.get(buffer, ())
+        self._effort.spend(len(placed))
         mine = self._lives_of(buffer)
-        found = []
+        closed = []
         for other in placed:
-            if other not in listed:
-                if not _meet(mine, self._lives_of(other)):
-                    continue
-                pair = (buffer, other) if buffer < other else (other, buffer)
-                if pair in index.exclusive:
-                    continue
+            pair = (buffer, other) if buffer < other else (other, buffer)
+            # Pairs in place are kept apart, too: the layout need not be a good one.
+            if pair not in index.conflicts and (
+                pair in index.exclusive or not lives_meet(mine, self._lives_of(other))
+            ):
+                continue
             begin = offset[other]
-            found.append((begin - delta - size, begin + index.buffers[other].size - delta))
-        return found
+            closed.append((begin - delta - size, begin + index.buffers[other].size - delta))
+        return closed
 
     def _lives_of(self, buffer: int) -> Sequence[Range]:
         found = self._lives.get(buffer)
         if found is None:
             found = self._lives[buffer] = self._index.lives(buffer)
         return found
-
-
-def _meet(one: Sequence[Range], other: Sequence[Range]) -> bool:
-    return any(begin < last and first < end for begin, end in one for first, last in other)
 
 
 MOST_BUFFERS: Final = 100_000
@@ -202,19 +187,21 @@ def refute_claims(
     open_claims = claims.only_claimed()
     if not open_claims or len(index.buffers) > MOST_BUFFERS:
         return
-    steps = Steps(MOST_STEPS)
+    effort = Effort(most=MOST_STEPS)
     if any(claim.subject is Subject.NOTHING_FITS for claim in open_claims):
-        _refute_misfit(index, plan, steps, claims, findings)
+        _refute_misfit(index, plan, effort, claims, findings)
     bounds = [claim for claim in open_claims if claim.subject is Subject.BOUND]
     if bounds:
-        _refute_bounds(index, plan, hint, bounds, steps, claims, findings, cost)
+        _refute_bounds(index, plan, hint, bounds, effort, claims, findings, cost)
 
 
-def _refute_misfit(index: ProblemIndex, plan: Plan, steps: Steps, claims: Claims, findings: Findings) -> None:
+def _refute_misfit(
+    index: ProblemIndex, plan: Plan, effort: Effort, claims: Claims, findings: Findings
+) -> None:
     """Lay out the buffers named by the explanation, or all buffers if it names none."""
     named = plan.explanation.buffers if plan.explanation is not None else ()
     chosen = [index.buffer_index[name] for name in named] or range(len(index.buffers))
-    if next(_layouts(index, plan, (), bodies(index, chosen), steps), None) is not None:
+    if next(_layouts(index, plan, (), bodies(index, chosen), effort), None) is not None:
         claims.refute(Subject.NOTHING_FITS, None)
         findings.add(
             Code.EXPLANATION,
@@ -228,7 +215,7 @@ def _refute_bounds(
     plan: Plan,
     hint: Plan | None,
     open_claims: Sequence[Claim],
-    steps: Steps,
+    effort: Effort,
     claims: Claims,
     findings: Findings,
     cost: CostTerm | None,
@@ -236,7 +223,7 @@ def _refute_bounds(
     waiting = {claim.name for claim in open_claims}
     everything = bodies(index, range(len(index.buffers)))
     terms = terms_of(index.problem)
-    for layout in _layouts(index, plan, terms, everything, steps):
+    for layout in _layouts(index, plan, terms, everything, effort):
         values = ObjectiveValues(index, layout, hint, cost)
         for claim in plan.objective:
             value = values.value(claim.term)
@@ -262,18 +249,21 @@ def _note(claim: TermValue, value: int, claims: Claims, findings: Findings) -> N
 
 
 def _layouts(
-    index: ProblemIndex, plan: Plan, terms: Sequence[Term], chosen: Sequence[Body], steps: Steps
+    index: ProblemIndex, plan: Plan, terms: Sequence[Term], chosen: Sequence[Body], effort: Effort
 ) -> Iterator[Layout]:
-    """Valid layouts of these bodies."""
+    """Valid layouts of these bodies, until the effort is spent."""
     preferences = _preferences(index, terms)
-    for prefer in preferences:
-        yield from _valid(index, Packing(index, steps).place_all(chosen, prefer, stacked=True))
-    # Each body is compared with those in its pool: where there are no steps for that, none are wasted.
-    if len(chosen) ** 2 // (2 * len(index.pools)) > steps.left:
-        return
-    for order in _orders(index, plan, chosen):
+    try:
         for prefer in preferences:
-            yield from _valid(index, Packing(index, steps).place_all(order, prefer, stacked=False))
+            yield from _valid(index, Packing(index, effort).place_all(chosen, prefer, stacked=True))
+        # Each body is compared with those in its pool: where there are no steps for that, none are wasted.
+        if len(chosen) ** 2 // (2 * len(index.pools)) > effort.left:
+            return
+        for order in _orders(index, plan, chosen):
+            for prefer in preferences:
+                yield from _valid(index, Packing(index, effort).place_all(order, prefer, stacked=False))
+    except TooMuch:
+        return
 
 
 def _orders(index: ProblemIndex, plan: Plan, chosen: Sequence[Body]) -> Iterator[Sequence[Body]]:

@@ -27,7 +27,16 @@ from typing import Final
 
 from memstow.planner.model.problem import Kind, Range, Term
 from memstow.planner.model.symbolic import Order, OrderedPlacement
-from memstow.planner.verify.layout import ALONE, NOWHERE, Grid, ProblemIndex, both, check_pool
+from memstow.planner.verify.layout import (
+    ALONE,
+    NOWHERE,
+    Event,
+    Grid,
+    ProblemIndex,
+    both,
+    check_pool,
+    pool_peaks,
+)
 from memstow.planner.verify.symbolic_sizes import Units
 from memstow.planner.verify.verdict import Code, Findings
 
@@ -252,11 +261,7 @@ class Heights:
 
     def peaks(self, sizes: Sequence[int], offsets: Sequence[int]) -> list[int]:
         """The peak of each pool."""
-        peaks = [0] * len(self._index.pools)
-        for pool, size, offset in zip(self._stack.pool, sizes, offsets, strict=True):
-            if size and offset + size > peaks[pool]:
-                peaks[pool] = offset + size
-        return peaks
+        return pool_peaks(len(self._index.pools), self._stack.pool, offsets, sizes)
 
     def broken(self, sizes: Sequence[int], offsets: Sequence[int]) -> Iterator[Broken]:
         """What does not hold at these sizes; where nothing is broken, nothing is at smaller ones."""
@@ -353,7 +358,7 @@ _MOST_LOOKS: Final = 64
 
 
 def neighbours_are_joined(
-    events: Iterable[tuple[int, int, int]],
+    events: Iterable[Event],
     listed: Iterable[tuple[int, int]],
     pool: Sequence[int],
     place: Sequence[int],
@@ -361,8 +366,8 @@ def neighbours_are_joined(
 ) -> bool:
     """Whether all that live together, and all pairs that are listed, are joined; False: perhaps not.
 
-    `events`: (time, 1 for a begin and 0 for an end, buffer) in order. `place`: the sequence, in which every
-    buffer comes after those `below` it.
+    `events`: begins and ends of lives, in order. `place`: the sequence, in which every buffer comes after
+    those `below` it.
     """
     joined = _Joined(place, below)
     live: dict[int, list[int]] = {}
@@ -484,9 +489,7 @@ class _Meetings:
         self.pool = stack.pool
         self._units = stack.units
         sized = [i for i, size in enumerate(largest) if size]
-        lives = index.lives_of(sized)
-        self.events = sorted([(begin, 1, i) for i, begin, _ in lives] + [(end, 0, i) for i, _, end in lives])
-        """(time, 1 for a begin and 0 for an end, buffer)."""
+        self.events = index.events(sized)
         self.listed = [
             pair
             for pair in sorted(index.conflicts)
@@ -496,19 +499,15 @@ class _Meetings:
             and not (pair in index.in_place and self._units.same_offset(*pair))
         ]
         """Pairs that may not overlap whenever they live; those in place that begin together may."""
-        self._lifted: dict[int, list[int]] = {}
-        for one, other in index.exclusive - index.conflicts:
-            self._lift(one, other)
-        for one, other in index.in_place:
-            if self._units.same_offset(one, other):
-                self._lift(one, other)
-
-        self.has_exceptions = bool(self._lifted) or len(stack.units.members) < len(stack.pool)
+        self._lifted = {
+            i: [other for other in others if self._is_lifted(i, other)] for i, others in index.sharing.items()
+        }
+        self.has_exceptions = any(self._lifted.values()) or len(stack.units.members) < len(stack.pool)
         """Whether some that live together may overlap, or buffers keep their distances."""
 
-    def _lift(self, one: int, other: int) -> None:
-        self._lifted.setdefault(one, []).append(other)
-        self._lifted.setdefault(other, []).append(one)
+    def _is_lifted(self, one: int, other: int) -> bool:
+        pair = (one, other) if one < other else (other, one)
+        return self.index.conflict_lifted(pair, self._units.same_offset(one, other))
 
     def lifted(self, i: int) -> Iterator[int]:
         """Buffers that may share bytes with this one while both live."""

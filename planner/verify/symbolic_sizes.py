@@ -40,7 +40,7 @@ from memstow.planner.verify.formula_trees import (
     largest,
     parsed,
 )
-from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.layout import ProblemIndex, Ties
 from memstow.planner.verify.peak_bounds import proven
 from memstow.planner.verify.verdict import Code, Findings
 
@@ -297,29 +297,17 @@ class Units:
         self.unit = [-1] * count
         self.at = [0] * count
         self.members: list[list[int]] = []
-        neighbours: dict[int, list[tuple[int, int]]] = {}
-        ties = list(ties)
-        for buffer, base, distance in ties:
-            neighbours.setdefault(buffer, []).append((base, -distance))
-            neighbours.setdefault(base, []).append((buffer, distance))
+        entries = Ties(ties)
         for first in range(count):
             if self.unit[first] < 0:
-                self._gather(first, neighbours)
-        self.contradicted = [tie for tie in ties if self.at[tie[0]] - self.at[tie[1]] != tie[2]]
+                distances = entries.around(first)
+                for member, distance in distances.items():
+                    self.unit[member] = len(self.members)
+                    self.at[member] = distance
+                self.members.append(list(distances))
+        self.contradicted = entries.contradicted(self.at)
         if loose:
             self._part(loose)
-
-    def _gather(self, first: int, neighbours: dict[int, list[tuple[int, int]]]) -> None:
-        number = len(self.members)
-        self.unit[first] = number
-        reached = [first]
-        for member in reached:
-            for other, distance in neighbours.get(member, ()):
-                if self.unit[other] < 0:
-                    self.unit[other] = number
-                    self.at[other] = self.at[member] + distance
-                    reached.append(other)
-        self.members.append(reached)
 
     def _part(self, loose: Collection[int]) -> None:
         """Let these go from their units."""
@@ -349,13 +337,8 @@ class LiveBound:
         self._index = index
         self._term = term
         self._tied = Units(len(index.buffers), index.relative)
-        lives = index.lives_of(range(len(index.buffers)))
-        self._events = sorted([(begin, 1, i) for i, begin, _ in lives] + [(end, 0, i) for i, _, end in lives])
-        self._without_time = [] if lives else [i for pair in index.conflicts for i in pair]
-        self._sharing: dict[int, set[int]] = {}
-        for one, other in (*index.in_place, *(index.exclusive - index.conflicts)):
-            self._sharing.setdefault(one, set()).add(other)
-            self._sharing.setdefault(other, set()).add(one)
+        self._events = index.events(range(len(index.buffers)))
+        self._without_time = [] if self._events else [i for pair in index.conflicts for i in pair]
         self._must: list[frozenset[int]] = []
         """For each pool the buffers that can be in no other."""
         if 1 < len(index.pools) <= _MOST_POOLS:
@@ -418,7 +401,7 @@ class LiveBound:
                     totals.append((live, before))
                 live, rising = live - sizes[i], False
             before = time
-        count = _MOMENTS if self._sharing else 1
+        count = _MOMENTS if self._index.sharing else 1
         index = self._index
         everyone = range(len(sizes)) if among is None else sorted(among)
         return [
@@ -428,11 +411,12 @@ class LiveBound:
 
     def _apart(self, live: Iterable[int], sizes: Sequence[int]) -> list[int]:
         """Those of them that may share no bytes with each other; the largest are kept."""
-        if not self._sharing:
+        sharing = self._index.sharing
+        if not sharing:
             return list(live)
         kept: set[int] = set()
         for i in sorted(live, key=lambda i: -sizes[i]):
-            if not kept & self._sharing.get(i, set()):
+            if not kept & sharing.get(i, set()):
                 kept.add(i)
         return sorted(kept)
 

@@ -28,7 +28,7 @@ from memstow.planner.model.symbolic import (
 )
 from memstow.planner.verify.claims import COUNTED_AGAIN, check_explanation
 from memstow.planner.verify.formula_trees import Space, Values
-from memstow.planner.verify.layout import Layout, ProblemIndex, check_places
+from memstow.planner.verify.layout import Layout, ProblemIndex, check_places, pool_peaks
 from memstow.planner.verify.overlaps import check_overlaps
 from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.symbolic_orders import Orders, Stack, check_apart, value_of
@@ -165,11 +165,7 @@ class Fixed:
 
     def peaks(self, sizes: Sequence[int]) -> list[int]:
         """The peak of each pool with these sizes."""
-        peaks = [0] * len(self.index.pools)
-        for pool, offset, size in zip(self.layout.pool, self.layout.offset, sizes, strict=True):
-            if size:
-                peaks[pool] = max(peaks[pool], offset + size)
-        return peaks
+        return pool_peaks(len(self.index.pools), self.layout.pool, self.layout.offset, sizes)
 
 
 def check_fixed(fixed: Fixed, sizes: Sizes, space: Space, findings: Findings, claims: Claims) -> None:

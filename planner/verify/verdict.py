@@ -380,13 +380,13 @@ class TooMuch(Exception):  # noqa: N818
 
 
 class Effort:
-    """Counts steps, each of which looks at one operator, storage or name. Raises TooMuch past the limit."""
+    """A budget of steps, each of which looks at one buffer, operator, storage or name; `left` of them."""
 
     def __init__(self, most: int = STEPS_OF_A_PROOF) -> None:
-        self._left = most
+        self.left = most
 
     def spend(self, steps: int) -> None:
-        """Count steps, before they are made."""
-        self._left -= steps
-        if self._left < 0:
+        """Count steps before they are done; raises TooMuch where that many are not left."""
+        self.left -= steps
+        if self.left < 0:
             raise TooMuch
