@@ -35,7 +35,7 @@ from memstow.planner.solve import engine
 from memstow.planner.solve.graphs import NOTHING, Callbacks, plan_graph, with_order_bound
 from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.solve.schedules import is_only_order, judged, plan_schedule
-from memstow.planner.verify.graph_verdict import schedule_cost
+from memstow.planner.verify.graph_verdict import against_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,12 +382,12 @@ class GraphPlans:
         return plans.plan(it, replace(options, time_limit=0.0))
 
     def plan(self, it: Candidate, options: Options) -> Plan:
-        """The plan of a schedule, judged as of the graph; its cost is counted again."""
+        """The plan of a schedule, judged as of the graph; the judge counts its cost again."""
         options = replace(options, hint=None)
         plan = self._in_pool(it, options, self._pool) if self._pool is not None else self._alone(it, options)
-        counted = schedule_cost(self._graph, it.schedule)
-        if counted != it.cost:
-            raise RefusedPlanError(f"a schedule costs {counted:,}, not {it.cost:,}; please report it")
+        wrong = against_cost(self._graph, it.schedule, it.cost)
+        if wrong is not None:
+            raise RefusedPlanError(f"{wrong}; please report it")
         return plan
 
     def _alone(self, it: Candidate, options: Options) -> Plan:

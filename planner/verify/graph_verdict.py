@@ -106,6 +106,12 @@ def schedule_cost(graph: Graph, schedule: Schedule | None) -> int:
     return scheduled(graph, schedule).cost
 
 
+def against_cost(graph: Graph, schedule: Schedule | None, cost: int) -> str | None:
+    """Why the schedule does not cost that; None where it does. Raises Refused as `schedule_cost` does."""
+    counted = schedule_cost(graph, schedule)
+    return None if counted == cost else f"a schedule costs {counted:,}, not {cost:,}"
+
+
 def judge_graph(graph: Graph, plan: Plan, hint: Plan | None = None, refutes: bool = True) -> Verdict:
     """The verdict on a plan of a graph; without `refutes`, only what can be counted is judged."""
     claims = Claims(plan)
@@ -180,7 +186,6 @@ def is_as_given(graph: Graph, replayed: Replay) -> bool:
     return graph.order == GIVEN and replayed.as_listed
 
 
-_COST = "cost"
 _BY_DEFAULT: Final = ("stripes",)
 """What may be done to a graph where nothing else was asked for."""
 
@@ -262,7 +267,7 @@ class _Judging:
         counted = ObjectiveValues(index, layout, hint)
         for term, value in self._point.values.items():
             says = f"{term} is {value:,}"
-            found = cost if term == _COST else counted.value(_as_peak(term))
+            found = cost if term == COST else counted.value(_as_peak(term))
             if found is None:
                 greatest = counted.greatest(term)
                 if greatest is not None and value > greatest:
