@@ -16,7 +16,7 @@ from memstow.planner.graph.links import links_of, share_links
 from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.graph.operators import Image, Kind, image_of, kinds, operator_costs
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Tensor
+from memstow.planner.model.graph import LONGEST_ID, Alternative, Graph, Operator, Order, Tensor, free_id
 from memstow.planner.model.operator_kinds import CONVOLUTIONS, is_by_channel, word_of
 from memstow.planner.model.problem import Target
 from memstow.planner.targets import with_overrides
@@ -62,7 +62,6 @@ ONLY_GRAPHS: Final = "parts of channels are alternatives of a graph; write the f
 _PARTS: Final = (2, 4, 8, 16)
 # More operators than this in all alternatives together would take long to choose from.
 _MOST_OPERATORS: Final = 20_000
-_LONGEST_ID: Final = 1024
 # Of an id, in one that is made of it.
 _MOST_OF_ID: Final = 400
 
@@ -112,12 +111,10 @@ class _Names:
             self._taken.update(it.id for operator in alternative.operators for it in operator.temporaries)
 
     def free(self, name: str) -> str:
-        while name in self._taken:
-            name += "#"
-        if len(name) > _LONGEST_ID:
+        name = free_id(name, self._taken)
+        if len(name) > LONGEST_ID:
             message = f"too many ids begin with {name[:40]!r} and end with `#`; give the graph other ids"
             raise InputError.single("no_free_id", "$", message)
-        self._taken.add(name)
         return name
 
 

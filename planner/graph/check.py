@@ -24,7 +24,6 @@ from memstow.planner.graph.graph_issues import (
     find_cycle,
     flow_issues,
     given_order_issues,
-    names_of_views,
     pair_issues,
     tensor_issues,
     unknown,
@@ -34,7 +33,7 @@ from memstow.planner.graph.graph_issues import (
 from memstow.planner.graph.links import NOBODY, links_of, state_order, topological_order
 from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
+from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, names_in_views
 from memstow.planner.model.records import Memo
 
 
@@ -185,7 +184,7 @@ _MOST_STEPS: Final = 10_000_000
 def alternative_issues(graph: Graph, sound: bool) -> Iterator[Issue]:
     """Issues of the alternatives: of them alone, and where the graph is `sound`, of what becomes of it."""
     tensors = {tensor.id: tensor for tensor in graph.tensors}
-    kept, viewed = set(graph.outputs), names_of_views(graph)
+    kept, viewed = set(graph.outputs), names_in_views(graph)
     replacing = Replacing(graph) if sound and graph.alternatives else None
     for i, alternative in enumerate(graph.alternatives):
         path = f"$.alternatives[{i}]"

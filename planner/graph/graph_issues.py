@@ -13,7 +13,17 @@ from typing import Final
 
 from memstow.planner.graph.links import NOBODY, Links, links_of, roots
 from memstow.planner.model.errors import Issue, closest_match
-from memstow.planner.model.graph import GIVEN, Graph, Operator, Tensor, View, Window, shape_bytes, size_of
+from memstow.planner.model.graph import (
+    GIVEN,
+    Graph,
+    Operator,
+    Tensor,
+    View,
+    Window,
+    names_in_views,
+    shape_bytes,
+    size_of,
+)
 from memstow.planner.model.problem import LIMIT
 
 
@@ -168,15 +178,10 @@ def flow_issues(graph: Graph) -> Iterator[Issue]:
     yield from _unknown_names(graph, tensors)
     yield from _producers(graph, tensors)
     yield from _unmade(graph)
-    viewed = names_of_views(graph)
+    viewed = names_in_views(graph)
     for i, operator in enumerate(graph.operators):
         if operator.in_place:
             yield from pair_issues(operator, tensors, viewed, f"$.operators[{i}].in_place")
-
-
-def names_of_views(graph: Graph) -> AbstractSet[str]:
-    """Tensors that are views or have some."""
-    return {name for view in graph.views for name in (view.tensor, view.of)}
 
 
 def pair_issues(
@@ -212,7 +217,7 @@ def _unknown_names(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
 
 def _named_tensors(graph: Graph) -> AbstractSet[str]:
     """The names that stand for tensors, of which hardly ever one is unknown."""
-    named = {*graph.inputs, *graph.outputs, *names_of_views(graph)}
+    named = {*graph.inputs, *graph.outputs, *names_in_views(graph)}
     named.update(chain.from_iterable(map(attrgetter("inputs"), graph.operators)))
     named.update(chain.from_iterable(map(attrgetter("outputs"), graph.operators)))
     return named

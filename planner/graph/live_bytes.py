@@ -15,7 +15,7 @@ graph.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -23,11 +23,28 @@ from math import gcd, lcm
 from typing import Final, NamedTuple
 
 from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order, roots
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, phase_count, size_of
+from memstow.planner.model.graph import (
+    Graph,
+    Operator,
+    Temporary,
+    Tensor,
+    is_planned,
+    is_resident,
+    phase_count,
+    size_of,
+)
 from memstow.planner.model.plan import Chain, Cut, DeadSet, RefutedOrders, StorageName, Way
 from memstow.planner.model.records import Memo
 from memstow.solvers import orders
 from memstow.solvers.orders import OrderInstance
+
+Counts = Callable[[Tensor | Temporary], bool]
+"""Whether the bytes of a tensor or a temporary count: those of one pool may be asked for alone."""
+
+
+def everything(_: Tensor | Temporary) -> bool:
+    """Counts all that is planned, whichever pool it is in."""
+    return True
 
 
 class Storage(NamedTuple):
@@ -44,15 +61,6 @@ class Storage(NamedTuple):
     """The tensor around it."""
     begin: int | None
     """Of a piece of a group of views: its first byte there."""
-
-
-def resident_bytes(graph: Graph) -> int:
-    """The bytes of planned tensors that are always live."""
-    return sum(
-        size_of(tensor)
-        for tensor in graph.tensors
-        if is_planned(tensor) and tensor.kind in ("state", "constant")
-    )
 
 
 _storages: Final = Memo[Graph, tuple[Storage, ...]]()
@@ -137,6 +145,21 @@ def _storage(
         outer,
         begin,
     )
+
+
+def lives_of(stored: Iterable[Storage], position: Mapping[int, int]) -> list[tuple[int, int]]:
+    """By storage, its life in an order, given by the position of each operator: half-open.
+
+    One that is there from the start begins at 0, one that is kept ends after all operators. What no operator
+    writes or reads, and is not kept, ends at 0.
+    """
+    lives: list[tuple[int, int]] = []
+    for storage in stored:
+        written = [position[writer] for writer in storage.writers]
+        used = [*written, *(position[reader] for reader in storage.readers)]
+        begin = 0 if storage.from_start else min(written, default=0)
+        lives.append((begin, len(position) if storage.to_end else max(used, default=-1) + 1))
+    return lives
 
 
 Pair = tuple[int, int]
@@ -297,16 +320,16 @@ def load_of(sizes: Iterable[int], unit: int) -> Load:
     return Load(total, rest)
 
 
-def resident_load(graph: Graph, unit: int) -> Load:
+def resident_load(graph: Graph, unit: int = 1, counts: Counts = everything) -> Load:
     """Planned tensors that are always live."""
-    always = (it for it in graph.tensors if is_planned(it) and it.kind in ("state", "constant"))
-    return load_of(map(size_of, always), unit)
+    return load_of(map(size_of, filter(counts, filter(is_resident, graph.tensors))), unit)
 
 
-def start_height(graph: Graph, unit: int) -> int:
-    """What is live before the first operator needs at least so much."""
-    always = resident_load(graph, unit)
-    there = load_of((it.size for it in storages(graph) if it.from_start), unit)
+def start_height(graph: Graph, unit: int = 1, counts: Counts = everything) -> int:
+    """What is live before the first operator needs at least so much, whatever the order."""
+    always = resident_load(graph, unit, counts)
+    tensors = graph.tensors
+    there = load_of((it.size for it in storages(graph) if it.from_start and counts(tensors[it.tensor])), unit)
     return Load(always.bytes + there.bytes, max(always.rest, there.rest)).height
 
 
@@ -331,12 +354,12 @@ def loads(spans: Iterable[Span], unit: int) -> Iterator[tuple[int, Load]]:
         yield time, Load(level, -largest[0][0] if largest else 0)
 
 
-def temporary_height(operator: Operator, unit: int, rest: int) -> int:
+def temporary_height(operator: Operator, unit: int = 1, rest: int = 0, counts: Counts = everything) -> int:
     """What its temporaries add at the fullest moment to what is live and has this rest."""
     if not operator.temporaries:
         return -rest
     end = phase_count(operator)
-    spans = ((*(it.phases or (0, end)), it.size) for it in operator.temporaries)
+    spans = ((*(it.phases or (0, end)), it.size) for it in operator.temporaries if counts(it))
     # There may be a phase without any of them.
     return max([-rest, *(load.bytes - max(load.rest, rest) for _, load in loads(spans, unit))])
 
@@ -352,7 +375,7 @@ def order_instance(graph: Graph) -> OrderInstance:
     writer_start, writers = _flat(storage.writers for storage in stored)
     reader_start, readers = _flat(storage.readers for storage in stored)
     return OrderInstance(
-        extra=array("q", map(phase_bytes, graph.operators)),
+        extra=array("q", (temporary_height(it) for it in graph.operators)),
         size=array("q", (storage.size for storage in stored)),
         writer_start=writer_start,
         writers=writers,
@@ -362,30 +385,9 @@ def order_instance(graph: Graph) -> OrderInstance:
         to_end=array("q", (storage.to_end for storage in stored)),
         before=before,
         in_place=array("q", (number for triple in in_place_triples(graph, stored) for number in triple)),
-        base=resident_bytes(graph),
+        base=resident_load(graph).bytes,
         given=array("q", listed_order(graph)),
     )
-
-
-def phase_bytes(operator: Operator) -> int:
-    """The most bytes of temporaries in one phase of the operator."""
-    if not operator.temporaries:
-        return 0
-    changes: dict[int, int] = {}
-    for it in operator.temporaries:
-        begin, end = it.phases or (0, phase_count(operator))
-        changes[begin] = changes.get(begin, 0) + it.size
-        changes[end] = changes.get(end, 0) - it.size
-    most = level = 0
-    for time in sorted(changes):
-        level += changes[time]
-        most = max(most, level)
-    return most
-
-
-def start_bytes(graph: Graph) -> int:
-    """The bytes live before the first operator: whatever the order, there are no fewer at that time."""
-    return resident_bytes(graph) + sum(storage.size for storage in storages(graph) if storage.from_start)
 
 
 def in_place_triples(graph: Graph, stored: Sequence[Storage]) -> list[tuple[int, int, int]]:
@@ -422,43 +424,35 @@ class Step:
     """What it saves in place."""
 
 
-def steps(graph: Graph, order: Sequence[int], unit: int = 1) -> list[Step]:
-    """The operators of an order and what each of them needs.
+def steps(graph: Graph, order: Sequence[int], unit: int = 1, counts: Counts = everything) -> list[Step]:
+    """The operators of an order and what each of them needs of what counts.
 
     With a unit: at least that, where all that is planned begins at multiples of it.
     """
     stored = storages(graph)
     position = {operator: at for at, operator in enumerate(order)}
-    lives = [_life(storage, position, len(order)) for storage in stored]
+    lives = lives_of(stored, position)
     pairs: dict[int, list[Pair]] = {}
     for operator, source, target in in_place_triples(graph, stored):
         at = position[operator]
         if lives[source][1] == at + 1 and not stored[source].to_end and lives[target][0] == at:
             pairs.setdefault(operator, []).append((source, target))
-    sizes = [whole(storage.size, unit) for storage in stored]
-    spans = [
-        (begin, end, storage.size) for storage, (begin, end) in zip(stored, lives, strict=True) if begin < end
-    ]
-    always, changes = resident_load(graph, unit), dict(loads(spans, unit))
+    counted = [storage.size if counts(graph.tensors[storage.tensor]) else 0 for storage in stored]
+    sizes = [whole(size, unit) for size in counted]
+    spans = [(begin, end, size) for size, (begin, end) in zip(counted, lives, strict=True) if begin < end]
+    always, changes = resident_load(graph, unit, counts), dict(loads(spans, unit))
     live = Load()
     found: list[Step] = []
     for at, operator in enumerate(order):
         live = changes.get(at, live)
         saved = most_saved(sizes, pairs.get(operator, []))
-        own = temporary_height(graph.operators[operator], unit, max(always.rest, live.rest))
+        own = temporary_height(graph.operators[operator], unit, max(always.rest, live.rest), counts)
         found.append(Step(operator, always.bytes + live.bytes + own - saved, saved))
     if unit == 1 or not pairs:
         return found
     # On top may be a pair in place, of which less is left than of the smaller one.
-    plain = steps(graph, order)
+    plain = steps(graph, order, counts=counts)
     return [replace(it, bytes=max(it.bytes, one.bytes)) for it, one in zip(found, plain, strict=True)]
-
-
-def _life(storage: Storage, position: dict[int, int], count: int) -> tuple[int, int]:
-    """The first operator of the order that has the storage, and the end of the last."""
-    used = [position[it] for it in (*storage.writers, *storage.readers)]
-    begin = 0 if storage.from_start else min((position[it] for it in storage.writers), default=0)
-    return begin, count if storage.to_end else max(used, default=-1) + 1
 
 
 def certificate_of(graph: Graph, proof: orders.Proof | None) -> Cut | RefutedOrders | None:

@@ -16,7 +16,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, phase_count, size_of
+from memstow.planner.model.graph import (
+    Graph,
+    Operator,
+    Temporary,
+    Tensor,
+    is_planned,
+    names_in_views,
+    phase_count,
+    size_of,
+)
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -113,7 +122,7 @@ def timeless_problem(graph: Graph) -> Problem:
 
 
 def _problem(graph: Graph, buffers: tuple[Buffer, ...], in_place: tuple[InPlace, ...]) -> Problem:
-    planned = {name for view in graph.views for name in (view.tensor, view.of)}
+    planned = names_in_views(graph)
     if planned:
         planned &= {tensor.id for tensor in graph.tensors if is_planned(tensor)}
     return Problem(

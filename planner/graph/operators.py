@@ -22,6 +22,7 @@ from memstow.planner.model.graph import (
     Window,
     element_bits,
     is_planned,
+    names_in_views,
     shape_bytes,
     size_of,
 )
@@ -124,7 +125,7 @@ def kinds(graph: Graph) -> tuple[Kind | None, ...]:
     """By operator of a valid graph, its kind; None for those that run alone."""
     known = _kinds.get(graph)
     if known is None:
-        viewed = {name for view in graph.views for name in (view.tensor, view.of)}
+        viewed = names_in_views(graph)
         # Effects that no tensor shows do not come row by row.
         bound = {name for pair in graph.before for name in pair}
         made = {name for operator in graph.operators for name in operator.outputs}
@@ -136,7 +137,7 @@ def kinds(graph: Graph) -> tuple[Kind | None, ...]:
     return known
 
 
-def _kind(graph: Graph, operator: Operator, viewed: set[str], made_here: set[str]) -> Kind | None:
+def _kind(graph: Graph, operator: Operator, viewed: frozenset[str], made_here: set[str]) -> Kind | None:
     if len(operator.outputs) != 1 or not operator.inputs:
         return None
     if viewed.intersection((*operator.inputs, *operator.outputs)):

@@ -8,7 +8,7 @@ schedule of that cost can do without. The graph becomes a program (`program_of`)
 import threading
 from array import array
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from typing import Final, Literal
@@ -17,10 +17,12 @@ from memstow.planner.graph.links import links_of
 from memstow.planner.graph.live_bytes import (
     Storage,
     in_place_triples,
-    phase_bytes,
+    lives_of,
+    resident_load,
     start_height,
     steps,
     storages,
+    temporary_height,
 )
 from memstow.planner.graph.operators import CostUnit, operator_costs
 from memstow.planner.graph.recompute_search import (
@@ -34,13 +36,12 @@ from memstow.planner.graph.recompute_search import (
     Turns,
     cheapest_path,
     is_tiny,
-    needs_of,
     turns_in_any_order,
     turns_in_order,
 )
 from memstow.planner.graph.schedules import at_states, runs_once, with_runs
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_planned, size_of
+from memstow.planner.model.graph import Graph, Temporary, Tensor, size_of
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import end_of, measure
 from memstow.solvers.graph_programs import RecomputeArrays
@@ -101,11 +102,7 @@ def program_of(
         once = [a or b for a, b in zip(once, _avoided(graph), strict=True)]
     if again == "any time":
         once = [a or b for a, b in zip(once, _late(graph, at), strict=True)]
-    base = sum(
-        size_of(tensor)
-        for tensor in graph.tensors
-        if is_planned(tensor) and tensor.kind in ("state", "constant") and counting.counts(tensor)
-    )
+    base = resident_load(graph, counts=counting.counts).bytes
     fixed, gap, end = _fixed(base, pieces, at)
     input_start, inputs = array("q", [0]), array("q")
     output_start, outputs = array("q", [0]), array("q")
@@ -125,7 +122,7 @@ def program_of(
     room = _room_to_wait(graph, counting.pool)
     fits = {it.tensor: room is None or size_of(graph.tensors[it.tensor]) <= room for it in items}
     arrays = RecomputeArrays(
-        extra=array("q", (_phase_bytes(counting, graph.operators[it]) for it in order)),
+        extra=array("q", (temporary_height(graph.operators[it], counts=counting.counts) for it in order)),
         fixed=fixed,
         gap=gap,
         cost=array("q", (costs[it] for it in order)),
@@ -139,7 +136,7 @@ def program_of(
         producer=array("q", (at[it.writers[0]] if it.writers else -1 for it in items)),
         kept=array("q", (it.to_end for it in items)),
         spillable=array("q", ("spill" in kinds and fits[it.tensor] for it in items)),
-        start=base + sum(it.size for it in stored if it.from_start),
+        start=start_height(graph, counts=counting.counts),
         end=end,
         base=base,
     )
@@ -156,13 +153,6 @@ def _room_to_wait(graph: Graph, pool: str | None) -> int | None:
             return None
         room = max(room, it.capacity - measure((one.offset, one.offset + one.size) for one in it.reserved))
     return room
-
-
-def _phase_bytes(counting: Counting, operator: Operator) -> int:
-    if counting.pool is None:
-        return phase_bytes(operator)
-    temporaries = tuple(it for it in operator.temporaries if counting.counts(it))
-    return phase_bytes(replace(operator, temporaries=temporaries)) if temporaries else 0
 
 
 def last_turns(graph: Graph, order: Sequence[int]) -> list[int]:
@@ -205,10 +195,7 @@ def _fixed(base: int, pieces: Sequence[Storage], at: dict[int, int]) -> "tuple[a
     count = len(at)
     # By how much each step is above the one before it.
     during, before = [base] + [0] * (count + 1), [base] + [0] * (count + 1)
-    for piece in pieces:
-        used = [at[it] for it in (*piece.writers, *piece.readers)]
-        begin = 0 if piece.from_start else min(at[it] for it in piece.writers)
-        end = count if piece.to_end else max(used, default=-1) + 1
+    for piece, (begin, end) in zip(pieces, lives_of(pieces, at), strict=True):
         _add(during, begin, end, piece.size)
         _add(before, 0 if piece.from_start else begin + 1, end + piece.to_end, piece.size)
     levels = list(accumulate(before))
@@ -299,11 +286,14 @@ def peak_of(
     expanded, moved = with_runs(graph, schedule)
     index = links_of(expanded).operator_index
     order = [index[name] for name in moved.order]
-    if pool is None:
-        return max([start_height(expanded, unit), *(step.bytes for step in steps(expanded, order, unit))])
     counting = _counting(expanded, pool) if certain is None else Counting(expanded, pool, certain)
-    counted = program_of(expanded, order, [0] * len(order), frozenset(), counting)
-    return max([counted.arrays.start, *needs_of(counted.arrays)])
+    return _peak(expanded, order, counting, unit if pool is None else 1)
+
+
+def _peak(graph: Graph, order: Sequence[int], counting: Counting, unit: int = 1) -> int:
+    """What counts at the fullest moment of an order in which each operator runs once."""
+    needs = (step.bytes for step in steps(graph, order, unit, counting.counts))
+    return max([start_height(graph, unit, counting.counts), *needs])
 
 
 def _counting(graph: Graph, pool: str | None) -> Counting:
@@ -327,8 +317,9 @@ class _Run:
             self.most = max(int(self.base_cost * Fraction(str(choice.within))) - self.base_cost, 0)
         self.order = order
         self.costs = costs
+        certain = Counting(graph, choice.pool, certain=True)
         self.program = self._program("any time", _counting(graph, choice.pool))
-        self.certain = self._program("allowed", Counting(graph, choice.pool, certain=True))
+        self.certain = self._program("allowed", certain)
         self.archive = Archive()
         seconds = patience.seconds
         if seconds is None and patience.work is None:
@@ -340,12 +331,13 @@ class _Run:
         self.proven: list[Bound] = []
         self.successors = _successors(graph, order) if choice.free else None
         self.moments = Moments(self.certain.arrays, self.successors, self.late.budget)
-        needs = needs_of(self.certain.arrays)
+        needs = [step.bytes for step in steps(graph, order, counts=certain.counts)]
         self.needs = sorted(((need, op) for op, need in enumerate(needs)), key=lambda it: -it[0])
 
     def points(self) -> Iterator[ChosenPoint]:
         arrays = self.program.arrays
-        base = FoundRun(max([arrays.start, *needs_of(arrays)]), 0, list(range(len(arrays.cost))), [])
+        peak = _peak(self.graph, self.order, _counting(self.graph, self.choice.pool))
+        base = FoundRun(peak, 0, list(range(len(arrays.cost))), [])
         self.archive.offer(base)
         if sum(arrays.size) + sum(arrays.fixed[:1]) >= _MOST_BYTES or sum(arrays.cost) >= _MOST_BYTES:
             yield self._point(base)
@@ -356,7 +348,7 @@ class _Run:
         yield from self._new(0)
         if self.moments.least >= base.bytes:
             return  # One operator alone needs as much.
-        for _ in search.rounds(self._held):
+        for _ in search.rounds(base.bytes, self._held):
             yield from self._new(base.bytes // _FINEST)
         yield from self._new(0)
 

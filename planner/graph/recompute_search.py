@@ -25,30 +25,6 @@ from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import RecomputeArrays
 
 
-def needs_of(arrays: RecomputeArrays) -> list[int]:
-    """By operator, the live bytes while it runs, when each runs once, in order."""
-    count = len(arrays.cost)
-    last = [count if it else -1 for it in arrays.kept]
-    for op in range(count):
-        for item in arrays.inputs_of(op):
-            last[item] = max(last[item], op)
-    changes = [0] * (count + 2)
-    for item, size in enumerate(arrays.size):
-        begin = max(arrays.producer[item], 0)
-        # What nobody reads lives while its producer runs; an input that nobody reads, not even then.
-        end = max(last[item], arrays.producer[item]) + 1
-        if begin < end:
-            changes[begin] += size
-            changes[min(end, count + 1)] -= size
-    needs: list[int] = []
-    level = 0
-    for op in range(count):
-        level += changes[op]
-        pairs = [(a, b) for a, b in arrays.pairs[op] if last[a] == op]
-        needs.append(level + arrays.fixed[op] + arrays.extra[op] - most_saved(arrays.size, pairs))
-    return needs
-
-
 @dataclass(frozen=True, slots=True)
 class FoundRun:
     """A run of the program: operators by place in the order, copies by item, after and before runs."""
@@ -450,14 +426,15 @@ class Search:
         self.plain = [1.0] * len(arrays.size)
         self.levels: list[Level] = []
 
-    def rounds(self, held: Callable[[int], Sequence[int]]) -> Iterator[None]:
+    def rounds(self, top: int, held: Callable[[int], Sequence[int]]) -> Iterator[None]:
         """Search; pauses where there may be new points to tell.
 
-        `held` gives the items that are best held at the tightest moment, for a cost.
+        `top` is the peak where each operator runs once. `held` gives the items that are best held at the
+        tightest moment, for a cost.
         """
         if not self.arrays.size:
             return
-        for limit in self._limits():
+        for limit in self._limits(top):
             if self.effort.spent():
                 return
             self.levels.append(self._first(limit))
@@ -475,9 +452,8 @@ class Search:
             idle = 0 if better else idle + 1
             yield
 
-    def _limits(self) -> Iterator[int]:
+    def _limits(self, top: int) -> Iterator[int]:
         """Limits from high to low, down to where the cost is too much or the peak falls no more."""
-        top = max([self.arrays.start, *needs_of(self.arrays)])
         bottom = self._bottom(top)
         for k in range(_LEVELS):
             yield top - (top - bottom) * (k + 1) // _LEVELS

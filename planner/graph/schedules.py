@@ -10,14 +10,24 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Final
 
 from memstow.planner.graph.check import require_valid, with_alternative
 from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem, lower
 from memstow.planner.graph.stripes import with_stripes
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, View, is_planned, size_of
+from memstow.planner.model.graph import (
+    GIVEN,
+    LONGEST_ID,
+    Alternative,
+    Graph,
+    Operator,
+    Tensor,
+    free_id,
+    is_planned,
+    names_in_views,
+    size_of,
+)
 from memstow.planner.model.plan import Plan, Schedule, Spill, Stripe
 from memstow.planner.model.problem import Problem
 
@@ -32,21 +42,16 @@ def checked_order(graph: Graph, links: Links, schedule: Schedule) -> list[int]:
 
 def runs_once(graph: Graph) -> list[bool]:
     """By operator, whether it must not run again: it writes a state, or makes or reads what is in views."""
-    states, fixed = _states(graph), viewed(graph.views)
+    states, fixed = _states(graph), names_in_views(graph)
     return [
         not states.isdisjoint(operator.outputs) or not fixed.isdisjoint(operator.inputs + operator.outputs)
         for operator in graph.operators
     ]
 
 
-def viewed(views: Sequence[View]) -> set[str]:
-    """The tensors that are views or have one."""
-    return {name for view in views for name in (view.tensor, view.of)}
-
-
 def can_spill(graph: Graph, tensor: Tensor) -> bool:
     """Whether the tensor can wait in another pool."""
-    return tensor.kind == "data" and is_planned(tensor) and tensor.id not in viewed(graph.views)
+    return tensor.kind == "data" and is_planned(tensor) and tensor.id not in names_in_views(graph)
 
 
 def refused(path: str, message: str) -> InputError:
@@ -131,7 +136,7 @@ def _check_spills(graph: Graph, links: Links, spills: Sequence[Spill], order: Se
     for at, operator in enumerate(order):
         runs.setdefault(operator, []).append(at)
     away: dict[str, list[tuple[int, int, int]]] = {}
-    fixed = viewed(graph.views)
+    fixed = names_in_views(graph)
     pools = {pool.id for pool in graph.pools}
     for i, spill in enumerate(spills):
         path = f"schedule.spills[{i}]"
@@ -150,7 +155,7 @@ def _check_spills(graph: Graph, links: Links, spills: Sequence[Spill], order: Se
                 raise refused(f"schedule.spills[{i}]", f"{name!r} is away already at that time")
 
 
-def _spilled(graph: Graph, links: Links, spill: Spill, fixed: set[str], path: str) -> int:
+def _spilled(graph: Graph, links: Links, spill: Spill, fixed: frozenset[str], path: str) -> int:
     """The tensor, by index."""
     index = links.tensor_index.get(spill.tensor, NOBODY)
     if index == NOBODY:
@@ -175,9 +180,6 @@ def _check_rest(
         if after < len(runs[operator]) and runs[operator][after] < spill.back:
             name = graph.operators[operator].id
             raise refused(path, f"{name!r} makes or reads {spill.tensor!r} while it is away")
-
-
-_LONGEST_ID: Final = 1024
 
 
 def with_runs(graph: Graph, schedule: Schedule) -> tuple[Graph, Schedule]:
@@ -209,20 +211,11 @@ def _before(graph: Graph, runs: dict[str, list[str]]) -> Iterator[tuple[str, str
         yield runs[first][-1], runs[second][0]
 
 
-@dataclass(slots=True)
-class _TakenIds:
-    """Ids that are taken."""
-
-    taken: set[str]
-
-    def free(self, wanted: str) -> str:
-        """The id, with `#` behind it until nobody has it."""
-        while wanted in self.taken:
-            wanted += "#"
-        if len(wanted) > _LONGEST_ID:
-            raise refused("schedule", f"the id {wanted[:40]!r}... is too long; give the graph shorter ids")
-        self.taken.add(wanted)
-        return wanted
+def _free(wanted: str, taken: set[str]) -> str:
+    name = free_id(wanted, taken)
+    if len(name) > LONGEST_ID:
+        raise refused("schedule", f"the id {name[:40]!r}... is too long; give the graph shorter ids")
+    return name
 
 
 @dataclass
@@ -243,10 +236,9 @@ class _Expansion:
     """By position in the schedule, the position in `operators`."""
 
     def __post_init__(self) -> None:
-        elements = {tensor.id for tensor in self.graph.tensors}
-        elements.update(it.id for operator in self.graph.operators for it in operator.temporaries)
-        self._elements = _TakenIds(elements)
-        self._operators = _TakenIds(set(self.links.operator_index))
+        self._elements = {tensor.id for tensor in self.graph.tensors}
+        self._elements.update(it.id for operator in self.graph.operators for it in operator.temporaries)
+        self._operators = set(self.links.operator_index)
         out: dict[int, list[int]] = {}
         back: dict[int, list[int]] = {}
         for number, spill in enumerate(self.schedule.spills, 1):
@@ -289,29 +281,29 @@ class _Expansion:
         sources = {name: self.version.get(name, name) for name in operator.inputs}
         for name in dict.fromkeys(operator.outputs):
             tensor = self.graph.tensors[self.links.tensor_index[name]]
-            again = self._elements.free(f"{name}#{number}")
+            again = _free(f"{name}#{number}", self._elements)
             self.made.append(replace(tensor, id=again))
             self.version[name] = again
         return replace(
             operator,
-            id=self._operators.free(f"{operator.id}#{number}"),
+            id=_free(f"{operator.id}#{number}", self._operators),
             inputs=inputs,
             outputs=tuple(self.version[name] for name in operator.outputs),
             in_place=tuple((sources[a], self.version[b]) for a, b in operator.in_place),
             temporaries=tuple(
-                replace(it, id=self._elements.free(f"{it.id}#{number}")) for it in operator.temporaries
+                replace(it, id=_free(f"{it.id}#{number}", self._elements)) for it in operator.temporaries
             ),
         )
 
     def _copy_out(self, number: int) -> str:
         spill, tensor = self._spilled(number)
-        away = replace(tensor, id=self._elements.free(f"{spill.tensor}.away.{number}"), pools=(spill.pool,))
+        away = replace(tensor, id=_free(f"{spill.tensor}.away.{number}", self._elements), pools=(spill.pool,))
         self._copy(f"{spill.tensor}.out.{number}", self.version.get(spill.tensor, spill.tensor), away)
         return away.id
 
     def _copy_back(self, number: int, away: str) -> None:
         spill, tensor = self._spilled(number)
-        at = replace(tensor, id=self._elements.free(f"{spill.tensor}.at.{number}"))
+        at = replace(tensor, id=_free(f"{spill.tensor}.at.{number}", self._elements))
         self._copy(f"{spill.tensor}.back.{number}", away, at)
         self.version[spill.tensor] = at.id
 
@@ -319,7 +311,7 @@ class _Expansion:
         self.made.append(target)
         # What is copied is what it costs.
         copy = Operator(
-            id=self._operators.free(name), inputs=(source,), outputs=(target.id,), cost=size_of(target)
+            id=_free(name, self._operators), inputs=(source,), outputs=(target.id,), cost=size_of(target)
         )
         self.operators.append(copy)
 

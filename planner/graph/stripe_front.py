@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memstow.planner.graph.check import with_alternative
-from memstow.planner.graph.graph_issues import names_of_views
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.live_bytes import (
+    Storage,
+    lives_of,
     load_of,
-    resident_bytes,
     resident_load,
     start_height,
     steps,
@@ -26,7 +26,16 @@ from memstow.planner.graph.live_bytes import (
 from memstow.planner.graph.operators import Axis, image_of, kinds, operator_costs
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, is_planned
+from memstow.planner.model.graph import (
+    GIVEN,
+    Alternative,
+    Graph,
+    Operator,
+    Tensor,
+    free_id,
+    is_resident,
+    names_in_views,
+)
 from memstow.planner.model.plan import Schedule, Stripe
 from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import MOST, Choice, StripeProgram, stripe_front
@@ -50,7 +59,7 @@ def is_countable(graph: Graph, stripes: bool) -> bool:
     """Whether they are small enough, with stripes or without."""
     most = MOST // (_TIMES if stripes else _ONCE)
     temporaries = (sum(it.size for it in operator.temporaries) for operator in graph.operators)
-    live = sum(storage.size for storage in storages(graph)) + resident_bytes(graph)
+    live = sum(storage.size for storage in storages(graph)) + resident_load(graph).bytes
     return max(sum(operator_costs(graph)), 2 * live + max(temporaries, default=0)) < most
 
 
@@ -132,16 +141,19 @@ def _numbers(axis: Axis) -> tuple[int, int, int, int, int]:
 
 def _wholes(graph: Graph, place: dict[int, int]) -> Iterator[tuple[int, int, int, int]]:
     """The places between which each storage lives, its bytes, and who makes it if that is one operator."""
-    links = links_of(graph)
-    for storage in storages(graph):
-        used = [place[it] for it in (*storage.writers, *storage.readers)]
-        written = [place[it] for it in storage.writers]
-        begin = NOBODY if storage.from_start else min(written, default=NOBODY)
-        end = len(place) if storage.to_end else max(used, default=NOBODY)
+    links, stored = links_of(graph), storages(graph)
+    for storage, (begin, end) in zip(stored, lives_of(stored, place), strict=True):
         maker = links.producer[storage.tensor]
         alone = storage.begin is None and maker != NOBODY
-        if end >= 0:
-            yield begin, end, storage.size, place[maker] if alone else NOBODY
+        if end or storage.to_end:
+            first, last = _closed(storage, begin, end)
+            yield first, last, storage.size, place[maker] if alone else NOBODY
+
+
+def _closed(storage: Storage, begin: int, end: int) -> tuple[int, int]:
+    """A life by the places of who makes it (`NOBODY` from the start) and who reads it last (or the end)."""
+    first = NOBODY if storage.from_start or not storage.writers else begin
+    return first, end if storage.to_end else end - 1
 
 
 class Surroundings:
@@ -150,22 +162,18 @@ class Surroundings:
     def __init__(self, graph: Graph, order: Sequence[int]) -> None:
         place = {operator: at for at, operator in enumerate(order)}
         self._tensors = {it.id: it for it in graph.tensors}
-        self._always = [it for it in graph.tensors if is_planned(it) and it.kind in ("state", "constant")]
+        self._always = list(filter(is_resident, graph.tensors))
         self._operators = [graph.operators[it] for it in order]
-        self._viewed = names_of_views(graph)
+        self._viewed = names_in_views(graph)
         self._lives: dict[str, tuple[int, int, Tensor]] = {}
         """By tensor, or piece of a group of views: the places of who makes it and of its last reader."""
         taken = {*self._tensors, *(it.id for other in graph.alternatives for it in other.tensors)}
-        for number, it in enumerate(storages(graph)):
+        stored = storages(graph)
+        for number, (it, life) in enumerate(zip(stored, lives_of(stored, place), strict=True)):
             tensor = graph.tensors[it.tensor]
             if it.begin is not None:
-                name = f"#{number}"
-                while name in taken:
-                    name += "#"
-                tensor = Tensor(id=name, size=it.size)
-            first = NOBODY if it.from_start else min((place[at] for at in it.writers), default=NOBODY)
-            used = [place[at] for at in (*it.writers, *it.readers)]
-            self._lives[tensor.id] = first, len(order) if it.to_end else max(used, default=NOBODY), tensor
+                tensor = Tensor(id=free_id(f"#{number}", taken), size=it.size)
+            self._lives[tensor.id] = *_closed(it, *life), tensor
         self._over: dict[tuple[int, int], dict[str, Tensor]] = {}
 
     def knows(self, begin: int, end: int, alternative: Alternative) -> bool:

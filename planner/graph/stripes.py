@@ -14,7 +14,7 @@ from math import lcm
 from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.graph.operators import Kind, image_of, kinds, operator_costs
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, free_id
 from memstow.planner.model.plan import Stripe
 
 
@@ -351,10 +351,3 @@ def _ring(cut: Cut, place: int, tensor: Tensor) -> Iterator[Temporary]:
         yield Temporary(
             id=tensor.id, size=size, phases=phases, alignment=tensor.alignment, pools=tensor.pools
         )
-
-
-def free_id(name: str, taken: set[str]) -> str:
-    """The name, or one that is not taken, with signs after it."""
-    while name in taken:
-        name += "#"
-    return name

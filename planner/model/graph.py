@@ -308,6 +308,31 @@ def is_planned(tensor: Tensor) -> bool:
     return tensor.kind in ("data", "state") or (tensor.kind == "constant" and tensor.pools is not None)
 
 
+def is_resident(tensor: Tensor) -> bool:
+    """Whether the tensor is planned and always live, whatever the order of the operators."""
+    return is_planned(tensor) and tensor.kind in ("state", "constant")
+
+
+def names_in_views(graph: Graph) -> frozenset[str]:
+    """The tensors that are views or have one."""
+    return frozenset(name for view in graph.views for name in (view.tensor, view.of))
+
+
+LONGEST_ID: Final = 1024
+"""The most characters of an id."""
+
+
+def free_id(wanted: str, taken: set[str]) -> str:
+    """The id, with `#` behind it until no other has it; it is taken from then on.
+
+    With so many signs it may be longer than an id can be (`LONGEST_ID`).
+    """
+    while wanted in taken:
+        wanted += "#"
+    taken.add(wanted)
+    return wanted
+
+
 def phase_count(operator: Operator) -> int:
     """The number of phases of an operator: at least one."""
     return max((it.phases[1] for it in operator.temporaries if it.phases is not None), default=1) or 1

@@ -14,7 +14,7 @@ from typing import Final
 
 from memstow.planner.backends import name_with_version
 from memstow.planner.graph.links import listed_order
-from memstow.planner.graph.live_bytes import certificate_of, order_instance, start_bytes, steps
+from memstow.planner.graph.live_bytes import certificate_of, order_instance, start_height, steps
 from memstow.planner.graph.schedules import allowed_order
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
@@ -166,7 +166,7 @@ class FreeRun:
         with cancelling(budget, self._callbacks.cancel):
             outcome = self._solver.solve(task, budget, listeners)
         self._work += budget.work
-        least = max(outcome.bound, start_bytes(self._graph))
+        least = max(outcome.bound, start_height(self._graph))
         bound = _proven(self._graph, outcome, least, budget.work)
         return _Found(outcome.order, max(outcome.peak, least), bound)
 
@@ -312,7 +312,7 @@ def outlook(graph: Graph, budget: Budget | None = None) -> Outlook | None:
     )
     taken = steps(graph, outcome.order)
     most = max(step.bytes for step in taken)
-    bound = max(outcome.bound, start_bytes(graph))
+    bound = max(outcome.bound, start_height(graph))
     proof = outcome.proof
     by_cut = isinstance(proof, CutProof) and proof.operator >= 0 and proof.bytes == bound
     return Outlook(

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, RefusedPlanError, closest_match
-from memstow.planner.model.graph import Graph, Operator, Tensor, index_of, size_of
+from memstow.planner.model.graph import Graph, Operator, Tensor, free_id, index_of, size_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
@@ -394,11 +394,7 @@ def _named_buffers(found: Sequence[Need], options: TilingOptions) -> Iterator[tu
             continue
         base = need.tensor if need.tensor is not None else need.role
         for ending in (".a", ".b") if copies(need, options) == 2 else ("",):
-            name = base + ending
-            while name in taken:
-                name += "#"
-            taken.add(name)
-            yield name, need
+            yield free_id(base + ending, taken), need
 
 
 # Combinations for all operators of a graph together; to place and judge one takes as long as some of them.

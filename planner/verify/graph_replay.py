@@ -12,7 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, size_of
+from memstow.planner.model.graph import (
+    Alternative,
+    Graph,
+    Operator,
+    Temporary,
+    Tensor,
+    names_in_views,
+    size_of,
+)
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import ALWAYS, COST, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
@@ -47,7 +55,7 @@ def structure_errors(graph: Graph) -> Iterator[str]:
 
 
 def _named_tensors(graph: Graph) -> set[str]:
-    named = {*graph.inputs, *graph.outputs, *_names_of_views(graph)}
+    named = {*graph.inputs, *graph.outputs, *names_in_views(graph)}
     for operator in graph.operators:
         named.update(operator.inputs)
         named.update(operator.outputs)
@@ -56,12 +64,8 @@ def _named_tensors(graph: Graph) -> set[str]:
     return named
 
 
-def _names_of_views(graph: Graph) -> set[str]:
-    return {name for view in graph.views for name in (view.tensor, view.of)}
-
-
 def _wrong_pairs(graph: Graph) -> Iterator[str]:
-    viewed = _names_of_views(graph)
+    viewed = names_in_views(graph)
     for operator in graph.operators:
         for source, target in operator.in_place:
             if source not in operator.inputs or target not in operator.outputs:
@@ -374,7 +378,7 @@ def _check_order(graph: Graph, schedule: Schedule) -> None:
 
 def _check_again(graph: Graph, states: set[str], again: set[str]) -> None:
     """States and views are made once; a state can be read again."""
-    viewed = {name for view in graph.views for name in (view.tensor, view.of)}
+    viewed = names_in_views(graph)
     for operator in graph.operators:
         for name in (*operator.inputs, *operator.outputs) if operator.id in again else ():
             written = name in states and name in operator.outputs
@@ -467,7 +471,7 @@ class _Running:
     def spills(self) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
         """The spills that are copied out after each place, and back before it."""
         pools = {pool.id for pool in self.graph.pools} or {DEFAULT_POOL}
-        viewed = {name for view in self.graph.views for name in (view.tensor, view.of)}
+        viewed = names_in_views(self.graph)
         out: dict[int, list[int]] = {}
         back: dict[int, list[int]] = {}
         for number, spill in enumerate(self.schedule.spills):
@@ -528,7 +532,7 @@ class _Running:
 
 
 def _check_spill(
-    spill: Spill, tensors: dict[str, Tensor], viewed: set[str], pools: set[str], count: int
+    spill: Spill, tensors: dict[str, Tensor], viewed: frozenset[str], pools: set[str], count: int
 ) -> None:
     tensor = tensors.get(spill.tensor)
     if tensor is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final, NamedTuple
 
-from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits, size_of
+from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits, names_in_views, size_of
 from memstow.planner.model.operator_kinds import (
     BILINEAR,
     BY_ELEMENT,
@@ -319,7 +319,7 @@ def least_cost(graph: Graph) -> int:
     count for nothing.
     """
     tensors = {tensor.id: tensor for tensor in graph.tensors}
-    viewed = frozenset(name for view in graph.views for name in (view.tensor, view.of))
+    viewed = names_in_views(graph)
     kinds = Kinds(tensors, viewed, frozenset(name for it in graph.operators for name in it.outputs))
     readers: dict[str, list[Operator]] = {}
     for operator in graph.operators:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import lcm
 from typing import Final
 
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, element_bits
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, element_bits, names_in_views
 from memstow.planner.model.plan import Stripe
 from memstow.planner.model.problem import LIMIT, measure, merged
 from memstow.planner.verify.graph_replay import FreeNames, Refused, Run
@@ -372,7 +372,7 @@ class _Striping:
         self.run = run
         self.effort = effort
         self.tensors = {tensor.id: tensor for tensor in graph.tensors}
-        viewed = frozenset(name for view in graph.views for name in (view.tensor, view.of))
+        viewed = names_in_views(graph)
         made = frozenset(name for operator in graph.operators for name in operator.outputs)
         self.kinds = Kinds(self.tensors, viewed, made)
         self.place = {tensor.id: at for at, tensor in enumerate(graph.tensors)}

@@ -9,7 +9,7 @@ import pytest
 
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
-from memstow.planner.graph.live_bytes import start_bytes, steps
+from memstow.planner.graph.live_bytes import start_height, steps
 from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.schedules import scheduled_graph, with_chosen
 from memstow.planner.graph.stripe_front import order_front
@@ -45,7 +45,7 @@ def value(graph: Graph, schedule: Schedule) -> Value:
     """The bytes and the cost of the graph that a schedule makes."""
     made = scheduled_graph(graph, schedule)
     need = [step.bytes for step in steps(made, range(len(made.operators)))]
-    return max([start_bytes(made), *need]), sum(operator_costs(made))
+    return max([start_height(made), *need]), sum(operator_costs(made))
 
 
 def best(values: Iterator[Value]) -> list[Value]:
@@ -181,8 +181,8 @@ def test_alternatives_run_in_stripes_as_well(chunk: int) -> None:
             for cuts in ways(chosen):
                 schedule = Schedule(order=order, stripes=cuts, alternatives=names)
                 made = judged(graph, schedule)
-                assert (start_bytes(made.graph), made.cost) == (
-                    start_bytes(chosen),
+                assert (start_height(made.graph), made.cost) == (
+                    start_height(chosen),
                     value(graph, schedule)[1],
                 )
                 everything.append(value(graph, schedule))
