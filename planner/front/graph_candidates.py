@@ -10,9 +10,8 @@ there, what must be in the pool is a problem of one pool, which is searched in t
 has to fit.
 """
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from random import Random
@@ -22,7 +21,7 @@ from memstow.planner.front.front_request import FrontCallbacks, FrontRequest
 from memstow.planner.front.two_terms import PlansFor
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.operators import operator_costs
-from memstow.planner.graph.recompute import Choice, Kind, Patience, recompute_points
+from memstow.planner.graph.recompute import KINDS, Choice, Kind, Patience, recompute_points
 from memstow.planner.graph.schedules import only_orders, scheduled_problem, with_runs
 from memstow.planner.graph.stripe_front import OrderFront, is_countable, order_front
 from memstow.planner.model import PLANNED, Status
@@ -45,36 +44,6 @@ class Candidate:
     bytes: int
     cost: int
     schedule: Schedule
-
-
-class Candidates:
-    """Those of which none is as good as another in both, ascending in bytes and so descending in cost.
-
-    Of equal ones the first stays.
-    """
-
-    def __init__(self, found: Iterable[Candidate] = ()) -> None:
-        self._kept: list[Candidate] = []
-        for it in sorted(found, key=lambda it: (it.bytes, it.cost)):
-            if not self._kept or it.cost < self._kept[-1].cost:
-                self._kept.append(it)
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    @property
-    def items(self) -> Sequence[Candidate]:
-        """All of them."""
-        return self._kept
-
-    def least_bytes(self, cost: int) -> int | None:
-        """The least bytes of those that cost no more."""
-        return next((it.bytes for it in self._kept if it.cost <= cost), None)
-
-    def least_cost(self, size: int) -> int | None:
-        """The least cost of those that need no more bytes."""
-        at = bisect_right(self._kept, size, key=lambda it: it.bytes)
-        return self._kept[at - 1].cost if at else None
 
 
 def ends_first(count: int) -> list[int]:
@@ -179,7 +148,6 @@ def _moved(order: Sequence[int], after: Sequence[set[int]], random: Random) -> l
     return [*rest[:to], operator, *rest[to:]]
 
 
-_KINDS: Final[tuple[Kind, ...]] = ("recompute", "spill")
 # Schedules in which stripes are looked for as well, the best at each cost.
 _MOST_STRIPED: Final = 24
 
@@ -195,7 +163,7 @@ class Reruns:
 
 def kinds_of(request: FrontRequest) -> frozenset[Kind]:
     """What may be done that runs operators again or moves tensors."""
-    return frozenset(it for it in _KINDS if it in request.generators)
+    return frozenset(it for it in KINDS if it in request.generators)
 
 
 def reruns(

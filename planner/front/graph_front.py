@@ -13,7 +13,6 @@ from typing import Final
 from memstow.planner.front.front_request import ANY, Ending, FrontCallbacks, FrontRequest, Points
 from memstow.planner.front.graph_candidates import (
     Candidate,
-    Candidates,
     GraphPlans,
     ends_first,
     kinds_of,
@@ -27,6 +26,7 @@ from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, with_cost_unit
 from memstow.planner.graph.recompute import peak_of
+from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.small_recompute import MOST_OPERATORS, every_way
 from memstow.planner.graph.stripe_front import order_front, require_countable
@@ -112,12 +112,12 @@ class GraphBounds:
         # With alternatives, a program may need less than all that was looked at.
         self._learns = again and "stripes" not in request.generators and not graph.alternatives
         self.exact = graph.order == GIVEN and pool is None and not again
-        self._ways = Candidates()
+        self._ways = Archive[Candidate]()
         self._learned = [(base - 1, ANY)] if self._learns else []
 
     def know(self, ways: Iterable[Candidate]) -> None:
         """These are all ways, but for those that another is as good as in both terms, if `exact`."""
-        self._ways = Candidates(ways)
+        self._ways = Archive(ways)
 
     def learn(self, bounds: Iterable[tuple[int, int]]) -> None:
         """(cost, bytes) of what runs again or waits: what costs no more than this needs at least so much."""
@@ -273,8 +273,8 @@ class _Run:
         candidates = self._candidates()
         self._bounds.know(candidates)
         fitting = self._near(self._fitting(candidates))
-        found = Candidates(fitting)
-        wanted = [found.items[at] for at in ends_first(len(found))]
+        found = Archive(fitting)
+        wanted = [found.items[at] for at in ends_first(len(found.items))]
         # Alignments may make a plan larger than its live bytes, and so another order of the candidates.
         wanted += [it for it in self._plain if it in fitting and it not in wanted]
         wanted = wanted[: self._request.points]
@@ -420,7 +420,7 @@ class _Run:
         found = again.candidates
         self._bounds.learn(again.bounds)
         if "stripes" in self._request.generators:
-            best = Candidates(self._near(found)).items
+            best = Archive(self._near(found)).items
             found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks)
         return found
 

@@ -320,7 +320,7 @@ class _Run:
         certain = Counting(graph, choice.pool, certain=True)
         self.program = self._program("any time", _counting(graph, choice.pool))
         self.certain = self._program("allowed", certain)
-        self.archive = Archive()
+        self.archive = Archive[FoundRun]()
         seconds = patience.seconds
         if seconds is None and patience.work is None:
             seconds = _SECONDS
@@ -416,7 +416,7 @@ class _Run:
 
     def _new(self, step: int) -> Iterator[ChosenPoint]:
         """What is in the front and not told yet: where it is by so many bytes better than what was told."""
-        for found in self.archive.front():
+        for found in self.archive.items[::-1]:
             told = min((size for size, cost in self.told if cost <= found.cost), default=None)
             if told is not None and (found.bytes >= told or found.bytes > told - step):
                 continue

@@ -11,14 +11,14 @@ rehearsals in less and less memory, with tastes and weights.
 
 import math
 import threading
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import combinations
 from random import Random
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 from memstow.planner.graph.live_bytes import most_saved
 from memstow.solvers.core import Budget
@@ -35,35 +35,61 @@ class FoundRun:
     copies: Sequence[tuple[int, int, int]]
 
 
-class Archive:
-    """The front so far, by ascending bytes and descending cost."""
+class Costed(Protocol):
+    """A way to run a graph, as far as fronts compare ways."""
 
-    def __init__(self) -> None:
-        self._front: list[FoundRun] = []
+    @property
+    def bytes(self) -> int:
+        """What is live at its fullest moment."""
 
-    def front(self) -> list[FoundRun]:
-        """Those that no other beats, the cheapest first."""
-        return self._front[::-1]
+    @property
+    def cost(self) -> int:
+        """What its operators cost."""
+
+
+T = TypeVar("T", bound=Costed)
+
+
+class Archive(Generic[T]):
+    """The front of what was offered: those that no other is as good as in both bytes and cost.
+
+    Of equal ones the first stays.
+    """
+
+    def __init__(self, offered: Iterable[T] = ()) -> None:
+        self.items: list[T] = []
+        """By ascending bytes and descending cost."""
+        for one in offered:
+            self.offer(one)
 
     def beats(self, size: int, cost: int) -> bool:
         """Whether one that is here is as good in both."""
-        at = bisect_left(self._front, size + 1, key=lambda it: it.bytes)
-        return at > 0 and self._front[at - 1].cost <= cost
+        least = self.least_cost(size)
+        return least is not None and least <= cost
 
-    def offer(self, found: FoundRun) -> bool:
+    def offer(self, one: T) -> bool:
         """Take it in, unless it is beaten; those that it beats go."""
-        if self.beats(found.bytes, found.cost):
+        if self.beats(one.bytes, one.cost):
             return False
-        begin = bisect_left(self._front, found.bytes, key=lambda it: it.bytes)
+        begin = bisect_left(self.items, one.bytes, key=lambda item: item.bytes)
         end = begin
-        while end < len(self._front) and self._front[end].cost >= found.cost:
+        while end < len(self.items) and self.items[end].cost >= one.cost:
             end += 1
-        self._front[begin:end] = [found]
+        self.items[begin:end] = [one]
         return True
 
-    def forget(self, found: FoundRun) -> None:
+    def forget(self, one: T) -> None:
         """Take it out."""
-        self._front.remove(found)
+        self.items.remove(one)
+
+    def least_bytes(self, cost: int) -> int | None:
+        """The least bytes of those that cost no more."""
+        return next((item.bytes for item in self.items if item.cost <= cost), None)
+
+    def least_cost(self, size: int) -> int | None:
+        """The least cost of those that need no more bytes."""
+        at = bisect_right(self.items, size, key=lambda item: item.bytes)
+        return self.items[at - 1].cost if at else None
 
 
 _BYTE_PRICE: Final = 1 << 10
@@ -416,7 +442,9 @@ class Level:
 class Search:
     """Fills an archive."""
 
-    def __init__(self, arrays: RecomputeArrays, archive: Archive, effort: Effort, most: int | None) -> None:
+    def __init__(
+        self, arrays: RecomputeArrays, archive: Archive[FoundRun], effort: Effort, most: int | None
+    ) -> None:
         self.arrays = arrays
         self.archive = archive
         self.effort = effort

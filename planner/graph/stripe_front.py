@@ -24,6 +24,7 @@ from memstow.planner.graph.live_bytes import (
     unit_of,
 )
 from memstow.planner.graph.operators import Axis, image_of, kinds, operator_costs
+from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import (
@@ -394,11 +395,7 @@ def _front_of_choices(graph: Graph, order: Sequence[int], budget: Budget, most_c
         front = _front(chosen, listed_order(chosen), budget, most_cost, stripes=True)
         complete = complete and front.complete
         points += [replace(it, schedule=replace(it.schedule, alternatives=names)) for it in front.points]
-    kept: list[StripedOrder] = []
-    for it in sorted(points, key=lambda it: (it.bytes, it.cost)):
-        if not kept or it.cost < kept[-1].cost:
-            kept.append(it)
-    return OrderFront(tuple(kept), complete)
+    return OrderFront(tuple(Archive(points).items), complete)
 
 
 def _choices(graph: Graph) -> Iterator[tuple[str, ...]]:

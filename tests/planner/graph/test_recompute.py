@@ -15,6 +15,7 @@ from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.graph.operators import operator_costs, with_cost_unit
 from memstow.planner.graph.recompute import Choice, ChosenPoint, Patience, peak_of, recompute_points
+from memstow.planner.graph.recompute_search import Archive, FoundRun
 from memstow.planner.graph.schedules import with_runs
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
@@ -219,3 +220,32 @@ def test_a_choice_that_does_not_fit_is_refused() -> None:
 def test_a_graph_without_operators_has_one_point() -> None:
     graph = parse_graph({"version": 1, "tensors": [{"id": "x", "size": 3}], "operators": [], "inputs": ["x"]})
     assert [(it.bytes, it.cost, it.bound_bytes) for it in points_of(graph, Choice())] == [(3, 0, 3)]
+
+
+def test_an_archive_keeps_what_no_other_is_as_good_as_in_both_and_of_equal_ones_the_first() -> None:
+    for seed in range(300):
+        random = Random(seed)
+        runs = [
+            FoundRun(random.randint(0, 6), random.randint(0, 6), [number], [])
+            for number in range(random.randint(0, 30))
+        ]
+        front = [
+            one
+            for number, one in enumerate(runs)
+            if not any(
+                ((it.bytes, it.cost) == (one.bytes, one.cost) and at < number)
+                or (
+                    it.bytes <= one.bytes
+                    and it.cost <= one.cost
+                    and (it.bytes, it.cost) != (one.bytes, one.cost)
+                )
+                for at, it in enumerate(runs)
+            )
+        ]
+        archive = Archive(runs)
+        assert archive.items == sorted(front, key=lambda it: it.bytes), seed
+        for limit in range(8):
+            costs = [it.cost for it in runs if it.bytes <= limit]
+            assert archive.least_cost(limit) == min(costs, default=None), seed
+            sizes = [it.bytes for it in runs if it.cost <= limit]
+            assert archive.least_bytes(limit) == min(sizes, default=None), seed
