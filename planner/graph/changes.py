@@ -16,7 +16,16 @@ from memstow.planner.graph.links import links_of, share_links
 from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.graph.operators import Image, Kind, image_of, kinds, operator_costs
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import LONGEST_ID, Alternative, Graph, Operator, Order, Tensor, free_id
+from memstow.planner.model.graph import (
+    LONGEST_ID,
+    Alternative,
+    Graph,
+    Operator,
+    Order,
+    Tensor,
+    free_id,
+    index_of,
+)
 from memstow.planner.model.operator_kinds import CONVOLUTIONS, is_by_channel, word_of
 from memstow.planner.model.problem import Target
 from memstow.planner.targets import with_overrides
@@ -172,7 +181,7 @@ class _Making:
         self._graph = graph
         self._names = _Names(graph)
         self._costs = operator_costs(graph)
-        self._tensors = {it.id: it for it in graph.tensors}
+        self._tensors = index_of(graph).tensors
 
     def alternative(self, name: str, chain: _Chain, parts: int) -> Alternative:
         """The operators of the chain for each part of the channels, and what ends the sums."""

@@ -33,7 +33,7 @@ from memstow.planner.graph.graph_issues import (
 from memstow.planner.graph.links import NOBODY, links_of, state_order, topological_order
 from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, names_in_views
+from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, index_of, names_in_views
 from memstow.planner.model.records import Memo
 
 
@@ -183,7 +183,7 @@ _MOST_STEPS: Final = 10_000_000
 
 def alternative_issues(graph: Graph, sound: bool) -> Iterator[Issue]:
     """Issues of the alternatives: of them alone, and where the graph is `sound`, of what becomes of it."""
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    tensors = dict(index_of(graph).tensors)
     kept, viewed = set(graph.outputs), names_in_views(graph)
     replacing = Replacing(graph) if sound and graph.alternatives else None
     for i, alternative in enumerate(graph.alternatives):

@@ -20,6 +20,7 @@ from memstow.planner.model.graph import (
     Tensor,
     View,
     Window,
+    index_of,
     names_in_views,
     shape_bytes,
     size_of,
@@ -34,7 +35,7 @@ def element_issues(graph: Graph) -> Iterator[Issue]:
     for i, operator in enumerate(graph.operators):
         if operator.temporaries:
             yield from _phase_issues(operator, f"$.operators[{i}]")
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    tensors = index_of(graph).tensors
     for i, operator in enumerate(graph.operators):
         if operator.window is not None:
             yield from window_issues(operator, tensors, f"$.operators[{i}].window")
@@ -174,7 +175,7 @@ def _by(image: tuple[int, int]) -> str:
 
 def flow_issues(graph: Graph) -> Iterator[Issue]:
     """Issues of names, producers and in-place pairs."""
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    tensors = index_of(graph).tensors
     yield from _unknown_names(graph, tensors)
     yield from _producers(graph, tensors)
     yield from _unmade(graph)
@@ -195,7 +196,7 @@ def pair_issues(
             yield Issue(code, f"{path}[{j}]", message)
 
 
-def unknown(kind: str, name: str, known: dict[str, Tensor] | dict[str, int]) -> str:
+def unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
     """The message for a name that the graph does not have."""
     # Comparing with very many names takes longer than the hint is worth.
     close = closest_match(name, known) if len(known) <= 2_000 else None
@@ -203,7 +204,7 @@ def unknown(kind: str, name: str, known: dict[str, Tensor] | dict[str, int]) -> 
     return f"there is no {kind.removeprefix('a ').removeprefix('an ')} {name!r}; {hint}"
 
 
-def _unknown_names(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
+def _unknown_names(graph: Graph, tensors: Mapping[str, Tensor]) -> Iterator[Issue]:
     if not _named_tensors(graph) <= tensors.keys():
         yield from _unknown_tensors(graph, tensors)
     operators = links_of(graph).operator_index
@@ -223,7 +224,7 @@ def _named_tensors(graph: Graph) -> AbstractSet[str]:
     return named
 
 
-def _unknown_tensors(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
+def _unknown_tensors(graph: Graph, tensors: Mapping[str, Tensor]) -> Iterator[Issue]:
     named = [(f"$.inputs[{i}]", name) for i, name in enumerate(graph.inputs)]
     named += [(f"$.outputs[{i}]", name) for i, name in enumerate(graph.outputs)]
     for i, operator in enumerate(graph.operators):
@@ -236,7 +237,7 @@ def _unknown_tensors(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue
             yield Issue("unknown_tensor", path, unknown("a tensor", name, tensors))
 
 
-def _producers(graph: Graph, tensors: dict[str, Tensor]) -> Iterator[Issue]:
+def _producers(graph: Graph, tensors: Mapping[str, Tensor]) -> Iterator[Issue]:
     """Issues of tensors that more than one operator makes, or one although they are there before all."""
     maker: dict[str, str] = {}
     there = set(graph.inputs)

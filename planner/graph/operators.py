@@ -21,6 +21,7 @@ from memstow.planner.model.graph import (
     Tensor,
     Window,
     element_bits,
+    index_of,
     is_planned,
     names_in_views,
     shape_bytes,
@@ -273,7 +274,7 @@ UNITS: Final[tuple[CostUnit, ...]] = ("given", "bytes")
 
 def operator_costs(graph: Graph, unit: CostUnit = "given") -> list[int]:
     """By operator, the cost of running it once."""
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    tensors = index_of(graph).tensors
     if unit == "bytes":
         return [_moved(operator, tensors) for operator in graph.operators]
     return [
@@ -287,7 +288,7 @@ def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
     costs = operator_costs(graph, unit)
     moved: list[int] = []
     if unit == "bytes":
-        tensors = {tensor.id: tensor for tensor in graph.tensors}
+        tensors = dict(index_of(graph).tensors)
         moved = [_moved_together(it, tensors) for it in graph.alternatives]
     if max([*costs, *moved], default=0) > _MOST_COST:
         message = "the cost of an operator is larger than 2^62; give operators a `cost` of their own"
@@ -339,7 +340,7 @@ def _used(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[Tensor]
             yield tensor
 
 
-def _multiplications(operator: Operator, tensors: dict[str, Tensor]) -> int:
+def _multiplications(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
     """Of the weights with each place of the output; else one for each element, of pools for their kernel."""
     made = tensors.get(operator.outputs[0]) if operator.outputs else None
     if made is None:

@@ -34,6 +34,7 @@ from memstow.planner.model.graph import (
     Operator,
     Tensor,
     free_id,
+    index_of,
     is_resident,
     names_in_views,
 )
@@ -162,7 +163,7 @@ class Surroundings:
 
     def __init__(self, graph: Graph, order: Sequence[int]) -> None:
         place = {operator: at for at, operator in enumerate(order)}
-        self._tensors = {it.id: it for it in graph.tensors}
+        self._tensors = index_of(graph).tensors
         self._always = list(filter(is_resident, graph.tensors))
         self._operators = [graph.operators[it] for it in order]
         self._viewed = names_in_views(graph)
@@ -362,7 +363,7 @@ def _front(graph: Graph, order: Sequence[int], budget: Budget, most_cost: int, s
 
 def _cuts_alternatives(graph: Graph) -> bool:
     """Whether an operator of an alternative may be in a stripe."""
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    tensors = index_of(graph).tensors
     for alternative in graph.alternatives:
         own = {tensor.id: tensor for tensor in alternative.tensors}
         used = {name for it in alternative.operators for name in (*it.inputs, *it.outputs)}

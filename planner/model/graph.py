@@ -3,8 +3,9 @@
 A graph becomes a problem when its operators have an order (`planner.graph`). These classes are the wire
 schema, version 1; what the fields mean together is checked in `planner.graph`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from types import MappingProxyType
 from typing import Annotated, Final, Literal, NamedTuple, SupportsIndex, get_args
 
 from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class
@@ -339,10 +340,10 @@ def phase_count(operator: Operator) -> int:
 
 
 class GraphIndex(NamedTuple):
-    """What the ids of a graph stand for."""
+    """What the ids of a graph stand for. Read-only: planner and judge use one and the same."""
 
-    tensors: dict[str, Tensor]
-    operators: dict[str, Operator]
+    tensors: Mapping[str, Tensor]
+    operators: Mapping[str, Operator]
 
 
 _known: Final = Memo[Graph, GraphIndex]()
@@ -352,6 +353,9 @@ def index_of(graph: Graph) -> GraphIndex:
     """The tensors and operators by id."""
     found = _known.get(graph)
     if found is None:
-        found = GraphIndex({it.id: it for it in graph.tensors}, {it.id: it for it in graph.operators})
+        found = GraphIndex(
+            MappingProxyType({tensor.id: tensor for tensor in graph.tensors}),
+            MappingProxyType({operator.id: operator for operator in graph.operators}),
+        )
         _known.note(graph, found)
     return found

@@ -8,7 +8,7 @@ operators run as listed. Raises `Refused` where the graph does not allow the sch
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,6 +18,7 @@ from memstow.planner.model.graph import (
     Operator,
     Temporary,
     Tensor,
+    index_of,
     names_in_views,
     size_of,
 )
@@ -34,7 +35,7 @@ class Refused(Exception):  # noqa: N818
 def structure_errors(graph: Graph) -> Iterator[str]:
     """Why no plan can be judged against the graph; nothing where one can."""
     temporaries = [it.id for operator in graph.operators for it in operator.temporaries]
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    tensors = index_of(graph).tensors
     operators = {operator.id for operator in graph.operators}
     if len(tensors) + len(set(temporaries)) != len({*tensors, *temporaries}) or (
         len(tensors) != len(graph.tensors) or len(set(temporaries)) != len(temporaries)
@@ -91,7 +92,7 @@ class Replay:
 
 def replay(graph: Graph, names: Sequence[str], findings: Findings) -> Replay | None:
     """The run of these operators in this order; None, and findings, where the graph does not allow it."""
-    by_name = {operator.id: operator for operator in graph.operators}
+    by_name = index_of(graph).operators
     if len(names) != len(by_name) or set(names) != by_name.keys():
         findings.add(Code.ORDER, "the schedule does not have each operator of the graph once")
         return None
@@ -393,7 +394,7 @@ class _Running:
         self.schedule = schedule
         self.effort = effort
         self.operators: list[Operator] = []
-        self.tensors = {tensor.id: tensor for tensor in graph.tensors}
+        self.tensors = index_of(graph).tensors
         self.added: list[Tensor] = []
         self.runs: Counter[str] = Counter()
         self.copies: set[int] = set()
@@ -410,7 +411,7 @@ class _Running:
         self.away: dict[int, str] = {}
 
     def result(self) -> Run:
-        by_name = {operator.id: operator for operator in self.graph.operators}
+        by_name = index_of(self.graph).operators
         out, back = self.spills()
         places = []
         for at, name in enumerate(self.schedule.order):
@@ -484,7 +485,7 @@ class _Running:
     def check_away(self) -> None:
         """While a tensor waits elsewhere its place is free: nobody reads or makes it then."""
         uses: dict[str, list[int]] = {spill.tensor: [] for spill in self.schedule.spills}
-        by_name = {operator.id: operator for operator in self.graph.operators}
+        by_name = index_of(self.graph).operators
         for at, name in enumerate(self.schedule.order):
             operator = by_name[name]
             self.effort.spend(1 + len(operator.inputs) + len(operator.outputs))
@@ -532,7 +533,7 @@ class _Running:
 
 
 def _check_spill(
-    spill: Spill, tensors: dict[str, Tensor], viewed: frozenset[str], pools: set[str], count: int
+    spill: Spill, tensors: Mapping[str, Tensor], viewed: frozenset[str], pools: set[str], count: int
 ) -> None:
     tensor = tensors.get(spill.tensor)
     if tensor is None:

@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 from math import lcm
 from typing import Final
 
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, element_bits, names_in_views
+from memstow.planner.model.graph import (
+    Graph,
+    Operator,
+    Temporary,
+    Tensor,
+    element_bits,
+    index_of,
+    names_in_views,
+)
 from memstow.planner.model.plan import Stripe
 from memstow.planner.model.problem import LIMIT, measure, merged
 from memstow.planner.verify.graph_replay import FreeNames, Refused, Run
@@ -371,7 +379,7 @@ class _Striping:
         graph = run.graph
         self.run = run
         self.effort = effort
-        self.tensors = {tensor.id: tensor for tensor in graph.tensors}
+        self.tensors = index_of(graph).tensors
         viewed = names_in_views(graph)
         made = frozenset(name for operator in graph.operators for name in operator.outputs)
         self.kinds = Kinds(self.tensors, viewed, made)

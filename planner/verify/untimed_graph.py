@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Final
 
-from memstow.planner.model.graph import Graph, Operator, size_of
+from memstow.planner.model.graph import Graph, Operator, index_of, size_of
 from memstow.planner.model.plan import StorageName
 from memstow.planner.verify.verdict import Effort, TooMuch
 
@@ -304,7 +304,7 @@ class _Reading:
         self.graph = graph
         self.effort = Effort()
         self.operators = {operator.id: number for number, operator in enumerate(graph.operators)}
-        self.tensors = {tensor.id: tensor for tensor in graph.tensors}
+        self.tensors = index_of(graph).tensors
         self.views = {view.tensor: view for view in graph.views}
         self.writers: dict[str, Ops] = dict.fromkeys(self.tensors, 0)
         self.readers: dict[str, Ops] = dict.fromkeys(self.tensors, 0)
