@@ -221,11 +221,11 @@ def _said_against(document: "Problem | Graph", front: "Front", point: "FrontPoin
 def _costed(document: "Problem | Graph", front: "Front") -> "Problem | Graph":
     from memstow.planner.model.problem import Problem
 
-    if isinstance(document, Problem):
+    if isinstance(document, Problem) or front.asked.cost != "bytes":
         return document
-    from memstow.planner.graph.operators import with_cost_unit
+    from memstow.planner.verify.row_operators import in_bytes
 
-    return with_cost_unit(document, front.asked.cost)
+    return in_bytes(document)
 
 
 def plans_left_out(made: FrontPage, front: "Front") -> str | None:

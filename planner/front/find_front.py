@@ -24,7 +24,6 @@ from memstow.planner.front.front_request import (
 )
 from memstow.planner.front.problem_front import problem_points
 from memstow.planner.front.two_terms import default_terms, require_front, two_terms
-from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.front import (
@@ -44,8 +43,7 @@ from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.portfolio import Allowance, require_willing, solver_by_name
 from memstow.planner.solve.run_state import task_of
-from memstow.planner.verify.graph_replay import Refused
-from memstow.planner.verify.graph_verdict import judge_point, schedule_cost
+from memstow.planner.verify.graph_verdict import judge_point, judge_point_of_graph
 from memstow.planner.verify.verdict import Code, Verdict, Violation
 
 
@@ -293,15 +291,6 @@ def verdict_on_point(
     if front.digest not in (None, digest_of(origin)):
         wrong = Violation(Code.VALUE, f"point {number + 1:,} of the front: {other_document(front)}")
         verdict = replace(verdict, violations=(*verdict.violations, wrong))
-    plan = front.points[number].plan
     if isinstance(document, Problem):
         return judge_point(document, front, number, verdict, hint, None)
-    from memstow.planner.graph.schedules import scheduled_problem
-
-    try:
-        cost = schedule_cost(with_cost_unit(document, front.asked.cost), plan.schedule)
-        problem = scheduled_problem(document, plan.schedule)
-    except (InputError, Refused) as error:
-        wrong = Violation(Code.VALUE, f"point {number + 1:,} of the front: {error}")
-        return replace(verdict, violations=(*verdict.violations, wrong))
-    return judge_point(problem, front, number, verdict, hint, cost, document.order)
+    return judge_point_of_graph(document, front, number, verdict, hint)

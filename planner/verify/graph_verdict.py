@@ -7,13 +7,13 @@ are judged in that order. Nothing is shared with `planner.graph`, which made the
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Final
 
 from memstow.planner.model.front import Front, FrontPoint
-from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.graph import GIVEN, Graph, index_of
 from memstow.planner.model.plan import Cut, Plan, RefutedOrders, Schedule
 from memstow.planner.model.problem import COST, Problem
 from memstow.planner.verify import judge_problem
@@ -28,7 +28,7 @@ from memstow.planner.verify.graph_replay import (
 )
 from memstow.planner.verify.layout import CostTerm, Layout, ObjectiveValues, ProblemIndex
 from memstow.planner.verify.order_bounds import check_bounds, check_bounds_of_schedule, reason_against_orders
-from memstow.planner.verify.row_operators import cost_of, cost_once, least_cost
+from memstow.planner.verify.row_operators import cost_of, cost_once, in_bytes, least_cost
 from memstow.planner.verify.stripe_replay import check_stripes, striped
 from memstow.planner.verify.verdict import (
     COUNTED,
@@ -82,7 +82,7 @@ def _scheduled(graph: Graph, schedule: Schedule, effort: Effort) -> Scheduled:
     run = run_of(chosen, schedule, effort)
     check_stripes(schedule.stripes, chosen.before, schedule.order)
     rolled = striped(run, schedule.stripes, effort)
-    tensors = {tensor.id: tensor for tensor in run.graph.tensors}
+    tensors = index_of(run.graph).tensors
     cost = sum(cost_of(operator, tensors) for operator in rolled.graph.operators)
     says = tuple(_says(chosen, schedule))
     return Scheduled(rolled.graph, cost, says, rolled.rows)
@@ -217,6 +217,30 @@ def judge_point(
     violations = tuple(Violation(Code.VALUE, f"{name}: {it}") for it in judging.wrong)
     claims = tuple(judging.claims)
     return Verdict((*verdict.violations, *violations), (*verdict.claims, *claims))
+
+
+def judge_point_of_graph(
+    graph: Graph, front: Front, number: int, verdict: Verdict, hint: Plan | None = None
+) -> Verdict:
+    """The same of a plan of a graph, whose cost and lives are counted here."""
+    schedule = front.points[number].plan.schedule
+    costed = in_bytes(graph) if front.asked.cost == "bytes" else graph
+    findings = Findings()
+    try:
+        cost = schedule_cost(costed, schedule)
+        if schedule is None or does_more_than_order(schedule):
+            listed = graph if schedule is None else scheduled(graph, schedule).graph
+            order = [operator.id for operator in listed.operators]
+        else:
+            listed, order = graph, list(schedule.order)
+        replayed = replay(listed, order, findings)
+        if replayed is None:
+            raise Refused(findings.violations()[0].message)
+    except Refused as refused:
+        wrong = Violation(Code.VALUE, f"point {number + 1:,} of the front: {refused}")
+        return replace(verdict, violations=(*verdict.violations, wrong))
+    problem = problem_in_order(listed, replayed)
+    return judge_point(problem, front, number, verdict, hint, cost, graph.order)
 
 
 def front_errors(front: Front) -> Iterator[str]:

@@ -5,12 +5,21 @@ another is made from. An operator that `Kinds` does not know is a barrier: it ru
 there. What an operator costs is what the graph says, else multiplications of weights, else elements made.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Final, NamedTuple
 
-from memstow.planner.model.graph import Graph, Operator, Tensor, Window, element_bits, names_in_views, size_of
+from memstow.planner.model.graph import (
+    Graph,
+    Operator,
+    Tensor,
+    Window,
+    element_bits,
+    index_of,
+    names_in_views,
+    size_of,
+)
 from memstow.planner.model.operator_kinds import (
     BILINEAR,
     BY_ELEMENT,
@@ -308,8 +317,34 @@ def _elements(tensor: Tensor) -> int:
 
 def cost_once(graph: Graph) -> int:
     """What all operators cost that are listed, each run once."""
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    tensors = index_of(graph).tensors
     return sum(cost_of(operator, tensors) for operator in graph.operators)
+
+
+def in_bytes(graph: Graph) -> Graph:
+    """The graph whose operators cost the bytes that they read and write.
+
+    An alternative costs what its operators move, each constant once: they may read parts of it.
+    """
+    tensors = index_of(graph).tensors
+    alternatives = []
+    for alternative in graph.alternatives:
+        own = {tensor.id: tensor for tensor in alternative.tensors}
+        moved = [tensor for operator in alternative.operators for tensor in _moved(operator, own, tensors)]
+        constants = {tensor.id: size_of(tensor) for tensor in moved if tensor.kind == "constant"}
+        others = (size_of(tensor) for tensor in moved if tensor.kind != "constant")
+        alternatives.append(replace(alternative, cost=sum(constants.values()) + sum(others)))
+    costs = [sum(map(size_of, _moved(operator, {}, tensors))) for operator in graph.operators]
+    operators = tuple(replace(it, cost=cost) for it, cost in zip(graph.operators, costs, strict=True))
+    return replace(graph, operators=operators, alternatives=tuple(alternatives))
+
+
+def _moved(operator: Operator, own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> Iterator[Tensor]:
+    """What it reads and what it writes, without what lies in memory that the graph does not speak of."""
+    for name in (*dict.fromkeys(operator.inputs), *dict.fromkeys(operator.outputs)):
+        tensor = own.get(name) or tensors[name]
+        if tensor.kind != "external":
+            yield tensor
 
 
 def least_cost(graph: Graph) -> int:
@@ -318,7 +353,7 @@ def least_cost(graph: Graph) -> int:
     In stripes, rows and columns that no window reads need not be made: operators whose output may have such
     count for nothing.
     """
-    tensors = {tensor.id: tensor for tensor in graph.tensors}
+    tensors = index_of(graph).tensors
     viewed = names_in_views(graph)
     kinds = Kinds(tensors, viewed, frozenset(name for it in graph.operators for name in it.outputs))
     readers: dict[str, list[Operator]] = {}

@@ -7,13 +7,17 @@ import pytest
 
 import memstow
 from memstow.planner.front.find_front import document_of_point, verdict_on_point
+from memstow.planner.graph.changes import with_channels
+from memstow.planner.graph.operators import operator_costs, with_cost_unit
 from memstow.planner.model import Status
-from memstow.planner.model.front import Front, FrontOptions, KeptOrder
+from memstow.planner.model.front import CostUnit, Front, FrontOptions, KeptOrder
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.verify import Standing, Subject, Verdict, judge
+from memstow.planner.verify.row_operators import in_bytes
+from tests.planner.front.channel_nets import channel_net
 from tests.planner.front.fronts import tense_problem
 from tests.planner.graph.stripes.nets import random_net
 
@@ -160,3 +164,39 @@ def test_what_was_not_asked_for_and_an_order_that_was_not_kept_are_refused() -> 
     assert any("said to keep the listed order" in it.message for it in free.violations)
     of_problem = replace(front_of("peak:fast", "peak:slow"), kept_order=front.kept_order)
     assert not verdict_of(PROBLEM, of_problem).valid
+
+
+def test_the_judge_counts_bytes_that_are_moved_as_the_planner_does() -> None:
+    alternatives = 0
+    for seed in range(60):
+        graph = with_channels(channel_net(seed)) if seed % 2 else random_net(seed, 5)
+        priced = in_bytes(graph)
+        assert [it.cost for it in priced.operators] == operator_costs(graph, "bytes"), seed
+        planned = with_cost_unit(graph, "bytes")
+        assert [it.cost for it in priced.alternatives] == [it.cost for it in planned.alternatives], seed
+        alternatives += len(graph.alternatives)
+    assert alternatives > 20
+
+
+@pytest.mark.parametrize("unit", ["given", "bytes"])
+def test_the_cost_of_a_point_and_its_order_are_the_judges_own(unit: CostUnit) -> None:
+    graph = random_net(0, 4)
+    options = Options(deterministic=True, work_limit=3_000_000)
+    front = memstow.front(graph, options=options, cost=unit)
+
+    def wrong(front: Front, number: int) -> list[str]:
+        judged = verdict_on_point(graph, graph, front, number, Verdict((), ()))
+        return [it.message for it in judged.violations]
+
+    for number, point in enumerate(front.points):
+        assert wrong(front, number) == []
+        points = list(front.points)
+        points[number] = replace(point, values={**point.values, "cost": point.values["cost"] + 1})
+        assert any("cost" in it for it in wrong(replace(front, points=tuple(points)), number))
+        schedule = point.plan.schedule
+        assert schedule is not None
+        backwards = replace(schedule, order=schedule.order[::-1], stripes=())
+        points[number] = replace(point, plan=replace(point.plan, schedule=backwards))
+        told = wrong(replace(front, points=tuple(points)), number)
+        assert len(told) == 1
+        assert told[0].startswith(f"point {number + 1} of the front: ")
