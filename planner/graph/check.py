@@ -204,31 +204,6 @@ def alternative_issues(graph: Graph, sound: bool) -> Iterator[Issue]:
             yield Issue("cycle", path, f"with the alternative, operators wait for each other: {names}")
 
 
-def with_alternative(graph: Graph, alternative: Alternative) -> Graph:
-    """The graph with the operators of the alternative, in the place of the first that it replaces."""
-    gone = set(alternative.replaces)
-    first = next(i for i, operator in enumerate(graph.operators) if operator.id in gone)
-    kept = [operator for operator in graph.operators if operator.id not in gone]
-    at = sum(operator.id not in gone for operator in graph.operators[:first])
-    operators = (*kept[:at], *alternative.operators, *kept[at:])
-    made = {name for operator in graph.operators if operator.id in gone for name in operator.outputs}
-    used = {name for operator in operators for name in (*operator.inputs, *operator.outputs)}
-    inner = made - used - set(graph.outputs)
-    return Graph(
-        version=1,
-        name=graph.name,
-        pools=graph.pools,
-        tensors=(*(it for it in graph.tensors if it.id not in inner), *alternative.tensors),
-        operators=operators,
-        inputs=graph.inputs,
-        outputs=graph.outputs,
-        before=tuple(pair for pair in graph.before if not gone.intersection(pair)),
-        views=tuple(view for view in graph.views if not {view.tensor, view.of} & inner),
-        order="free",
-        objective=graph.objective,
-    )
-
-
 def _names(graph: Graph, alternative: Alternative, path: str) -> Iterator[Issue]:
     operators = links_of(graph).operator_index
     seen: set[str] = set()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from memstow.planner.graph.check import require_valid, with_alternative
+from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem, lower
 from memstow.planner.graph.stripes import with_stripes
@@ -384,6 +384,31 @@ def with_chosen(graph: Graph, names: tuple[str, ...]) -> Graph:
         # Each was checked by itself; two may use one name, or what the other does away with.
         require_valid(alone)
     return alone
+
+
+def with_alternative(graph: Graph, alternative: Alternative) -> Graph:
+    """The graph with the operators of the alternative, in the place of the first that it replaces."""
+    gone = set(alternative.replaces)
+    first = next(i for i, operator in enumerate(graph.operators) if operator.id in gone)
+    kept = [operator for operator in graph.operators if operator.id not in gone]
+    at = sum(operator.id not in gone for operator in graph.operators[:first])
+    operators = (*kept[:at], *alternative.operators, *kept[at:])
+    made = {name for operator in graph.operators if operator.id in gone for name in operator.outputs}
+    used = {name for operator in operators for name in (*operator.inputs, *operator.outputs)}
+    inner = made - used - set(graph.outputs)
+    return Graph(
+        version=1,
+        name=graph.name,
+        pools=graph.pools,
+        tensors=(*(it for it in graph.tensors if it.id not in inner), *alternative.tensors),
+        operators=operators,
+        inputs=graph.inputs,
+        outputs=graph.outputs,
+        before=tuple(pair for pair in graph.before if not gone.intersection(pair)),
+        views=tuple(view for view in graph.views if not {view.tensor, view.of} & inner),
+        order="free",
+        objective=graph.objective,
+    )
 
 
 def with_own_cost(alternative: Alternative) -> Alternative:

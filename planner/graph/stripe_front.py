@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstow.planner.graph.check import with_alternative
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.live_bytes import (
     Storage,
@@ -25,7 +24,7 @@ from memstow.planner.graph.live_bytes import (
 )
 from memstow.planner.graph.operators import Axis, image_of, kinds, operator_costs
 from memstow.planner.graph.recompute_search import Archive
-from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.graph.schedules import with_alternative, with_chosen
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import (
     GIVEN,

@@ -6,9 +6,10 @@ from random import Random
 import pytest
 
 from memstow.planner.graph import check
-from memstow.planner.graph.check import find_issues, with_alternative
+from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.graph_issues import find_cycle
 from memstow.planner.graph.links import links_of
+from memstow.planner.graph.schedules import with_alternative
 from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
 
 
