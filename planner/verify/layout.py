@@ -160,6 +160,12 @@ class ProblemIndex:
             self._allowed_by_names[named] = allowed
         return allowed
 
+    def reserved_within(self, pool: int, begin: int, end: int) -> Range | None:
+        """The first reserved range of the pool that shares a byte with these bytes."""
+        ranges = self.reserved[pool]
+        position = bisect_right(ranges, begin, key=lambda reserved: reserved[1])
+        return ranges[position] if position < len(ranges) and ranges[position][0] < end else None
+
     def lives(self, buffer: int) -> list[Range]:
         """When the buffer lives, as disjoint ranges; "always" is the span of all lifetimes."""
         it = self.buffers[buffer]
@@ -487,9 +493,8 @@ def check_pool(index: ProblemIndex, buffer: Buffer, pool: int, findings: Finding
 
 def _check_reserved(index: ProblemIndex, layout: Layout, buffer: int, findings: Findings) -> None:
     pool, end = layout.pool[buffer], layout.ends[buffer]
-    ranges = index.reserved[pool]
-    position = bisect_right(ranges, layout.offset[buffer], key=lambda it: it[1])
-    if position < len(ranges) and ranges[position][0] < end:
+    reserved = index.reserved_within(pool, layout.offset[buffer], end)
+    if reserved is not None:
         name = index.id_of(buffer)
         findings.add(
             Code.RESERVED,
@@ -498,7 +503,7 @@ def _check_reserved(index: ProblemIndex, layout: Layout, buffer: int, findings: 
             layout.offset[buffer],
             end,
             index.pools[pool].id,
-            *ranges[position],
+            *reserved,
             buffers=(name,),
             pool=index.pools[pool].id,
         )

@@ -260,7 +260,7 @@ class _Doubts:
         if not all(sizes):
             return False
         if code is Code.RESERVED:
-            return any(begin < ends[0] and starts[0] < end for begin, end in index.reserved[pool])
+            return index.reserved_within(pool, starts[0], ends[0]) is not None
         return max(starts) < min(ends)
 
 
