@@ -27,7 +27,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test test-executorch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract clean
+.PHONY: test test-executorch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
@@ -159,9 +159,15 @@ wheel-check: $(TOOLS)
 fuzz: install
 	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -k fuzz --timeout 0 $(ARGS)
 
-# Compares the running service with docs/openapi.json, with and without keys. Takes some minutes; see ARGS=--help.
+# Compares the running service with its OpenAPI document, with and without keys. Takes some minutes; see ARGS=--help.
 contract: install
 	$(BIN)/python -m tests.api.contract $(ARGS)
+
+# What memstow can print about itself, as files: the JSON Schemas of documents, and the OpenAPI document of the service.
+documents: $(INSTALLED)
+	@mkdir -p build
+	$(BIN)/python -m memstow.planner.model.schema build/schema
+	$(BIN)/python -m memstow.api.http.app build/openapi.json
 
 clean:
 	rm -rf $(VENV) $(EXECUTORCH) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,11 +3,12 @@
 The middleware is one plain ASGI layer, because each layer costs time at a thousand requests a second. It does
 the id of a request, its log line, metrics, security headers, and errors that nothing else caught.
 
-`python -m memstow.api.http.app` writes docs/openapi.json anew.
+`python -m memstow.api.http.app FILE` writes that document, as `GET /openapi.json` returns it.
 """
 
 import random
 import re
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -340,7 +341,10 @@ def _openapi(app: FastAPI) -> JsonObject:
     return app.openapi_schema
 
 
-FILE: Final = Path(__file__).parents[2] / "docs" / "openapi.json"
+def main(file: str) -> None:
+    """Write the OpenAPI document to a file."""
+    Path(file).write_text(pretty(create_app(Settings()).openapi()), encoding="utf-8")
+
 
 if __name__ == "__main__":
-    FILE.write_text(pretty(create_app(Settings()).openapi()), encoding="utf-8")
+    main(sys.argv[1])

@@ -1,8 +1,9 @@
 """The JSON Schemas of documents, generated from the models.
 
-`python -m memstow.planner.model.schema` writes them."""
+`python -m memstow.planner.model.schema FOLDER` writes a file of each kind."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,6 @@ _MODELS: Final[dict[str, type[object]]] = {
     "symbolic-graph": SymbolicGraph,
 }
 KINDS: Final = tuple(_MODELS)
-FOLDER: Final = Path(__file__).parents[2] / "docs" / "schema"
 
 
 def schema(kind: str) -> dict[str, Any]:
@@ -39,21 +39,16 @@ def schema(kind: str) -> dict[str, Any]:
 
 
 def schema_text(kind: str) -> str:
-    """The text of the schema file."""
+    """The schema as `memstow schema` prints it."""
     return json.dumps(schema(kind), indent=2) + "\n"
 
 
-def file_of(kind: str) -> Path:
-    """The path of the schema file."""
-    return FOLDER / f"{kind}.schema.json"
-
-
-def main() -> None:
-    """Write the files of docs/schema."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
+def main(folder: str) -> None:
+    """Write `KIND.schema.json` of each kind of document into a folder."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
     for kind in KINDS:
-        file_of(kind).write_text(schema_text(kind), encoding="utf-8")
+        (Path(folder) / f"{kind}.schema.json").write_text(schema_text(kind), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

@@ -24,7 +24,7 @@ from memstow.api.http.app import create_app
 from memstow.api.http.samples import CSV, PROBLEM
 from memstow.api.http.settings import Settings
 from tests.api import media_types
-from tests.api.serving import ROOT, Server
+from tests.api.serving import Server
 from tests.waiting import PATIENCE
 
 POSTS = (
@@ -260,7 +260,7 @@ def schema() -> BaseSchema:
 
 
 def _operations() -> list[tuple[str, str]]:
-    paths = json.loads((ROOT / "docs" / "openapi.json").read_text())["paths"]
+    paths = create_app(Settings()).openapi()["paths"]
     return [(method.upper(), path) for path, methods in paths.items() for method in methods]
 
 

@@ -1,4 +1,4 @@
-"""The running service does what docs/openapi.json says: a short part of `make contract`."""
+"""The running service does what its OpenAPI document says: a short part of `make contract`."""
 
 from pathlib import Path
 

@@ -1,7 +1,6 @@
 """Clients that generators make of the OpenAPI document: they plan, wait for a job and read a front."""
 
 import importlib.util
-import json
 import re
 import shutil
 import subprocess
@@ -10,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.http.app import FILE
+from memstow.api.http.app import create_app
+from memstow.api.http.settings import Settings
 from tests.api.serving import ROOT, Server
 from tests.examples.building import environment
 from tests.waiting import PATIENCE
@@ -20,7 +20,7 @@ SECTION = (
     (ROOT / "docs" / "service.md").read_text().split("## Clients in other languages\n")[1].split("\n## ")[0]
 )
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", SECTION, re.MULTILINE | re.DOTALL)
-DOCUMENT = json.loads(FILE.read_text())
+DOCUMENT = create_app(Settings()).openapi()
 OPERATIONS = [it["operationId"] for path in DOCUMENT["paths"].values() for it in path.values()]
 
 

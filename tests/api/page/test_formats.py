@@ -10,6 +10,8 @@ import pytest
 
 from memstow.api.cli.pages import page_of as page_of_graph
 from memstow.api.cli.pages import symbolic_page
+from memstow.api.http.app import create_app
+from memstow.api.http.settings import Settings
 from memstow.planner.generate.graph import graph as make_graph
 from memstow.planner.generate.symbolic import symbolic as make_symbolic
 from memstow.planner.model.options import Options
@@ -17,7 +19,7 @@ from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.solve import engine
 from tests.api.asking import over, submit
 from tests.api.page import samples
-from tests.api.page.browser import ROOT, Look
+from tests.api.page.browser import Look
 from tests.api.page.modules import run
 from tests.api.serving import Server
 
@@ -99,7 +101,7 @@ def test_the_service_writes_each_format_of_its_job(running: Any, server: Server,
 
 
 def test_every_format_of_the_service_is_offered() -> None:
-    document = json.loads((ROOT / "docs" / "openapi.json").read_bytes())
+    document = create_app(Settings()).openapi()
     parameters = document["paths"]["/v1/jobs/{job}/plan"]["get"]["parameters"]
     formats = next(it["schema"]["enum"] for it in parameters if it["name"] == "output_format")
     program = """

@@ -1,14 +1,26 @@
-"""The committed schemas are those of the models."""
+"""The JSON Schemas of documents are valid, refuse unknown fields, and are what `memstow schema` prints."""
+
+import json
+from pathlib import Path
 
 import pytest
 
-from memstow.planner.model.schema import KINDS, file_of, schema, schema_text
+from memstow.planner.model.schema import KINDS, main, schema
+from tests.api.cli.conftest import Cli, cli
+
+__all__ = ["cli"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_committed_schema_is_current(kind: str) -> None:
-    hint = "the models have changed: run `python -m memstow.planner.model.schema` and commit docs/schema"
-    assert file_of(kind).read_text(encoding="utf-8") == schema_text(kind), hint
+def test_each_schema_that_is_written_is_valid_and_what_the_command_prints(tmp_path: Path, cli: Cli) -> None:
+    validator = pytest.importorskip("jsonschema").Draft202012Validator
+    main(str(tmp_path / "schema"))
+    assert {file.name for file in (tmp_path / "schema").iterdir()} == {
+        f"{kind}.schema.json" for kind in KINDS
+    }
+    for kind in KINDS:
+        text = (tmp_path / "schema" / f"{kind}.schema.json").read_text(encoding="utf-8")
+        validator.check_schema(json.loads(text))
+        assert cli("schema", kind).out == text
 
 
 def test_unknown_fields_are_refused_by_the_schema_too() -> None:
