@@ -1,1 +1,1 @@
-"""Benchmarks of the promises about speed: `make bench` runs it all and writes docs/benchmarks.md."""
+"""Benchmarks of the promises about speed: `make bench` runs it all and writes benchmarks/results.md."""

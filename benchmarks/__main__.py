@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         "(default: all of these); "
         f"or `{PROFILES}`, and then some of {', '.join(profiles.PARTS)} (default: all of these)",
     )
-    parser.add_argument("--print-only", action="store_true", help="leave docs/benchmarks.md as it is")
+    parser.add_argument("--print-only", action="store_true", help="leave benchmarks/results.md as it is")
     group = parser.add_argument_group(f"for `{HARD}`")
     group.add_argument(
         "--seconds", type=float, metavar="S", help="no run gets more than this (default: as the tables say)"

@@ -16,7 +16,7 @@ def held(text: str, figure: float, limit: float) -> str:
 
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "benchmarks" / "results.md"
 DATA = ROOT.parent / "shared" / "data"
 """Instances from elsewhere; they are read there where they are, and never copied."""
 
