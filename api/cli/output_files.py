@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from memstow.planner.model.errors import InputError
 
 STDOUT = "-"
-WRITABLE = ("json", "csv", "structured")
-# A plan can be written in the format of who asked, too.
-PLANS = (*WRITABLE, "executorch", "usmp")
 PICTURE = "svg"
 PICTURE_SUFFIX = f".{PICTURE}"
 _FORMAT_OF = {"": "json", ".json": "json", ".csv": "csv"}

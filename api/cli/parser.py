@@ -11,6 +11,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from memstow.api.cli.terminal import Exit, columns, print_error
+from memstow.api.options import (
+    Amount,
+    Choice,
+    Duration,
+    Flag,
+    Kind,
+    Option,
+    Real,
+    Switch,
+    Text,
+    Whole,
+    in_terminal,
+)
 from memstow.planner.show.formatting import plain
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -68,6 +81,48 @@ def add_command(
         formatter_class=Help,
         allow_abbrev=False,
     )
+
+
+def add_options(group: argparse._ActionsContainer, *options: Option) -> None:
+    """Add options of the table to a parser, or to a group of its help."""
+    for option in options:
+        add_option(group, option)
+
+
+def add_option(group: argparse._ActionsContainer, option: Option, **own: Any) -> None:
+    """Add an option of the table; `own`: arguments of `add_argument` that only this command has."""
+    words = {"help": in_terminal(option), "default": option.default, **_of_kind(option.kind)}
+    if option.flag:
+        words["dest"] = option.name
+    if option.is_repeated:
+        words["action"] = "append"
+    if option.metavar is not None:
+        words["metavar"] = option.metavar
+    flags = (option.short, option.spelling) if option.short else (option.spelling,)
+    action = group.add_argument(*flags, **(words | own))
+    # For the tables of docs/cli.md.
+    vars(action)["option"] = option
+
+
+def _of_kind(kind: Kind) -> dict[str, Any]:
+    """What `add_argument` is told of a kind of value."""
+    match kind:
+        case Flag():
+            return {"action": "store_true", "default": False}
+        case Switch():
+            return {"action": argparse.BooleanOptionalAction}
+        case Whole(least=least, most=most):
+            return {"type": whole(least, most)}
+        case Real(least=lower, most=upper):
+            return {"type": real(lower, upper)}
+        case Duration(most=longest):
+            return {"type": duration(longest)}
+        case Amount(least=least):
+            return {"type": amount_from(least) if least else amount}
+        case Choice(values=values):
+            return {"choices": values}
+        case Text():
+            return {}
 
 
 def amount(text: str) -> int:

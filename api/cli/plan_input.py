@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from memstow.api.cli.parser import whole
 from memstow.api.cli.problem_input import naming_file, problem_of, read_bytes_of, read_plan, read_target
 from memstow.planner.show.formatting import plain
 
@@ -26,16 +25,6 @@ class ChosenPlan(NamedTuple):
     document: "Problem | Graph"
     front: "Front | None" = None
     origin: "Problem | Graph | None" = None
-
-
-def add_point(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that selects a point."""
-    parser.add_argument(
-        "--point",
-        type=whole(1, 1 << 31),
-        metavar="N",
-        help="PLAN is a front, as `memstow front --output front.json` writes it: take its N-th plan",
-    )
 
 
 def read_chosen_plan(

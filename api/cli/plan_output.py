@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from memstow.api import options
 from memstow.api.cli.output_files import (
     PICTURE,
-    PLANS,
     STDOUT,
     format_of,
     refuse_other_pictures,
@@ -17,9 +17,11 @@ from memstow.api.cli.output_files import (
     unknown_suffix,
     write_out,
 )
+from memstow.api.cli.parser import add_option, add_options
 from memstow.api.cli.problem_input import labels_in, problem_of
 from memstow.api.cli.terminal import columns as screen_width
 from memstow.api.cli.terminal import draws_unicode, print_error
+from memstow.api.options import EXPORTS, LOOPS, MODEL, SUFFIXES
 from memstow.planner.model.records import record
 from memstow.planner.show.formatting import plain
 
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from memstow.planner.show.text_picture import Glyphs
 
 
-# The names of `planner.loops`, which takes longer to import than a parser may take.
-LOOPS: Final = ("loops", "loops-text", "loops-header", "loops-picture")
 LOOPS_HEADER: Final = LOOPS[2]
 LOOPS_SUFFIXES: Final = dict(zip((".loops.json", ".loops.txt", ".loops.h", ".loops.svg"), LOOPS, strict=True))
 
@@ -64,13 +64,8 @@ def loops_content(document: "Problem | Graph", plan: "Plan", form: str, prefix: 
     return write_loops(table, form, prefix=DEFAULT_PREFIX if prefix is None else prefix)
 
 
-# The names of `planner.exports`, which takes longer to import than a parser may take.
-EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
-# The model that was read, with the plan in it.
-MODEL: Final = "tflite"
 # Where --prefix says how names begin.
 _WITH_NAMES: Final = (*EXPORTS, LOOPS_HEADER)
-_SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs, .loops.json (.txt, .h, .svg) or .tflite"
 
 
 @record
@@ -89,32 +84,11 @@ class Output:
 def add_results(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that select the outputs."""
     results = parser.add_argument_group("results")
-    results.add_argument(
-        "-o",
-        "--output",
-        action="append",
-        metavar="FILE",
-        help=f"write the plan to this file, as its name ends: {_SUFFIXES}; may be repeated",
-    )
-    results.add_argument(
-        "--output-format",
-        choices=(*PLANS, *EXPORTS, *LOOPS, MODEL),
-        help="format of the only output, or of those whose names do not tell it; without --output, prints "
-        "only the plan in this format",
-    )
-    results.add_argument("--picture", metavar="FILE", help="draw the plan to this .svg file")
-    results.add_argument("--open", action="store_true", help="look at the plan in the browser")
-    results.add_argument("--json", action="store_true", help="print only the plan, as JSON")
-    results.add_argument("--quiet", action="store_true", help="print no table and no picture")
+    add_options(results, options.OUTPUT, options.OUTPUT_FORMAT, options.PICTURE, options.OPEN)
+    add_options(results, options.JSON, options.QUIET)
     code = parser.add_argument_group("source code (.h, .c, .check.c, .ld, .rs)")
-    code.add_argument("--prefix", metavar="NAME", help="how names begin (default: plan)")
-    code.add_argument(
-        "--section",
-        action="append",
-        type=_section,
-        metavar="POOL=SECTION",
-        help="put the arena of this pool into a section of your linker script; may be repeated",
-    )
+    add_option(code, options.PREFIX)
+    add_option(code, options.SECTION, type=_section)
 
 
 def _section(text: str) -> tuple[str, str]:
@@ -260,7 +234,7 @@ def _told_by(path: str) -> str | None:
 
 def _format_otherwise(path: str, chosen: str | None) -> str:
     if chosen is None and suffix_of(path):
-        raise unknown_suffix(path, f"use a name that ends with {_SUFFIXES}")
+        raise unknown_suffix(path, f"use a name that ends with {SUFFIXES}")
     return format_of(None, chosen)
 
 

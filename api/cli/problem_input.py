@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.parser import amount
+from memstow.api import options
+from memstow.api.cli.parser import add_option, add_options
 
 if TYPE_CHECKING:
     from memstow.planner.graph.graph_document import Label
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 
 
 STDIN = "-"
-READABLE = ("json", "csv", "structured", "executorch", "usmp")
-READ_ONLY = ("xla",)
-OF_GRAPHS = ("graph", "tflite", "onnx")
-# Those of `planner.model.graph`, which is slow to import.
-ORDERS = ("given", "free", "lpmf", "dfs")
 _OF_VALUES: Final = ("missing_symbol", "unknown_symbol", "value_out_of_range")
 # XLA writes what memstow needs into two files; the second is found beside the first.
 _SIZES, _TIMES = "-buffer-assignment.txt", "-live-range.txt"
@@ -39,18 +35,8 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
     parser.add_argument(
         name, metavar=name.upper(), help="the problem or the graph; - reads it from standard input"
     )
-    parser.add_argument(
-        "--format",
-        choices=(*READABLE, *READ_ONLY, *OF_GRAPHS),
-        help="format of the problem (default: detected from its content)",
-    )
-    parser.add_argument(
-        "--at",
-        action="append",
-        type=symbol_value,
-        metavar="SYMBOL=N",
-        help="of a problem with symbols: the problem at this value; may be repeated",
-    )
+    add_option(parser, options.FORMAT)
+    add_option(parser, options.AT, type=symbol_value)
 
 
 def symbol_value(text: str) -> tuple[str, int]:
@@ -75,62 +61,26 @@ def values_of(args: argparse.Namespace) -> dict[str, int]:
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that change the problem."""
-    parser.add_argument(
-        "--target",
-        metavar="TARGET",
-        help="use the pools of this target: a file, or a name from `memstow targets`",
-    )
-    parser.add_argument(
-        "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
-    )
-    parser.add_argument(
-        "--fit-only", action="store_true", help="accept any plan that fits, without minimising anything"
-    )
+    add_options(parser, *options.CHANGES)
 
 
 def add_graph_changes(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that change a graph."""
     graphs = parser.add_argument_group("graphs")
-    graphs.add_argument(
-        "--order",
-        choices=ORDERS,
-        help="run the operators as they are listed (given); in the best order that the graph allows (free); "
-        "or, to compare, in that of a rule: least peak memory first, depth first (default: as the graph "
-        "says)",
-    )
+    add_option(graphs, options.ORDER)
     add_dimensions(graphs)
     pairs = graphs.add_mutually_exclusive_group()
-    pairs.add_argument(
-        "--in-place",
-        action="store_true",
-        help="of a model: let operators that work element by element overwrite an input",
-    )
-    pairs.add_argument(
-        "--no-in-place", action="store_true", help="do not let operators overwrite their inputs"
-    )
+    add_options(pairs, options.IN_PLACE, options.NO_IN_PLACE)
 
 
 def add_dimensions(group: "argparse._ArgumentGroup") -> None:
     """Add the argument for what an ONNX model leaves open."""
-    group.add_argument(
-        "--dim",
-        action="append",
-        type=_dimension,
-        metavar="NAME=N",
-        help="of an ONNX model: the value of a dimension that it leaves open, by its name or as INPUT:AXIS; "
-        "may be repeated",
-    )
+    add_option(group, options.DIM, type=_dimension)
 
 
 def add_symbols(group: "argparse._ArgumentGroup") -> None:
     """Add the argument for what an ONNX model leaves open until it runs."""
-    group.add_argument(
-        "--symbol",
-        action="append",
-        type=_range,
-        metavar="NAME=MIN..MAX[:STEP]",
-        help="of an ONNX model: a dimension that is known only at run time, and its range; may be repeated",
-    )
+    add_option(group, options.SYMBOL, type=_range)
 
 
 def _range(text: str) -> tuple[str, int, int, int]:

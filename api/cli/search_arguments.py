@@ -5,9 +5,9 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.cli.parser import amount_from, duration, real, whole
+from memstow.api import options as table
+from memstow.api.cli.parser import add_options
 from memstow.api.cli.problem_input import STDIN, read_plan
-from memstow.planner.model import LONGEST_RUN
 from memstow.planner.reading.json_text import FEW_BYTES
 
 if TYPE_CHECKING:
@@ -23,72 +23,17 @@ _LONGEST_JOB_NAME: Final = 200
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for which solver, and how it searches."""
-    search = parser.add_argument_group("search")
-    search.add_argument(
-        "--solver",
-        metavar="NAME",
-        default="auto",
-        help="solver to use; `memstow solvers` lists them (default: auto)",
-    )
-    search.add_argument(
-        "--gap",
-        type=real(0, 1),
-        default=0.0,
-        metavar="G",
-        help="stop once the plan is proven to be within this fraction of the optimum (default: 0)",
-    )
-    search.add_argument(
-        "--deterministic",
-        action="store_true",
-        help="limit work instead of time: the same input always gives the same plan",
-    )
-    search.add_argument(
-        "--seed", type=whole(0, (1 << 63) - 1), default=0, metavar="N", help="random seed (default: 0)"
-    )
-    search.add_argument(
-        "--hint", metavar="PLAN", help="plan to start from; placements that are no longer valid are ignored"
-    )
+    add_options(parser.add_argument_group("search"), *table.SEARCH)
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for limits of the search."""
-    limits = parser.add_argument_group("limits")
-    limits.add_argument(
-        "--time-limit",
-        type=duration(LONGEST_RUN),
-        default=10.0,
-        metavar="S",
-        help="time limit for the whole call, in seconds or as 50ms, 2m (default: 10)",
-    )
-    limits.add_argument(
-        "--workers",
-        type=whole(1, 256),
-        metavar="N",
-        help="number of threads (default: the number of processors, at most 8)",
-    )
-    limits.add_argument(
-        "--work-limit",
-        type=whole(0, 1 << 62),
-        metavar="N",
-        help="limit on steps of work (default: none; with --deterministic, about 10 s worth)",
-    )
-    limits.add_argument(
-        "--memory-limit",
-        type=amount_from(1 << 20),
-        metavar="N",
-        help="memory that the process of a back end may use, such as 2GiB (default: half of the machine's)",
-    )
+    add_options(parser.add_argument_group("limits"), *table.LIMITS)
 
 
 def add_server(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for a service that searches instead."""
-    server = parser.add_argument_group("service")
-    server.add_argument(
-        "--server",
-        metavar="URL",
-        help="URL of a service that solves the problem instead (default: MEMSTOW_SERVER)",
-    )
-    server.add_argument("--key", metavar="KEY", help="API key for the service (default: MEMSTOW_KEY)")
+    add_options(parser.add_argument_group("service"), table.SERVER, table.KEY)
 
 
 def refuse_unused_key(args: argparse.Namespace) -> None:
@@ -103,17 +48,7 @@ def refuse_unused_key(args: argparse.Namespace) -> None:
 def add_cluster(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for a cluster whose workers solve the problem together."""
     cluster = parser.add_argument_group("cluster")
-    cluster.add_argument(
-        "--scheduler",
-        metavar="URL",
-        help="address of a Dask scheduler, such as tcp://host:8786, whose workers solve the problem together",
-    )
-    cluster.add_argument(
-        "--members",
-        type=whole(1, 64),
-        metavar="N",
-        help="with --scheduler: number of runs that do (default: the threads of its workers, at most 8)",
-    )
+    add_options(cluster, table.SCHEDULER, table.MEMBERS)
 
 
 def refuse_odd_clusters(args: argparse.Namespace) -> None:

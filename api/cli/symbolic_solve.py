@@ -40,18 +40,8 @@ _NOT_FOR_SYMBOLS: Final = {
 _IN_PROBLEM: Final = ("--target", "--capacity", "--order", "--dim", "--in-place", "--no-in-place")
 
 
-def add_shapes(parser: argparse.ArgumentParser) -> None:
-    """Add the argument for what a plan of a problem with symbols consists of."""
-    parser.add_argument_group("problems with symbols").add_argument(
-        "--shapes",
-        type=_shapes,
-        metavar="KIND",
-        help="order: which buffer is above which, at every value (default); pieces:K: at most K orders; "
-        "fixed: offsets for the largest sizes",
-    )
-
-
-def _shapes(text: str) -> "tuple[Shapes, int]":
+def shapes(text: str) -> "tuple[Shapes, int]":
+    """The type of what a plan of a problem with symbols consists of."""
     kind, colon, number = text.partition(":")
     if kind == "fixed" and not colon:
         return "fixed", 1

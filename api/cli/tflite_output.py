@@ -36,25 +36,6 @@ class Model:
     replan: bool
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for models."""
-    models = parser.add_argument_group("TensorFlow Lite Micro (.tflite)")
-    models.add_argument(
-        "--scratch",
-        metavar="LOG",
-        help="plan around the memory that kernels ask for: `measure` runs the package tflite-micro; else the "
-        "log of a device, compiled with TF_LITE_SHOW_MEMORY_USE",
-    )
-    models.add_argument(
-        "--order-only",
-        action="store_true",
-        help="write the model in the order of --order free, but no plan: the runtime places tensors itself",
-    )
-    models.add_argument(
-        "--replan", action="store_true", help="write a plan in the place of the one that the model carries"
-    )
-
-
 def read_model(args: argparse.Namespace, document: "Problem | Graph", given: bytes) -> Model | None:
     """The TensorFlow Lite model that these bytes are; None if they are none, or have too many tensors.
 

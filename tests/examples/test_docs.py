@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.plan_output import EXPORTS
+from memstow.api.options import EXPORTS
 from memstow.planner import exports
 from tests.api.serving import Server
 from tests.examples.building import ROOT, Sample, tool

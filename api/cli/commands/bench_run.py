@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 from memstow.api.cli.commands.bench_arguments import instances_of, sides_of, solver_requests
 from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.parser import Commands, add_command, amount, duration, real, whole
-from memstow.api.cli.problem_input import READABLE, add_changes
+from memstow.api.cli.problem_input import add_changes
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
+from memstow.api.options import READABLE
 from memstow.planner.bench.task import REPEAT_SECONDS
 from memstow.planner.model import LONGEST_RUN
 

@@ -3,10 +3,10 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from memstow.api import options
 from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
-from memstow.api.cli.parser import Commands, add_command
+from memstow.api.cli.parser import Commands, add_command, add_option
 from memstow.api.cli.problem_input import (
-    READABLE,
     add_changes,
     add_graph_changes,
     add_problem,
@@ -42,18 +42,8 @@ memstow convert - model.json --format executorch < exported.json
     )
     add_problem(parser, "in")
     parser.add_argument("out", metavar="OUT", help="the file to write; - writes to standard output")
-    parser.add_argument(
-        "--output-format",
-        choices=(*READABLE, "graph"),
-        type=_output_format,
-        help="format to write (default: as the file's name ends, .json or .csv)",
-    )
-    parser.add_argument(
-        "--channels",
-        action="store_true",
-        help="with --output-format graph: add alternatives in which wide tensors are there in parts of their "
-        "channels",
-    )
+    add_option(parser, options.CONVERT_FORMAT, type=_output_format)
+    add_option(parser, options.CHANNELS)
     add_changes(parser)
     add_graph_changes(parser)
     add_symbols(parser.add_argument_group("sizes known only at run time"))

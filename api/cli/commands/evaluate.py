@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
-from memstow.api.cli.parser import Commands, add_command, whole
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import (
     naming_file,
     naming_option,
@@ -19,6 +20,7 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, columns, draws_unicode
+from memstow.api.options import POINTS_OF_PICTURE, POINTS_OF_TABLE
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -27,10 +29,6 @@ if TYPE_CHECKING:
     from memstow.planner.shapes.sweep import Sweep
     from memstow.planner.shapes.symbolic_layout import Layout
 
-# Those of `planner.shapes.sweep`, which is slow to import.
-_MOST_POINTS: Final = 1_000
-_POINTS_OF_TABLE: Final = 17
-_POINTS_OF_PICTURE: Final = 64
 _C: Final = ".h"
 _Writer = Callable[[], bytes]
 
@@ -56,32 +54,10 @@ memstow evaluate model.json plan.json --output net.h --prefix net
     )
     parser.add_argument("problem", metavar="PROBLEM", help="the problem with symbols; - reads standard input")
     parser.add_argument("plan", metavar="PLAN", help="its plan; - reads standard input")
-    parser.add_argument(
-        "--at",
-        action="append",
-        type=symbol_value,
-        metavar="SYMBOL=N",
-        help="the value of a symbol; may be repeated",
-    )
-    parser.add_argument("--sweep", metavar="SYMBOL", help="go through the range of this symbol")
-    parser.add_argument(
-        "--points",
-        type=whole(2, _MOST_POINTS),
-        metavar="N",
-        help=f"of --sweep: at most this many values (default: {_POINTS_OF_TABLE}; of a picture "
-        f"{_POINTS_OF_PICTURE})",
-    )
+    add_option(parser, options.VALUE, type=symbol_value)
+    add_options(parser, options.SWEEP, options.SWEEP_POINTS)
     output = parser.add_argument_group("output")
-    output.add_argument("--json", action="store_true", help="print the plan, or the table, as JSON")
-    output.add_argument(
-        "-o",
-        "--output",
-        action="append",
-        metavar="FILE",
-        help="write to this file: .json or .csv the plan or the table, .svg a picture of it, .h the C; may "
-        "be repeated",
-    )
-    output.add_argument("--prefix", metavar="NAME", help="of .h: how names begin (default: plan)")
+    add_options(output, options.TABLE_JSON, options.TABLE_OUTPUT, options.C_PREFIX)
     parser.set_defaults(run=run)
 
 
@@ -152,12 +128,12 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
     def text() -> bytes:
         from memstow.planner.show.symbolic_report import sweep_table
 
-        return _encoded(sweep_table(found(_POINTS_OF_TABLE)))
+        return _encoded(sweep_table(found(POINTS_OF_TABLE)))
 
     def as_json() -> bytes:
         import json
 
-        return (json.dumps(as_data(found(_POINTS_OF_TABLE)), indent=2) + "\n").encode()
+        return (json.dumps(as_data(found(POINTS_OF_TABLE)), indent=2) + "\n").encode()
 
     def picture() -> bytes:
         if args.sweep is None:
@@ -165,12 +141,12 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
             raise _error("no_picture", "--output", message)
         from memstow.planner.show.symbolic_report import sweep_svg
 
-        return sweep_svg(found(_POINTS_OF_PICTURE)).encode()
+        return sweep_svg(found(POINTS_OF_PICTURE)).encode()
 
     return {
         "": text,
         ".json": as_json,
-        ".csv": lambda: as_csv(found(_POINTS_OF_TABLE)),
+        ".csv": lambda: as_csv(found(POINTS_OF_TABLE)),
         ".svg": picture,
     }
 

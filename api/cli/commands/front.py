@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
-from memstow.api.cli.parser import Commands, add_command, amount, real, whole
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import (
     add_graph_changes,
     add_problem,
@@ -33,73 +34,20 @@ from memstow.api.cli.search_arguments import (
     refuse_unused_key,
 )
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
+from memstow.api.options import GENERATORS
 from memstow.planner.show.formatting import plain
 
-# Those of `planner.model.front`, which is slow to import.
-GENERATORS: Final = ("stripes", "recompute", "spill", "channels")
-MOST_POINTS: Final = 1_000
 _NONE: Final = "none"
 
 
 def _add_front(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say which front is asked for."""
     front = parser.add_argument_group("front")
-    front.add_argument(
-        "--terms",
-        type=_two,
-        metavar="A,B",
-        help="the two terms: the peak (peak:POOL) or the capacity (capacity:POOL) of a pool and another term "
-        "of an objective (default: peak,cost of a graph; of a problem the peak of its first pool, and the "
-        "first cost that it has)",
-    )
-    front.add_argument(
-        "--with",
-        type=_generators,
-        dest="generators",
-        metavar="LIST",
-        help=f"of a graph: what may be done to need less memory, of {', '.join(GENERATORS)}, or {_NONE} "
-        "(default: stripes)",
-    )
-    front.add_argument(
-        "--cost",
-        choices=("given", "bytes"),
-        default="given",
-        help="of a graph: cost as its operators give it, or the bytes that they move (default: given)",
-    )
-    front.add_argument(
-        "--within",
-        type=real(1, 1_000_000),
-        metavar="X",
-        help="only points whose second term is at most X times its least value",
-    )
-    front.add_argument(
-        "--points", type=whole(1, MOST_POINTS), metavar="N", help="at most N points (default: 1,000)"
-    )
-    front.add_argument(
-        "--target",
-        action="append",
-        dest="targets",
-        metavar="TARGETS",
-        help="the front in the memories of each of these targets, files or names from `memstow targets`, "
-        "separated by commas; tells which is the smallest that will do",
-    )
-    front.add_argument(
-        "--capacity", type=amount, metavar="N", help="capacity of the only pool: 65536, 64KiB, 0x10000"
-    )
-
-
-def _add_front_results(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that select the outputs."""
-    results = parser.add_argument_group("results")
-    results.add_argument(
-        "-o",
-        "--output",
-        action="append",
-        metavar="FILE",
-        help="write the front to this file, as its name ends: .json, .csv or .svg; may be repeated",
-    )
-    results.add_argument("--json", action="store_true", help="print only the front, as JSON")
-    results.add_argument("--quiet", action="store_true", help="print no table")
+    add_option(front, options.TERMS, type=_two)
+    add_option(front, options.WITH, type=_generators, default=None)
+    add_options(front, options.COST, options.WITHIN, options.POINTS)
+    add_option(front, options.TARGETS, action="append")
+    add_option(front, options.CAPACITY)
 
 
 def _two(text: str) -> tuple[str, str]:
@@ -157,7 +105,8 @@ memstow front model.tflite --target stm32h743,corstone300
     add_search(parser)
     add_limits(parser)
     add_server(parser)
-    _add_front_results(parser)
+    results = parser.add_argument_group("results")
+    add_options(results, options.FRONT_OUTPUT, options.FRONT_JSON, options.FRONT_QUIET)
     parser.set_defaults(run=run, target=None, fit_only=False)
 
 

@@ -3,9 +3,10 @@
 import argparse
 from typing import Any
 
-from memstow.api.cli.output_files import WRITABLE, format_of, refuse_unwritable, write_out
+from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
 from memstow.api.cli.parser import Commands, add_command, amount_from, real, whole
 from memstow.api.cli.terminal import Exit
+from memstow.api.options import WRITABLE
 from memstow.planner.generate import FEATURES, SYMBOLIC_FEATURES
 
 # Arguments that are not parameters of the generator.

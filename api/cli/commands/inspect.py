@@ -4,7 +4,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from memstow.api.cli.parser import Commands, add_command, duration, whole
+from memstow.api import options
+from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.problem_input import (
     add_changes,
     add_graph_changes,
@@ -16,7 +17,6 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, columns, draws_unicode
-from memstow.planner.model import LONGEST_RUN
 
 if TYPE_CHECKING:
     from memstow.planner.explain.needs import Needs
@@ -40,35 +40,7 @@ memstow inspect model.json --capacity 12MiB --needs --without conv1
     add_problem(parser)
     add_changes(parser)
     add_graph_changes(parser)
-    parser.add_argument(
-        "--rows",
-        type=whole(0, 1000),
-        default=5,
-        metavar="N",
-        help="number of busiest times to list (default: 5)",
-    )
-    parser.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        metavar="BUFFER",
-        help="describe the problem without this buffer and all that it says of it; may be repeated",
-    )
-    parser.add_argument(
-        "--needs",
-        action="store_true",
-        help="find out what would be needed for a plan to exist: the smallest capacity of each pool, with "
-        "the others unchanged, single constraints whose removal is enough, and the fewest buffers "
-        "that must change",
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=duration(LONGEST_RUN),
-        default=10.0,
-        metavar="S",
-        help="time limit for --needs, in seconds or as 50ms, 2m (default: 10)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the description as JSON")
+    add_options(parser, options.ROWS, options.WITHOUT, options.NEEDS, options.NEEDS_TIME, options.FACTS_JSON)
     parser.set_defaults(run=run)
 
 

@@ -8,9 +8,10 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, write_out
 from memstow.api.cli.pages import SearchRecord, page_of, show_page
-from memstow.api.cli.parser import Commands, add_command
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.plan_output import (
     add_results,
     check_names,
@@ -47,10 +48,9 @@ from memstow.api.cli.search_arguments import (
     refuse_odd_clusters,
     refuse_unused_key,
 )
-from memstow.api.cli.symbolic_solve import add_shapes, check_symbolic, refuse_shapes, solve_symbolic
+from memstow.api.cli.symbolic_solve import check_symbolic, refuse_shapes, shapes, solve_symbolic
 from memstow.api.cli.terminal import Exit, is_terminal, print_error
 from memstow.api.cli.tflite_output import (
-    add_model,
     read_model,
     show_arena,
     with_arenas,
@@ -68,20 +68,6 @@ if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.plain._columns import Columns
-
-
-def add_lock(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for a lock."""
-    lock = parser.add_argument_group("lock")
-    lock.add_argument(
-        "--lock",
-        metavar="FILE",
-        help="take the plan in this file if it holds for the problem; else plan deterministically, starting "
-        "from it, and write it",
-    )
-    lock.add_argument(
-        "--locked", action="store_true", help="fail if the plan of --lock does not hold, instead of planning"
-    )
 
 
 def refuse_odd_locks(args: argparse.Namespace) -> None:
@@ -195,13 +181,14 @@ memstow solve model.json --scheduler tcp://localhost:8786 --members 4 --time-lim
     add_problem(parser)
     add_changes(parser)
     add_graph_changes(parser)
-    add_shapes(parser)
+    add_option(parser.add_argument_group("problems with symbols"), options.SHAPES, type=shapes)
     add_search(parser)
     add_limits(parser)
-    add_lock(parser)
+    add_options(parser.add_argument_group("lock"), options.LOCK, options.LOCKED)
     add_server(parser)
     add_cluster(parser)
-    add_model(parser)
+    models = parser.add_argument_group("TensorFlow Lite Micro (.tflite)")
+    add_options(models, options.SCRATCH, options.ORDER_ONLY, options.REPLAN)
     add_results(parser)
     parser.set_defaults(run=run)
 

@@ -4,10 +4,10 @@ import argparse
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from memstow.api import options
 from memstow.api.cli.output_files import refuse_unwritable, write_out
-from memstow.api.cli.parser import Commands, add_command, amount, whole
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import (
-    OF_GRAPHS,
     add_dimensions,
     read_document,
     refuse_two_stdins,
@@ -39,69 +39,16 @@ memstow tile net.json --pool l1 --home l2 --objective beyond,bytes --output tile
 """,
     )
     parser.add_argument("file", metavar="FILE", help="the graph or the model; - reads it from standard input")
-    parser.add_argument("--format", choices=OF_GRAPHS, help="format of the graph (default: detected)")
-    parser.add_argument(
-        "--operator", metavar="ID", help="this operator in detail (default: all, a line each)"
-    )
+    add_options(parser, options.TILE_FORMAT, options.OPERATOR)
     memory = parser.add_argument_group("memory")
-    memory.add_argument(
-        "--target",
-        metavar="TARGET",
-        help="use the pools of this target: a file, or a name from `memstow targets`",
-    )
-    memory.add_argument(
-        "--pool", metavar="POOL", help="the pool where tiles lie (default: the first with a capacity)"
-    )
-    memory.add_argument(
-        "--capacity",
-        dest="room",
-        type=amount,
-        metavar="N",
-        help="bytes of this pool, of which it may have more: 65536, 64KiB, 0x10000 (default: as the pool "
-        "says)",
-    )
-    memory.add_argument(
-        "--home",
-        metavar="POOL",
-        help="the pool where whole tensors lie, as far as they fit (default: the next one, if any)",
-    )
+    add_options(memory, options.TARGET, options.POOL)
+    add_option(memory, options.ROOM, dest="room")
+    add_option(memory, options.HOME)
     add_dimensions(memory)
     tiles = parser.add_argument_group("tiles")
-    tiles.add_argument(
-        "--objective",
-        metavar="TERMS",
-        help="what to minimise, in this order: bytes (moved), tiles, alignment (distance from --multiple), "
-        "l1 (bytes of the buffers), beyond (bytes from or to beyond --home) (default: bytes,tiles)",
-    )
-    tiles.add_argument(
-        "--double-buffer",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="two buffers for what moves while a tile is computed (default: two)",
-    )
-    tiles.add_argument(
-        "--im2col",
-        metavar="PIXELS",
-        help="count a buffer in which a convolution lays out so many pixels at once, or `tile` for all of a "
-        "tile (default: none)",
-    )
-    tiles.add_argument(
-        "--multiple",
-        metavar="LIST",
-        help="sizes that the hardware likes, such as channels=4,columns=2; also rows and inputs",
-    )
-    tiles.add_argument(
-        "--front", action="store_true", help="also the front of memory against bytes moved, of one operator"
-    )
-    tiles.add_argument(
-        "--work",
-        type=whole(1, 1 << 40),
-        metavar="N",
-        help="the most combinations to look at for each question about an operator (default: 300000)",
-    )
-    output = parser.add_argument_group("output")
-    output.add_argument("--json", action="store_true", help="print the result as JSON")
-    output.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON to this file")
+    add_options(tiles, options.OBJECTIVE, options.DOUBLE_BUFFER, options.IM2COL, options.MULTIPLE)
+    add_options(tiles, options.TILE_FRONT, options.WORK)
+    add_options(parser.add_argument_group("output"), options.TILES_JSON, options.TILES_OUTPUT)
     # What a graph is not changed by before it is tiled.
     parser.set_defaults(run=run, capacity=None, fit_only=False, order=None, in_place=False, no_in_place=False)
 

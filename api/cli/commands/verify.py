@@ -5,19 +5,17 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, format_of, refuse_unwritable, write_out
-from memstow.api.cli.parser import Commands, add_command, real
+from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.plan_input import (
     ChosenPlan,
-    add_point,
     read_carried_plan,
     read_chosen_plan,
     tilings_in,
     with_point_verdict,
 )
 from memstow.api.cli.problem_input import (
-    READ_ONLY,
-    READABLE,
     add_changes,
     add_graph_changes,
     add_problem,
@@ -33,7 +31,6 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, print_error
-from memstow.planner.model import LONGEST_RUN
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -79,37 +76,11 @@ memstow solve model.json --json | memstow verify model.json -
         help="the plan, or tiles of `memstow tile`; - reads it from standard input. A TensorFlow Lite model "
         "may carry it, even the first file itself",
     )
-    parser.add_argument(
-        "--plan-format",
-        choices=(*READABLE, *READ_ONLY),
-        help="format of the plan (default: detected from its content)",
-    )
-    add_point(parser)
+    add_options(parser, options.PLAN_FORMAT, options.POINT)
     add_changes(parser)
     add_graph_changes(parser)
-    parser.add_argument(
-        "--hint", metavar="PLAN", help="the plan that the objective term `moves` is counted against"
-    )
-    parser.add_argument("--strict", action="store_true", help="also fail if a claim could not be checked")
-    parser.add_argument(
-        "--recheck",
-        action="store_true",
-        help="solve again to check claims that cannot be checked otherwise, within --time-limit",
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=real(0, LONGEST_RUN),
-        metavar="S",
-        help="time limit for --recheck, in seconds (default: 10)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="if the plan is valid, write it to this file, as its name ends: .json or .csv (places "
-        "alone); so a point of a front becomes a plan in a file of its own",
-    )
+    add_options(parser, options.VERIFY_HINT, options.STRICT, options.RECHECK, options.RECHECK_TIME)
+    add_options(parser, options.VERDICT_JSON, options.VERIFIED_OUTPUT)
     parser.set_defaults(run=run)
 
 

@@ -3,14 +3,13 @@
 import argparse
 from typing import TYPE_CHECKING, NoReturn
 
+from memstow.api import options
 from memstow.api.cli.output_files import refuse_unwritable, suffix_of, write_out
 from memstow.api.cli.pages import comparison_of, page_of, show_page, symbolic_page_of
-from memstow.api.cli.parser import Commands, add_command, whole
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.plan_input import read_chosen_plan
-from memstow.api.cli.plan_output import LOOPS, LOOPS_HEADER, LOOPS_SUFFIXES, loops_content, loops_told_by
+from memstow.api.cli.plan_output import LOOPS_HEADER, LOOPS_SUFFIXES, loops_content, loops_told_by
 from memstow.api.cli.problem_input import (
-    OF_GRAPHS,
-    READABLE,
     STDIN,
     add_changes,
     add_graph_changes,
@@ -25,6 +24,7 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, print_error
+from memstow.api.options import LOOPS
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -64,37 +64,9 @@ memstow solve model.json --open
     parser.add_argument(
         "other", metavar="OTHER", nargs="?", help="another plan of the same problem, to compare"
     )
-    parser.add_argument("--problem", metavar="PROBLEM", help="the problem or the graph that the plan is for")
-    parser.add_argument(
-        "--format",
-        choices=(*READABLE, *OF_GRAPHS),
-        help="format of the problem (default: detected from its content)",
-    )
-    parser.add_argument(
-        "--plan-format", choices=READABLE, help="format of the plan (default: detected from its content)"
-    )
-    parser.add_argument(
-        "--point",
-        type=whole(1, 1 << 31),
-        metavar="N",
-        help="of a front: begin with the plan of this point, from 1, or write its loops; a page that cannot "
-        "hold all plans holds those around it (default: the ends, and between them as many as fit)",
-    )
-    parser.add_argument(
-        "--at",
-        action="append",
-        type=symbol_value,
-        metavar="SYMBOL=N",
-        help="of a problem with symbols: begin at this value; of a plan for one value, which; may be "
-        "repeated",
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the page, or the loops, to this file")
-    parser.add_argument(
-        "--output-format",
-        choices=("html", *LOOPS),
-        help="what to write (default: as the file's name ends; html is the page)",
-    )
-    parser.add_argument("--prefix", metavar="NAME", help="how names begin in .loops.h (default: plan)")
+    add_options(parser, options.PROBLEM, options.VIEW_FORMAT, options.VIEW_PLAN_FORMAT, options.VIEW_POINT)
+    add_option(parser, options.VIEW_AT, type=symbol_value)
+    add_options(parser, options.PAGE_OUTPUT, options.PAGE_FORMAT, options.LOOPS_PREFIX)
     add_changes(parser)
     add_graph_changes(parser)
     parser.set_defaults(run=run)

@@ -7,6 +7,7 @@ import pytest
 
 from memstow.api.cli import plan_output
 from memstow.api.cli.terminal import Exit
+from memstow.api.options import LOOPS
 from memstow.planner import loops
 from tests.api.cli.conftest import Cli
 from tests.planner.loops.samples import TWO
@@ -31,7 +32,7 @@ def front(cli: Cli, net: Path, tmp_path: Path) -> Path:
 
 
 def test_the_command_line_knows_the_formats_of_the_planner() -> None:
-    assert loops.names() == plan_output.LOOPS
+    assert loops.names() == LOOPS
     assert loops.SUFFIXES == plan_output.LOOPS_SUFFIXES
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import memstow
 from memstow.api.cli.commands import solve
-from memstow.api.cli.plan_output import EXPORTS
 from memstow.api.cli.terminal import Exit
+from memstow.api.options import EXPORTS
 from memstow.planner import exports
 from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine, infeasible
