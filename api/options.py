@@ -155,8 +155,14 @@ class _Names(dict[str, str]):
         return f"`{name}`"
 
 
+class _Code(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return f"`--{name.replace('_', '-')}`"
+
+
 _FLAGS: Final = _Flags()
 _NAMES: Final = _Names()
+_CODE: Final = _Code()
 
 
 def in_terminal(option: Option) -> str:
@@ -170,7 +176,9 @@ def in_terminal(option: Option) -> str:
 def in_query(option: Option) -> str:
     """The description of the parameter of a query."""
     text = option.query or option.help
-    text = f"{option.metavar}: {text}" if "=" in (option.metavar or "") else text[0].upper() + text[1:]
+    text = text if text.startswith("``") else text[0].upper() + text[1:]
+    if "=" in (option.metavar or ""):
+        text += f", written `{option.metavar}`"
     match option.kind:
         case Duration():
             text += ", in seconds"
@@ -181,6 +189,17 @@ def in_query(option: Option) -> str:
     return f"{text}{repeated}{unset}.".replace("``", "`").format_map(_NAMES)
 
 
+def in_page(option: Option) -> str:
+    """The text of a row of docs/cli.md."""
+    repeated = "; may be repeated" if option.is_repeated else ""
+    unset = f" (default: {option.unset})" if option.unset else ""
+    text = f"{option.help}{option.written}".replace("``", "`").format_map(_CODE)
+    listed = ""
+    if isinstance(option.kind, Choice) and any(f"`{value}`" not in text for value in option.kind.values):
+        listed = f": {', '.join(f'`{value}`' for value in option.kind.values)}"
+    return f"{text}{listed}{repeated}{unset.replace('``', '`').format_map(_CODE)}{option.more}"
+
+
 # The problem, and what is changed of it.
 
 FORMAT: Final = Option(
@@ -188,8 +207,8 @@ FORMAT: Final = Option(
     "format of the problem",
     Choice((*READABLE, *READ_ONLY, *OF_GRAPHS)),
     otherwise="detected from its content",
-    query="format of a body that is a problem alone",
 )
+FORMAT_OF_BODY: Final = Option("format", "format of a body that is a problem alone", Text())
 AT: Final = Option(
     "at",
     "of a problem with symbols: the problem at this value",
@@ -232,12 +251,13 @@ DIM: Final = Option(
     is_repeated=True,
 )
 IN_PLACE: Final = Option(
+    "in_place", "of a model: let operators that work element by element overwrite an input", Flag()
+)
+MAY_OVERWRITE: Final = Option(
     "in_place",
-    "of a model: let operators that work element by element overwrite an input",
-    Flag(),
-    default=False,
-    query="of a graph or a model: whether operators may overwrite their inputs; default: those that a graph "
-    "names, none of a model",
+    "of a graph or a model: whether operators may overwrite their inputs",
+    Switch(),
+    otherwise="those that a graph names, none of a model",
 )
 NO_IN_PLACE: Final = Option("no_in_place", "do not let operators overwrite their inputs", Flag())
 CHANGES: Final = (TARGET, CAPACITY, FIT_ONLY)
@@ -319,6 +339,8 @@ MEMORY_LIMIT: Final = Option(
 )
 SEARCH: Final = (SOLVER, GAP, DETERMINISTIC, SEED, HINT)
 LIMITS: Final = (TIME_LIMIT, WORKERS, WORK_LIMIT, MEMORY_LIMIT)
+OF_RUN: Final = (TIME_LIMIT, SOLVER, GAP, DETERMINISTIC, WORK_LIMIT, WORKERS, MEMORY_LIMIT, SEED)
+"""The options of a run that a query can have."""
 
 SHAPES: Final = Option(
     "shapes",
@@ -339,8 +361,8 @@ PIECES: Final = Option(
 )
 LOCK: Final = Option(
     "lock",
-    "take the plan in this file if it holds for the problem; else plan deterministically, starting from it, "
-    "and write it",
+    "take the plan in this file if it holds for the problem and the options; else plan deterministically, "
+    "starting from it, and write it",
     Text(),
     "FILE",
     more=" ([integrations.md](integrations.md#a-lock-so-that-builds-do-not-search))",
@@ -419,9 +441,9 @@ OUTPUT_FORMAT: Final = Option(
     "format of the only output, or of those whose names do not tell it; without {output}, prints only the "
     "plan in this format",
     Choice((*PLANS, *EXPORTS, *LOOPS, MODEL)),
-    query="format of the plan",
     more=". Without a suffix it is `json`; another suffix is an error",
 )
+FORMAT_OF_PLAN: Final = Option("output_format", "format of the plan", Text())
 PICTURE: Final = Option(
     "picture",
     "draw the plan to this .svg file",
@@ -437,7 +459,7 @@ OPEN: Final = Option(
 )
 JSON: Final = Option("json", "print only the plan, as JSON", Flag())
 QUIET: Final = Option("quiet", "print no table and no picture", Flag())
-PREFIX: Final = Option("prefix", "how names begin", Text(), "NAME", otherwise="plan")
+PREFIX: Final = Option("prefix", "how the names in source code begin", Text(), "NAME", otherwise="plan")
 SECTION: Final = Option(
     "section",
     "put the arena of this pool into a section of your linker script",
@@ -457,8 +479,8 @@ JOB_NAME: Final = Option(
 
 TERMS: Final = Option(
     "terms",
-    "the two terms: the peak (``peak:POOL``) or the capacity (``capacity:POOL``) of a pool and another term "
-    "of an objective",
+    "the two terms, with a comma between: the peak (``peak:POOL``) or the capacity (``capacity:POOL``) of "
+    "a pool and another term of an objective",
     Text(),
     "A,B",
     otherwise="``peak,cost`` of a graph; of a problem the peak of its first pool, and the first cost that it "
@@ -468,12 +490,12 @@ TERMS: Final = Option(
 WITH: Final = Option(
     "generators",
     "of a graph: what may be done to need less memory, of "
-    f"{', '.join(f'``{name}``' for name in GENERATORS)}, or ``none``",
+    f"{', '.join(f'``{name}``' for name in GENERATORS)}, with commas between, or ``none``",
     Text(),
     "LIST",
     flag="--with",
     otherwise="``stripes``",
-    more=" ([front.md](front.md#parts-of-channels)); with commas between",
+    more=" ([front.md](front.md#parts-of-channels))",
 )
 COST: Final = Option(
     "cost",
@@ -663,9 +685,9 @@ CONVERT_FORMAT: Final = Option(
     "format to write",
     Choice((*READABLE, "graph")),
     otherwise="as the file's name ends, ``.json`` or ``.csv``",
-    query="format of the result",
     more="; another ending is an error; `graph` for a [graph](graph.md), as from a model",
 )
+TO: Final = Option("to", "format of the result", Choice((*READABLE, "graph")), default="csv")
 CHANNELS: Final = Option(
     "channels",
     "with {output_format} graph: add alternatives in which wide tensors are there in parts of their channels",
@@ -677,13 +699,13 @@ CHANNELS: Final = Option(
 # `memstow tile`.
 
 TILE_FORMAT: Final = Option("format", "format of the graph", Choice(OF_GRAPHS), otherwise="detected")
-OPERATOR: Final = Option("operator", "this operator in detail", Text(), "ID", otherwise="all, a line each")
+OPERATOR: Final = Option("operator", "this operator in detail", Text(), "ID", otherwise="all, in short")
 POOL: Final = Option(
     "pool", "the pool where tiles lie", Text(), "POOL", otherwise="the first with a capacity"
 )
 ROOM: Final = Option(
     "capacity",
-    "bytes of this pool, of which it may have more",
+    "how much of this pool to use",
     Amount(),
     "N",
     otherwise="as the pool says",
@@ -725,6 +747,7 @@ MULTIPLE: Final = Option(
     "LIST",
 )
 TILE_FRONT: Final = Option("front", "also the front of memory against bytes moved, of one operator", Flag())
+TILES: Final = (OPERATOR, POOL, ROOM, HOME, OBJECTIVE, DOUBLE_BUFFER, IM2COL, MULTIPLE, TILE_FRONT)
 WORK: Final = Option(
     "work",
     "the most combinations to look at for each question about an operator",
@@ -760,6 +783,6 @@ TABLE_OUTPUT: Final = Option(
     "FILE",
     short="-o",
     is_repeated=True,
-    more=" that lays out every value at run time ([shapes.md](shapes.md#c))",
+    more=". The C lays out every value at run time ([shapes.md](shapes.md#c))",
 )
 C_PREFIX: Final = Option("prefix", "of ``.h``: how names begin", Text(), "NAME", otherwise="plan")

@@ -3,15 +3,15 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Query, Request
 
-from memstow.api.http import schemas
+from memstow.api import options
 from memstow.api.http.bodies import read_body
 from memstow.api.http.callers import Caller
 from memstow.api.http.errors import ApiError
-from memstow.api.http.responses import MEDIA_TYPES
+from memstow.api.http.responses import MEDIA_TYPES, JsonObject
 from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import checked_name
@@ -19,127 +19,101 @@ from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.body_parts import CHANGES
 from memstow.api.operations.encoding import OPTION_NAMES, SHAPES_MEMBERS, TARGETS
 from memstow.api.operations.request_types import BodyForm, FrontValue, QueryValue
+from memstow.api.options import Option, in_query
 from memstow.api.store.tables import Job
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.graph import ORDERS
-from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES
 from memstow.planner.reading.printable import printable
 from memstow.planner.reading.sections import unknown_field
+from memstow.planner.solve.portfolio import AUTO
+from memstow.solvers import registry
+
+
+def _schema_of(kind: options.Kind) -> JsonObject:
+    """The JSON schema of a kind of value."""
+    match kind:
+        case options.Flag() | options.Switch():
+            return {"type": "boolean"}
+        case options.Whole(least=least, most=most):
+            return {"type": "integer", "minimum": least} | ({} if most is None else {"maximum": most})
+        case options.Real(least=lower, most=upper):
+            return {"type": "number", "minimum": lower, "maximum": upper}
+        case options.Duration(most=longest):
+            return {"type": "number", "minimum": 0, "maximum": longest}
+        case options.Amount(least=least):
+            return {"type": "integer", "minimum": least, "maximum": 1 << 62}
+        case options.Choice(values=values):
+            return {"type": "string", "enum": list(values)}
+        case options.Text(least=shortest, most=longest_text):
+            limits = {"minLength": shortest, "maxLength": longest_text}
+            return {"type": "string"} | {name: most for name, most in limits.items() if most is not None}
+
+
+def parameter(option: Option, note: str = "", choices: Sequence[str] = ()) -> JsonObject:
+    """An option as a parameter of a query, as OpenAPI writes it, for routes that read their query themselves.
+
+    `note` is added to its text, and `choices` are the values it may have, where the table does not know them.
+    """
+    of_one = _schema_of(option.kind) | ({"enum": list(choices)} if choices else {})
+    return {
+        "name": option.name,
+        "in": "query",
+        "description": in_query(option) + note,
+        "schema": {"type": "array", "items": of_one} if option.is_repeated else of_one,
+        "required": False,
+    }
+
+
+def query_of(option: Option, **own: Any) -> Any:
+    """An option as FastAPI describes a parameter; `own`: arguments of `Query` that only a route has."""
+    schema = {} if option.is_repeated else _schema_of(option.kind)
+    limits: dict[str, Any] = {"ge": schema.get("minimum"), "le": schema.get("maximum")}
+    choices = {"json_schema_extra": {"enum": schema["enum"]}} if "enum" in schema else {}
+    return Query(description=in_query(option), **(limits | choices | own))
+
 
 FORMAT_PARAMETERS: Final = [
     {
-        "name": name,
+        "name": option.name,
         "in": "query",
         "required": False,
         "schema": {
             "anyOf": [{"type": "string"}, {"type": "null"}],
-            "description": description,
+            "description": in_query(option),
             "enum": list(allowed),
-            "title": title,
+            "title": option.name.replace("_", " ").title(),
         },
-        "description": description,
+        "description": in_query(option),
     }
-    for name, title, allowed, description in (
-        ("format", "Format", MEDIA_TYPES, "Format of a body that is a problem alone."),
-        ("output_format", "Output Format", plan_forms.names(), "Format of the plan."),
+    for option, allowed in (
+        (options.FORMAT_OF_BODY, MEDIA_TYPES),
+        (options.FORMAT_OF_PLAN, plan_forms.names()),
     )
 ]
 """As FastAPI writes them: a route that reads its query itself spends no time on finding out how."""
 SOURCE_PARAMETERS: Final = [
-    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
-    for name, description, schema in (
-        ("prefix", "How the names in source code begin; default: plan.", {"type": "string"}),
-        (
-            "section",
-            "POOL=SECTION: the section for the arena of a pool in source code; may be repeated.",
-            {"type": "array", "items": {"type": "string"}},
-        ),
-        ("header", "The name by which C source code includes the header.", {"type": "string"}),
-        ("order_only", "Of a model that is written: the order alone, and no plan.", {"type": "boolean"}),
-        ("replan", "Of a model that is written: a plan in the place of its own.", {"type": "boolean"}),
-    )
+    parameter(option)
+    for option in (options.PREFIX, options.SECTION, options.HEADER, options.ORDER_ONLY, options.REPLAN)
 ]
 OPTION_PARAMETERS: Final = [
-    {
-        "name": name,
-        "in": "query",
-        "description": f"The option `{name}`, unless the body says otherwise.",
-        "schema": schemas.in_query(schema),
-        "required": False,
-    }
-    for name, schema in schemas.options()["properties"].items()
-    if name in OPTION_NAMES
-]
-"""Each with a schema of its own: generators of clients follow no reference into another schema."""
-
-SHAPES_PARAMETERS: Final = [
-    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
-    for name, description, schema in (
-        (
-            "shapes",
-            "Of a problem with symbols: offsets for every value (fixed), an order from which they follow "
-            "(order, which is the default), or several orders (pieces).",
-            {"enum": list(SHAPES)},
-        ),
-        (
-            "pieces",
-            "With shapes=pieces: at most this many orders; default: 2.",
-            {"type": "integer", "minimum": 1, "maximum": MOST_ORDERS},
-        ),
+    parameter(
+        option,
+        " What the body says of it comes first.",
+        (AUTO, *registry.names()) if option is options.SOLVER else (),
     )
+    for option in options.OF_RUN
 ]
-NAME_PARAMETER: Final = {
-    "name": "name",
-    "in": "query",
-    "description": "What its job is called, such as the name of the file; default: the name of the problem.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
-    "required": False,
-}
-FRONT_NAMES: Final = ("terms", "generators", "cost", "within", "points")
-FRONT_PARAMETERS: Final = [
-    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
-    for name, description, schema in (
-        ("terms", "The two terms of the front, with a comma between.", {"type": "string"}),
-        ("generators", "Of a graph: what may be done, with commas between, or none.", {"type": "string"}),
-        ("cost", "Of a graph: given, or bytes.", {"enum": ["given", "bytes"]}),
-        ("within", "At most this many times the least second term.", {"type": "number", "minimum": 1}),
-        ("points", "At most this many points.", {"type": "integer", "minimum": 1, "maximum": 1000}),
-        (
-            TARGETS,
-            "Names of targets, with commas between: a front in the memories of each.",
-            {"type": "string"},
-        ),
-    )
-]
-
+SHAPES_PARAMETERS: Final = [parameter(options.SHAPES_ALONE), parameter(options.PIECES)]
+NAME_PARAMETER: Final = parameter(options.JOB_NAME)
+FRONT_NAMES: Final = tuple(option.name for option in options.FRONT)
+FRONT_PARAMETERS: Final = [parameter(option) for option in (*options.FRONT, options.TARGETS)]
 CHANGE_PARAMETERS: Final = [
-    {"name": name, "in": "query", "description": description, "schema": schema, "required": False}
-    for name, description, schema in (
-        ("target", "The name of a target whose pools are used.", {"type": "string"}),
-        (
-            "order",
-            "Of a graph or a model: run operators as listed (given), in the best order that it allows "
-            "(free), or in that of a rule.",
-            {"enum": list(ORDERS)},
-        ),
-        (
-            "in_place",
-            "Of a graph or a model: whether operators may overwrite their inputs. Default: those that a "
-            "graph names, none of a model.",
-            {"type": "boolean"},
-        ),
-        (
-            "dim",
-            "NAME=VALUE: the value of a dimension that an ONNX model leaves open; may be repeated.",
-            {"type": "array", "items": {"type": "string"}},
-        ),
-    )
+    parameter(option) for option in (options.TARGET, options.ORDER, options.MAY_OVERWRITE, options.DIM)
 ]
 
 
 _FORMAT_OF: Final = {media: name for name, media in MEDIA_TYPES.items()}
 # Parameters that may be given several times.
-_REPEATED: Final = frozenset({"section", "dim", "without"})
+_REPEATED: Final = frozenset(option.name for option in (options.SECTION, options.DIM, options.WITHOUT))
 _PLAIN: Final = ("application/json", "application/octet-stream", "text/csv", "text/plain")
 
 
@@ -157,17 +131,12 @@ async def _service(request: Request) -> Service:
 CurrentService = Annotated[Service, Depends(_service)]
 FormatOfBody = Annotated[
     str | None,
-    Query(
-        description="Format of a body that is a problem alone.",
-        json_schema_extra={"enum": list(MEDIA_TYPES)},
-    ),
+    query_of(options.FORMAT_OF_BODY, json_schema_extra={"enum": list(MEDIA_TYPES)}),
 ]
 FormatOfPlan = Annotated[
     str | None,
-    Query(
-        alias="output_format",
-        description="Format of the plan.",
-        json_schema_extra={"enum": list(plan_forms.names())},
+    query_of(
+        options.FORMAT_OF_PLAN, alias="output_format", json_schema_extra={"enum": list(plan_forms.names())}
     ),
 ]
 

@@ -270,13 +270,6 @@ def options() -> JsonObject:
     return made
 
 
-def in_query(schema: JsonObject) -> JsonObject:
-    """The schema of an option in a query: it has no null, and no default, since the body comes before it."""
-    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
-    alone = {**schema, **kinds[0]} if len(kinds) == 1 else schema
-    return {name: value for name, value in alone.items() if name not in ("anyOf", "default", "title")}
-
-
 def ref(name: str) -> dict[str, str]:
     """A reference to a schema."""
     return {"$ref": f"#/components/schemas/{name}"}

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from memstow.api import options
 from memstow.api.http import samples, schemas
 from memstow.api.http.bodies import read_body
 from memstow.api.http.callers import Caller
@@ -17,6 +18,7 @@ from memstow.api.http.requests import (
     FormatOfBody,
     form_of_document,
     model_or_json,
+    query_of,
     require_json,
     require_known,
 )
@@ -44,17 +46,6 @@ _ALONE = schemas.enveloped(
     {"problem": samples.PROBLEM},
 ) | {"parameters": CHANGE_PARAMETERS}
 
-_OF_TILES = (
-    "operator",
-    "pool",
-    "capacity",
-    "home",
-    "objective",
-    "double_buffer",
-    "im2col",
-    "multiple",
-    "front",
-)
 _CONVERTED = schemas.answers(
     200,
     "The problem.",
@@ -106,10 +97,8 @@ for _name in ("structured", "executorch", "usmp"):
 async def verify(
     request: Request,
     service: CurrentService,
-    recheck: Annotated[bool, Query(description="Also solve again to check what is only claimed.")] = False,
-    time_limit: Annotated[
-        float, Query(ge=0, allow_inf_nan=False, description="Seconds that `recheck` may take.")
-    ] = 10.0,
+    recheck: Annotated[bool, query_of(options.RECHECK)] = False,
+    time_limit: Annotated[float, query_of(options.RECHECK_TIME, le=None, allow_inf_nan=False)] = 10.0,
 ) -> Response:
     """Judge."""
     require_known(request, "recheck", "time_limit")
@@ -152,14 +141,10 @@ async def verify(
 async def inspect(
     request: Request,
     service: CurrentService,
-    rows: Annotated[int, Query(ge=0, le=1000, description="Hardest moments to list.")] = 5,
-    needs: Annotated[bool, Query(description="Also say what it would take for a plan to exist.")] = False,
-    time_limit: Annotated[
-        float, Query(ge=0, allow_inf_nan=False, description="Seconds that `needs` may take.")
-    ] = 10.0,
-    without: Annotated[
-        list[str] | None, Query(description="A buffer to leave out first; may be repeated.")
-    ] = None,
+    rows: Annotated[int, query_of(options.ROWS)] = 5,
+    needs: Annotated[bool, query_of(options.NEEDS)] = False,
+    time_limit: Annotated[float, query_of(options.NEEDS_TIME, le=None, allow_inf_nan=False)] = 10.0,
+    without: Annotated[list[str] | None, query_of(options.WITHOUT)] = None,
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Inspect."""
@@ -195,17 +180,9 @@ async def inspect(
 async def convert(
     request: Request,
     service: CurrentService,
-    to: Annotated[
-        str, Query(description="Format of the result.", json_schema_extra={"enum": list(_WRITTEN)})
-    ] = "csv",
+    to: Annotated[str, query_of(options.TO)] = "csv",
     format: FormatOfBody = None,  # noqa: A002
-    channels: Annotated[
-        bool,
-        Query(
-            description="With `to=graph`: add alternatives in which wide tensors are there in parts of their "
-            "channels."
-        ),
-    ] = False,
+    channels: Annotated[bool, query_of(options.CHANNELS)] = False,
 ) -> Response:
     """Convert."""
     require_known(request, "to", "format", "dim", "channels", *CHANGES)
@@ -240,36 +217,19 @@ async def convert(
 async def tile(
     request: Request,
     service: CurrentService,
-    operator: Annotated[str | None, Query(description="Its id; without it, all operators.")] = None,
-    pool: Annotated[
-        str | None, Query(description="Where tiles lie; default: the first pool with a capacity.")
-    ] = None,
-    capacity: Annotated[
-        int | None,
-        Query(
-            ge=0, le=1 << 62, description="Bytes of this pool, in full (65536); default: as the pool says."
-        ),
-    ] = None,
-    home: Annotated[
-        str | None, Query(description="The pool where whole tensors lie; default: the next one, if any.")
-    ] = None,
-    objective: Annotated[
-        str, Query(description="Terms of bytes, tiles, alignment, l1, beyond; the first matters most.")
-    ] = "bytes,tiles",
-    double_buffer: Annotated[bool, Query(description="Two buffers for what moves meanwhile.")] = True,
-    im2col: Annotated[
-        str, Query(description="Pixels that a convolution lays out at once: a number, or `tile`.")
-    ] = "0",
-    multiple: Annotated[
-        str | None, Query(description="Sizes that the hardware likes, such as channels=4,columns=2.")
-    ] = None,
-    front: Annotated[
-        bool, Query(description="Also the front of memory against bytes moved, of one operator.")
-    ] = False,
+    operator: Annotated[str | None, query_of(options.OPERATOR)] = None,
+    pool: Annotated[str | None, query_of(options.POOL)] = None,
+    capacity: Annotated[int | None, query_of(options.ROOM)] = None,
+    home: Annotated[str | None, query_of(options.HOME)] = None,
+    objective: Annotated[str, query_of(options.OBJECTIVE)] = "bytes,tiles",
+    double_buffer: Annotated[bool, query_of(options.DOUBLE_BUFFER)] = True,
+    im2col: Annotated[str, query_of(options.IM2COL)] = "0",
+    multiple: Annotated[str | None, query_of(options.MULTIPLE)] = None,
+    front: Annotated[bool, query_of(options.TILE_FRONT)] = False,
     format: FormatOfBody = None,  # noqa: A002
 ) -> Response:
     """Find tiles."""
-    require_known(request, *_OF_TILES, "format", "dim", *CHANGES)
+    require_known(request, *(option.name for option in options.TILES), "format", "dim", *CHANGES)
     caller = await service.caller(request)
     form = form_of_document(request, format)
     body = await read_body(request, service.settings)

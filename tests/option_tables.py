@@ -1,0 +1,104 @@
+"""The tables of options in docs/cli.md, and of parameters in docs/service.md, from `api/options.py`.
+
+`python -m tests.option_tables` writes them anew.
+"""
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from memstow.api.cli.main import build_parser
+from memstow.api.http.app import create_app
+from memstow.api.http.settings import Settings
+from memstow.api.options import Choice, Option, Switch, in_page
+
+DOCS: Final = Path(__file__).parents[1] / "docs"
+CLI: Final = DOCS / "cli.md"
+SERVICE: Final = DOCS / "service.md"
+COMMANDS: Final = ("solve", "front", "verify", "view", "inspect", "convert", "tile", "evaluate")
+"""The commands whose options are in the table."""
+_AS_BEFORE: Final = {
+    "front": "as for `solve`. Limits are for all points together; `--hint` is a plan of a problem, from "
+    "which `moves` counts; `--capacity` cannot stand beside `--target`",
+    "verify": "as for `solve`; the same as when the plan was made",
+    "view": "as for `solve`; the same as when the plan was made",
+    "inspect": "as for `solve`: what is described is changed first",
+    "convert": "as for `solve`: what is written is changed first; a problem is that of the listed order all "
+    "the same",
+}
+"""What is said of options that `solve` has as well, of commands where that is not all."""
+
+
+def options_of(command: str) -> list[Option]:
+    """The options of a command, in the order of its help."""
+    (commands,) = (
+        it for it in build_parser([command])._actions if isinstance(it, argparse._SubParsersAction)
+    )
+    return [
+        vars(action)["option"] for action in commands.choices[command]._actions if "option" in vars(action)
+    ]
+
+
+def _named(option: Option) -> str:
+    """An option and the place of its value, as code."""
+    place = option.metavar or (option.name.split("_")[-1].upper() if isinstance(option.kind, Choice) else "")
+    names = f"`{option.spelling} {place}`" if place else f"`{option.spelling}`"
+    if isinstance(option.kind, Switch):
+        names += f", `--no-{option.spelling.removeprefix('--')}`"
+    return f"{names}, `{option.short}`" if option.short else names
+
+
+def table_of(command: str) -> str:
+    """The table of a command's options; those that `solve` has as well are in one row."""
+    known = [] if command == "solve" else options_of("solve")
+    options = options_of(command)
+    rows = [f"| {_named(it)} | {in_page(it)} |" for it in options if it not in known]
+    again = ", ".join(_named(it) for it in options if it in known)
+    if again:
+        rows.append(f"| {again} | {_AS_BEFORE.get(command, 'as for `solve`')} |")
+    return "\n".join(["| option | means |", "| --- | --- |", *rows])
+
+
+def parameters_table() -> str:
+    """The table of what the queries of requests with a document can say."""
+    document: dict[str, Any] = create_app(Settings()).openapi()
+    routes: dict[tuple[str, str], list[str]] = {}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if method != "post" or "/v1/" not in path:
+                continue
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "query":
+                    key = (parameter["name"], parameter["description"])
+                    routes.setdefault(key, []).append(path.removeprefix("/v1/"))
+    rows = [
+        f"| `{name}` | {', '.join(f'`{path}`' for path in paths)} | {description.replace('|', '&#124;')} |"
+        for (name, description), paths in routes.items()
+    ]
+    return "\n".join(["| parameter | of `POST /v1/...` | means |", "| --- | --- | --- |", *rows])
+
+
+def _replaced(page: str, name: str, table: str) -> str:
+    begin, end = f"<!-- begin {name} -->\n", f"\n<!-- end {name} -->"
+    pattern = f"{re.escape(begin)}.*?{re.escape(end)}"
+    replaced, count = re.subn(pattern, lambda _: f"{begin}{table}{end}", page, flags=re.DOTALL)
+    if count != 1:
+        raise ValueError(f"{json.dumps(begin)} is there {count} times")
+    return replaced
+
+
+def with_tables(page: Path) -> str:
+    """The page with its tables as they should be."""
+    text = page.read_text(encoding="utf-8")
+    if page == SERVICE:
+        return _replaced(text, "parameters", parameters_table())
+    for command in COMMANDS:
+        text = _replaced(text, f"options-{command}", table_of(command))
+    return text
+
+
+if __name__ == "__main__":
+    for page in (CLI, SERVICE):
+        page.write_text(with_tables(page), encoding="utf-8")
