@@ -100,7 +100,8 @@ class Option:
 
     `help` begins without a capital and ends without a full stop. `written`: how a value is written at the
     command line; `otherwise`: what holds without the option, where `default` does not say it; `query`: the
-    words for a query, where they must be others than `help`; `more`: what the page adds.
+    words for a query, where they must be others than `help`; `more`: what the page adds; `silent`: a value
+    that is no more than what holds for any document, so that it need not be refused.
     """
 
     def __init__(
@@ -118,6 +119,7 @@ class Option:
         is_repeated: bool = False,
         query: str = "",
         more: str = "",
+        silent: str | None = None,
     ) -> None:
         self.name: Final = name
         self.help: Final = help
@@ -131,6 +133,7 @@ class Option:
         self.is_repeated: Final = is_repeated
         self.query: Final = query
         self.more: Final = more
+        self.silent: Final = silent
 
     @property
     def spelling(self) -> str:
@@ -207,6 +210,7 @@ FORMAT: Final = Option(
     "format of the problem",
     Choice((*READABLE, *READ_ONLY, *OF_GRAPHS)),
     otherwise="detected from its content",
+    silent="json",
 )
 FORMAT_OF_BODY: Final = Option("format", "format of a body that is a problem alone", Text())
 AT: Final = Option(
@@ -549,6 +553,7 @@ PLAN_FORMAT: Final = Option(
     "format of the plan",
     Choice((*READABLE, *READ_ONLY)),
     otherwise="detected from its content",
+    silent="json",
 )
 POINT: Final = Option(
     "point",

@@ -104,6 +104,16 @@ def add_option(group: argparse._ActionsContainer, option: Option, **own: Any) ->
     vars(action)["option"] = option
 
 
+def first_named(args: argparse.Namespace, options: Iterable[Option]) -> Option | None:
+    """The first of these options that the command line names, with another value than holds without it."""
+    for option in options:
+        value = getattr(args, option.name, None)
+        if value is None or value is False or value in ([], option.default, option.silent):
+            continue
+        return option
+    return None
+
+
 def _of_kind(kind: Kind) -> dict[str, Any]:
     """What `add_argument` is told of a kind of value."""
     match kind:

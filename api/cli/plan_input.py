@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from memstow.api import options
+from memstow.api.cli.parser import first_named
 from memstow.api.cli.problem_input import naming_file, problem_of, read_bytes_of, read_plan, read_target
 from memstow.planner.show.formatting import plain
 
@@ -115,18 +117,18 @@ def read_carried_plan(
         return plan_in(data, document)
 
 
-# Options about plans, with the values that say nothing.
+# Options about plans.
 _NOT_OF_TILINGS: Final = (
-    ("--plan-format", (None, "json")),
-    ("--point", (None,)),
-    ("--hint", (None,)),
-    ("--recheck", (False,)),
-    ("--output", (None,)),
-    ("--capacity", (None,)),
-    ("--fit-only", (False,)),
-    ("--order", (None,)),
-    ("--in-place", (False,)),
-    ("--no-in-place", (False,)),
+    options.PLAN_FORMAT,
+    options.POINT,
+    options.VERIFY_HINT,
+    options.RECHECK,
+    options.VERIFIED_OUTPUT,
+    options.CAPACITY,
+    options.FIT_ONLY,
+    options.ORDER,
+    options.IN_PLACE,
+    options.NO_IN_PLACE,
 )
 
 
@@ -145,8 +147,8 @@ def tilings_in(args: argparse.Namespace, data: bytes) -> "Tiling | Tilings | Non
         raw = parse_json(data)
         if not is_tiling(raw):
             return None
-        for option, silent in _NOT_OF_TILINGS:
-            if getattr(args, option.removeprefix("--").replace("-", "_")) not in silent:
-                message = "it is for plans, and the second file holds tiles of operators; leave it out"
-                raise InputError.single("unused_option", option, message)
+        option = first_named(args, _NOT_OF_TILINGS)
+        if option is not None:
+            message = "it is for plans, and the second file holds tiles of operators; leave it out"
+            raise InputError.single("unused_option", option.spelling, message)
         return parse_tilings(raw)

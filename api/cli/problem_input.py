@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
-from memstow.api.cli.parser import add_option, add_options
+from memstow.api.cli.parser import add_option, add_options, first_named
 
 if TYPE_CHECKING:
     from memstow.planner.graph.graph_document import Label
@@ -199,13 +199,12 @@ def naming_values() -> Iterator[None]:
 
 
 def _changed_problem(document: "Problem", args: argparse.Namespace) -> "Problem":
-    for option, given in (
-        ("--order", args.order is not None),
-        ("--in-place", args.in_place),
-        ("--no-in-place", args.no_in_place),
-    ):
-        if given:
-            _refuse_for_problem(option)
+    of_graphs = first_named(args, (options.ORDER, options.IN_PLACE, options.NO_IN_PLACE))
+    if of_graphs is not None:
+        from memstow.planner.model.errors import InputError
+
+        message = "it is for graphs, and this is a problem: its lifetimes have an order already; leave it out"
+        raise InputError.single("not_a_graph", of_graphs.spelling, message)
     if args.target is None and args.capacity is None and not args.fit_only:
         return document
     from memstow.planner.targets import with_overrides
@@ -237,13 +236,6 @@ def _changed_graph(graph: "Graph", path: str, args: argparse.Namespace) -> "Grap
     target = None if args.target is None else read_target(args.target)
     with naming_option("capacity", "--capacity"):
         return in_memories(graph, target, args.capacity, args.fit_only)
-
-
-def _refuse_for_problem(option: str) -> None:
-    from memstow.planner.model.errors import InputError
-
-    message = "it is for graphs, and this is a problem: its lifetimes have an order already; leave it out"
-    raise InputError.single("not_a_graph", option, message)
 
 
 def problem_of(document: "Problem | Graph", plan: "Plan | None" = None) -> "Problem":
@@ -385,27 +377,27 @@ def warn_if_terminal(path: str | None) -> None:
         print_error("reading from standard input; end with Ctrl-D")
 
 
-# Options that change the document or ask for more than columns hold, with the values that say nothing.
-_NEEDS_OBJECTS: Final[tuple[tuple[str, tuple[object, ...]], ...]] = (
-    ("at", (None, [])),
-    ("target", (None,)),
-    ("order", (None,)),
-    ("dim", (None, [])),
-    ("in_place", (False,)),
-    ("no_in_place", (False,)),
-    ("hint", (None,)),
-    ("lock", (None,)),
-    ("server", (None,)),
-    ("scheduler", (None,)),
-    ("members", (None,)),
-    ("shapes", (None,)),
-    ("prefix", (None,)),
-    ("section", (None, [])),
-    ("scratch", (None,)),
-    ("order_only", (False,)),
-    ("replan", (False,)),
-    ("point", (None,)),
-    ("recheck", (False,)),
+# Options that change the document or ask for more than columns hold.
+NEED_OBJECTS: Final = (
+    options.AT,
+    options.TARGET,
+    options.ORDER,
+    options.DIM,
+    options.IN_PLACE,
+    options.NO_IN_PLACE,
+    options.HINT,
+    options.LOCK,
+    options.SERVER,
+    options.SCHEDULER,
+    options.MEMBERS,
+    options.SHAPES,
+    options.PREFIX,
+    options.SECTION,
+    options.SCRATCH,
+    options.ORDER_ONLY,
+    options.REPLAN,
+    options.POINT,
+    options.RECHECK,
 )
 
 
@@ -417,7 +409,7 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
     """The columns of a plain problem; None where the ordinary way has to be gone."""
     if os.environ.get("MEMSTOW_SERVER"):
         return None
-    if any(getattr(args, name, silent[0]) not in silent for name, silent in _NEEDS_OBJECTS):
+    if first_named(args, NEED_OBJECTS) is not None:
         return None
     from memstow.planner.plain.column_documents import columns_in
 
@@ -437,20 +429,18 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
     return columns
 
 
-# Options of documents that symbolic problems do not have, with the values that say nothing.
+# Options of documents that symbolic problems do not have.
 _NOT_OF_SYMBOLS: Final = (
-    ("--format", (None, "json")),
-    ("--plan-format", (None, "json")),
-    ("--target", (None,)),
-    ("--capacity", (None,)),
-    ("--fit-only", (False,)),
-    ("--order", (None,)),
-    ("--dim", (None,)),
-    ("--in-place", (False,)),
-    ("--no-in-place", (False,)),
-    ("--point", (None,)),
-    ("--hint", (None,)),
-    ("--recheck", (False,)),
+    options.FORMAT,
+    options.PLAN_FORMAT,
+    *options.CHANGES,
+    options.ORDER,
+    options.DIM,
+    options.IN_PLACE,
+    options.NO_IN_PLACE,
+    options.POINT,
+    options.HINT,
+    options.RECHECK,
 )
 
 
@@ -486,8 +476,7 @@ def refuse_for_symbolic(args: argparse.Namespace) -> None:
     """Reject options that mean nothing for a problem with symbols."""
     from memstow.planner.model.errors import InputError
 
-    for option, silent in _NOT_OF_SYMBOLS:
-        given = getattr(args, option.removeprefix("--").replace("-", "_"), silent[0])
-        if given not in silent:
-            message = "it is not for problems with symbols; leave it out"
-            raise InputError.single("unused_option", option, message)
+    option = first_named(args, _NOT_OF_SYMBOLS)
+    if option is not None:
+        message = "it is not for problems with symbols; leave it out"
+        raise InputError.single("unused_option", option.spelling, message)

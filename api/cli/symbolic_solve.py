@@ -6,7 +6,9 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
+from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, suffix_of, to_stdout, write_out
+from memstow.api.cli.parser import first_named
 from memstow.api.cli.search_arguments import client_of, job_name
 from memstow.api.cli.terminal import Exit, print_error
 
@@ -15,29 +17,25 @@ if TYPE_CHECKING:
     from memstow.planner.model.options import Options
     from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
 
-_MOST_ORDERS: Final = 16
 _DEFAULT_ORDERS: Final = 2
-# Arguments of `solve` that are not for problems with symbols: their names, and their values when not given.
-_NOT_FOR_SYMBOLS: Final = {
-    "--target": ("target", None),
-    "--capacity": ("capacity", None),
-    "--fit-only": ("fit_only", False),
-    "--order": ("order", None),
-    "--dim": ("dim", None),
-    "--in-place": ("in_place", False),
-    "--no-in-place": ("no_in_place", False),
-    "--hint": ("hint", None),
-    "--scheduler": ("scheduler", None),
-    "--gap": ("gap", 0.0),
-    "--solver": ("solver", "auto"),
-    "--lock": ("lock", None),
-    "--picture": ("picture", None),
-    "--section": ("section", None),
-    "--scratch": ("scratch", None),
-    "--order-only": ("order_only", False),
-    "--replan": ("replan", False),
-}
-_IN_PROBLEM: Final = ("--target", "--capacity", "--order", "--dim", "--in-place", "--no-in-place")
+_OF_GRAPHS: Final = (options.ORDER, options.DIM, options.IN_PLACE, options.NO_IN_PLACE)
+# Options that are written into a problem with symbols instead.
+_IN_PROBLEM: Final = (options.TARGET, options.CAPACITY, *_OF_GRAPHS)
+# Options of `solve` that are not for problems with symbols.
+_NOT_FOR_SYMBOLS: Final = (
+    *options.CHANGES,
+    *_OF_GRAPHS,
+    options.HINT,
+    options.SCHEDULER,
+    options.GAP,
+    options.SOLVER,
+    options.LOCK,
+    options.PICTURE,
+    options.SECTION,
+    options.SCRATCH,
+    options.ORDER_ONLY,
+    options.REPLAN,
+)
 
 
 def shapes(text: str) -> "tuple[Shapes, int]":
@@ -50,9 +48,9 @@ def shapes(text: str) -> "tuple[Shapes, int]":
     if kind == "pieces" and not colon:
         return "pieces", _DEFAULT_ORDERS
     is_number = number.isascii() and number.isdecimal() and len(number) < 4
-    if kind == "pieces" and is_number and 1 <= int(number) <= _MOST_ORDERS:
+    if kind == "pieces" and is_number and 1 <= int(number) <= options.MOST_ORDERS:
         return "pieces", int(number)
-    message = f"{text!r} is no kind of plan: use order, fixed, or pieces:2 up to pieces:{_MOST_ORDERS}"
+    message = f"{text!r} is no kind of plan: use order, fixed, or pieces:2 up to pieces:{options.MOST_ORDERS}"
     raise argparse.ArgumentTypeError(message)
 
 
@@ -65,11 +63,11 @@ def refuse_shapes(args: argparse.Namespace) -> None:
 
 def check_symbolic(args: argparse.Namespace) -> None:
     """Report what is impossible for a problem with symbols, before the search."""
-    for option, (name, unset) in _NOT_FOR_SYMBOLS.items():
-        if getattr(args, name) not in (unset, []):
-            instead = ", or write it into the problem" if option in _IN_PROBLEM else ""
-            message = f"it is not for problems with symbols; leave it out{instead}"
-            raise _error("not_for_symbols", option, message)
+    option = first_named(args, _NOT_FOR_SYMBOLS)
+    if option is not None:
+        instead = ", or write it into the problem" if option in _IN_PROBLEM else ""
+        message = f"it is not for problems with symbols; leave it out{instead}"
+        raise _error("not_for_symbols", option.spelling, message)
     if args.format not in (None, "json"):
         message = f"this is a problem with symbols in JSON, not {args.format}; leave it out"
         raise _error("not_for_symbols", "--format", message)

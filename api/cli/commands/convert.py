@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from memstow.api import options
 from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
-from memstow.api.cli.parser import Commands, add_command, add_option
+from memstow.api.cli.parser import Commands, add_command, add_option, first_named
 from memstow.api.cli.problem_input import (
     add_changes,
     add_graph_changes,
@@ -95,10 +95,10 @@ def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:
     if args.at:
         message = "--symbol leaves dimensions open; to give a dimension a value, use --dim in place of both"
         raise InputError.single("unused_option", "--at", message)
-    for option in ("target", "capacity", "fit_only", "order", "no_in_place", "channels"):
-        if getattr(args, option) not in (None, False):
-            message = "it is not for models with symbols; leave it out, or write it into the document"
-            raise InputError.single("unused_option", f"--{option.replace('_', '-')}", message)
+    option = first_named(args, (*options.CHANGES, options.ORDER, options.NO_IN_PLACE, options.CHANNELS))
+    if option is not None:
+        message = "it is not for models with symbols; leave it out, or write it into the document"
+        raise InputError.single("unused_option", option.spelling, message)
     if form not in ("json", "graph"):
         message = f"the format {form!r} has no place for formulas; use json or graph"
         raise InputError.single("no_formulas", "--output-format", message)

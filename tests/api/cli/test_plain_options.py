@@ -23,6 +23,6 @@ def test_no_option_is_forgotten(command: str) -> None:
     parser = build_parser([command])
     (commands,) = (it for it in parser._actions if isinstance(it, argparse._SubParsersAction))
     options = {action.dest for action in commands.choices[command]._actions}
-    elsewhere = {name for name, _ in problem_input._NEEDS_OBJECTS}
+    elsewhere = {option.name for option in problem_input.NEED_OBJECTS}
     here = {*FOLLOWED[command].split(), *SILENT[command].split()}
     assert options <= here | elsewhere
