@@ -14,7 +14,6 @@ from memstow.api.cli.problem_input import (
     STDIN,
     naming_file,
     naming_option,
-    problem_of,
     read_bytes_of,
     read_symbolic_plan_of,
     refuse_for_symbolic,
@@ -22,6 +21,7 @@ from memstow.api.cli.problem_input import (
     values_of,
 )
 from memstow.api.cli.terminal import print_error
+from memstow.api.documents import problem_of
 from memstow.planner.show.formatting import count, plain
 
 if TYPE_CHECKING:

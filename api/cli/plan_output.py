@@ -18,9 +18,9 @@ from memstow.api.cli.output_files import (
     write_out,
 )
 from memstow.api.cli.parser import add_option, add_options
-from memstow.api.cli.problem_input import labels_in, problem_of
 from memstow.api.cli.terminal import columns as screen_width
 from memstow.api.cli.terminal import draws_unicode, print_error
+from memstow.api.documents import labels_in, problem_of
 from memstow.api.options import EXPORTS, LOOPS, MODEL, SUFFIXES
 from memstow.planner.model.records import record
 from memstow.planner.show.formatting import plain

@@ -15,7 +15,6 @@ from memstow.api import options
 from memstow.api.cli.parser import add_option, add_options, first_named
 
 if TYPE_CHECKING:
-    from memstow.planner.graph.graph_document import Label
     from memstow.planner.model.errors import Issue
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
@@ -236,28 +235,6 @@ def _changed_graph(graph: "Graph", path: str, args: argparse.Namespace) -> "Grap
     target = None if args.target is None else read_target(args.target)
     with naming_option("capacity", "--capacity"):
         return in_memories(graph, target, args.capacity, args.fit_only)
-
-
-def problem_of(document: "Problem | Graph", plan: "Plan | None" = None) -> "Problem":
-    """The problem itself, or that of a graph in the order of the plan; without a plan, as it is listed."""
-    from memstow.planner.model.problem import Problem
-
-    if isinstance(document, Problem):
-        return document
-    from memstow.planner.graph.schedules import scheduled_problem
-
-    return scheduled_problem(document, None if plan is None else plan.schedule)
-
-
-def labels_in(document: "Problem | Graph") -> "dict[str, Label]":
-    """What the buffers of a graph are, by id; a problem says no more than their ids."""
-    from memstow.planner.model.problem import Problem
-
-    if isinstance(document, Problem):
-        return {}
-    from memstow.planner.graph.graph_document import buffer_labels
-
-    return buffer_labels(document)
 
 
 def read_target(name: str) -> "Target":

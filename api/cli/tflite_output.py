@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.plan_output import wants_model
-from memstow.api.cli.problem_input import naming_file, problem_of, read_bytes_of
+from memstow.api.cli.problem_input import naming_file, read_bytes_of
 from memstow.api.cli.terminal import columns, print_error
+from memstow.api.documents import problem_of
 from memstow.planner.model.records import record
 
 if TYPE_CHECKING:

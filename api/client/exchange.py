@@ -17,7 +17,8 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from memstow.api.operations.encoding import document_bytes, plan_to_bytes, problem_of
+from memstow.api.documents import problem_of
+from memstow.api.operations.encoding import document_bytes, plan_to_bytes
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from memstow.api.documents import problem_of
 from memstow.api.operations.body_parts import (
     GRAPH_MEMBERS,
     at_place,
@@ -35,7 +36,6 @@ from memstow.api.operations.encoding import (
     document_bytes,
     hint_key,
     options_to_text,
-    problem_of,
     with_front,
     with_members,
 )

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import memstow
+from memstow.api.documents import problem_of
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
 from memstow.planner.model.digest import digest
@@ -20,7 +21,6 @@ from memstow.planner.reading.parse import parse_options, parse_target
 from memstow.planner.reading.printable import shown
 
 if TYPE_CHECKING:
-    from memstow.planner.graph.graph_document import Label
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Target
@@ -46,24 +46,6 @@ def digest_of(document: "Problem | Graph") -> str:
     from memstow.planner.graph.graph_document import graph_digest
 
     return graph_digest(document)
-
-
-def problem_of(document: "Problem | Graph", plan: Plan | None = None) -> Problem:
-    """The problem itself, or that of a graph in the order of the plan; without a plan, as it is listed."""
-    if isinstance(document, Problem):
-        return document
-    from memstow.planner.graph.schedules import scheduled_problem
-
-    return scheduled_problem(document, None if plan is None else plan.schedule)
-
-
-def labels_in(document: "Problem | Graph") -> "dict[str, Label]":
-    """What the buffers of a graph are, by id; a problem says no more than their ids."""
-    if isinstance(document, Problem):
-        return {}
-    from memstow.planner.graph.graph_document import buffer_labels
-
-    return buffer_labels(document)
 
 
 def buffer_ids(document: "Problem | Graph") -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from memstow.api.documents import labels_in, problem_of
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import ParsedRequest, envelope, parse_document_body, parse_request
@@ -18,7 +19,7 @@ from memstow.api.operations.body_parts import (
     subject_of,
     symbolic_to_judge,
 )
-from memstow.api.operations.encoding import document_from, labels_in, plan_from_bytes, problem_of
+from memstow.api.operations.encoding import document_from, plan_from_bytes
 from memstow.api.operations.plan_forms import model_with_plan, plan_in_model
 from memstow.api.operations.request_types import (
     BodyForm,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlencode
 
-from memstow.api.operations.encoding import labels_in, problem_of
+from memstow.api.documents import labels_in, problem_of
 from memstow.api.operations.request_types import BodyForm
 from memstow.planner import exports, formats, loops
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, sections_of

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from memstow.api.documents import problem_of
 from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.encoding import (
     buffer_ids,
@@ -16,7 +17,6 @@ from memstow.api.operations.encoding import (
     options_from_text,
     plan_from_bytes,
     plan_to_bytes,
-    problem_of,
 )
 from memstow.api.operations.request_types import Known, SolveRequest, SolveResult, SolveUpdate
 from memstow.planner.backends import is_model

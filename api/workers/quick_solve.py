@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memstow.api import tracing
+from memstow.api.documents import problem_of
 from memstow.api.metrics import Metrics
 from memstow.api.operations import plan_forms
 from memstow.api.operations.body import LONGEST_NAME, ParsedRequest, PlainBody, parse_request, plain_body
@@ -16,7 +17,6 @@ from memstow.api.operations.encoding import (
     cache_key_of_owner,
     plan_from_bytes,
     plan_to_bytes,
-    problem_of,
 )
 from memstow.api.operations.request_types import BodyForm, Limits, ValidatedRequest
 from memstow.api.operations.solve import (

@@ -12,13 +12,13 @@ from memstow.api.cli.problem_input import (
     add_problem,
     add_symbols,
     naming_file,
-    problem_of,
     read_document,
     read_symbolic_model,
     refuse_two_stdins,
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit
+from memstow.api.documents import problem_of
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

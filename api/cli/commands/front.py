@@ -17,7 +17,6 @@ from memstow.api.cli.problem_input import (
     add_graph_changes,
     add_problem,
     document_in,
-    problem_of,
     read_bytes_of,
     read_target,
     refuse_two_stdins,
@@ -34,6 +33,7 @@ from memstow.api.cli.search_arguments import (
     refuse_unused_key,
 )
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
+from memstow.api.documents import problem_of
 from memstow.api.options import GENERATORS
 from memstow.planner.show.formatting import plain
 

@@ -10,13 +10,12 @@ from memstow.api.cli.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
-    labels_in,
-    problem_of,
     read_document,
     refuse_two_stdins,
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, columns, draws_unicode
+from memstow.api.documents import labels_in, problem_of
 
 if TYPE_CHECKING:
     from memstow.planner.explain.needs import Needs

@@ -29,7 +29,6 @@ from memstow.api.cli.problem_input import (
     columns_in,
     document_in,
     naming_file,
-    problem_of,
     read_bytes_of,
     refuse_two_stdins,
     symbolic_in,
@@ -57,6 +56,7 @@ from memstow.api.cli.tflite_output import (
     with_model,
     written_model,
 )
+from memstow.api.documents import problem_of
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from memstow.api.cli.problem_input import (
     add_problem,
     columns_in,
     document_in,
-    problem_of,
     read_bytes_of,
     read_plan,
     read_symbolic_plan_of,
@@ -31,6 +30,7 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, print_error
+from memstow.api.documents import problem_of
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:

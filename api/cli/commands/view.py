@@ -15,7 +15,6 @@ from memstow.api.cli.problem_input import (
     add_graph_changes,
     is_front,
     naming_file,
-    problem_of,
     read_bytes_of,
     read_document,
     read_plan,
@@ -24,6 +23,7 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, print_error
+from memstow.api.documents import problem_of
 from memstow.api.options import LOOPS
 from memstow.planner.show.formatting import plain
 
