@@ -145,7 +145,7 @@ bench-hard: install
 
 # Orders of operators, on the graphs of the shared data: ours, rules of thumb, and with ARGS='--cpsat 30' a model.
 bench-order: install
-	$(BIN)/python -m benchmarks.order $(ARGS)
+	$(BIN)/python -m benchmarks.graphs order $(ARGS)
 
 # Compares the work counts of a small deterministic set with the committed ones, to detect a slower search on any machine.
 # ARGS=--update accepts the current counts.

@@ -12,38 +12,23 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from benchmarks import (
-    calls,
-    files,
-    growth,
-    hard,
-    large,
-    models,
-    order,
-    pools,
-    profiles,
-    published,
-    starts,
-    startup,
-    versions,
-)
-from benchmarks.hard.effort import Effort
+from benchmarks import commands, engine, graphs, hard, load, profiles, versions
+from benchmarks.measuring import Effort
 from benchmarks.page import MISSED, put
-from benchmarks.service import rates
-from benchmarks.versions.checkout import FailedError
+from benchmarks.versions import FailedError
 
 ALL = {
-    "startup": startup.measure,
-    "calls": calls.measure,
-    "published": published.measure,
-    "large": large.measure,
-    "growth": growth.measure,
-    "files": files.measure,
-    "models": models.measure,
-    "orders": order.measure,
-    "pools": pools.measure,
-    "starts": starts.measure,
-    "service": rates.measure,
+    "startup": commands.startup,
+    "calls": engine.calls,
+    "published": engine.published,
+    "large": commands.large,
+    "growth": commands.growth,
+    "files": commands.files,
+    "models": engine.models,
+    "orders": graphs.orders,
+    "pools": engine.pools,
+    "starts": engine.starts,
+    "service": load.rates,
 }
 HARD = "hard"
 VERSIONS = "versions"

@@ -1,7 +1,7 @@
-"""The page of results: each benchmark rewrites its own part; figures are held against limits."""
+"""The page of results: each benchmark rewrites its own part, with tables; figures are held against limits."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from os import cpu_count
 from pathlib import Path
@@ -43,3 +43,15 @@ def put(name: str, text: str) -> None:
     before, rest = page.split(begin, 1)
     _, after = rest.split(end, 1)
     PAGE.write_text(f"{before}{begin}\n{text.strip()}\n\n{stamp()}\n{end}{after}")
+
+
+REST = "all else"
+_MOST = 8
+
+
+def shares(of: str, parts: Mapping[str, float], whole: float, unit: str = "s", form: str = ".2f") -> str:
+    """A line for each of the largest parts, then what is left of the whole, then the whole."""
+    largest = sorted(parts.items(), key=lambda part: -part[1])[:_MOST]
+    rest = whole - sum(figure for _, figure in largest)
+    rows = [*largest, *([(REST, rest)] if rest > 0 else []), ("in all", whole)]
+    return table((of, unit, "share"), [(name, format(it, form), f"{it / whole:.0%}") for name, it in rows])

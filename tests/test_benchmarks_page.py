@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import calls, growth, large, models, order, startup
-from benchmarks.hard import altered, fitting, idealloc, kernels, minimalloc, reuse, tilings
+from benchmarks import commands, engine, graphs, hard
 from benchmarks.page import MISSED, held
 
 PAGE = (Path(__file__).parents[1] / "benchmarks" / "results.md").read_text()
@@ -26,8 +25,8 @@ def _rows(name: str) -> list[list[str]]:
 def test_the_limits_of_calls_are_those_of_the_code() -> None:
     rows = [(row[0].strip("`"), int(row[1].replace(",", "")), float(row[3])) for row in _rows("calls")[2:]]
     assert rows == [
-        *(("plan", n, limit) for n, limit in calls.PLAN_LIMITS_MS.items()),
-        *(("place", n, limit) for n, limit in calls.PLACE_LIMITS_MS.items()),
+        *(("plan", n, limit) for n, limit in engine.PLAN_LIMITS_MS.items()),
+        *(("place", n, limit) for n, limit in engine.PLACE_LIMITS_MS.items()),
     ]
 
 
@@ -43,17 +42,18 @@ def test_each_table_has_as_many_cells_in_each_row_as_in_its_head() -> None:
     [
         (
             "growth",
-            f"greedy {growth.MOST_GREEDY:g} s and {growth.MOST_GIB:g} GiB, verify {growth.MOST_VERIFY:g} s",
+            f"greedy {commands.MOST_GREEDY:g} s and {commands.MOST_GIB:g} GiB, "
+            f"verify {commands.MOST_VERIFY:g} s",
         ),
-        ("large", f"best of {large.RUNS} runs"),
-        ("models", f"{models.REUSE_SECONDS:.0f} s each"),
-        ("orders", f"CP-SAT has {order.CPSAT_SECONDS:g} s"),
-        ("hard-minimalloc", f"{minimalloc.SECONDS:g} s each"),
-        ("hard-fitting", f"limit for all eleven: {fitting.LIMIT} s"),
-        ("hard-altered", f"{altered.SECONDS:g} s each"),
-        ("hard-planted", f"{tilings.SECONDS:g} s each"),
-        ("hard-kernels", f"limit: {kernels.LIMIT_MS} ms each"),
-        ("hard-reuse", f"limit: {reuse.SECONDS:g} s each"),
+        ("large", f"best of {commands.LARGE_RUNS} runs"),
+        ("models", f"{engine.REUSE_SECONDS:.0f} s each"),
+        ("orders", f"CP-SAT has {graphs.CPSAT_SECONDS:g} s"),
+        ("hard-minimalloc", f"{hard.MINIMALLOC_SECONDS:g} s each"),
+        ("hard-fitting", f"limit for all eleven: {hard.FITTING_LIMIT} s"),
+        ("hard-altered", f"{hard.ALTERED_SECONDS:g} s each"),
+        ("hard-planted", f"{hard.TILING_SECONDS:g} s each"),
+        ("hard-kernels", f"limit: {hard.KERNEL_LIMIT_MS} ms each"),
+        ("hard-reuse", f"limit: {hard.REUSE_SECONDS:g} s each"),
     ],
 )
 def test_the_limits_of_the_page_are_those_of_the_code(part: str, said: str) -> None:
@@ -62,14 +62,14 @@ def test_the_limits_of_the_page_are_those_of_the_code(part: str, said: str) -> N
 
 def test_the_limits_in_the_tables_are_those_of_the_code() -> None:
     limits = {row[0]: row for row in _rows("large")}
-    for solver in large.SOLVERS:
-        process, engine = (of.get(solver) for of in (large.PROCESS_LIMITS, large.ENGINE_LIMITS))
+    for solver in commands.SOLVERS:
+        process, alone = (of.get(solver) for of in (commands.PROCESS_LIMITS, commands.ENGINE_LIMITS))
         assert limits[solver][2] == ("" if process is None else f"{process:g}")
-        assert limits[solver][5] == ("" if engine is None else f"{engine:g}")
+        assert limits[solver][5] == ("" if alone is None else f"{alone:g}")
     told = {float(row[2]) for row in _rows("startup") if row[2].replace(".", "").isdigit()}
-    assert told == set(startup.LIMITS.values())
-    assert {row[0]: float(row[-1]) for row in _rows("hard-idealloc") if row[0] in idealloc.PROBLEMS} == {
-        name: seconds for name, (seconds, _) in idealloc.PROBLEMS.items()
+    assert told == set(commands.STARTUP_LIMITS.values())
+    assert {row[0]: float(row[-1]) for row in _rows("hard-idealloc") if row[0] in hard.IDEALLOC_LIMITS} == {
+        name: seconds for name, (seconds, _) in hard.IDEALLOC_LIMITS.items()
     }
 
 
@@ -79,18 +79,18 @@ def _number(cell: str) -> float:
 
 def test_what_missed_its_limit_is_marked_on_the_page_and_nothing_else_is() -> None:
     whole = next(row for row in _rows("hard-fitting") if row[0] == "in all")
-    checked = [(whole[2], fitting.LIMIT)]
-    checked += [(row[5], kernels.LIMIT_MS) for row in _rows("hard-kernels")[2:]]
+    checked = [(whole[2], hard.FITTING_LIMIT)]
+    checked += [(row[5], hard.KERNEL_LIMIT_MS) for row in _rows("hard-kernels")[2:]]
     checked += [(row[1], _number(row[2])) for row in _rows("startup")[2:] if row[2]]
     for row in _rows("large")[2:]:
         checked += [(row[at], _number(row[at + 1])) for at in (1, 4) if row[at + 1]]
     for row in _rows("hard-idealloc")[2:]:
-        checked.append((row[3], idealloc.PROBLEMS[row[0]][1]))
+        checked.append((row[3], hard.IDEALLOC_LIMITS[row[0]][1]))
     largest = _rows("growth")[-1]
     checked += [
-        (largest[3], growth.MOST_GREEDY),
-        (largest[4], growth.MOST_VERIFY),
-        (largest[7], growth.MOST_GIB),
+        (largest[3], commands.MOST_GREEDY),
+        (largest[4], commands.MOST_VERIFY),
+        (largest[7], commands.MOST_GIB),
     ]
     assert len(checked) > 10
     for cell, limit in checked:

@@ -9,16 +9,14 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks.files import write_random_csv
+from benchmarks import in_process, page, profiles
+from benchmarks.measuring import IN_PROCESS, run
 from benchmarks.page import ROOT
-from benchmarks.process import run
-from benchmarks.profiles import engine, million, service, shares, start, timed
-
-TIMED = Path(timed.__file__)
+from benchmarks.problems import write_random_csv
 
 
 def test_shares_are_of_the_whole_and_what_is_small_is_in_one_line() -> None:
-    text = shares.shares("part", {"a": 1.0, "b": 6.0, **{f"c{n}": 0.1 for n in range(9)}}, 10.0)
+    text = page.shares("part", {"a": 1.0, "b": 6.0, **{f"c{n}": 0.1 for n in range(9)}}, 10.0)
     lines = text.splitlines()
     assert lines[0] == "| part | s | share |"
     assert lines[2:4] == ["| b | 6.00 | 60% |", "| a | 1.00 | 10% |"]
@@ -27,7 +25,7 @@ def test_shares_are_of_the_whole_and_what_is_small_is_in_one_line() -> None:
     assert len(lines) == 2 + 8 + 2
 
 
-@pytest.mark.parametrize("parts", [million.OF_SOLVE, million.OF_VERIFY])
+@pytest.mark.parametrize("parts", [profiles.OF_SOLVE, profiles.OF_VERIFY])
 def test_every_function_that_is_timed_is_there(parts: dict[str, list[str]]) -> None:
     for functions in parts.values():
         for function in functions:
@@ -41,10 +39,10 @@ def test_every_part_of_both_commands_takes_time(tmp_path: Path) -> None:
     write_random_csv(problem, 100)
     solve: list[str | Path] = ["solve", problem, "--solver", "greedy", "--output", plan]
     for parts, words in (
-        (million.OF_SOLVE, solve),
-        (million.OF_VERIFY, ["verify", problem, plan]),
+        (profiles.OF_SOLVE, solve),
+        (profiles.OF_VERIFY, ["verify", problem, plan]),
     ):
-        ran = run(sys.executable, "-P", TIMED, output, json.dumps(parts), *words)
+        ran = run(sys.executable, "-P", IN_PROCESS, "clock", output, json.dumps(parts), *words)
         assert ran.code == 0
         seconds = json.loads(output.read_text())
         assert seconds.keys() == parts.keys()
@@ -67,7 +65,7 @@ def test_time_of_an_inner_function_counts_once(monkeypatch: pytest.MonkeyPatch) 
     functions.__dict__.update(inner=inner, outer=outer)
     monkeypatch.setitem(sys.modules, "functions", functions)
     monkeypatch.setattr("time.process_time", lambda: now[0])
-    clock = timed.Clock()
+    clock = in_process.Clock()
     clock.watch("calls", "functions:outer")
     clock.watch("work", "functions:inner")
     functions.outer()
@@ -76,7 +74,7 @@ def test_time_of_an_inner_function_counts_once(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_imports_are_told_apart_by_whose_they_are_without_the_interpreter_s_own() -> None:
-    told = start.imports(
+    told = profiles.imports(
         "import time: self [us] | cumulative | imported package\n"
         "import time:       900 |        900 |   encodings\n"
         "import time:       100 |       1000 | site\n"
@@ -103,13 +101,13 @@ def test_a_sample_belongs_to_the_innermost_file_with_a_room() -> None:
         ([f"{site}/starlette/routing.py", f"{ROOT}/api/http/app.py"], 1),
         (["/usr/lib/python3.11/asyncio/runners.py"], 4),
     ]
-    assert service.rooms(samples) == {
+    assert profiles.rooms(samples) == {
         "reduce, solve, judge": 3,
         "layers around each request": 2,
         "FastAPI and Starlette": 1,
         "all else": 4,
     }
-    for part, _ in service.ROOMS:
+    for part, _ in profiles.ROOMS:
         if part.startswith(("/api/", "/planner/", "/solvers/")):
             assert list(ROOT.glob(f"{part[1:].rstrip('/')}*")), part
 
@@ -124,11 +122,11 @@ def test_a_sample_belongs_to_the_innermost_file_with_a_room() -> None:
     ],
 )
 def test_functions_have_names_that_people_use(name: str, known: str) -> None:
-    assert engine.short(name) == known
+    assert profiles.short(name) == known
 
 
 def test_what_perf_prints_is_counted_by_function() -> None:
-    assert engine.functions("  12|[.] memstow::f(int)\n   3|[.] memstow::f(long)\n 1|[k] page_fault\n") == {
+    assert profiles.functions("  12|[.] memstow::f(int)\n   3|[.] memstow::f(long)\n 1|[k] page_fault\n") == {
         "f": 15,
         "page_fault": 1,
     }

@@ -8,13 +8,22 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import versions
+from benchmarks.measuring import IN_PROCESS, run
 from benchmarks.page import MISSED
-from benchmarks.process import run
-from benchmarks.versions.case import Case, Figures, Row
-from benchmarks.versions.checkout import Checkout, FailedError
-from benchmarks.versions.inputs import Inputs
-from benchmarks.versions.report import HEADER, MISSING, report
-from benchmarks.versions.turns import Result, Side, measured
+from benchmarks.versions import (
+    HEADER,
+    MISSING,
+    Case,
+    Checkout,
+    FailedError,
+    Figures,
+    Inputs,
+    Result,
+    Row,
+    Side,
+    measured,
+    report,
+)
 
 OLD, NEW = Checkout(Path("old")), Checkout(Path("new"))
 SECONDS = Row("took", "a command, s", ".1f", wanted=2.0)
@@ -128,7 +137,7 @@ ROOT = Path(__file__).parents[1]
 
 _HAD_MORE = """
 import sys
-from benchmarks.process import run
+from benchmarks.measuring import run
 had = bytearray(400 << 20)
 had[:: 1 << 12] = bytes(len(had) >> 12)  # in use, not only reserved
 del had
@@ -158,7 +167,6 @@ def test_both_versions_get_the_same_bytes_which_are_made_once(tmp_path: Path) ->
 
 def test_what_a_call_of_the_library_finds_is_told(tmp_path: Path) -> None:
     inputs = Inputs(tmp_path)
-    script = Path(versions.__file__).with_name("planned.py")
-    words = [sys.executable, "-P", str(script), str(inputs.planted(20, 0, 0.0)), '{"workers": 1}']
+    words = [sys.executable, "-P", str(IN_PROCESS), "plan", str(inputs.planted(20, 0, 0.0)), '{"workers": 1}']
     told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert '"status": "optimal", "value": 1048576, "bound": 1048576' in told

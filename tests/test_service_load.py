@@ -1,10 +1,10 @@
-"""A short form of the mixed load that `benchmarks.service.mixed` keeps up for minutes."""
+"""A short form of the mixed load that `benchmarks.load` keeps up for minutes."""
 
-from benchmarks.service.mixed import run
+from benchmarks.load import mixed
 
 
 def test_a_server_under_mixed_load_answers_everything_and_does_every_job() -> None:
-    seen = run(0.15)
+    seen = mixed(0.15)
     assert seen.errors() == 0, (seen.statuses, seen.ends)
     assert seen.ends["done"] >= 2
     assert seen.statuses["POST /plan 200"] > 20

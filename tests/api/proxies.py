@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from benchmarks.service.servers import free_port
+from benchmarks.servers import free_port
 from tests.api.conftest import NAME_ON_CERTIFICATE as NAME
 from tests.api.serving import ROOT
 from tests.waiting import PATIENCE, wait_for

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from benchmarks.service.servers import free_port
+from benchmarks.servers import free_port
 from memstow.api.cli.main import build_parser
 from memstow.api.http.settings import Settings
 from tests.api import postgres

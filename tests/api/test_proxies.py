@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from benchmarks.service.servers import free_port
+from benchmarks.servers import free_port
 from memstow.api.http.connections import Connections, limits_of
 from memstow.api.http.samples import PROBLEM
 from memstow.api.http.server import server_config

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from benchmarks.service.servers import free_port
+from benchmarks.servers import free_port
 from memstow.api.http.settings import Settings
 from tests.api.asking import over, submit
 from tests.api.http.conftest import hard

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from benchmarks.service.servers import free_port
+from benchmarks.servers import free_port
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
 from tests.api.serving import ROOT, Server

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from benchmarks.models import three_pools
+from benchmarks.problems import three_pools
 from memstow.planner.model import Status
 from memstow.planner.model.options import Event, Options, Phase
 from memstow.planner.model.problem import Buffer, Pool, Problem

@@ -1,7 +1,6 @@
-"""Attacks without a key, and what they cost the server: `python -m benchmarks.service.attack [NAME] ...`.
+"""Attacks without a key, and what they cost the server: `python -m benchmarks.attack [NAME] ...`.
 
-Each attack has a server of its own. Memory is the highest resident size during the attack.
-"""
+Each attack has a server of its own. Memory is the highest resident size during the attack."""
 
 import gzip
 import json
@@ -13,10 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from random import Random
-from urllib.request import Request, urlopen
 
 from benchmarks.page import put, table
-from benchmarks.service.servers import resident, service
+from benchmarks.servers import ask, resident, service
 
 SECONDS = 15.0
 """How long connections are held open: longer than the head of a request may take."""
@@ -99,10 +97,7 @@ def half_open(port: int) -> str:
 def slow_readers(port: int) -> str:
     """Clients that ask for a large document and do not read it."""
     problem = large_problem()
-    head = {"Content-Type": "application/vnd.memstow.problem+json"}
-    url = f"http://127.0.0.1:{port}"
-    with urlopen(Request(f"{url}/v1/jobs", problem, head), timeout=120) as answer:
-        job = json.load(answer)["id"]
+    job = ask(port, "POST", "/v1/jobs", problem, "application/vnd.memstow.problem+json")["id"]
     request = f"GET /v1/jobs/{job}/problem HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     with ExitStack() as stack:
         strangers = [stack.enter_context(connected(port)) for _ in range(SLOW_READERS)]

@@ -1,4 +1,4 @@
-"""Servers of their own for each round, one kept-alive connection to them, and a cluster of Dask."""
+"""Servers of their own for each round, a kept-alive connection to them, and a cluster of Dask."""
 
 import asyncio
 import json
@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.request import urlopen
+from typing import Any
+from urllib.request import Request, urlopen
 
-from benchmarks.process import ENVIRONMENT, MEMSTOW
+from benchmarks.measuring import ENVIRONMENT, MEMSTOW
 from memstow.planner import formats
 from memstow.planner.generate.network import network
 
@@ -96,18 +97,44 @@ def running(
 def service(
     memstow: Sequence[str] = (MEMSTOW,), folder: Path | None = None, /, **settings: object
 ) -> Iterator[tuple[int, int]]:
-    """The service on data of its own: its port and its process. `folder` is as for `running`."""
+    """The service without limits of rates: its port and its process. `folder` is as for `running`."""
+    settings = {"key_rate": 1e6, "key_burst": 10**6, **settings}
+    with service_with_data(memstow, folder, **settings) as (port, pid, _):
+        yield port, pid
+
+
+@contextmanager
+def service_with_data(
+    memstow: Sequence[str] = (MEMSTOW,), folder: Path | None = None, /, **settings: object
+) -> Iterator[tuple[int, int, Path]]:
+    """The service on data of its own, with these settings: its port, its process, the folder of the data."""
     port = free_port()
     with tempfile.TemporaryDirectory() as own:
-        config = Path(own) / "memstow.toml"
-        lines = [
-            f"{name} = {json.dumps(value)}"
-            for name, value in {"key_rate": 1e6, "key_burst": 10**6, **settings}.items()
-        ]
-        config.write_text("\n".join(lines))
-        command = [*memstow, "serve", "--port", str(port), "--data", f"{own}/data", "--config", str(config)]
+        config, data = Path(own) / "memstow.toml", Path(own) / "data"
+        config.write_text("\n".join(f"{name} = {json.dumps(value)}" for name, value in settings.items()))
+        command = [*memstow, "serve", "--port", str(port), "--data", str(data), "--config", str(config)]
         with running(command, port, folder=folder) as pid:
-            yield port, pid
+            yield port, pid, data
+
+
+def ask(
+    port: int, method: str, path: str, body: object = None, content_type: str = "application/json"
+) -> Any:
+    """The answer of a server as JSON; OSError when it is away, HTTPError when it refuses.
+
+    A body of bytes is sent as it is.
+    """
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    headers = {"Content-Type": content_type}
+    request = Request(f"http://127.0.0.1:{port}{path}", data, headers, method=method)
+    with urlopen(request, timeout=120) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def text_at(port: int, path: str) -> str:
+    """The answer of a server as text."""
+    with urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+        return str(answer.read().decode())
 
 
 def free_port() -> int:
@@ -134,9 +161,8 @@ def worked(pid: int) -> float:
 
 def lag_p99(port: int) -> float:
     """Seconds that the event loop is late at the 99th percentile: the upper end of a bucket."""
-    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-        text = answer.read().decode()
-    counts = re.findall(r'memstow_loop_lag_seconds_bucket\{le="([^"]+)"\} (\S+)', text)
+    buckets = r'memstow_loop_lag_seconds_bucket\{le="([^"]+)"\} (\S+)'
+    counts = re.findall(buckets, text_at(port, "/metrics"))
     total = float(counts[-1][1])
     return next(float(le) for le, count in counts if float(count) >= 0.99 * total)
 

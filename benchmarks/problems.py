@@ -1,0 +1,72 @@
+"""The problems of the benchmarks: from elsewhere, read where they are, and made here from a seed."""
+
+import math
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from benchmarks.page import DATA
+from memstow.planner.formats import read_problem
+from memstow.planner.model.problem import Buffer, Pool, Problem
+
+SKIPPED = "Skipped: `../shared/data` is not there."
+LETTERS = "ABCDEFGHIJK"
+HEIGHT = 1_048_576
+"""The height that the authors of A-K ask for."""
+
+
+def there(folder: str) -> bool:
+    """Whether the problems of this folder can be read."""
+    return (DATA / folder).is_dir()
+
+
+def minimalloc_path(letter: str) -> Path:
+    """The file of one of A-K."""
+    return DATA / "minimalloc" / f"{letter}.{HEIGHT}.csv"
+
+
+def minimalloc_problems() -> Iterator[tuple[str, Problem]]:
+    """A-K by letter."""
+    for letter in LETTERS:
+        yield letter, read_problem(minimalloc_path(letter).read_bytes())
+
+
+_LONGEST: Final = 0.05
+"""A life takes at most this part of the whole time."""
+
+
+def write_random_csv(path: Path, n: int) -> None:
+    """Write buffers of all sizes whose lives begin at any time; most lives are short."""
+    with path.open("w") as file:
+        # One by one: our memory counts as that of the processes that we start.
+        file.writelines(f"{line}\n" for line in _random_lines(n))
+
+
+def _random_lines(n: int) -> Iterator[str]:
+    odd = random.Random(n)
+    yield "id,lower,upper,size"
+    for number in range(n):
+        begin = odd.randrange(n)
+        length = int(math.exp(odd.uniform(0.0, math.log(max(2.0, _LONGEST * n)))))
+        yield f"b{number},{begin},{begin + length},{int(math.exp(odd.uniform(0.0, 12.0)))}"
+
+
+def three_pools(rng: random.Random, count: int) -> Problem:
+    """Buffers at random, and costs of access that make pools matter."""
+    buffers = []
+    for i in range(count):
+        size, begin = rng.randrange(1, 64) * 16, rng.randrange(count)
+        life = (begin, begin + rng.randrange(1, max(2, count // 5)))
+        buffers.append(Buffer(id=f"b{i}", size=size, lifetime=life, accesses=rng.randrange(1, 200) * 16))
+    live = max(sum(b.size for b in buffers if _lives(b, time)) for time in range(count))
+    pools = (
+        Pool(id="fast", capacity=live // 3 // 16 * 16, cost=1),
+        Pool(id="middle", capacity=live // 3 // 16 * 16, cost=3),
+        Pool(id="slow", cost=10),
+    )
+    return Problem(version=1, pools=pools, buffers=tuple(buffers))
+
+
+def _lives(buffer: Buffer, time: int) -> bool:
+    return isinstance(buffer.lifetime, tuple) and buffer.lifetime[0] <= time < buffer.lifetime[1]

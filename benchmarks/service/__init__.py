@@ -1,1 +1,0 @@
-"""The service under load, client and server on the same processors."""
