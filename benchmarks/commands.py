@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.measuring import IN_PROCESS, MEMSTOW, Ran, run, typical
+from benchmarks.measuring import IN_PROCESS, MEMSTOW, run, run_well, typical
 from benchmarks.page import DATA, held, table
-from benchmarks.problems import write_random_csv
+from benchmarks.problems import needs, write_random_csv
 
 STARTUP_RUNS = 15
 STARTUP_LIMITS = {10: 0.2, 300: 0.25}
@@ -39,11 +39,11 @@ def startup() -> str:
 
 
 def _startup_row(name: str, limit: float | None, *command: str | Path) -> tuple[str, ...]:
-    clock, processor = typical(STARTUP_RUNS, *command)
-    shown = f"{clock:.3f}"
+    usage = typical(STARTUP_RUNS, *command)
+    shown, processor = f"{usage.seconds:.3f}", f"{usage.cpu_seconds:.3f}"
     if limit is None:
-        return name, shown, "", f"{processor:.3f}"
-    return name, held(shown, clock, limit), f"{limit:g}", f"{processor:.3f}"
+        return name, shown, "", processor
+    return name, held(shown, usage.seconds, limit), f"{limit:g}", processor
 
 
 BOUND = 1_498_635_932
@@ -54,11 +54,10 @@ PROCESS_LIMITS = {"greedy": 3.0}
 ENGINE_LIMITS = {"first-fit": 0.5}
 
 
+@needs("idealloc")
 def large() -> str:
     """Whole processes; the peak as a multiple of the bound."""
     path = DATA / "idealloc" / "S_1.csv"
-    if not path.exists():
-        return "Skipped: `../shared/data` is not there."
     rows = [_large_row(solver, path) for solver in SOLVERS]
     header = (
         "solver",
@@ -83,23 +82,23 @@ def _shown(seconds: float, limit: float | None) -> tuple[str, str]:
 def _large_row(solver: str, path: Path) -> tuple[str, ...]:
     best = min(
         (run(MEMSTOW, "solve", path, "--solver", solver, "--json") for _ in range(LARGE_RUNS)),
-        key=lambda ran: ran.seconds,
+        key=lambda ran: ran.usage.seconds,
     )
     if best.code != 0:
         return (solver, f"exit code {best.code}", *[""] * 6)
     plan = json.loads(best.out)
     peak = sum(pool["peak"] for pool in plan["pools"])
     process, engine = (
-        _shown(best.seconds, PROCESS_LIMITS.get(solver)),
+        _shown(best.usage.seconds, PROCESS_LIMITS.get(solver)),
         _shown(plan["seconds"], ENGINE_LIMITS.get(solver)),
     )
     return (
         solver,
         *process,
-        f"{best.cpu_seconds:.2f}",
+        f"{best.usage.cpu_seconds:.2f}",
         *engine,
         f"{peak / BOUND:.4f}",
-        f"{best.peak_bytes / (1 << 20):.0f}",
+        f"{best.peak_memory / (1 << 20):.0f}",
     )
 
 
@@ -117,7 +116,7 @@ def growth() -> str:
             rows.append((f"{n:,}", f"exit code {ran.code}", *[""] * 6))
             continue
         m = json.loads(ran.out)
-        gib = ran.peak_bytes / (1 << 30)
+        gib = ran.peak_memory / (1 << 30)
         limits = (MOST_GREEDY, MOST_VERIFY, MOST_GIB) if n == GROWTH_SIZES[-1] else (inf, inf, inf)
         rows.append(
             (
@@ -160,24 +159,24 @@ def files() -> str:
         problem, plan = Path(folder, "random.csv"), Path(folder, "plan.json")
         for n in FILE_SIZES:
             write_random_csv(problem, n)
-            solved = _done(run(MEMSTOW, "solve", problem, *_ONE_PASS, str(n), "--output", plan))
-            verified = _done(run(MEMSTOW, "verify", problem, plan))
-            short = _done(run(MEMSTOW, "solve", problem, "--time-limit", "1", "--quiet"))
-            ends = solved.cpu_seconds, verified.cpu_seconds
+            solved = run_well(MEMSTOW, "solve", problem, *_ONE_PASS, str(n), "--output", plan)
+            verified = run_well(MEMSTOW, "verify", problem, plan)
+            short = run_well(MEMSTOW, "solve", problem, "--time-limit", "1", "--quiet")
+            ends = solved.usage.cpu_seconds, verified.usage.cpu_seconds
             rows.append(
                 (
                     f"{n:,}",
-                    f"{solved.seconds:.2f}",
-                    f"{solved.cpu_seconds:.2f}",
-                    f"{verified.seconds:.2f}",
-                    f"{verified.cpu_seconds:.2f}",
+                    f"{solved.usage.seconds:.2f}",
+                    f"{solved.usage.cpu_seconds:.2f}",
+                    f"{verified.usage.seconds:.2f}",
+                    f"{verified.usage.cpu_seconds:.2f}",
                     *(
                         ["", ""]
                         if before is None
                         else [_slope(a, b) for a, b in zip(before, ends, strict=True)]
                     ),
-                    f"{short.seconds:.2f}",
-                    f"{solved.peak_bytes / (1 << 20):.0f}",
+                    f"{short.usage.seconds:.2f}",
+                    f"{solved.peak_memory / (1 << 20):.0f}",
                 )
             )
             before = ends
@@ -197,12 +196,6 @@ def files() -> str:
         "`auto` does in a second. A slope is that of the processor time from the row above, on logarithmic "
         "scales.\n\n" + table(header, rows)
     )
-
-
-def _done(ran: Ran) -> Ran:
-    if ran.code != 0:
-        raise RuntimeError(f"exit code {ran.code}")
-    return ran
 
 
 def _slope(before: float, after: float) -> str:

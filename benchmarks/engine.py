@@ -8,8 +8,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
+from benchmarks.measuring import EngineRun, solve
 from benchmarks.page import DATA, held, table
-from benchmarks.problems import three_pools
+from benchmarks.problems import needs, three_pools
 from memstow.planner.backends import isolated_solver
 from memstow.planner.backends.isolated_solver import IsolatedSolver
 from memstow.planner.formats import read_problem
@@ -109,10 +110,9 @@ PUBLISHED_BY_EXECUTORCH = {
 EDGES = {"linear": "ab bc cd de ef", "fanout": "ab ac bc be cd ce de df ef"}
 
 
+@needs("executorch", "usmp")
 def published() -> str:
     """A row for each problem."""
-    if not DATA.exists():
-        return "Skipped: `../shared/data` is not there."
     header = ("problem", "buffers", "peak", "bound", "published", "status", "found by", "ms")
     return table(header, [*_executorch(), *_usmp()])
 
@@ -170,10 +170,9 @@ MODEL_SOLVERS = ("greedy", "exact", "cpsat", "highs", "cbc")
 FOLDERS = ("minimalloc/*.csv", "idealloc/*.csv", "executorch/*.json", "minimalloc-dsa-rp/*.json")
 
 
+@needs("minimalloc", "idealloc", "executorch", "minimalloc-dsa-rp", "pypto")
 def models() -> str:
     """What each solver reaches on each problem, `*` where it is proven, and the seconds it took."""
-    if not DATA.exists():
-        return "Skipped: `../shared/data` is not there."
     header = ("problem", "buffers", "bound", *MODEL_SOLVERS)
     parts = (
         "The first term of the objective, `*` where all terms are proven, and the seconds it took:",
@@ -201,42 +200,42 @@ def _reuse() -> Iterator[tuple[object, ...]]:
     problems = [read_problem(path.read_bytes()) for path in sorted((DATA / "pypto").rglob("*.json"))]
     problems = [problem for problem in problems if problem.reuse_costs]
     for solver in MODEL_SOLVERS:
-        begin = time.monotonic()
-        found = [_solved(problem, solver, REUSE_SECONDS) for problem in problems]
-        if None in found:
-            continue
-        proven = sum(p.status in (Status.OPTIMAL, Status.INFEASIBLE) for p in found if p)
-        total = sum(term.value for p in found if p for term in p.objective if term.term == "reuse_cost")
-        yield solver, len(problems), proven, total, f"{time.monotonic() - begin:.0f}"
+        runs = [_run_unless_declined(problem, solver, REUSE_SECONDS) for problem in problems]
+        solved = [run for run in runs if run is not None]
+        if len(solved) == len(runs):
+            proven = sum(run.proven for run in solved)
+            cost = sum(run.reuse_cost for run in solved)
+            seconds = sum(run.usage.seconds for run in solved)
+            yield solver, len(problems), proven, cost, f"{seconds:.0f}"
 
 
 def _model_row(name: str, problem: Problem) -> tuple[object, ...]:
-    results = []
-    bound = 0
-    for solver in MODEL_SOLVERS:
-        begin = time.monotonic()
-        found = _solved(problem, solver, MODEL_SECONDS)
-        seconds = time.monotonic() - begin
-        results.append(_model_told(found, seconds))
-        if found is not None and found.objective:
-            bound = max(bound, found.objective[0].bound)
-    return (name, len(problem.buffers), f"{bound:,}", *results)
+    bound, cells = _reached(problem, MODEL_SOLVERS, MODEL_SECONDS)
+    return (name, len(problem.buffers), f"{bound:,}", *cells)
 
 
-def _solved(problem: Problem, solver: str, seconds: float) -> Plan | None:
+def _reached(problem: Problem, solvers: Sequence[str], seconds: float) -> tuple[int, list[str]]:
+    """The best bound of the first term, and for each solver its value, `*` if proven, and its seconds."""
+    bound, cells = 0, []
+    for solver in solvers:
+        run = _run_unless_declined(problem, solver, seconds)
+        if run is None:
+            cells.append("declines")
+        elif not run.plan.objective:
+            cells.append(str(run.plan.status))
+        else:
+            first = run.plan.objective[0]
+            bound = max(bound, first.bound)
+            star = "*" if run.plan.status is Status.OPTIMAL else ""
+            cells.append(f"{first.value:,}{star} ({run.usage.seconds:.1f})")
+    return bound, cells
+
+
+def _run_unless_declined(problem: Problem, solver: str, seconds: float) -> EngineRun | None:
     try:
-        return plan(problem, Options(solver=solver, time_limit=seconds, workers=2))
+        return solve(problem, seconds, solver)
     except DeclinedError:
         return None
-
-
-def _model_told(found: Plan | None, seconds: float) -> str:
-    if found is None:
-        return "declines"
-    if not found.objective:
-        return str(found.status)
-    star = "*" if found.status is Status.OPTIMAL else ""
-    return f"{found.objective[0].value:,}{star} ({seconds:.1f})"
 
 
 POOL_SECONDS = 10.0
@@ -292,21 +291,8 @@ def cases() -> Iterator[Problem]:
 
 
 def _pool_row(problem: Problem) -> tuple[object, ...]:
-    results = []
-    bound = 0
-    for solver in POOL_SOLVERS:
-        begin = time.monotonic()
-        found = plan(problem, Options(solver=solver, time_limit=POOL_SECONDS, workers=2))
-        results.append(_pool_told(found, time.monotonic() - begin))
-        bound = max([bound, *(term.bound for term in found.objective[:1])])
-    return (problem.name, len(problem.buffers), problem.terms()[0], f"{bound:,}", *results)
-
-
-def _pool_told(found: Plan, seconds: float) -> str:
-    if not found.objective:
-        return str(found.status)
-    star = "*" if found.status is Status.OPTIMAL else ""
-    return f"{found.objective[0].value:,}{star} ({seconds:.1f})"
+    bound, cells = _reached(problem, POOL_SOLVERS, POOL_SECONDS)
+    return (problem.name, len(problem.buffers), problem.terms()[0], f"{bound:,}", *cells)
 
 
 START_SECONDS = 10.0

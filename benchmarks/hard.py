@@ -8,9 +8,9 @@ from dataclasses import replace
 from random import Random
 from statistics import geometric_mean, mean, median
 
-from benchmarks.measuring import MEMSTOW, WORKERS, Effort, EngineRun, Ran, run, solve
+from benchmarks.measuring import MEMSTOW, WORKERS, Effort, EngineRun, ProcessRun, run, solve
 from benchmarks.page import DATA, held, table
-from benchmarks.problems import HEIGHT, LETTERS, SKIPPED, minimalloc_path, minimalloc_problems, there
+from benchmarks.problems import HEIGHT, LETTERS, minimalloc_path, minimalloc_problems, needs
 from memstow.planner.formats import read_problem
 from memstow.planner.generate.planted import planted
 from memstow.planner.model import Status
@@ -34,10 +34,9 @@ OTHERS = (
 )
 
 
+@needs("minimalloc")
 def minimalloc(effort: Effort) -> str:
     """A row for each problem, then what others reach."""
-    if not there("minimalloc"):
-        return SKIPPED
     seconds = effort.seconds(MINIMALLOC_SECONDS)
     found = {
         letter: (len(problem.buffers), solve(problem, seconds)) for letter, problem in minimalloc_problems()
@@ -74,8 +73,8 @@ def _minimalloc_row(letter: str, count: int, solved: EngineRun) -> tuple[str, ..
         f"{solved.ratio:.4f}",
         solved.plan.status.value,
         solved.plan.solver or "",
-        f"{solved.seconds:.2f}",
-        f"{solved.cpu_seconds:.2f}",
+        f"{solved.usage.seconds:.2f}",
+        f"{solved.usage.cpu_seconds:.2f}",
     )
 
 
@@ -92,19 +91,18 @@ FITTING_SECONDS = 10.0
 FITTING_LIMIT = 2.5
 
 
+@needs("minimalloc")
 def fitting(effort: Effort) -> str:
     """A row for each problem, and all of them together."""
-    if not there("minimalloc"):
-        return SKIPPED
     seconds = effort.seconds(FITTING_SECONDS)
     _fitting_run(LETTERS[0], seconds)  # from the disk into memory, and bytecode written
     runs = {letter: _fitting_run(letter, seconds) for letter in LETTERS}
     rows = [
-        (letter, _fitting_told(ran), f"{ran.seconds:.2f}", f"{ran.cpu_seconds:.2f}")
+        (letter, _fitting_told(ran), f"{ran.usage.seconds:.2f}", f"{ran.usage.cpu_seconds:.2f}")
         for letter, ran in runs.items()
     ]
     clock, processor = (
-        sum(getattr(ran, field) for ran in runs.values()) for field in ("seconds", "cpu_seconds")
+        sum(getattr(ran.usage, field) for ran in runs.values()) for field in ("seconds", "cpu_seconds")
     )
     fit = sum(ran.code == 0 for ran in runs.values())
     rows.append(
@@ -117,12 +115,12 @@ def fitting(effort: Effort) -> str:
     )
 
 
-def _fitting_run(letter: str, seconds: float) -> Ran:
+def _fitting_run(letter: str, seconds: float) -> ProcessRun:
     asked = ("--capacity", str(HEIGHT), "--fit-only", "--time-limit", f"{seconds}", "--json")
     return run(MEMSTOW, "solve", minimalloc_path(letter), *asked)
 
 
-def _fitting_told(ran: Ran) -> str:
+def _fitting_told(ran: ProcessRun) -> str:
     return f"by {json.loads(ran.out)['solver']}" if ran.code == 0 else f"no: exit code {ran.code}"
 
 
@@ -132,10 +130,9 @@ FACTOR = 3
 IN_A_ROW = ("AKH", "BGI", "CDE", "JA", "".join(letter for letter in LETTERS if letter not in "DJ"), LETTERS)
 
 
+@needs("minimalloc")
 def altered(effort: Effort) -> str:
     """A row for each of A-K, a column for each way of telling it; then several of them in a row."""
-    if not there("minimalloc"):
-        return SKIPPED
     seconds = effort.seconds(ALTERED_SECONDS)
     problems = dict(minimalloc_problems())
     shuffles = min(SHUFFLES, effort.seeds)
@@ -220,10 +217,9 @@ def _life(buffer: Buffer) -> tuple[int, int]:
 IDEALLOC_LIMITS = {"resnet50": (5.0, 1.0), "G_1": (5.0, 1.0), "S_1": (20.0, 1.002)}
 
 
+@needs("idealloc")
 def idealloc(effort: Effort) -> str:
     """A row for each."""
-    if not there("idealloc"):
-        return SKIPPED
     header = (
         "problem",
         "buffers",
@@ -254,8 +250,8 @@ def _idealloc_row(name: str, seconds: float, wanted: float) -> tuple[object, ...
         "the bound, proven" if wanted == 1 else f"{wanted:g}",
         solved.plan.status.value,
         solved.plan.solver,
-        f"{solved.seconds:.2f}",
-        f"{solved.cpu_seconds:.2f}",
+        f"{solved.usage.seconds:.2f}",
+        f"{solved.usage.cpu_seconds:.2f}",
         f"{seconds:g}",
     )
 
@@ -295,7 +291,7 @@ def tilings(effort: Effort) -> str:
 
 def _tiling_row(n: int, seconds: float, seeds: int, slack: float = 0.0) -> tuple[object, ...]:
     found = [solve(planted(n, seed, slack=slack), seconds) for seed in range(seeds)]
-    took = [solved.seconds for solved in found if solved.proven]
+    took = [solved.usage.seconds for solved in found if solved.proven]
     ratios = [solved.ratio for solved in found if not solved.proven]
     return (
         f"{n:,}",
@@ -310,10 +306,9 @@ KERNEL_SECONDS = 10.0
 KERNEL_LIMIT_MS = 50
 
 
+@needs("executorch", "pypto")
 def kernels(effort: Effort) -> str:
     """A row for each set of problems."""
-    if not (there("executorch") and there("pypto")):
-        return SKIPPED
     seconds = effort.seconds(KERNEL_SECONDS)
     executorch = dict(_kernels_in("executorch", "*.json"))
     pypto = dict(_kernels_in("pypto", "**/*.json"))
@@ -351,9 +346,9 @@ def _without_reuse(problem: Problem) -> Problem:
 
 def _kernel_row(name: str, problems: dict[str, Problem], seconds: float) -> tuple[object, ...]:
     found: dict[str, EngineRun] = {which: solve(problem, seconds) for which, problem in problems.items()}
-    slowest = max(found, key=lambda which: found[which].seconds)
+    slowest = max(found, key=lambda which: found[which].usage.seconds)
     statuses = Counter(solved.plan.status for solved in found.values())
-    times = [solved.seconds * 1000 for solved in found.values()]
+    times = [solved.usage.seconds * 1000 for solved in found.values()]
     return (
         name,
         len(found),
@@ -361,7 +356,7 @@ def _kernel_row(name: str, problems: dict[str, Problem], seconds: float) -> tupl
         statuses[Status.INFEASIBLE],
         f"{median(times):.1f}",
         held(f"{max(times):.1f}", max(times), KERNEL_LIMIT_MS),
-        f"{found[slowest].cpu_seconds * 1000:.1f}",
+        f"{found[slowest].usage.cpu_seconds * 1000:.1f}",
         f"{slowest} ({found[slowest].plan.status})",
     )
 
@@ -374,10 +369,9 @@ REUSE_LARGE = {"A": 285, "F": 129}
 Key = tuple[str, str, str]
 
 
+@needs("pypto", "minimalloc-dsa-rp")
 def reuse(effort: Effort) -> str:
     """All kernels in a row for each policy, then the large ones."""
-    if not (there("pypto") and there("minimalloc-dsa-rp")):
-        return SKIPPED
     header = (
         "kernels",
         "how many",
@@ -433,26 +427,22 @@ def _reuse_row(policy: str, seconds: float) -> tuple[object, ...]:
         best = known[key]
         if best is not None and policy == "soft_v1":
             sum_known += best
-            above += _cost(found[name]) > best
+            above += found[name].reuse_cost > best
     statuses = [solved.plan.status for solved in found.values()]
-    slowest = max(found, key=lambda name: found[name].seconds)
+    slowest = max(found, key=lambda name: found[name].usage.seconds)
     soft = policy == "soft_v1"
     return (
         policy,
         len(found),
         statuses.count(Status.OPTIMAL),
         statuses.count(Status.INFEASIBLE),
-        sum(map(_cost, found.values())) if soft else "",
+        sum(solved.reuse_cost for solved in found.values()) if soft else "",
         sum_known if soft else "",
         above if soft else "",
-        f"{found[slowest].seconds * 1000:.1f}",
-        f"{found[slowest].cpu_seconds * 1000:.1f}",
+        f"{found[slowest].usage.seconds * 1000:.1f}",
+        f"{found[slowest].usage.cpu_seconds * 1000:.1f}",
         slowest,
     )
-
-
-def _cost(solved: EngineRun) -> int:
-    return sum(term.value for term in solved.plan.objective if term.term == "reuse_cost")
 
 
 def _reuse_large(effort: Effort) -> Iterator[tuple[object, ...]]:
@@ -482,10 +472,9 @@ CORES_SEEDS = 6
 SEARCHED = "DIK"
 
 
+@needs("minimalloc")
 def cores(effort: Effort) -> str:
     """A row for each problem and number of threads."""
-    if not there("minimalloc"):
-        return SKIPPED
     seeds = min(CORES_SEEDS, effort.seeds)
     rows = []
     for letter, problem in minimalloc_problems():

@@ -1,11 +1,11 @@
 """The page of results: each benchmark rewrites its own part, with tables; figures are held against limits."""
 
-import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from os import cpu_count
 from pathlib import Path
 from typing import Final
+
+from memstow.planner.show.formatting import markdown_table
 
 MISSED: Final = "**missed**"
 
@@ -21,17 +21,18 @@ DATA = ROOT.parent / "shared" / "data"
 """Instances from elsewhere; they are read there where they are, and never copied."""
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[object]], left: int = 1) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:
     """A Markdown table, the first columns flush left."""
-    rule = ["---"] * left + ["---:"] * (len(header) - left)
-    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in (header, rule, *rows))
+    return "\n".join(markdown_table(header, [[*map(str, row)] for row in rows], left))
 
 
 def stamp() -> str:
     """When and on what, in a line."""
-    when = datetime.now(UTC).date().isoformat()
-    where = f"{cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
-    return f"_Measured on {when}: {where}._"
+    # What describes the machine of a record: slow to import, and only needed at the end.
+    from memstow.planner.bench.judgement import this_machine
+    from memstow.planner.bench.report_text import machine_text
+
+    return f"_Measured on {datetime.now(UTC).date().isoformat()}: {machine_text(this_machine())}._"
 
 
 def put(name: str, text: str) -> None:

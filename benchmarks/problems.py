@@ -2,9 +2,10 @@
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Final, ParamSpec
 
 from benchmarks.page import DATA
 from memstow.planner.formats import read_problem
@@ -16,9 +17,25 @@ HEIGHT = 1_048_576
 """The height that the authors of A-K ask for."""
 
 
-def there(folder: str) -> bool:
-    """Whether the problems of this folder can be read."""
-    return (DATA / folder).is_dir()
+def there(*folders: str) -> bool:
+    """Whether the problems of these folders can be read."""
+    return all((DATA / folder).is_dir() for folder in folders)
+
+
+P = ParamSpec("P")
+
+
+def needs(*folders: str) -> Callable[[Callable[P, str]], Callable[P, str]]:
+    """A benchmark whose text says that it is skipped where these folders are not there."""
+
+    def skipping(measure: Callable[P, str]) -> Callable[P, str]:
+        @wraps(measure)
+        def measured(*args: P.args, **named: P.kwargs) -> str:
+            return measure(*args, **named) if there(*folders) else SKIPPED
+
+        return measured
+
+    return skipping
 
 
 def minimalloc_path(letter: str) -> Path:

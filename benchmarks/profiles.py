@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from benchmarks.load import closed_loop
-from benchmarks.measuring import IN_PROCESS, run, typical
+from benchmarks.measuring import IN_PROCESS, run, run_well, typical
 from benchmarks.page import ROOT, shares
-from benchmarks.problems import SKIPPED, minimalloc_path, there, write_random_csv
+from benchmarks.problems import minimalloc_path, needs, write_random_csv
 from benchmarks.servers import bodies, service, worked
 
 SIZE: Final = 1_000_000
@@ -59,11 +59,9 @@ def million() -> str:
 
 def _command_profile(folder: str, parts: Mapping[str, Sequence[str]], *words: str | Path) -> str:
     output = Path(folder, "seconds.json")
-    ran = run(sys.executable, "-P", IN_PROCESS, "clock", output, json.dumps(parts), *words)
-    if ran.code != 0:
-        raise RuntimeError(f"exit code {ran.code}")
+    ran = run_well(sys.executable, "-P", IN_PROCESS, "clock", output, json.dumps(parts), *words)
     return shares(
-        f"part of `{words[0]}`", json.loads(output.read_text()), ran.cpu_seconds, "s of a processor"
+        f"part of `{words[0]}`", json.loads(output.read_text()), ran.usage.cpu_seconds, "s of a processor"
     )
 
 
@@ -84,8 +82,8 @@ def start() -> str:
         command = (sys.executable, "-P", "-m", "memstow.api.cli.main")
         run(*command, "generate", "network", "--n", f"{BUFFERS}", "--output", problem)
         words = (*command[1:], "solve", problem)
-        whole, _ = typical(START_RUNS, sys.executable, *words)
-        bare, _ = typical(START_RUNS, sys.executable, "-P", "-c", "pass")
+        whole = typical(START_RUNS, sys.executable, *words).seconds
+        bare = typical(START_RUNS, sys.executable, "-P", "-c", "pass").seconds
         told = [
             imports(run(sys.executable, "-X", "importtime", *words).err.decode()) for _ in range(START_RUNS)
         ]
@@ -180,10 +178,9 @@ _HERTZ: Final = 499
 _PERF_LINE: Final = re.compile(r"^\s*(\d+)\s*\|\s*\[[.k]\]\s*(.+?)\s*$", re.MULTILINE)
 
 
+@needs("minimalloc")
 def of_engine() -> str:
     """A table of functions."""
-    if not there("minimalloc"):
-        return SKIPPED
     if shutil.which("perf") is None:
         return "Skipped: `perf` is not installed (`linux-perf` of Debian)."
     library = _built()

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from benchmarks.measuring import ENVIRONMENT, MEMSTOW
+from benchmarks.measuring import MEMSTOW
 from memstow.planner import formats
+from memstow.planner.bench.usage import clean_environment
 from memstow.planner.generate.network import network
 
 
@@ -78,7 +79,7 @@ def running(
         command,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**ENVIRONMENT, **(environment or {})},
+        env={**clean_environment(), **(environment or {})},
         cwd=folder,
     )
     try:

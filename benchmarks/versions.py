@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from benchmarks.load import closed_loop
-from benchmarks.measuring import IN_PROCESS, Ran, run
+from benchmarks.measuring import IN_PROCESS, ProcessRun, run
 from benchmarks.page import DATA, MISSED, ROOT, table
 from benchmarks.problems import HEIGHT, LETTERS, three_pools, write_random_csv
 from benchmarks.servers import bodies, free_port, running, service
@@ -69,14 +69,14 @@ class Checkout:
         told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
         return told or "no commit"
 
-    def run(self, *words: str | Path, most_seconds: float = LONGEST) -> Ran:
+    def run(self, *words: str | Path, most_seconds: float = LONGEST) -> ProcessRun:
         """Run a program of this checkout to its end; FailedError where it fails or takes too long."""
         ran = run(*words, folder=self.folder, most_seconds=most_seconds)
         if ran.code != 0:
             raise FailedError(_why(ran, most_seconds))
         return ran
 
-    def solve(self, *words: str | Path) -> Ran:
+    def solve(self, *words: str | Path) -> ProcessRun:
         """`memstow solve` as a process."""
         return self.run(self.memstow, "solve", *words)
 
@@ -88,8 +88,8 @@ class Checkout:
         return told
 
 
-def _why(ran: Ran, most_seconds: float) -> str:
-    if ran.seconds >= most_seconds:
+def _why(ran: ProcessRun, most_seconds: float) -> str:
+    if ran.usage.seconds >= most_seconds:
         return f"not done in {most_seconds:g} s"
     lines = [line.strip() for line in ran.err.decode(errors="replace").splitlines() if line.strip()]
     said = lines[-1] if lines else "without a word"
@@ -340,10 +340,10 @@ def million(checkout: Checkout, inputs: Inputs, _: int) -> Figures:
     solved = checkout.solve(problem, "--solver", "greedy", "--output", plan)
     verified = checkout.run(checkout.memstow, "verify", problem, plan)
     return {
-        "solve": solved.seconds,
-        "memory": solved.peak_bytes / _MIB,
-        "verify": verified.seconds,
-        "verify-memory": verified.peak_bytes / _MIB,
+        "solve": solved.usage.seconds,
+        "memory": solved.peak_memory / _MIB,
+        "verify": verified.usage.seconds,
+        "verify-memory": verified.peak_memory / _MIB,
     }
 
 
@@ -352,13 +352,13 @@ def one_pass(checkout: Checkout, inputs: Inputs, _: int) -> Figures:
     plan = inputs.output("pass.plan.json")
     words = ("--solver", "greedy", "--work-limit", f"{MILLION}", "--output", plan)
     ran = checkout.solve(inputs.random_csv(MILLION), *words)
-    return {"pass": ran.seconds, "pass-memory": ran.peak_bytes / _MIB}
+    return {"pass": ran.usage.seconds, "pass-memory": ran.peak_memory / _MIB}
 
 
 def late(checkout: Checkout, inputs: Inputs, _: int) -> Figures:
     """How long a process takes beyond its limit."""
     ran = checkout.solve(inputs.random_csv(MANY), "--time-limit", f"{LATE_LIMIT:g}", "--quiet")
-    return {"late": ran.seconds - LATE_LIMIT}
+    return {"late": ran.usage.seconds - LATE_LIMIT}
 
 
 def call(checkout: Checkout, inputs: Inputs, _: int) -> Figures:
@@ -368,20 +368,20 @@ def call(checkout: Checkout, inputs: Inputs, _: int) -> Figures:
 
 def small(checkout: Checkout, inputs: Inputs, _: int) -> Figures:
     """A small problem, from the start of the command to its end."""
-    return {"small": checkout.solve(inputs.network(SMALL)).seconds}
+    return {"small": checkout.solve(inputs.network(SMALL)).usage.seconds}
 
 
 def fitting(checkout: Checkout, inputs: Inputs, _: int) -> Figures:
     """A-K of MiniMalloc, only to fit, one process after the other."""
     words = ("--capacity", f"{HEIGHT}", "--fit-only", "--time-limit", "10", "--json")
     paths = [inputs.published(f"minimalloc/{letter}.{HEIGHT}.csv") for letter in LETTERS]
-    return {"fitting": sum(checkout.solve(path, *words).seconds for path in paths)}
+    return {"fitting": sum(checkout.solve(path, *words).usage.seconds for path in paths)}
 
 
 def imports(checkout: Checkout, _inputs: Inputs, _: int) -> Figures:
     """An interpreter that imports the library, and one that uses a class of it as well."""
     alone, used = (
-        checkout.run(checkout.python, "-P", "-c", code).seconds
+        checkout.run(checkout.python, "-P", "-c", code).usage.seconds
         for code in ("import memstow", "import memstow; memstow.Problem")
     )
     return {"import": alone, "import-problem": used}

@@ -46,7 +46,7 @@ def test_every_part_of_both_commands_takes_time(tmp_path: Path) -> None:
         assert ran.code == 0
         seconds = json.loads(output.read_text())
         assert seconds.keys() == parts.keys()
-        assert 0 < sum(seconds.values()) < ran.cpu_seconds
+        assert 0 < sum(seconds.values()) < ran.usage.cpu_seconds
 
 
 def test_time_of_an_inner_function_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:

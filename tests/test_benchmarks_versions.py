@@ -141,7 +141,7 @@ from benchmarks.measuring import run
 had = bytearray(400 << 20)
 had[:: 1 << 12] = bytes(len(had) >> 12)  # in use, not only reserved
 del had
-print(run(sys.executable, "-c", "pass").peak_bytes)
+print(run(sys.executable, "-c", "pass").peak_memory)
 """
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Final
 
 from memstow.planner.bench import attempt, external_program
-from memstow.planner.bench.attempt import cpu_seconds, peak_memory, reset_peak_memory
 from memstow.planner.bench.instances import features_of, free_graph_of, problem_of
 from memstow.planner.bench.task import SolverRequest, Task, task_from
+from memstow.planner.bench.usage import cpu_seconds, peak_memory, reset_peak_memory
 from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.digest import digest

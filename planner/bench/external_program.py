@@ -4,9 +4,6 @@ import math
 import os
 import re
 import resource
-import subprocess
-import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,18 +13,17 @@ from shutil import which
 from typing import Final
 
 from memstow.planner import formats
-from memstow.planner.bench.attempt import ResourceUsage, Tell, high_water, outcome
+from memstow.planner.bench.attempt import Tell, outcome
 from memstow.planner.bench.judgement import judgement_of
-from memstow.planner.bench.task import Task, repeat_short_run
+from memstow.planner.bench.task import Task
+from memstow.planner.bench.usage import ResourceUsage, repeat_short_run, run_process
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import MAXRSS_UNIT
 from memstow.planner.reading.json_text import read_bytes
 
-_SAMPLE_SECONDS = 0.01
 # A program that never stops writing would fill the disk that the results go to.
 _LARGEST_FILE: Final = 1 << 30
 _DIGITS = 6
@@ -183,55 +179,11 @@ class _RunFiles:
 
 def _run(arguments: list[str], folder: str | None, files: "_RunFiles") -> tuple[int, ResourceUsage]:
     """Run the program; its exit status and resource usage."""
-    # A process begins with the peak memory of the one it was started from; only more than that is its own.
-    floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # This process ends with the run, so the limit concerns only the programs that it starts.
     resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
     with files.out.open("wb") as out, files.err.open("wb") as err:
-        begin = time.monotonic()
-        # It stays in the group of this process, which is killed as a whole.
-        program = subprocess.Popen(  # noqa: S603
-            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=_environment()
-        )
-        sampler = _Sampler(program.pid)
-        _, status, used = os.wait4(program.pid, 0)
-        seconds = time.monotonic() - begin
-        program.returncode = os.waitstatus_to_exitcode(status)
-    sampled = sampler.end()
-    peak = used.ru_maxrss * MAXRSS_UNIT if used.ru_maxrss > floor or not sampled else sampled
-    return program.returncode, ResourceUsage(
-        seconds=round(seconds, _DIGITS),
-        cpu_seconds=round(used.ru_utime + used.ru_stime, _DIGITS),
-        peak_memory=peak,
-        reported_seconds=files.reported_seconds(),
-    )
-
-
-class _Sampler:
-    """Reads the peak memory of a process now and then, for as long as it runs."""
-
-    def __init__(self, process: int) -> None:
-        self._process = process
-        self._peak = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
-        self._thread.start()
-
-    def end(self) -> int:
-        """The largest that was seen; 0 where the system does not tell."""
-        self._over.set()
-        self._thread.join()
-        return self._peak
-
-    def _sample(self) -> None:
-        while not self._over.wait(_SAMPLE_SECONDS):
-            self._peak = max(self._peak, high_water(self._process))
-
-
-def _environment() -> dict[str, str]:
-    """The environment without the variables meant for children of memstow."""
-    ours = ("PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE", "MEMSTOW_FOLDER")
-    return {name: value for name, value in os.environ.items() if name not in ours}
+        code, usage = run_process(arguments, out, err, folder=folder)
+    return code, replace(usage, reported_seconds=files.reported_seconds())
 
 
 def _without(problem: Problem, capacity: bool) -> Problem:

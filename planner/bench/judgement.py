@@ -204,13 +204,14 @@ def record_of(task: Task, received: RunEvents, done: Message) -> Record:
         work=done.get("work", {}),
         judged=None if judged is None else JudgeResult(judged["valid"], tuple(judged["violations"])),
         plan=None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
-        machine=replace(_machine(), load=about.get("load", 0.0)),
+        machine=replace(this_machine(), load=about.get("load", 0.0)),
         error=done.get("error"),
     )
 
 
 @cache
-def _machine() -> Machine:
+def this_machine() -> Machine:
+    """The machine of this process, with no load noted."""
     return Machine(
         cpus=machine.processors(),
         memory=machine.memory(),

@@ -13,7 +13,7 @@ from memstow.planner.bench import report_text
 from memstow.planner.bench.analysis import Bench, RatedRun, Row
 from memstow.planner.bench.report_pictures import Picture
 from memstow.planner.bench.report_text import Cell, InstanceRow, most_telling
-from memstow.planner.show.formatting import count
+from memstow.planner.show.formatting import count, markdown_table
 
 MOST_ROWS: Final = 200
 MOST_CLAIMS: Final = 20
@@ -79,11 +79,8 @@ def _cell(cell: Cell) -> str:
     return f"{cell.value}{' ✓' if cell.proven else ''}{f', {cell.time}' if cell.time else ''}"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(map(_markdown_text, head))} |"
-    yield f"| --- |{' ---: |' * (len(head) - 1)}"
-    for row in rows:
-        yield f"| {' | '.join(map(_markdown_text, row))} |"
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return markdown_table([*map(_markdown_text, head)], [[*map(_markdown_text, row)] for row in rows])
 
 
 def _markdown_text(text: str) -> str:

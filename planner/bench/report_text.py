@@ -118,7 +118,7 @@ def how_many(shown: int, there: int) -> str:
 def facts(bench: Bench) -> list[tuple[str, str]]:
     """Solvers, limits and machines of the runs, as pairs of name and value."""
     records = [one.run.record for one in bench.rated]
-    machines = {_machine(record.machine) for record in records}
+    machines = {machine_text(record.machine) for record in records}
     versions = sorted({f"{r.solver.name} {r.solver.version}".strip() for r in records})
     seeds = {record.seed for record in records}
     limits = sorted({one.run.limit for one in bench.rated if "time_limit" in one.run.record.solver.options})
@@ -139,7 +139,8 @@ def facts(bench: Bench) -> list[tuple[str, str]]:
     return pairs
 
 
-def _machine(machine: Machine) -> str:
+def machine_text(machine: Machine) -> str:
+    """What counts for the figures of a machine, in a line."""
     memory = human(machine.memory)
     model = f" ({machine.model})" if machine.model else ""
     return f"{machine.cpus} processors{model}, {memory}, {machine.system}, Python {machine.python}"

@@ -85,6 +85,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
     ]
 
 
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """The lines of a table in Markdown, the first `left` columns flush left and the others flush right."""
+    rule = ["---"] * left + ["---:"] * (len(header) - left)
+    return [f"| {' | '.join(row)} |" for row in (header, rule, *rows)]
+
+
 def breadth(text: str) -> int:
     """How many columns it takes."""
     if text.isascii():

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from memstow.planner.bench.attempt import ResourceUsage
 from memstow.planner.bench.executors import Supervisors
-from memstow.planner.bench.task import MOST_RUNS, repeat_short_run
+from memstow.planner.bench.usage import MOST_RUNS, ResourceUsage, repeat_short_run
 from tests.planner.bench.requests import SIDE_BY_SIDE, given, program, record_of, solver, timeless
 
 FOREVER = 1e6

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.attempt import Stopwatch, peak_memory
+from memstow.planner.bench.usage import Stopwatch, peak_memory
 from memstow.planner.processes.process import Process
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ def test_a_child_that_was_let_go_of_counts_once_it_is_gone() -> None:
 def test_what_was_given_back_before_is_not_of_this_run() -> None:
     """In a process of its own, started by one that holds as much: what a parent holds is not of its child."""
     program = f"""
-from memstow.planner.bench.attempt import peak_memory, reset_peak_memory
+from memstow.planner.bench.usage import peak_memory, reset_peak_memory
 held = bytearray({_HELD})
 del held
 high = peak_memory()
