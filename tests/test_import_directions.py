@@ -2,6 +2,8 @@
 
 import ast
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -124,6 +126,28 @@ def test_an_import_that_closes_a_circle_is_found(tmp_path: Path, room: str, line
     shutil.copytree(ROOT / "planner", tmp_path / "planner", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "planner" / room / "wrong.py").write_text(line)
     assert room in circle_in(rooms_of(tmp_path / "planner"))
+
+
+def test_the_bench_is_imported_by_its_command_alone() -> None:
+    room = ROOT / "planner" / "bench"
+    users = {path for path in files(*TOPS) if offenders([path], "memstow.planner.bench")}
+    inside = {path for path in users if path.is_relative_to(room)}
+    commands = ROOT / "api" / "cli" / "commands"
+    assert inside
+    assert users - inside == {commands / f"{name}.py" for name in ("bench", "bench_arguments", "bench_run")}
+
+
+@pytest.mark.parametrize("words", ["version", "solve --help", "view --help"])
+def test_no_other_command_loads_the_bench(words: str) -> None:
+    script = (
+        "import contextlib, sys\n"
+        "from memstow.api.cli.main import main\n"
+        "with contextlib.suppress(SystemExit):\n"
+        "    main(sys.argv[1:])\n"
+        "sys.exit(any('bench' in name.split('.') for name in sys.modules))\n"
+    )
+    command = [sys.executable, "-c", script, *words.split()]
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def test_the_judge_reaches_nothing_of_what_it_judges() -> None:

@@ -26,7 +26,6 @@ from memstow.planner.show.formatting import count, plain
 
 if TYPE_CHECKING:
     from memstow.api.page.offline import Ordered, SearchStep
-    from memstow.planner.bench.journal import Run
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.front import Front, FrontPoint
     from memstow.planner.model.graph import Graph
@@ -75,22 +74,6 @@ def page_of(
         _title(problem, source),
         search,
         ordered=_ordered(document, plan),
-        shortfalls=shortfalls_of(problem, plan),
-    )
-
-
-def page_of_run(problem: "Problem", plan: "Plan", run: "Run") -> bytes:
-    """The page of a plan that a benchmark has recorded, with the course of the run."""
-    from memstow.api.page.offline import SearchStep, page_alone, shortfalls_of
-    from memstow.planner.formats import write_plan, write_problem
-
-    title = plain(f"{run.instance.name}: {run.solver}", most=200)
-    steps = [SearchStep(it.seconds, it.incumbent, it.bound, run.solver) for it in run.record.events]
-    return page_alone(
-        write_problem(problem),
-        write_plan(problem, plan),
-        title,
-        steps,
         shortfalls=shortfalls_of(problem, plan),
     )
 

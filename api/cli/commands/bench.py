@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from memstow.api.cli.commands import bench_run
 from memstow.api.cli.commands.bench_arguments import instances_of, two_solvers
 from memstow.api.cli.output_files import replace_file
-from memstow.api.cli.pages import page_of_run
 from memstow.api.cli.parser import Commands, add_command, real, whole
 from memstow.api.cli.problem_input import naming_option
 from memstow.api.cli.terminal import Exit
@@ -123,7 +122,7 @@ def _run_report(args: argparse.Namespace) -> int:
 
     def viewer(file: str, problem: "Problem", plan: "Plan", run: "Run") -> None:
         (output / file).parent.mkdir(exist_ok=True)
-        replace_file(output / file, page_of_run(problem, plan, run))
+        replace_file(output / file, _page_of_run(problem, plan, run))
         pages.append(file)
 
     with naming_option("pair", "--scatter"):
@@ -147,6 +146,19 @@ def _run_report(args: argparse.Namespace) -> int:
         replace_file(best, to_json(bench.known))
         print(plain(str(best)))
     return Exit.DONE
+
+
+def _page_of_run(problem: "Problem", plan: "Plan", run: "Run") -> bytes:
+    """The page of a recorded plan, with the course of the run."""
+    from memstow.api.page.offline import SearchStep, page_alone, shortfalls_of
+    from memstow.planner.formats import write_plan, write_problem
+    from memstow.planner.show.formatting import plain
+
+    title = plain(f"{run.instance.name}: {run.solver}", most=200)
+    events = run.record.events
+    steps = [SearchStep(event.seconds, event.incumbent, event.bound, run.solver) for event in events]
+    shortfalls = shortfalls_of(problem, plan)
+    return page_alone(write_problem(problem), write_plan(problem, plan), title, steps, shortfalls=shortfalls)
 
 
 def _known(path: Path, needed: bool) -> "dict[str, Best]":
