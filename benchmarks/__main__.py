@@ -41,17 +41,17 @@ def main(words: list[str]) -> int:
     """Measure, print, and put the tables on the page; 1 where a limit is missed."""
     args = _parser().parse_intermixed_args(words)
     try:
-        prefix, known, names = _chosen(args)
+        prefix, parts, names = _chosen(args)
     except FailedError as error:
         print(error, file=sys.stderr)
         return 2
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in parts]
     if unknown:
-        print(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
+        print(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(parts)}", file=sys.stderr)
         return 2
     missed = []
-    for name in names or known:
-        text = known[name]()
+    for name in names or parts:
+        text = parts[name]()
         print(f"\n## {prefix}{name}\n\n{text}", flush=True)
         # The page has whole tables.
         if not args.print_only and not args.rows:

@@ -99,8 +99,8 @@ def cluster(count: int) -> Iterator[Place]:
 
 def problems(count: int, first: int) -> list[Any]:
     """Problems that stay open."""
-    made = (planted(BUFFERS, first + i, slack=0.01) for i in range(count))
-    return [json.loads(formats.write_problem(problem)) for problem in made]
+    generated = (planted(BUFFERS, first + i, slack=0.01) for i in range(count))
+    return [json.loads(formats.write_problem(problem)) for problem in generated]
 
 
 def throughput(count: int) -> list[str]:
@@ -223,13 +223,13 @@ def team_run(executor: DaskExecutor, case: TeamCase, options: Options, size: int
         if isinstance(update, Incumbent):
             best_at = time.monotonic()
 
-    known = None
+    start = None
     if case.apart:
-        known = engine.plan(case.problem, Options(solver="greedy", deterministic=True, work_limit=1_000_000))
+        start = engine.plan(case.problem, Options(solver="greedy", deterministic=True, work_limit=1_000_000))
     request = SolveRequest(problem=document_bytes(case.problem), options=options_to_text(options))
     control = RunControl(memory=TEAM_MEMORY, seconds=options.time_limit + 60, on_update=hear)
     begin = time.monotonic()
-    team = Team(executor, request, control, size, known)
+    team = Team(executor, request, control, size, start)
     result: SolveResult = team.run(options.time_limit, None)
     end = time.monotonic()
     value, bound = result.value or 0, result.bound or 0
@@ -243,17 +243,17 @@ def team_rows(executor: DaskExecutor, case: TeamCase, seeds: int, work: int) -> 
     ways = (("one thread", 1, 1), ("two threads", 2, 1), ("team of two", 1, 2))
     for name, threads, size in ways:
         options = Options(time_limit=TEAM_SECONDS, work_limit=work * threads, gap=case.gap, workers=threads)
-        found = [team_run(executor, case, replace(options, seed=100 * seed), size) for seed in range(seeds)]
-        share = [it.longest / threads / 1e6 for it in found]
-        ends = [it.stopped for it in found if it.reached]
+        runs = [team_run(executor, case, replace(options, seed=100 * seed), size) for seed in range(seeds)]
+        share = [run.longest / threads / 1e6 for run in runs]
+        ends = [run.stopped for run in runs if run.reached]
         yield [
             case.name,
             name,
-            f"{sum(it.reached for it in found)} of {seeds}",
+            f"{sum(run.reached for run in runs)} of {seeds}",
             f"{median(share):,.1f}",
-            " ".join(f"{it:,.1f}" for it in sorted(share)),
-            f"{median(it.total for it in found) / 1e6:,.1f}",
-            f"{median(it.seconds for it in found):.1f}",
+            " ".join(f"{run:,.1f}" for run in sorted(share)),
+            f"{median(run.total for run in runs) / 1e6:,.1f}",
+            f"{median(run.seconds for run in runs):.1f}",
             f"{max(ends):.2f}" if ends else "",
         ]
 

@@ -5,12 +5,13 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from benchmarks.measuring import EngineRun, solve
 from benchmarks.page import DATA, held, table
-from benchmarks.problems import needs, three_pools
+from benchmarks.problems import needs, problems_of, three_pools
 from memstow.planner.backends import isolated_solver
 from memstow.planner.backends.isolated_solver import IsolatedSolver
 from memstow.planner.formats import read_problem
@@ -156,21 +157,21 @@ def _together(figures: Iterable[int]) -> str:
 
 def _published_row(name: str, data: bytes, published: str) -> tuple[object, ...]:
     problem = read_problem(data)
-    found: Plan = plan(problem, Options())
-    proven = {term.term: term.bound for term in found.objective}
-    alone = proven.get("peak", 0) if len(found.pools) == 1 else 0
-    bound = _together(max(use.bound, alone, proven.get(f"peak:{use.pool}", 0)) for use in found.pools)
-    said = (found.status.value, found.solver, f"{found.seconds * 1000:.1f}")
-    return (name, len(problem.buffers), _together(use.peak for use in found.pools), bound, published, *said)
+    result: Plan = plan(problem, Options())
+    proven = {term.term: term.bound for term in result.objective}
+    alone = proven.get("peak", 0) if len(result.pools) == 1 else 0
+    bound = _together(max(use.bound, alone, proven.get(f"peak:{use.pool}", 0)) for use in result.pools)
+    said = (result.status.value, result.solver, f"{result.seconds * 1000:.1f}")
+    return (name, len(problem.buffers), _together(use.peak for use in result.pools), bound, published, *said)
 
 
 MODEL_SECONDS = 10.0
 REUSE_SECONDS = 4.0
 MODEL_SOLVERS = ("greedy", "exact", "cpsat", "highs", "cbc")
-FOLDERS = ("minimalloc/*.csv", "idealloc/*.csv", "executorch/*.json", "minimalloc-dsa-rp/*.json")
+MODEL_SETS = ("minimalloc", "idealloc", "executorch", "minimalloc-dsa-rp")
 
 
-@needs("minimalloc", "idealloc", "executorch", "minimalloc-dsa-rp", "pypto")
+@needs(*MODEL_SETS, "pypto")
 def models() -> str:
     """What each solver reaches on each problem, `*` where it is proven, and the seconds it took."""
     header = ("problem", "buffers", "bound", *MODEL_SOLVERS)
@@ -184,9 +185,9 @@ def models() -> str:
 
 
 def _model_rows() -> Iterator[tuple[object, ...]]:
-    for pattern in FOLDERS:
-        for path in sorted(DATA.glob(pattern)):
-            yield _model_row(f"{path.parent.name}/{path.stem}", read_problem(path.read_bytes()))
+    for folder in MODEL_SETS:
+        for name, problem in problems_of(folder):
+            yield _model_row(f"{folder}/{Path(name).stem}", problem)
 
 
 def _several_pools() -> Iterator[tuple[object, ...]]:
@@ -197,8 +198,7 @@ def _several_pools() -> Iterator[tuple[object, ...]]:
 
 
 def _reuse() -> Iterator[tuple[object, ...]]:
-    problems = [read_problem(path.read_bytes()) for path in sorted((DATA / "pypto").rglob("*.json"))]
-    problems = [problem for problem in problems if problem.reuse_costs]
+    problems = [problem for _, problem in problems_of("pypto") if problem.reuse_costs]
     for solver in MODEL_SOLVERS:
         runs = [_run_unless_declined(problem, solver, REUSE_SECONDS) for problem in problems]
         solved = [run for run in runs if run is not None]
@@ -260,8 +260,8 @@ def problems() -> Iterator[Problem]:
     if DATA.exists():
         for above, below in SHARES:
             for name in NETWORKS:
-                found = read_problem((DATA / "executorch" / f"{name}.json").read_bytes())
-                yield replace(two_memories(found, above, below), name=f"{name}, {above}/{below} fast")
+                network = read_problem((DATA / "executorch" / f"{name}.json").read_bytes())
+                yield replace(two_memories(network, above, below), name=f"{name}, {above}/{below} fast")
         yield from cases()
     for count in (20, 60, 200):
         for seed in range(2):
@@ -309,14 +309,14 @@ def starts() -> str:
 
 
 def _start_rows(names: list[str]) -> Iterator[tuple[object, ...]]:
-    found, seed = 0, 0
-    while found < START_PROBLEMS:
+    rows, seed = 0, 0
+    while rows < START_PROBLEMS:
         seed += 1
         task = _start_task(seed)
         greedy = make("greedy").solve(task, _native.Budget(1.0, -1), _SILENT)
         if not greedy.values or greedy.values[0] <= task.lower_bounds[0]:
             continue
-        found += 1
+        rows += 1
         started = {n: _start_timed(n, replace(task, start=greedy.layout)) for n in names}
         unstarted = {n: _start_timed(n, task) for n in names}
         best = min([greedy.values[0], *(v for _, v, _ in (*started.values(), *unstarted.values()) if v)])

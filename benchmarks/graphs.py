@@ -118,8 +118,8 @@ def _solved(name: str, instance: OrderInstance, seconds: float, workers: int) ->
 
 
 def _modelled(instance: OrderInstance, seconds: float) -> str:
-    found, took = _solved(MODEL, instance, seconds, 2)
-    return f"{found.peak:,} (bound {found.bound:,}, {took:.1f} s)"
+    outcome, took = _solved(MODEL, instance, seconds, 2)
+    return f"{outcome.peak:,} (bound {outcome.bound:,}, {took:.1f} s)"
 
 
 _RECOMPUTE_HEAD = (
@@ -157,11 +157,15 @@ def _recompute_row(graph: Graph, within: float, seconds: float) -> list[str]:
     order = list(outcome.order)
     base = sum(operator_costs(graph, "bytes"))
     simple = [(*_cost_and_peak(graph, every_kth(graph, order, k)), k) for k in _EVERY]
-    cost, peak, k = min(simple, key=lambda it: it[1])
-    cheap = min((it for it in simple if it[0] <= within * base), default=None, key=lambda it: it[1])
+    cost, peak, k = min(simple, key=lambda scheme: scheme[1])
+    cheap = min(
+        (scheme for scheme in simple if scheme[0] <= within * base),
+        default=None,
+        key=lambda scheme: scheme[1],
+    )
     choice = Choice(unit="bytes", within=within)
     points = list(recompute_points(graph, order, choice, Patience(seconds=seconds)))
-    first, best = points[0], min(points, key=lambda it: (it.bytes, it.cost))
+    first, best = points[0], min(points, key=lambda point: (point.bytes, point.cost))
     top = first.bytes
 
     def share(size: int) -> str:
@@ -198,26 +202,28 @@ def _placed(graph: Graph, schedule: Schedule) -> int:
 def every_kth(graph: Graph, order: Sequence[int], k: int) -> Schedule:
     """Keep what every k-th convolution is given; the way back runs the layers between again."""
     links = links_of(graph)
-    forward = max((at for at, it in enumerate(order) if graph.operators[it].type in _LAYERS), default=-1)
+    forward = max(
+        (at for at, operator in enumerate(order) if graph.operators[operator].type in _LAYERS), default=-1
+    )
     segment: dict[int, int] = {}
     layers = 0
-    for it in order[: forward + 1]:
-        layers += graph.operators[it].type in _LAYERS
-        segment[it] = layers // k
+    for operator in order[: forward + 1]:
+        layers += graph.operators[operator].type in _LAYERS
+        segment[operator] = layers // k
     dropped = {
         tensor for tensor, maker in enumerate(links.producer) if _inside(links, segment, tensor, maker)
     }
     runs: list[int] = []
     again: set[int] = set()
-    for it in order:
-        if it not in segment:
-            inputs = (links.tensor_index[name] for name in graph.operators[it].inputs)
+    for operator in order:
+        if operator not in segment:
+            inputs = (links.tensor_index[name] for name in graph.operators[operator].inputs)
             for part in sorted({segment[links.producer[tensor]] for tensor in inputs if tensor in dropped}):
                 if part not in again:
                     again.add(part)
                     runs += _needed(graph, links, order, segment, dropped, part)
-        runs.append(it)
-    return Schedule(order=tuple(graph.operators[it].id for it in runs))
+        runs.append(operator)
+    return Schedule(order=tuple(graph.operators[operator].id for operator in runs))
 
 
 def _inside(links: Links, segment: dict[int, int], tensor: int, maker: int) -> bool:
@@ -236,7 +242,7 @@ def _needed(
     part: int,
 ) -> list[int]:
     """The operators of a segment without which the way back lacks something."""
-    inside = [it for it in order if segment.get(it) == part]
+    inside = [operator for operator in order if segment.get(operator) == part]
     wanted = {
         tensor
         for tensor in dropped
@@ -244,11 +250,11 @@ def _needed(
         and any(reader not in segment for reader in links.readers[tensor])
     }
     needed: list[int] = []
-    for it in reversed(inside):
-        made = {links.tensor_index[name] for name in graph.operators[it].outputs}
-        if made & wanted:
-            needed.append(it)
-            inputs = {links.tensor_index[name] for name in graph.operators[it].inputs}
+    for operator in reversed(inside):
+        outputs = {links.tensor_index[name] for name in graph.operators[operator].outputs}
+        if outputs & wanted:
+            needed.append(operator)
+            inputs = {links.tensor_index[name] for name in graph.operators[operator].inputs}
             wanted |= inputs & dropped
     return needed[::-1]
 

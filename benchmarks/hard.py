@@ -10,7 +10,7 @@ from statistics import geometric_mean, mean, median
 
 from benchmarks.measuring import MEMSTOW, WORKERS, Effort, EngineRun, ProcessRun, run, solve
 from benchmarks.page import DATA, held, table
-from benchmarks.problems import HEIGHT, LETTERS, minimalloc_path, minimalloc_problems, needs
+from benchmarks.problems import HEIGHT, LETTERS, minimalloc_path, minimalloc_problems, needs, problems_of
 from memstow.planner.formats import read_problem
 from memstow.planner.generate.planted import planted
 from memstow.planner.model import Status
@@ -38,7 +38,7 @@ OTHERS = (
 def minimalloc(effort: Effort) -> str:
     """A row for each problem, then what others reach."""
     seconds = effort.seconds(MINIMALLOC_SECONDS)
-    found = {
+    runs = {
         letter: (len(problem.buffers), solve(problem, seconds)) for letter, problem in minimalloc_problems()
     }
     header = (
@@ -52,14 +52,14 @@ def minimalloc(effort: Effort) -> str:
         "s",
         "processor, s",
     )
-    rows = [_minimalloc_row(letter, count, solved) for letter, (count, solved) in found.items()]
+    rows = [_minimalloc_row(letter, count, solved) for letter, (count, solved) in runs.items()]
     return "\n\n".join(
         (
             f"No height given, {seconds:g} s each, {WORKERS} workers, engine alone:",
             table(header, rows),
             "What others reach: measured earlier (July to November 2026) on 2 cores, and not repeated by "
             "this benchmark.",
-            table(("planner", "result"), [*OTHERS, _ours(seconds, [s for _, s in found.values()])], left=2),
+            table(("planner", "result"), [*OTHERS, _ours(seconds, [s for _, s in runs.values()])], left=2),
         )
     )
 
@@ -78,12 +78,12 @@ def _minimalloc_row(letter: str, count: int, solved: EngineRun) -> tuple[str, ..
     )
 
 
-def _ours(seconds: float, found: list[EngineRun]) -> tuple[str, str]:
-    mean = geometric_mean(solved.ratio for solved in found)
-    proven = sum(solved.proven for solved in found)
+def _ours(seconds: float, runs: list[EngineRun]) -> tuple[str, str]:
+    mean = geometric_mean(solved.ratio for solved in runs)
+    proven = sum(solved.proven for solved in runs)
     return (
         f"memstow, no height given, {seconds:g} s",
-        f"{mean:.4f} x the bound, geometric mean; {proven} of {len(found)} proven",
+        f"{mean:.4f} x the bound, geometric mean; {proven} of {len(runs)} proven",
     )
 
 
@@ -116,8 +116,8 @@ def fitting(effort: Effort) -> str:
 
 
 def _fitting_run(letter: str, seconds: float) -> ProcessRun:
-    asked = ("--capacity", str(HEIGHT), "--fit-only", "--time-limit", f"{seconds}", "--json")
-    return run(MEMSTOW, "solve", minimalloc_path(letter), *asked)
+    words = ("--capacity", str(HEIGHT), "--fit-only", "--time-limit", f"{seconds}", "--json")
+    return run(MEMSTOW, "solve", minimalloc_path(letter), *words)
 
 
 def _fitting_told(ran: ProcessRun) -> str:
@@ -144,7 +144,7 @@ def altered(effort: Effort) -> str:
         f"sizes x {FACTOR}",
     )
     rows = [
-        (letter, *(solve(told, seconds).cell() for told in _ways(problem, shuffles)))
+        (letter, *(solve(changed, seconds).cell() for changed in _ways(problem, shuffles)))
         for letter, problem in problems.items()
     ]
     return "\n\n".join(
@@ -290,9 +290,9 @@ def tilings(effort: Effort) -> str:
 
 
 def _tiling_row(n: int, seconds: float, seeds: int, slack: float = 0.0) -> tuple[object, ...]:
-    found = [solve(planted(n, seed, slack=slack), seconds) for seed in range(seeds)]
-    took = [solved.usage.seconds for solved in found if solved.proven]
-    ratios = [solved.ratio for solved in found if not solved.proven]
+    runs = [solve(planted(n, seed, slack=slack), seconds) for seed in range(seeds)]
+    took = [solved.usage.seconds for solved in runs if solved.proven]
+    ratios = [solved.ratio for solved in runs if not solved.proven]
     return (
         f"{n:,}",
         f"{len(took)} of {seeds}",
@@ -310,8 +310,8 @@ KERNEL_LIMIT_MS = 50
 def kernels(effort: Effort) -> str:
     """A row for each set of problems."""
     seconds = effort.seconds(KERNEL_SECONDS)
-    executorch = dict(_kernels_in("executorch", "*.json"))
-    pypto = dict(_kernels_in("pypto", "**/*.json"))
+    executorch = dict(problems_of("executorch"))
+    pypto = dict(problems_of("pypto"))
     sets = {
         "executorch": executorch,
         "pypto without reuse costs": {name: p for name, p in pypto.items() if not p.reuse_costs},
@@ -334,30 +334,25 @@ def kernels(effort: Effort) -> str:
     return f"Engine alone, {WORKERS} workers; limit: {KERNEL_LIMIT_MS} ms each:\n\n" + table(header, rows)
 
 
-def _kernels_in(folder: str, pattern: str) -> Iterator[tuple[str, Problem]]:
-    for path in sorted((DATA / folder).glob(pattern)):
-        yield str(path.relative_to(DATA / folder)), read_problem(path.read_bytes())
-
-
 def _without_reuse(problem: Problem) -> Problem:
     terms = tuple(term for term in problem.terms() if term != "reuse_cost")
     return replace(problem, reuse_costs=(), objective=terms)
 
 
 def _kernel_row(name: str, problems: dict[str, Problem], seconds: float) -> tuple[object, ...]:
-    found: dict[str, EngineRun] = {which: solve(problem, seconds) for which, problem in problems.items()}
-    slowest = max(found, key=lambda which: found[which].usage.seconds)
-    statuses = Counter(solved.plan.status for solved in found.values())
-    times = [solved.usage.seconds * 1000 for solved in found.values()]
+    runs: dict[str, EngineRun] = {which: solve(problem, seconds) for which, problem in problems.items()}
+    slowest = max(runs, key=lambda which: runs[which].usage.seconds)
+    statuses = Counter(solved.plan.status for solved in runs.values())
+    times = [solved.usage.seconds * 1000 for solved in runs.values()]
     return (
         name,
-        len(found),
+        len(runs),
         statuses[Status.OPTIMAL],
         statuses[Status.INFEASIBLE],
         f"{median(times):.1f}",
         held(f"{max(times):.1f}", max(times), KERNEL_LIMIT_MS),
-        f"{found[slowest].usage.cpu_seconds * 1000:.1f}",
-        f"{slowest} ({found[slowest].plan.status})",
+        f"{runs[slowest].usage.cpu_seconds * 1000:.1f}",
+        f"{slowest} ({runs[slowest].plan.status})",
     )
 
 
@@ -419,28 +414,28 @@ def _reuse_kernels(policy: str) -> Iterator[tuple[str, Key, Problem]]:
 
 
 def _reuse_row(policy: str, seconds: float) -> tuple[object, ...]:
-    known = _best_known()
-    found: dict[str, EngineRun] = {}
+    best_costs = _best_known()
+    runs: dict[str, EngineRun] = {}
     sum_known = above = 0
     for name, key, problem in _reuse_kernels(policy):
-        found[name] = solve(problem, seconds)
-        best = known[key]
+        runs[name] = solve(problem, seconds)
+        best = best_costs[key]
         if best is not None and policy == "soft_v1":
             sum_known += best
-            above += found[name].reuse_cost > best
-    statuses = [solved.plan.status for solved in found.values()]
-    slowest = max(found, key=lambda name: found[name].usage.seconds)
+            above += runs[name].reuse_cost > best
+    statuses = [solved.plan.status for solved in runs.values()]
+    slowest = max(runs, key=lambda name: runs[name].usage.seconds)
     soft = policy == "soft_v1"
     return (
         policy,
-        len(found),
+        len(runs),
         statuses.count(Status.OPTIMAL),
         statuses.count(Status.INFEASIBLE),
-        sum(solved.reuse_cost for solved in found.values()) if soft else "",
+        sum(solved.reuse_cost for solved in runs.values()) if soft else "",
         sum_known if soft else "",
         above if soft else "",
-        f"{found[slowest].usage.seconds * 1000:.1f}",
-        f"{found[slowest].usage.cpu_seconds * 1000:.1f}",
+        f"{runs[slowest].usage.seconds * 1000:.1f}",
+        f"{runs[slowest].usage.cpu_seconds * 1000:.1f}",
         slowest,
     )
 
@@ -450,17 +445,18 @@ def _reuse_large(effort: Effort) -> Iterator[tuple[object, ...]]:
         problem = read_problem((DATA / "minimalloc-dsa-rp" / f"{letter}.json").read_bytes())
         for usual in REUSE_TIMES:
             seconds = effort.seconds(usual)
-            found = solve(problem, seconds).plan
-            term = found.objective[0]
+            result = solve(problem, seconds).plan
+            # There is none without a plan, which very little time may not be enough for.
+            first = next(iter(result.objective), None)
             yield (
                 letter,
                 len(problem.buffers),
                 f"{len(problem.reuse_costs):,}",
                 f"{seconds:g}",
-                term.value,
-                term.bound,
+                "" if first is None else first.value,
+                "" if first is None else first.bound,
                 best,
-                found.solver,
+                result.solver,
             )
 
 
@@ -483,8 +479,8 @@ def cores(effort: Effort) -> str:
         alone = 0.0
         for workers in CORES_WORKERS:
             plans = [plan(problem, _options(seed, workers)) for seed in range(seeds)]
-            proven = sum(found.status is Status.OPTIMAL for found in plans)
-            steps = mean(found.work for found in plans)
+            proven = sum(result.status is Status.OPTIMAL for result in plans)
+            steps = mean(result.work for result in plans)
             alone = alone or steps
             faster = alone / (steps / workers)
             rows.append((letter, workers, f"{proven} of {seeds}", f"{steps / 1e6:,.1f}", f"{faster:.1f}"))

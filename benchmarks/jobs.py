@@ -108,8 +108,10 @@ class Campaign:
             settings = [
                 {"name": f"{i}", "options": {"seed": i, "time_limit": limit}} for i in range(KILL_BATCH)
             ]
-            made = self.ask("POST", "/v1/batches", {"problems": [{"problem": problem}], "settings": settings})
-            self.accepted |= {it["job"] for row in made["table"].values() for it in row.values()}
+            batch = self.ask(
+                "POST", "/v1/batches", {"problems": [{"problem": problem}], "settings": settings}
+            )
+            self.accepted |= {run["job"] for row in batch["table"].values() for run in row.values()}
             return
         job = self.ask("POST", "/v1/jobs", {"problem": problem, "options": {"time_limit": limit}})["id"]
         self.accepted.add(job)
@@ -312,10 +314,10 @@ def _settled(**settings: object) -> Iterator[tuple[int, int, Path]]:
 
 
 def _children(pid: int) -> list[int]:
-    found: list[int] = []
+    children: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
-    return found
+        children += map(int, (task / "children").read_text().split())
+    return children
 
 
 def _of_children(pid: int) -> int:

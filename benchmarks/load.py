@@ -96,14 +96,14 @@ async def steady(port: int, path: str, body_of: Body, seconds: float, rate: floa
 
 def rates(seconds: float = SECONDS) -> str:
     """The text of this part of the page."""
-    made = bodies(int(2500 * seconds))
+    problems = bodies(int(2500 * seconds))
     rows: list[Sequence[object]] = []
 
     def each(number: int) -> bytes:
-        return made[number % len(made)]
+        return problems[number % len(problems)]
 
     def load(name: str, port: int, pid: int, path: str, body_of: Body) -> float:
-        asyncio.run(closed_loop(port, path, lambda i: made[-i % len(made)], 0.5))
+        asyncio.run(closed_loop(port, path, lambda i: problems[-i % len(problems)], 0.5))
         begin = worked(pid)
         rate, statuses = asyncio.run(closed_loop(port, path, body_of, seconds))
         if statuses.keys() != {200}:
@@ -118,9 +118,9 @@ def rates(seconds: float = SECONDS) -> str:
         bare = load("a bare route that validates and echoes", port, pid, "/echo", each)
     with service() as (port, pid):
         load("nothing cached", port, pid, "/v1/plan", each)
-        load("cached", port, pid, "/v1/plan", lambda i: made[i % CACHED])
+        load("cached", port, pid, "/v1/plan", lambda i: problems[i % CACHED])
     with service() as (port, _):
-        asyncio.run(closed_loop(port, "/v1/plan", lambda i: made[-i % len(made)], 0.5))
+        asyncio.run(closed_loop(port, "/v1/plan", lambda i: problems[-i % len(problems)], 0.5))
         cuts = quantiles(asyncio.run(steady(port, "/v1/plan", each, seconds, STEADY_RATE)), n=100)
         lag = lag_p99(port)
     return (
@@ -170,8 +170,8 @@ def mixed(minutes: float) -> Mixed:
         idle = subprocess.Popen(command, stdout=subprocess.PIPE)
         seen = asyncio.run(_mixed_load(port, pid, minutes * 60))
         seen.lag = lag_p99(port)
-        told, _ = idle.communicate(timeout=60)
-    seen.idle_lag = float(told)
+        printed, _ = idle.communicate(timeout=60)
+    seen.idle_lag = float(printed)
     return seen
 
 
@@ -194,15 +194,15 @@ async def _mixed_load(port: int, pid: int, seconds: float) -> Mixed:
     async def job(connection: Connection, number: int) -> None:
         options = f'{{"time_limit": {JOB_SECONDS}, "seed": {number}}}'
         body = f'{{"problem": {large[number % len(large)]}, "options": {options}}}'
-        made = json.loads(await ask(connection, "POST", "/v1/jobs", body.encode()))["id"]
-        followers.add(asyncio.create_task(follow(made)))
+        name = json.loads(await ask(connection, "POST", "/v1/jobs", body.encode()))["id"]
+        followers.add(asyncio.create_task(follow(name)))
 
-    async def follow(made: str) -> None:
+    async def follow(name: str) -> None:
         connection = Connection(port)
-        lines = await connection.lines(f"/v1/jobs/{made}/events")
-        last = json.loads(next(it for it in reversed(lines) if it.startswith(b"data:"))[5:])
+        lines = await connection.lines(f"/v1/jobs/{name}/events")
+        last = json.loads(next(line for line in reversed(lines) if line.startswith(b"data:"))[5:])
         seen.ends[last.get("state", "no end")] += 1
-        status, _ = await connection.request("GET", f"/v1/jobs/{made}/plan")
+        status, _ = await connection.request("GET", f"/v1/jobs/{name}/plan")
         seen.statuses[f"GET /jobs/ID/plan {status}"] += 1
         connection.close()
 
@@ -308,8 +308,8 @@ async def _send(port: int, key: str, end: float, statuses: Statuses, kind: Calla
         number += 1
         status = 0
         with suppress(OSError, asyncio.IncompleteReadError, TimeoutError):
-            asked = connection.request(*kind(number), headers=f"Authorization: Bearer {key}\r\n")
-            status, _ = await asyncio.wait_for(asked, left + 1)
+            answer = connection.request(*kind(number), headers=f"Authorization: Bearer {key}\r\n")
+            status, _ = await asyncio.wait_for(answer, left + 1)
         statuses[f"{kind.__name__} {status}"] += 1
         if status == 0:
             connection.close()
@@ -466,21 +466,21 @@ async def _phase(port: int, key: str, seconds: float, seen: Seen) -> None:
         return "POST", "/v1/jobs", body.encode()
 
     async def ask(connection: Connection, kind: str, request: Request) -> bytes:
-        asked = time.perf_counter()
+        sent_at = time.perf_counter()
         status, answer = await connection.request(*request, headers=authorization)
-        seen.add(kind, status, time.perf_counter() - asked)
+        seen.add(kind, status, time.perf_counter() - sent_at)
         return answer
 
     async def followed(connection: Connection) -> None:
-        asked = time.perf_counter()
+        sent_at = time.perf_counter()
         name = json.loads(await ask(connection, "job accepted", job())).get("id")
         state = "failed" if name is None else "queued"
-        while state in ("queued", "running") and time.perf_counter() < asked + PATIENCE:
+        while state in ("queued", "running") and time.perf_counter() < sent_at + PATIENCE:
             await asyncio.sleep(0.1)
             _, answer = await connection.request("GET", f"/v1/jobs/{name}", headers=authorization)
             state = json.loads(answer)["state"]
         status, _ = await connection.request("GET", f"/v1/jobs/{name}/plan", headers=authorization)
-        seen.add("job done", status if state == "done" else 0, time.perf_counter() - asked)
+        seen.add("job done", status if state == "done" else 0, time.perf_counter() - sent_at)
 
     async def again(every: float, turn: Callable[[Connection], Awaitable[object]]) -> None:
         connection = Connection(port)
@@ -490,10 +490,10 @@ async def _phase(port: int, key: str, seconds: float, seen: Seen) -> None:
         connection.close()
 
     await asyncio.gather(
-        *(again(SMALL_EVERY, lambda it: ask(it, "small plan", small_plan())) for _ in range(2)),
-        again(SHORT_EVERY, lambda it: ask(it, "plan of 1 s", short_plan())),
+        *(again(SMALL_EVERY, lambda link: ask(link, "small plan", small_plan())) for _ in range(2)),
+        again(SHORT_EVERY, lambda link: ask(link, "plan of 1 s", short_plan())),
         again(TENANT_JOB_EVERY, followed),
-        again(1.0, lambda it: ask(it, "list of jobs", ("GET", "/v1/jobs?limit=50", b""))),
+        again(1.0, lambda link: ask(link, "list of jobs", ("GET", "/v1/jobs?limit=50", b""))),
     )
 
 
@@ -502,8 +502,8 @@ def tenants_summary(minutes: float, load: Tenants) -> str:
     rows = []
     for kind in sorted(load.quiet.seconds):
         alone, beside = load.quiet.percentile(kind, 99), load.flooded.percentile(kind, 99)
-        figures = [f"{1e3 * it:,.0f}" for it in (load.quiet.percentile(kind, 50), alone)]
-        figures += [f"{1e3 * it:,.0f}" for it in (load.flooded.percentile(kind, 50), beside)]
+        figures = [f"{1e3 * seconds:,.0f}" for seconds in (load.quiet.percentile(kind, 50), alone)]
+        figures += [f"{1e3 * seconds:,.0f}" for seconds in (load.flooded.percentile(kind, 50), beside)]
         rows.append(
             (kind, len(load.flooded.seconds.get(kind, [])), *figures, f"{beside / max(alone, 1e-9):.2f}")
         )

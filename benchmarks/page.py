@@ -55,4 +55,6 @@ def shares(of: str, parts: Mapping[str, float], whole: float, unit: str = "s", f
     largest = sorted(parts.items(), key=lambda part: -part[1])[:_MOST]
     rest = whole - sum(figure for _, figure in largest)
     rows = [*largest, *([(REST, rest)] if rest > 0 else []), ("in all", whole)]
-    return table((of, unit, "share"), [(name, format(it, form), f"{it / whole:.0%}") for name, it in rows])
+    return table(
+        (of, unit, "share"), [(name, format(part, form), f"{part / whole:.0%}") for name, part in rows]
+    )

@@ -34,9 +34,9 @@ _SETTLE: Final = (
 def _renderers(running: Any) -> list[Path]:
     """The processes of the pages of this browser."""
     session = running.new_browser_cdp_session()
-    found = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
     session.detach()
-    return [Path("/proc") / str(it["id"]) for it in found if it["type"] == "renderer"]
+    return [Path("/proc") / str(process["id"]) for process in processes if process["type"] == "renderer"]
 
 
 def _used(processes: list[Path]) -> float:

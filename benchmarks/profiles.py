@@ -84,24 +84,24 @@ def start() -> str:
         words = (*command[1:], "solve", problem)
         whole = typical(START_RUNS, sys.executable, *words).seconds
         bare = typical(START_RUNS, sys.executable, "-P", "-c", "pass").seconds
-        told = [
+        reports = [
             imports(run(sys.executable, "-X", "importtime", *words).err.decode()) for _ in range(START_RUNS)
         ]
-    parts = {name: median(it[name] for it in told) for name in told[0]}
+    parts = {name: median(figure[name] for figure in reports) for name in reports[0]}
     parts["the interpreter (`python -c pass`)"] = bare
     return (
         f"`memstow solve`, {BUFFERS} buffers, medians of {START_RUNS} runs; imports as "
         "`python -X importtime` tells them, which itself takes some of their time. All else is "
         "mostly the arguments, the solve, the table and the picture, and the end of the interpreter:\n\n"
-        + shares("part", {name: 1000 * it for name, it in parts.items()}, 1000 * whole, "ms", ".0f")
+        + shares("part", {name: 1000 * figure for name, figure in parts.items()}, 1000 * whole, "ms", ".0f")
     )
 
 
-def imports(told: str) -> dict[str, float]:
+def imports(report: str) -> dict[str, float]:
     """Seconds by whose modules they are, from `python -X importtime`, without the interpreter's own."""
     seconds = dict.fromkeys((_OWN, _LOADED, _OTHER_IMPORTS), 0.0)
     # The interpreter's own come first and end with `site`.
-    _, _, after = told.partition("| site\n")
+    _, _, after = report.partition("| site\n")
     for took, _, name in _IMPORT_LINE.findall(after):
         seconds[_whose(name)] += int(took) / 1e6
     return seconds
@@ -136,15 +136,15 @@ ROOMS: Final = (
 
 def of_service() -> str:
     """A table of parts, in milliseconds of a processor for each request."""
-    made = bodies(int(2500 * SERVICE_SECONDS))
+    problems = bodies(int(2500 * SERVICE_SECONDS))
     with TemporaryDirectory() as folder:
         output = Path(folder) / "samples.json"
         with service((sys.executable, "-P", str(IN_PROCESS), "sample", str(output))) as (port, pid):
-            asyncio.run(closed_loop(port, "/v1/plan", lambda i: made[-i % len(made)], _WARM_SECONDS))
+            asyncio.run(closed_loop(port, "/v1/plan", lambda i: problems[-i % len(problems)], _WARM_SECONDS))
             os.kill(pid, signal.SIGUSR1)
             begin = worked(pid)
             rate, statuses = asyncio.run(
-                closed_loop(port, "/v1/plan", lambda i: made[i % len(made)], SERVICE_SECONDS)
+                closed_loop(port, "/v1/plan", lambda i: problems[i % len(problems)], SERVICE_SECONDS)
             )
             spent = 1000 * (worked(pid) - begin) / statuses.total()
         met = rooms(json.loads(output.read_text()))

@@ -43,8 +43,8 @@ class Connection:
         writer.write(head.encode() + body)
         answer = await reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
-        told = b"" if length is None else await reader.readexactly(int(length[1]))
-        return int(answer[9:12]), told
+        content = b"" if length is None else await reader.readexactly(int(length[1]))
+        return int(answer[9:12]), content
 
     async def post(self, path: str, body: bytes) -> int:
         """The status of the answer to this body."""

@@ -65,9 +65,9 @@ class Checkout:
 
     def commit(self) -> str:
         """What is checked out, and of when."""
-        asked = ["git", "-C", str(self.folder), "log", "-1", "--format=%h of %cs"]
-        told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-        return told or "no commit"
+        command = ["git", "-C", str(self.folder), "log", "-1", "--format=%h of %cs"]
+        text = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+        return text or "no commit"
 
     def run(self, *words: str | Path, most_seconds: float = LONGEST) -> ProcessRun:
         """Run a program of this checkout to its end; FailedError where it fails or takes too long."""
@@ -84,8 +84,8 @@ class Checkout:
         """What `memstow.plan` finds with these options, in a process of its own: see in_process.py."""
         # Without its folder before others on the path: there are modules with common names.
         ran = self.run(self.python, "-P", IN_PROCESS, "plan", problem, json.dumps(options))
-        told: dict[str, Any] = json.loads(ran.out)
-        return told
+        result: dict[str, Any] = json.loads(ran.out)
+        return result
 
 
 def _why(ran: ProcessRun, most_seconds: float) -> str:
@@ -125,10 +125,10 @@ class Inputs:
 
     def published(self, path: str) -> Path:
         """A problem of the shared data."""
-        found = DATA / path
-        if not found.exists():
+        file = DATA / path
+        if not file.exists():
             raise FailedError("`../shared/data` is not there")
-        return found.resolve()
+        return file.resolve()
 
     def output(self, name: str) -> Path:
         """Where to write something that another run reads."""
@@ -260,7 +260,9 @@ def _shown(row: Row, side: Side) -> str:
 def _missed(row: Row, side: Side) -> str:
     """A word where any run that counts, or else the median, is not what was wanted."""
     figures = (
-        side.figures(row.name) if row.counted else [it for it in [side.median(row.name)] if it is not None]
+        side.figures(row.name)
+        if row.counted
+        else [figure for figure in [side.median(row.name)] if figure is not None]
     )
     return "" if all(map(row.reached, figures)) else f" {MISSED}"
 
@@ -297,21 +299,23 @@ _BODIES: Final = int(2500 * REQUEST_SECONDS)
 
 def requests(checkout: Checkout, _inputs: Inputs, _: int) -> Figures:
     """Of the service, each with another problem; and as a multiple of those of the bare route."""
-    made = bodies(_BODIES)
+    problems = bodies(_BODIES)
     port = free_port()
     # The route of this checkout with the models of that one.
     with running([checkout.python, "-P", str(IN_PROCESS), "route", str(port)], port):
-        bare = _rate(port, "/echo", made)
+        bare = _rate(port, "/echo", problems)
     with service((checkout.memstow,), checkout.folder) as (port, _):
-        rate = _rate(port, "/v1/plan", made)
+        rate = _rate(port, "/v1/plan", problems)
     return {"rate": rate, "of-bare": rate / bare}
 
 
-def _rate(port: int, path: str, made: list[bytes]) -> float:
+def _rate(port: int, path: str, problems: list[bytes]) -> float:
     async def load() -> float:
         async with asyncio.timeout(_MOST_SECONDS):
-            await closed_loop(port, path, lambda i: made[-i % len(made)], _WARM_SECONDS)
-            rate, statuses = await closed_loop(port, path, lambda i: made[i % len(made)], REQUEST_SECONDS)
+            await closed_loop(port, path, lambda i: problems[-i % len(problems)], _WARM_SECONDS)
+            rate, statuses = await closed_loop(
+                port, path, lambda i: problems[i % len(problems)], REQUEST_SECONDS
+            )
         if statuses.keys() != {200}:
             raise FailedError(f"{path} answers {dict(statuses)}")
         return rate
@@ -490,25 +494,25 @@ def largest_of_idealloc(checkout: Checkout, inputs: Inputs, _: int) -> Figures:
 def reuse(letter: str, checkout: Checkout, inputs: Inputs, _: int) -> Figures:
     """One of the two with costs on pairs: the cost is to be low, and its bound near it."""
     path = inputs.published(f"minimalloc-dsa-rp/{letter}.json")
-    found = checkout.plan(path, time_limit=LONG_ENGINE_SECONDS, workers=ENGINE_WORKERS)
-    if found["value"] is None:
+    result = checkout.plan(path, time_limit=LONG_ENGINE_SECONDS, workers=ENGINE_WORKERS)
+    if result["value"] is None:
         return {}
-    return {"cost": found["value"], "of-cost": found["bound"] / found["value"] if found["value"] else 1.0}
+    return {"cost": result["value"], "of-cost": result["bound"] / result["value"] if result["value"] else 1.0}
 
 
 def by_three_pools(checkout: Checkout, inputs: Inputs, seed: int) -> Figures:
     """Three pools by cost; each run has another problem."""
-    found = checkout.plan(inputs.three_pools(200, seed), time_limit=ENGINE_SECONDS, workers=ENGINE_WORKERS)
-    return {} if found["value"] is None else {"gap": found["value"] / found["bound"] - 1.0}
+    result = checkout.plan(inputs.three_pools(200, seed), time_limit=ENGINE_SECONDS, workers=ENGINE_WORKERS)
+    return {} if result["value"] is None else {"gap": result["value"] / result["bound"] - 1.0}
 
 
-def _minimised(found: dict[str, Any]) -> Figures:
+def _minimised(result: dict[str, Any]) -> Figures:
     """Of a problem whose peak is to be low."""
-    proven = found["status"] == "optimal"
+    proven = result["status"] == "optimal"
     figures = {"proven": float(proven)}
-    if found["value"] is not None:
-        figures |= {"peak": found["value"], "of-bound": found["value"] / found["bound"]}
-    return figures | ({"seconds": found["seconds"]} if proven else {})
+    if result["value"] is not None:
+        figures |= {"peak": result["value"], "of-bound": result["value"] / result["bound"]}
+    return figures | ({"seconds": result["seconds"]} if proven else {})
 
 
 def _full(n: int, slack: float, *, proven: float | None = None, of_bound: float | None = None) -> Case:
