@@ -14,7 +14,8 @@ from contextlib import ExitStack, suppress
 from random import Random
 
 from benchmarks.page import put, table
-from benchmarks.servers import ask, resident, service
+from benchmarks.servers import ask, service
+from memstow.planner.processes.process import resident
 
 SECONDS = 15.0
 """How long connections are held open: longer than the head of a request may take."""

@@ -12,19 +12,17 @@ member that is killed at the end does not report its work, which is then missing
 """
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benchmarks.page import stamp, table
 from benchmarks.problems import minimalloc_problems, there
-from benchmarks.servers import ask, farm, service, worked
+from benchmarks.servers import ask, farm, service, worked, worked_by_children
 from memstow.api.operations.encoding import document_bytes, options_to_text
 from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
 from memstow.api.workers.dask_executor import DaskExecutor
@@ -66,7 +64,9 @@ class Place:
     def spent(self) -> Spent:
         """So far."""
         workers = sum(map(worked, self.workers))
-        return Spent(worked(self.server), worked(self.scheduler), workers, sum(map(_waited, self.workers)))
+        return Spent(
+            worked(self.server), worked(self.scheduler), workers, sum(map(worked_by_children, self.workers))
+        )
 
     def run(self, problems: list[Any], options: dict[str, object]) -> float:
         """Solve them all; seconds."""
@@ -141,12 +141,6 @@ def _each(before: Spent, after: Spent, idle: Spent, seconds: float, count: float
 
 def _told(each: Spent) -> list[str]:
     return [f"{1000 * seconds:.1f}" for seconds in (each.server, each.scheduler, each.workers, each.children)]
-
-
-def _waited(pid: int) -> float:
-    """Seconds of a processor of children that have ended."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def print_jobs() -> None:

@@ -36,7 +36,7 @@ from sqlalchemy import text
 
 from benchmarks.measuring import MEMSTOW
 from benchmarks.page import stamp, table
-from benchmarks.servers import ask, bodies, free_port, resident, running, service_with_data, text_at
+from benchmarks.servers import ask, bodies, free_port, running, service_with_data, text_at
 from memstow.api.store import maintenance
 from memstow.api.store.database import Database, url_of
 from memstow.api.store.keys import Quotas
@@ -45,6 +45,7 @@ from memstow.api.store.tables import Draft, metadata
 from memstow.planner import formats
 from memstow.planner.generate.network import network
 from memstow.planner.generate.planted import planted
+from memstow.planner.processes.process import children, resident
 
 KILL_SECONDS = 120.0
 SUBMITTERS = 3
@@ -313,15 +314,8 @@ def _settled(**settings: object) -> Iterator[tuple[int, int, Path]]:
         yield served
 
 
-def _children(pid: int) -> list[int]:
-    children: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        children += map(int, (task / "children").read_text().split())
-    return children
-
-
 def _of_children(pid: int) -> int:
-    return max((resident(child) for child in _children(pid)), default=0)
+    return max((resident(child) for child in children(pid)), default=0)
 
 
 def idle() -> list[tuple[str, str]]:

@@ -34,7 +34,6 @@ from benchmarks.servers import (
     bodies,
     free_port,
     lag_p99,
-    resident,
     running,
     service,
     service_with_data,
@@ -43,6 +42,7 @@ from benchmarks.servers import (
 from memstow.planner import formats
 from memstow.planner.generate.network import network
 from memstow.planner.generate.planted import planted
+from memstow.planner.processes.process import resident
 
 CONNECTIONS = 16
 STEADY_RATE = 125.0

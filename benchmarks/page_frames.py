@@ -8,13 +8,13 @@ the machine does not count; medians over the frames.
 
 import sys
 from contextlib import suppress
-from os import sysconf
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any, Final
 
 from benchmarks.page import table
+from benchmarks.servers import worked
 from tests.api.page.browser import Look, browser
 
 FRAMES: Final = 40
@@ -31,25 +31,19 @@ _SETTLE: Final = (
 )
 
 
-def _renderers(running: Any) -> list[Path]:
+def _renderers(running: Any) -> list[int]:
     """The processes of the pages of this browser."""
     session = running.new_browser_cdp_session()
     processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
     session.detach()
-    return [Path("/proc") / str(process["id"]) for process in processes if process["type"] == "renderer"]
+    return [int(process["id"]) for process in processes if process["type"] == "renderer"]
 
 
-def _used(processes: list[Path]) -> float:
-    """Seconds of the processor, with those of threads that have ended; to a hundredth."""
-    ticks = [(process / "stat").read_text().rsplit(")", 1)[1].split()[11:13] for process in processes]
-    return sum(int(tick) for both in ticks for tick in both) / sysconf("SC_CLK_TCK")
-
-
-def _used_by_threads(processes: list[Path]) -> float:
+def _used_by_threads(processes: list[int]) -> float:
     """Milliseconds of the processor that the threads there are have used, to the nanosecond."""
     total = 0
     for process in processes:
-        for task in (process / "task").iterdir():
+        for task in Path(f"/proc/{process}/task").iterdir():
             with suppress(FileNotFoundError, ProcessLookupError):
                 total += int((task / "schedstat").read_text().split()[0])
     return total / 1e6
@@ -63,7 +57,7 @@ def measure(path: Path) -> list[object]:
         look.open(path.resolve().as_uri())
         wall = perf_counter() - began
         renderers = _renderers(running)
-        ready = _used(renderers)
+        ready = sum(map(worked, renderers))
         look.page.evaluate(_SETTLE)
 
         def cost(script: str, argument: object = None) -> float:

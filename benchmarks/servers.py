@@ -149,15 +149,20 @@ def bodies(count: int) -> list[bytes]:
     return [b'{"problem": ' + formats.write_problem(network(30, seed)) + b"}" for seed in range(count)]
 
 
-def resident(pid: int) -> int:
-    """Bytes of memory of a process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def worked(pid: int) -> float:
-    """Seconds of a processor that a process has used."""
+    """Seconds of a processor that a process has used, with those of ended threads; to a hundredth."""
+    return _processor_seconds(pid, 11)
+
+
+def worked_by_children(pid: int) -> float:
+    """Seconds of a processor that its children have used which have ended."""
+    return _processor_seconds(pid, 13)
+
+
+def _processor_seconds(pid: int, field: int) -> float:
+    """Of the user and of the system, which stand in these two fields after the name."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return (int(fields[field]) + int(fields[field + 1])) / os.sysconf("SC_CLK_TCK")
 
 
 def lag_p99(port: int) -> float:

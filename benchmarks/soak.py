@@ -6,6 +6,7 @@ Both take too long to be part of the page.
 """
 
 import gc
+import os
 import sys
 import tempfile
 import threading
@@ -22,6 +23,7 @@ from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.processes.process import children, resident
 from memstow.planner.solve.engine import plan
 from memstow.solvers.registry import BACK_ENDS
 
@@ -58,18 +60,18 @@ def models(runs: int, seconds: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         tempfile.tempdir = folder
         for name in BACK_ENDS:
-            late, resident = [], []
+            late, sizes = [], []
             for _ in range(runs):
                 begin = time.monotonic()
                 plan(problem, Options(solver=name, time_limit=seconds))
                 late.append(time.monotonic() - begin - seconds)
-                resident.append(_resident())
+                sizes.append(resident(os.getpid()))
             left = len(list(Path(folder).iterdir()))
             print(
                 f"{name}: {runs} runs of {seconds} s; latest answer {max(late) * 1000:+.0f} ms after the "
-                f"limit; memory {resident[0] >> 20} MiB after the first run and {resident[-1] >> 20} MiB "
+                f"limit; memory {sizes[0] >> 20} MiB after the first run and {sizes[-1] >> 20} MiB "
                 f"after the last; "
-                f"{left} files and {_children()} processes left",
+                f"{left} files and {len(children(os.getpid()))} processes left",
                 flush=True,
             )
 
@@ -79,12 +81,12 @@ def short(solves: int, most_buffers: int = SIZES[-1]) -> Left:
     problems = list(_small_problems(most_buffers))
     rng = Random(1)
     statuses: Counter[Status] = Counter()
-    resident, files, threads = 0, 0, 0
+    size, files, threads = 0, 0, 0
     for k in range(solves):
         if k == int(solves * WARM_UP):
-            resident, files, threads = _settled_resident(), _files(), threading.active_count()
+            size, files, threads = _settled_resident(), _files(), threading.active_count()
         statuses[_short_solve(rng.choice(problems), rng)] += 1
-    return Left(resident, _settled_resident(), threading.active_count() - threads, _files() - files, statuses)
+    return Left(size, _settled_resident(), threading.active_count() - threads, _files() - files, statuses)
 
 
 def _short_solve(problem: Problem, rng: Random) -> Status:
@@ -140,19 +142,11 @@ def _problem(rng: Random) -> Problem:
 
 def _settled_resident() -> int:
     gc.collect()
-    return _resident()
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    return resident(os.getpid())
 
 
 def _files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
-
-
-def _children() -> int:
-    return sum(len(file.read_text().split()) for file in Path("/proc/self/task").glob("*/children"))
 
 
 def main(words: list[str]) -> int:

@@ -49,7 +49,7 @@ class Group(ABC):
 
     def memory(self) -> int:
         """Resident bytes of the child and its descendants; 0 where the system does not report them."""
-        return sum(map(_resident, (self.id, *_descendants(self.id)))) if self.alive() else 0
+        return sum(map(resident, (self.id, *_descendants(self.id)))) if self.alive() else 0
 
     def waited(self) -> float:
         """Seconds that a thread of it was ready and had no processor; 0 if the system does not say.
@@ -203,7 +203,8 @@ def children(process: int) -> list[int]:
     return ids
 
 
-def _resident(process: int) -> int:
+def resident(process: int) -> int:
+    """Bytes of memory that a process has now; 0 where the system does not tell."""
     try:
         pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
