@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.page import stamp, table
-from benchmarks.problems import minimalloc_problems, there
+from benchmarks.problems import minimalloc_problems, one_after_the_other, there
 from benchmarks.servers import ask, farm, service, worked, worked_by_children
 from memstow.api.operations.encoding import document_bytes, options_to_text
 from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
@@ -184,18 +184,6 @@ class TeamRun:
     peak: int
 
 
-def after_each_other(problems: list[Problem]) -> Problem:
-    """All of them in one memory, each when the one before has ended."""
-    buffers, begin = [], 0
-    for number, problem in enumerate(problems):
-        lives = [buffer.lifetime for buffer in problem.buffers if isinstance(buffer.lifetime, tuple)]
-        for buffer, (first, last) in zip(problem.buffers, lives, strict=True):
-            name = f"{number}-{buffer.id}"
-            buffers.append(replace(buffer, id=name, lifetime=(first + begin, last + begin)))
-        begin += max(last for _, last in lives)
-    return Problem(version=1, buffers=tuple(buffers))
-
-
 def team_cases() -> Iterator[TeamCase]:
     """Those of MiniMalloc where they are there, and planted ones."""
     if there("minimalloc"):
@@ -204,8 +192,8 @@ def team_cases() -> Iterator[TeamCase]:
         yield TeamCase(f"J, {J_PEAK:,}", by_letter["J"], (J_PEAK - J_BOUND) / J_PEAK)
     yield TeamCase("planted 200, 1 % slack, 1.03", planted(200, 1, slack=0.01), 0.03)
     yield TeamCase("planted 600, 1 % slack, proven", planted(600, 1, slack=0.01))
-    parts = [planted(150, seed, slack=0.01) for seed in range(4)]
-    yield TeamCase("four parts of 150, 1.03", after_each_other(parts), 0.03, apart=True)
+    parts = one_after_the_other((f"{seed}", planted(150, seed, slack=0.01)) for seed in range(4))
+    yield TeamCase("four parts of 150, 1.03", parts, 0.03, apart=True)
 
 
 def team_run(executor: DaskExecutor, case: TeamCase, options: Options, size: int) -> TeamRun:

@@ -10,7 +10,17 @@ from statistics import geometric_mean, mean, median
 
 from benchmarks.measuring import MEMSTOW, WORKERS, Effort, EngineRun, ProcessRun, run, solve
 from benchmarks.page import DATA, held, table
-from benchmarks.problems import HEIGHT, LETTERS, minimalloc_path, minimalloc_problems, needs, problems_of
+from benchmarks.problems import (
+    HEIGHT,
+    LETTERS,
+    end_of,
+    life_of,
+    minimalloc_path,
+    minimalloc_problems,
+    needs,
+    one_after_the_other,
+    problems_of,
+)
 from memstow.planner.formats import read_problem
 from memstow.planner.generate.planted import planted
 from memstow.planner.model import Status
@@ -173,10 +183,10 @@ def _shuffled(problem: Problem, seed: int) -> Problem:
 
 
 def _mirrored(problem: Problem) -> Problem:
-    end = _end(problem)
+    end = end_of(problem)
 
     def turned(buffer: Buffer) -> Buffer:
-        begin, until = _life(buffer)
+        begin, until = life_of(buffer)
         return replace(buffer, lifetime=(end - until, end - begin))
 
     return replace(problem, buffers=tuple(map(turned, problem.buffers)))
@@ -188,29 +198,8 @@ def _multiplied(problem: Problem) -> Problem:
 
 def _in_a_row(problems: dict[str, Problem], seconds: float) -> Iterator[tuple[object, ...]]:
     for letters in IN_A_ROW:
-        whole = _joined([(letter, problems[letter]) for letter in letters])
+        whole = one_after_the_other((letter, problems[letter]) for letter in letters)
         yield " + ".join(letters), len(whole.buffers), solve(whole, seconds).cell()
-
-
-def _joined(parts: list[tuple[str, Problem]]) -> Problem:
-    buffers: list[Buffer] = []
-    begin = 0
-    for letter, problem in parts:
-        for buffer in problem.buffers:
-            start, end = _life(buffer)
-            buffers.append(replace(buffer, id=f"{letter}.{buffer.id}", lifetime=(begin + start, begin + end)))
-        begin += _end(problem)
-    return replace(parts[0][1], buffers=tuple(buffers))
-
-
-def _end(problem: Problem) -> int:
-    return max(_life(buffer)[1] for buffer in problem.buffers)
-
-
-def _life(buffer: Buffer) -> tuple[int, int]:
-    if not isinstance(buffer.lifetime, tuple):
-        raise TypeError(f"buffer {buffer.id!r} has no single lifetime")
-    return buffer.lifetime
 
 
 # Seconds, and the multiple of the bound that is to be reached in them; the bound itself is to be proven.

@@ -2,7 +2,8 @@
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Final, ParamSpec
@@ -86,7 +87,8 @@ def three_pools(rng: random.Random, count: int) -> Problem:
         size, begin = rng.randrange(1, 64) * 16, rng.randrange(count)
         life = (begin, begin + rng.randrange(1, max(2, count // 5)))
         buffers.append(Buffer(id=f"b{i}", size=size, lifetime=life, accesses=rng.randrange(1, 200) * 16))
-    live = max(sum(b.size for b in buffers if _lives(b, time)) for time in range(count))
+    lives = [(life_of(buffer), buffer.size) for buffer in buffers]
+    live = max(sum(size for (begin, end), size in lives if begin <= time < end) for time in range(count))
     pools = (
         Pool(id="fast", capacity=live // 3 // 16 * 16, cost=1),
         Pool(id="middle", capacity=live // 3 // 16 * 16, cost=3),
@@ -95,5 +97,25 @@ def three_pools(rng: random.Random, count: int) -> Problem:
     return Problem(version=1, pools=pools, buffers=tuple(buffers))
 
 
-def _lives(buffer: Buffer, time: int) -> bool:
-    return isinstance(buffer.lifetime, tuple) and buffer.lifetime[0] <= time < buffer.lifetime[1]
+def one_after_the_other(parts: Iterable[tuple[str, Problem]]) -> Problem:
+    """Problems with names as one in one memory: each begins when the one before has ended."""
+    buffers: list[Buffer] = []
+    begin = 0
+    for name, problem in parts:
+        for buffer in problem.buffers:
+            start, end = life_of(buffer)
+            buffers.append(replace(buffer, id=f"{name}.{buffer.id}", lifetime=(begin + start, begin + end)))
+        begin += end_of(problem)
+    return Problem(version=1, buffers=tuple(buffers))
+
+
+def end_of(problem: Problem) -> int:
+    """When the last buffer ends."""
+    return max(life_of(buffer)[1] for buffer in problem.buffers)
+
+
+def life_of(buffer: Buffer) -> tuple[int, int]:
+    """Begin and end of a buffer that lives once; TypeError for any other."""
+    if not isinstance(buffer.lifetime, tuple):
+        raise TypeError(f"buffer {buffer.id!r} has no single lifetime")
+    return buffer.lifetime
