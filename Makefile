@@ -27,10 +27,22 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test test-executorch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
+.PHONY: test campaign test-executorch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
+
+# Tests start thousands of processes, and each would compile our modules again where the environment forbids keeping them.
+unexport PYTHONDONTWRITEBYTECODE
 
 test: install
 	$(BIN)/python -m pytest $(ARGS)
+
+# What takes too long for each change: the tests that are marked so, data races in multi-threaded code (few tests, so that
+# compiling is what takes time), what is in the wheel and that it works, and the whole contract. One of these tests:
+# make test ARGS='-m campaign tests/api/test_faults.py'
+campaign: install
+	$(MAKE) native-check SANITIZE=thread NATIVE_ARGS=workers NATIVE_FLAGS=-O0
+	$(MAKE) wheel-check WHEEL_BUILD_TYPE=Debug
+	$(MAKE) contract ARGS=
+	$(BIN)/python -m pytest -m campaign $(ARGS)
 
 # The tests inside of ExecuTorch, in an environment of their own: PyTorch is large. To get its build for processors only,
 # which is a tenth of the other, let pip look in the index that PyTorch has for it (PIP_EXTRA_INDEX_URL).
@@ -157,7 +169,7 @@ wheel-check: $(TOOLS)
 	.ci/wheel-check
 
 fuzz: install
-	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -k fuzz --timeout 0 $(ARGS)
+	MEMSTOW_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests -m "" -k fuzz --timeout 0 $(ARGS)
 
 # Compares the running service with its OpenAPI document, with and without keys. Takes some minutes; see ARGS=--help.
 contract: install

@@ -1,6 +1,10 @@
 """A short form of the mixed load that `benchmarks.load` keeps up for minutes."""
 
+import pytest
+
 from benchmarks.load import mixed
+
+pytestmark = pytest.mark.campaign
 
 
 def test_a_server_under_mixed_load_answers_everything_and_does_every_job() -> None:

@@ -7,6 +7,8 @@ import pytest
 from benchmarks.soak import short
 from memstow.planner.model import Status
 
+pytestmark = pytest.mark.campaign
+
 SOLVES = 400
 MOST_BUFFERS = 150
 GROWTH = 16 << 20

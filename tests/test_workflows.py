@@ -97,3 +97,27 @@ def test_wheels_are_made_on_the_systems_that_contributing_names() -> None:
     assert "on Linux on x86_64 and\n   again on aarch64" in text
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert not {"macos", "windows"} & project["tool"]["cibuildwheel"].keys()
+
+
+def test_the_gate_runs_for_each_change_and_the_campaign_weekly_and_by_hand() -> None:
+    gate, campaign = workflow("ci.yml"), workflow("campaign.yml")
+    assert gate[True] == {"push": {"branches": ["main"]}, "pull_request": None}
+    assert campaign[True].keys() == {"schedule", "workflow_dispatch"}
+    (weekly,) = campaign[True]["schedule"]
+    assert re.fullmatch(r"\d+ \d+ \* \* [0-6]", weekly["cron"])
+    for run, script in ((gate, ".ci/run"), (campaign, ".ci/campaign")):
+        (job,) = run["jobs"].values()
+        assert job["steps"][-1]["run"].endswith(f" {script}")
+        assert (ROOT / script).stat().st_mode & 0o100
+
+
+def test_the_campaign_has_what_the_gate_leaves_out() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    (recipe,) = re.findall(r"^campaign: install\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    for part in ("native-check SANITIZE=thread", "wheel-check", "contract", "pytest -m campaign"):
+        assert part in recipe
+    pytest_options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert "-m 'not campaign'" in pytest_options["addopts"]
+    gate = (ROOT / ".ci" / "run").read_text()
+    for part in ("lint", "page-check", "types", "audit", "native-check", "bench-work", "test"):
+        assert re.search(rf"^ *make {part}\b", gate, re.MULTILINE), part

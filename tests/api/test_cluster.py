@@ -71,6 +71,7 @@ def test_what_a_worker_finds_is_told_while_it_goes_on(server: Server, farm: Farm
         assert heard.count("done") == 1
 
 
+@pytest.mark.campaign
 def test_a_job_that_no_worker_has_yet_can_be_cancelled_and_one_discarded(server: Server, farm: Farm) -> None:
     with start(server, farm, slots=2) as client:
         job = submit(client, hard(600, 32), time_limit=LONG)
@@ -84,6 +85,7 @@ def test_a_job_that_no_worker_has_yet_can_be_cancelled_and_one_discarded(server:
         wait_for(lambda: not solving(farm), "its solve to be ended")
 
 
+@pytest.mark.campaign
 def test_a_lost_worker_means_another_try_from_the_best_plan(server: Server, farm: Farm) -> None:
     farm.add_worker()
     farm.add_worker()
@@ -109,6 +111,7 @@ def test_a_lost_worker_means_another_try_from_the_best_plan(server: Server, farm
         assert attempts(server) == [1, 2]
 
 
+@pytest.mark.campaign
 def test_a_batch_that_loses_a_worker_has_the_plans_of_a_run_here(server: Server, farm: Farm) -> None:
     farm.add_worker()
     farm.add_worker()
@@ -138,6 +141,7 @@ def test_a_batch_that_loses_a_worker_has_the_plans_of_a_run_here(server: Server,
     }
 
 
+@pytest.mark.campaign
 def test_a_worker_that_says_nothing_is_given_up(server: Server, farm: Farm) -> None:
     farm.add_worker()
     with start(server, farm, max_attempts=1, lease_seconds=8) as client:
@@ -150,6 +154,7 @@ def test_a_worker_that_says_nothing_is_given_up(server: Server, farm: Farm) -> N
         wait_for(lambda: not solving(farm), "what nobody wants any more to end")
 
 
+@pytest.mark.campaign
 def test_a_scheduler_is_waited_for_at_the_start_and_when_it_is_lost(server: Server, farm: Farm) -> None:
     address = farm.address
     farm.lose_scheduler()
@@ -179,6 +184,7 @@ def test_a_scheduler_is_waited_for_at_the_start_and_when_it_is_lost(server: Serv
         assert attempts(server) == [1], "the job is not to blame"
 
 
+@pytest.mark.campaign
 def test_a_solve_ends_with_its_server(server: Server, farm: Farm) -> None:
     farm.add_worker()
     with start(server, farm) as client:
@@ -188,6 +194,7 @@ def test_a_solve_ends_with_its_server(server: Server, farm: Farm) -> None:
     assert farm.workers[0].poll() is None
 
 
+@pytest.mark.campaign
 def test_a_solve_over_its_memory_is_ended_there(server: Server, farm: Farm) -> None:
     farm.add_worker()
     with start(server, farm, solve_memory=1 << 20) as client:

@@ -49,6 +49,7 @@ def ready(farm: Farm) -> str:
     return farm.address
 
 
+@pytest.mark.campaign
 def test_a_team_outlives_a_worker_and_leaves_nothing_behind(farm: Farm) -> None:
     problem, address = read_problem(json.dumps(HARD).encode()), ready(farm)
     found: list[Plan] = []
@@ -107,6 +108,7 @@ class Call:
         return self._found[0]
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("lost", ["the scheduler", "the workers"])
 def test_a_problem_whose_cluster_is_lost_is_solved_here(
     farm: Farm, lost: str, monkeypatch: pytest.MonkeyPatch
@@ -133,6 +135,7 @@ def test_a_problem_whose_cluster_is_lost_is_solved_here(
     assert seconds == sorted(seconds)
 
 
+@pytest.mark.campaign
 def test_a_worker_that_stands_still_causes_no_traceback(farm: Farm, caplog: pytest.LogCaptureFixture) -> None:
     problem = read_problem(json.dumps(HARD).encode())
     call = Call(problem, ready(farm))
@@ -145,6 +148,7 @@ def test_a_worker_that_stands_still_causes_no_traceback(farm: Farm, caplog: pyte
     assert [it.getMessage() for it in caplog.records if it.name == "asyncio"] == []
 
 
+@pytest.mark.campaign
 def test_the_command_solves_on_a_cluster_and_says_if_there_is_none(
     farm: Farm, cli: Cli, tmp_path: Path
 ) -> None:
@@ -194,6 +198,7 @@ def test_what_no_team_can_do_is_refused(cli: Cli, tmp_path: Path) -> None:
     assert easy.status is Status.OPTIMAL, "no worker is needed"
 
 
+@pytest.mark.campaign
 def test_a_job_of_the_service_has_members(server: Server, farm: Farm) -> None:
     ready(farm)
     with start(server, farm, fast_seconds=0) as client:

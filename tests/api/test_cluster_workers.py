@@ -21,6 +21,8 @@ from tests.api.serving import Server
 from tests.planner.bench.farm import Farm
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.campaign
+
 if find_spec("distributed") is None:
     pytest.skip("needs Dask: pip install 'memstow[dask]'", allow_module_level=True)
 

@@ -7,7 +7,10 @@ import pytest
 from tests.api import contract
 from tests.api.serving import Server
 
-pytestmark = pytest.mark.skipif(not contract.is_here(), reason="schemathesis is not installed")
+pytestmark = [
+    pytest.mark.campaign,
+    pytest.mark.skipif(not contract.is_here(), reason="schemathesis is not installed"),
+]
 
 
 @pytest.mark.parametrize("keyed", [False, True], ids=["without keys", "with a key"])

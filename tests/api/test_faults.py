@@ -62,6 +62,7 @@ def test_no_job_is_lost_when_the_server_is_killed(server: Server) -> None:
         assert [over(client, job)["state"] for job in waiting] == ["done"] * 3
 
 
+@pytest.mark.campaign
 def test_a_job_with_symbols_goes_on_from_its_plan_when_the_server_is_killed(server: Server) -> None:
     problem = symbolic_problems.hard()
     read = parse_symbolic(problem)
@@ -87,6 +88,7 @@ def test_a_job_with_symbols_goes_on_from_its_plan_when_the_server_is_killed(serv
     assert not judge_symbolic(read, after).violations
 
 
+@pytest.mark.campaign
 def test_a_cancelled_job_keeps_its_plan_when_the_server_is_killed_before_the_job_has_ended(
     server: Server,
 ) -> None:
@@ -109,6 +111,7 @@ def test_a_cancelled_job_keeps_its_plan_when_the_server_is_killed_before_the_job
         assert events(client, job)[-1].data["value"] == found["value"]
 
 
+@pytest.mark.campaign
 def test_a_job_whose_child_is_killed_is_begun_again(server: Server) -> None:
     with server.start(max_attempts=2).client() as client:
         job = submit(client, hard(600, 2), time_limit=LONG)
@@ -149,6 +152,7 @@ def test_sigterm_puts_running_jobs_back_with_their_best_plan_and_ends_in_time(se
         assert client.get(f"/v1/jobs/{job}/plan").json()["placements"]
 
 
+@pytest.mark.campaign
 def test_new_work_is_refused_while_the_server_ends(server: Server) -> None:
     """By a word to who has a connection already; by then new ones are not taken any more."""
     told: list[tuple[int, str]] = []
@@ -199,6 +203,7 @@ def test_a_locked_store_is_a_word_to_try_again_and_passes(server: Server) -> Non
         assert "memstow_store_errors_total" in client.get("/metrics").text
 
 
+@pytest.mark.campaign
 def test_a_full_disk_is_a_word_to_try_again_and_passes(server: Server) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     # No file may grow beyond this, which the store sees as a full disk.
@@ -243,6 +248,7 @@ def test_a_store_that_goes_away_comes_back_and_nothing_is_lost(pg: Postgres, ser
         assert over(client, job)["state"] == "done"
 
 
+@pytest.mark.campaign
 def test_a_replica_takes_over_from_one_that_was_killed(pg: Postgres, tmp_path: Path) -> None:
     database = pg.database()
     one, two = (Server(tmp_path / name, database=database) for name in ("one", "two"))
@@ -264,6 +270,7 @@ def test_a_replica_takes_over_from_one_that_was_killed(pg: Postgres, tmp_path: P
         two.kill()
 
 
+@pytest.mark.campaign
 def test_two_replicas_do_every_job_once(pg: Postgres, tmp_path: Path) -> None:
     database = pg.database()
     servers = [Server(tmp_path / name, database=database, slots=2) for name in ("one", "two")]
@@ -308,6 +315,7 @@ def test_a_slow_body_is_given_up_and_others_are_served_meanwhile(server: Server)
         assert b"body_seconds" in answer
 
 
+@pytest.mark.campaign
 def test_strangers_who_do_not_speak_to_the_end_are_sent_away_and_counted(server: Server) -> None:
     with server.start(head_seconds=0.5, max_connections_per_address=10, slots=0).client() as client:
         host, port = server.url.removeprefix("http://").split(":")
@@ -324,6 +332,7 @@ def test_strangers_who_do_not_speak_to_the_end_are_sent_away_and_counted(server:
     assert {(it["reason"], it["address"]) for it in refused} == {("slow_head", "127.0.0.1")}
 
 
+@pytest.mark.campaign
 def test_idle_connections_leave_file_handles_for_the_jobs(server: Server) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))
@@ -345,6 +354,7 @@ def test_idle_connections_leave_file_handles_for_the_jobs(server: Server) -> Non
     assert [it["open_files"] for it in server.events() if it["event"] == "fewer_connections"] == [256]
 
 
+@pytest.mark.campaign
 def test_no_job_is_lost_while_the_server_may_open_no_more_files(server: Server) -> None:
     with server.start().client() as client:
         first, second = (submit(client, hard(600, seed), time_limit=4.0) for seed in (14, 15))
@@ -366,6 +376,7 @@ def test_a_body_that_is_refused_at_its_head_is_read_so_that_the_client_sees_why(
             assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
 
 
+@pytest.mark.campaign
 def test_readers_that_do_not_read_share_the_memory_for_bodies(server: Server) -> None:
     size = 3 << 20
     names = [f"{number:01000}" for number in range(2000)]
@@ -388,6 +399,7 @@ def test_readers_that_do_not_read_share_the_memory_for_bodies(server: Server) ->
         assert "memstow_body_memory_bytes 0.0" in client.get("/metrics").text
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [(b"", 29.0), (b"Idempotency-Key: again\r\n", 4.0)],
@@ -414,6 +426,7 @@ def test_a_client_that_goes_away_leaves_a_job_behind_only_if_it_can_come_again(
             wait_for(lambda: client.get("/v1/jobs").json()["jobs"] == [], "the job to be removed")
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("count", [1, 200], ids=["on one job", "on a job each"])
 def test_many_readers_of_events_hear_the_end(server: Server, count: int) -> None:
     with server.start().client() as client:
@@ -449,6 +462,7 @@ def test_many_readers_of_events_hear_the_end(server: Server, count: int) -> None
         wait_for(lambda: "memstow_event_streams 0.0" in client.get("/metrics").text, "the streams to end")
 
 
+@pytest.mark.campaign
 def test_a_stream_goes_on_at_another_replica_where_it_was_left(pg: Postgres, tmp_path: Path) -> None:
     database = pg.database()
     servers = [Server(tmp_path / name, database=database) for name in ("one", "two", "three")]
@@ -472,6 +486,7 @@ def test_a_stream_goes_on_at_another_replica_where_it_was_left(pg: Postgres, tmp
             server.kill()
 
 
+@pytest.mark.campaign
 def test_a_long_queue_is_no_burden(server: Server) -> None:
     with server.start(slots=0, max_queued=10_000).client() as client:
         settings = [{"name": str(i), "options": {"seed": i}} for i in range(1000)]
@@ -487,6 +502,7 @@ def test_a_long_queue_is_no_burden(server: Server) -> None:
         wait_for(lambda: client.get("/v1/jobs?state=done&limit=20").json()["next"], "the queue to move")
 
 
+@pytest.mark.campaign
 def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who owns a job is decided by heartbeats that an observer counts by its own steady clock."""
     server.data.mkdir()

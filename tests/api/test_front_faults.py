@@ -135,6 +135,7 @@ def test_a_server_that_is_killed_goes_on_with_all_points_and_tells_none_twice(tm
         server.kill()
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("moment", ["at once", "after a point"])
 def test_a_front_that_is_stopped_ends_with_its_points(tmp_path: Path, moment: str) -> None:
     server = Server(tmp_path / "data").start()
@@ -155,6 +156,7 @@ def test_a_front_that_is_stopped_ends_with_its_points(tmp_path: Path, moment: st
         server.kill()
 
 
+@pytest.mark.campaign
 def test_fronts_at_a_server_that_gets_hardly_any_processor(tmp_path: Path) -> None:
     server = Server(tmp_path / "data", slots=3).start()
     try:

@@ -15,6 +15,8 @@ from tests.api.serving import ROOT, Server
 from tests.examples.building import environment
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.campaign
+
 PROGRAMS = ROOT / "examples" / "clients"
 SECTION = (
     (ROOT / "docs" / "service.md").read_text().split("## Clients in other languages\n")[1].split("\n## ")[0]

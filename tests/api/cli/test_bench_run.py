@@ -349,6 +349,7 @@ def test_an_outside_program_by_a_path_from_here(
     assert (record.solver.name, record.status, record.peak) == ("mine", "feasible", 150)
 
 
+@pytest.mark.campaign
 def test_a_run_killed_again_and_again_ends_as_one_left_in_peace(cli: Cli, tmp_path: Path) -> None:
     asked = (*LASTING, "--solvers", "greedy,exact,auto", "--jobs", "2")
     assert cli("bench", "run", *asked, "--output", tmp_path / "peace").code == Exit.DONE
@@ -390,6 +391,7 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
     assert records(tmp_path / "out")
 
 
+@pytest.mark.campaign
 @pytest.mark.skipif(sys.platform != "linux", reason="reads memory from /proc")
 def test_memory_does_not_grow_with_the_number_of_instances(tmp_path: Path) -> None:
     """Of the bench itself; ten times the instances may cost what their names and keys take."""
