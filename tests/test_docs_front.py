@@ -74,6 +74,7 @@ def test_stripes_need_what_their_page_says(
     capsys.readouterr()
 
 
+@pytest.mark.campaign
 def test_the_examples_of_the_library_run_and_draw_the_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,7 +48,8 @@ def _types(code: str, folder: Path) -> list[str]:
         "--strict",
         "--no-error-summary",
         "--cache-dir",
-        "types",
+        # Of all tests of this session: most of the time is for the types of memstow.
+        str(folder.parent / "types"),
         "program.py",
     ]
     # In an editable install it is Python that knows where the sources are; mypy asks for a path.

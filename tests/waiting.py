@@ -9,15 +9,19 @@ from typing import TypeVar
 
 PATIENCE = 240.0
 _LOOK_SECONDS = 0.02
+# The longer it takes already, the longer nobody looks: looks at a busy machine make it busier.
+_OF_WAITED = 0.1
+_MOST_SECONDS = 0.25
 
 T = TypeVar("T")
 
 
 def wait_for(found: Callable[[], T], what: str) -> T:
     """Wait until there is something, and return it."""
-    end = time.monotonic() + PATIENCE
-    while not (it := found()):
-        if time.monotonic() > end:
+    begin = time.monotonic()
+    while not (value := found()):
+        waited = time.monotonic() - begin
+        if waited > PATIENCE:
             raise AssertionError(f"waited {PATIENCE:g} s for {what}")
-        time.sleep(_LOOK_SECONDS)
-    return it
+        time.sleep(min(max(_LOOK_SECONDS, _OF_WAITED * waited), _MOST_SECONDS))
+    return value

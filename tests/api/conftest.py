@@ -40,6 +40,24 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def session_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The one server of a session: use `shared_server`."""
+    server = Server(tmp_path_factory.mktemp("session") / "data").start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def shared_server(session_server: Server) -> Iterator[Server]:
+    """A server with nothing set and without jobs at first, for tests that only ask; it may know plans."""
+    yield session_server
+    with session_server.client() as client:
+        while jobs := client.get("/v1/jobs").raise_for_status().json()["jobs"]:
+            for job in jobs:
+                client.delete(f"/v1/jobs/{job['id']}", params={"discard": True})
+
+
+@pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a certificate of the name in the examples, and its key."""
     if shutil.which("openssl") is None:

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from benchmarks.service.servers import free_port
 from tests.api.http.conftest import hard
 from tests.api.http.test_plan import TOO_SMALL, tight
 from tests.api.serving import ROOT, Server
@@ -74,11 +75,9 @@ def _tools() -> None:
 
 
 @pytest.fixture(scope="module")
-def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def working(shared_server: Server) -> Server:
     """A server as it comes."""
-    server = Server(tmp_path_factory.mktemp("working") / "data").start()
-    yield server
-    server.kill()
+    return shared_server
 
 
 @pytest.fixture(scope="module")
@@ -164,10 +163,8 @@ def test_without_a_plan_a_build_fails_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("name", BUILDS)
-def test_without_a_server_a_build_fails_and_leaves_nothing(name: str, tmp_path: Path, server: Server) -> None:
-    url = server.start().url
-    server.kill()
-    ran = _attempt(BUILDS[name], tmp_path / "a build", url, FIRMWARE)
+def test_without_a_server_a_build_fails_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+    ran = _attempt(BUILDS[name], tmp_path / "a build", f"http://127.0.0.1:{free_port()}", FIRMWARE)
     assert ran.returncode != 0, ran.stdout
     assert {file.name for file in (tmp_path / "a build").iterdir()} == {"net.json", *BUILDS[name].files}
 

@@ -4,7 +4,6 @@ import importlib.util
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,10 +26,8 @@ OPERATIONS = [it["operationId"] for path in DOCUMENT["paths"].values() for it in
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("clients") / "data").start()
-    yield server
-    server.kill()
+def running(shared_server: Server) -> Server:
+    return shared_server
 
 
 def _require(*programs: str, module: str | None = None) -> None:

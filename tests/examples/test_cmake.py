@@ -59,6 +59,7 @@ def test_the_sample_is_planned_built_and_right_and_so_it_is_when_its_problem_has
     assert build.times("*.o") == objects
 
 
+@pytest.mark.campaign
 def test_nothing_is_compiled_where_nothing_has_changed_but_times(build: Sample) -> None:
     lock, before = (build.folder / "net.json.lock").read_bytes(), build.times(*FILES, "*.o")
     assert PLANNED not in make(build)
@@ -83,6 +84,7 @@ def test_a_locked_build_takes_the_lock_or_says_how_to_make_it_hold(sample: Sampl
     check(sample)
 
 
+@pytest.mark.campaign
 def test_the_lock_is_made_by_the_first_build(sample: Sample) -> None:
     lock = sample.folder / "net.json.lock"
     kept = lock.read_bytes()
@@ -92,6 +94,7 @@ def test_the_lock_is_made_by_the_first_build(sample: Sample) -> None:
     assert lock.read_bytes() == kept
 
 
+@pytest.mark.campaign
 def test_cxx_alone_is_enough(sample: Sample) -> None:
     sample.change("CMakeLists.txt", "LANGUAGES C)", "LANGUAGES CXX)")
     sample.change("CMakeLists.txt", "main.c)", "main.cpp)")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.campaign import gate_first
 from tests.examples.building import CPU, MACHINE, ROOT, Sample, tool
 from tests.onnx_models import MODELS, onnx
 from tests.planner.exports.toolchains import symbols
@@ -67,7 +68,7 @@ def data_for(count: int) -> bytes:
 
 
 @pytest.mark.skipif(find_spec("emx_onnx_cgen") is None, reason="emx-onnx-cgen is not installed")
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", gate_first(MODELS, 2))
 def test_the_output_is_the_same_with_temporaries_in_the_arena(onnx_sample: Sample, name: str) -> None:
     model = onnx.load_from_string(MODELS[name]())
     build(onnx_sample, MODELS[name]())

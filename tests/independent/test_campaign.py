@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from tests.campaign import gate_first
 from tests.independent.runs import ALONE, SOLVERS
 
 _HERE: Final = Path(__file__).parent
@@ -42,21 +43,24 @@ def test_the_judge_knows_the_docs_alone(name: str) -> None:
     assert ours <= set(_KNOWS_THE_DOCS_ALONE)
 
 
-def test_every_answer_is_true() -> None:
+@pytest.mark.parametrize("count", gate_first((25, 100), 1))
+def test_every_answer_is_true(count: int) -> None:
     _skip_without("ortools", "pulp")
-    ran = _tried(range(100))
+    ran = _tried(range(count))
     assert ran.returncode == 0, ran.stdout
     assert all(f" {solver}: optimal\n" in ran.stdout for solver in SOLVERS if solver != ALONE)
     assert " nothing fits\n" in ran.stdout
 
 
-def test_every_answer_of_highs_is_true() -> None:
+@pytest.mark.parametrize("count", gate_first((20, 60), 1))
+def test_every_answer_of_highs_is_true(count: int) -> None:
     _skip_without("highspy", "pulp")
-    ran = _tried(range(60), ALONE)
+    ran = _tried(range(count), ALONE)
     assert ran.returncode == 0, ran.stdout
     assert f" {ALONE}: optimal\n" in ran.stdout
 
 
+@pytest.mark.campaign
 def test_fuzz_every_answer_is_true() -> None:
     """`make fuzz` does this for minutes; the seeds are in what it prints."""
     _skip_without("ortools", "pulp", "highspy")

@@ -34,6 +34,7 @@ def _fields(values: dict[str, Any], before: str = "") -> Iterator[str]:
             yield f"{before}{name}"
 
 
+@pytest.mark.campaign
 def test_the_examples_run_and_so_does_the_python(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

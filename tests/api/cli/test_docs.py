@@ -16,6 +16,7 @@ from tests.api.asking import has_plan, submit
 from tests.api.cli.conftest import ROOT, Cli
 from tests.api.http.conftest import hard
 from tests.api.serving import Server
+from tests.campaign import gate_first
 from tests.planner.bench.farm import Farm
 from tests.planner.bench.requests import SIDE_BY_SIDE
 from tests.planner.tflm.campaign import scratch_of
@@ -80,7 +81,10 @@ def test_every_option_is_documented_and_none_is_made_up(command: str) -> None:
     }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+# Those of the bench run for many seconds, on a cluster as well.
+@pytest.mark.parametrize(
+    "command", gate_first(sorted(COMMANDS, key=lambda command: command == "bench"), len(COMMANDS) - 1)
+)
 def test_the_examples_run(
     cli: Cli,
     command: str,

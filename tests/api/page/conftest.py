@@ -25,11 +25,9 @@ def look(running: Any) -> Iterator[Look]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(shared_server: Server) -> Server:
     """A service that answers without a key."""
-    it = Server(tmp_path_factory.mktemp("service") / "data").start()
-    yield it
-    it.kill()
+    return shared_server
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -146,13 +145,6 @@ def test_a_plan_that_is_dropped_on_another_is_compared(look: Look, tmp_path: Pat
     look.page.evaluate(dropped, json.dumps(SECOND))
     look.wait("document.querySelectorAll('canvas[data-pool]').length === 2")
     assert look.verdict == "The second needs 5 B more. 3 of 4 buffers moved."
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    it = Server(tmp_path / "data").start()
-    yield it
-    it.kill()
 
 
 def test_files_are_dropped_one_by_one(look: Look, server: Server) -> None:

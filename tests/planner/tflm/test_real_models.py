@@ -9,6 +9,7 @@ from memstow.planner.graph.changes import with_order
 from memstow.planner.tflm.measure import measure_arena, measure_scratch
 from memstow.planner.tflm.planned_model import written_model
 from memstow.planner.tflm.runtime_model import with_scratch
+from tests.campaign import gate_first
 from tests.planner.tflm.running import needs_runtime, run_models
 
 pytestmark = needs_runtime
@@ -23,11 +24,14 @@ EXPECTED = {
     "tflm__trained_lstm_int8": [(1_536, 4_208)] * 3,
 }
 
+# One whose head shrinks by planning, and the smallest one; the others take the same path.
+IN_GATE = ("mlct__vww_96_int8", "tflm__trained_lstm_int8")
+
 # Whatever the noise, these say that no word was spoken.
 SURE = ("mww__v2_alexa", "tflm__keyword_scrambled_8bit")
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", gate_first(sorted(EXPECTED, key=lambda name: name not in IN_GATE), 2))
 def test_outputs_are_equal_and_the_arena_is_as_told(shared_data: Path, tmp_path: Path, name: str) -> None:
     data = (shared_data / "tflite" / f"{name}.tflite").read_bytes()
     scratch = measure_scratch(data)

@@ -33,6 +33,7 @@ from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reser
 from memstow.planner.solve import engine
 from memstow.planner.solve.recheck import recheck
 from memstow.planner.verify import Claim, Code, Standing, Subject, judge
+from tests.campaign import gate_first
 from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import best
@@ -247,7 +248,7 @@ def test_a_true_plan_stays_valid_and_says_what_is_not_checked(seed: int) -> None
     assert {Status.OPTIMAL, Status.INFEASIBLE} <= statuses
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", gate_first((0, 1, 2, 4, 5, 6, 7, 3), 3))
 def test_no_false_claim_is_called_checked(seed: int) -> None:
     false = refuted = claimed = 0
     for rng, problem, plan in true_plans(100 + seed):
@@ -336,7 +337,7 @@ def false_figures_of_pool(plan: Plan, position: int) -> Iterator[tuple[Plan, Cod
         yield with_pool(plan, position, live=replace(use.live, time=None)), Code.LIVE
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", gate_first((1, 2, 0), 1))
 def test_solving_again_decides_what_was_only_claimed(seed: int) -> None:
     rng, decided = Random(400 + seed), 0
     for _ in range(25):

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from memstow.solvers.registry import BACK_ENDS
+from tests.campaign import gate_first
 
 COUNT = int(os.environ.get("MEMSTOW_AGREEMENT", "200"))
 BUFFERS = 5
@@ -35,19 +36,20 @@ def require(name: str) -> None:
 
 
 @pytest.mark.timeout(0)
+@pytest.mark.parametrize("count", gate_first((COUNT // 4, COUNT), 1))
 @pytest.mark.parametrize("name", BACK_ENDS)
-def test_it_agrees_with_brute_force(name: str) -> None:
+def test_it_agrees_with_brute_force(name: str, count: int) -> None:
     require(name)
-    right, answers = said("brute", COUNT, BUFFERS), said(name, COUNT, BUFFERS)
-    assert len(right) > COUNT * 0.8
+    right, answers = said("brute", count, BUFFERS), said(name, count, BUFFERS)
+    assert len(right) > count * 0.8
     assert {seed: answers[seed] for seed in right if answers[seed] != right[seed]} == {}
 
 
 @pytest.mark.timeout(0)
+@pytest.mark.parametrize("count", gate_first((COUNT // 10, COUNT // 4), 1))
 @pytest.mark.parametrize("name", [name for name in BACK_ENDS if name != "cpsat"])
-def test_it_agrees_with_the_constraint_model_where_brute_force_is_too_slow(name: str) -> None:
+def test_it_agrees_with_the_constraint_model_where_brute_force_is_too_slow(name: str, count: int) -> None:
     require(name)
     require("cpsat")
-    count = COUNT // 4
     right, answers = said("cpsat", count, MORE_BUFFERS), said(name, count, MORE_BUFFERS)
     assert {seed: answers[seed] for seed in right if answers[seed] != right[seed]} == {}

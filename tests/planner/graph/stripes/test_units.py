@@ -20,6 +20,7 @@ from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem
 from memstow.planner.solve import engine
 from memstow.solvers.core import Budget
 from tests import referee
+from tests.campaign import gate_first
 from tests.planner.graph.stripes.nets import random_net
 from tests.planner.graph.stripes.test_front import best, ways
 
@@ -109,7 +110,7 @@ def cost_of(graph: Graph, schedule: Schedule) -> int:
     return sum(operator_costs(scheduled_graph(graph, schedule)))
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", gate_first(range(150), 40))
 def test_it_is_the_front_of_heights_in_whole_units(seed: int) -> None:
     graph = aligned_net(seed, 2 + seed % 4)
     require_valid(graph)
@@ -124,7 +125,7 @@ def test_it_is_the_front_of_heights_in_whole_units(seed: int) -> None:
     assert [values[it.schedule] for it in found.points] == [(it.bytes, it.cost) for it in found.points]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", gate_first(range(60), 20))
 def test_no_plan_is_below_the_bounds_of_a_front(seed: int) -> None:
     graph = aligned_net(seed, 2 + seed % 3)
     found = front(graph, options=STEADY)
