@@ -52,10 +52,18 @@ def ended(client: TestClient, job: str) -> dict[str, Any]:
     raise AssertionError(found)
 
 
-def test_a_front_is_found_by_a_job_with_an_event_for_each_point(client: TestClient) -> None:
+@pytest.fixture(scope="module")
+def proven(client: TestClient) -> dict[str, Any]:
+    """A job whose front is complete: to prove that, back ends run in processes of their own."""
     job = submit(client)
     assert (job["objective"], job["options"]["front"]) == ("peak:fast", FRONT)
-    over = ended(client, job["id"])
+    return ended(client, job["id"])
+
+
+def test_a_front_is_found_by_a_job_with_an_event_for_each_point(
+    client: TestClient, proven: dict[str, Any]
+) -> None:
+    over = job = proven
     assert (over["state"], over["status"], over["value"], over["bound"]) == ("done", "optimal", 0, 0)
     response = client.get(f"/v1/jobs/{job['id']}/front")
     assert response.headers["memstow-final"] == "true"
@@ -72,9 +80,8 @@ def test_a_front_is_found_by_a_job_with_an_event_for_each_point(client: TestClie
     assert again.status_code == 304
 
 
-def test_a_front_comes_as_a_table_and_as_a_picture(client: TestClient) -> None:
-    job = submit(client)["id"]
-    ended(client, job)
+def test_a_front_comes_as_a_table_and_as_a_picture(client: TestClient, proven: dict[str, Any]) -> None:
+    job = proven["id"]
     table = client.get(f"/v1/jobs/{job}/front?output_format=csv")
     assert table.headers["content-type"].startswith("text/csv")
     assert table.text.splitlines()[1] == "0,18,0,18,yes"
@@ -112,9 +119,8 @@ def test_what_has_no_front_is_refused_before_there_is_a_job(client: TestClient) 
     assert client.post("/v1/jobs?within=1.5", json=TWO_POOLS).status_code == 422
 
 
-def test_a_front_is_no_plan_and_a_plan_is_no_front(client: TestClient) -> None:
-    job = submit(client)["id"]
-    ended(client, job)
+def test_a_front_is_no_plan_and_a_plan_is_no_front(client: TestClient, proven: dict[str, Any]) -> None:
+    job = proven["id"]
     problem_document(client.get(f"/v1/jobs/{job}/plan"), 409, "is_front")
     response = client.post("/v1/jobs", json={"problem": TWO_POOLS, "hint_job": job})
     problem_document(response, 422, "is_front")
