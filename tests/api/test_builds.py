@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from benchmarks.service.servers import free_port
+from benchmarks.servers import free_port
 from tests.api.http.conftest import hard
 from tests.api.http.test_plan import TOO_SMALL, tight
 from tests.api.serving import ROOT, Server
