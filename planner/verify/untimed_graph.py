@@ -5,7 +5,7 @@ ends with the last of `ends`. In a chain of storages one is live in every set of
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -42,6 +42,8 @@ class Untimed:
     """By operator, the storages of its pairs in place."""
     base: int
     effort: Effort = field(default_factory=Effort, compare=False)
+    _reached: dict[tuple[bool, int], Ops] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """The closures of single operators: by whether they come after, and the operator."""
 
     @property
     def count(self) -> int:
@@ -59,23 +61,51 @@ class Untimed:
         return (1 << self.count) - 1
 
     @cached_property
+    def _numbers_before(self) -> list[list[int]]:
+        """By operator, the numbers of those right before it."""
+        return [list(members(them)) for them in self.before]
+
+    @cached_property
+    def _numbers_after(self) -> list[list[int]]:
+        """By operator, the numbers of those right after it."""
+        found: list[list[int]] = [[] for _ in range(self.count)]
+        for then, them in enumerate(self._numbers_before):
+            for first in them:
+                found[first].append(then)
+        return found
+
+    @cached_property
     def after(self) -> list[Ops]:
         """By operator, those right after it."""
-        found = [0] * self.count
-        for then, them in enumerate(self.before):
-            for first in members(them):
-                found[first] |= 1 << then
-        return found
+        return list(map(set_of, self._numbers_after))
 
     @cached_property
     def all_before(self) -> list[Ops]:
         """By operator, all that come before it."""
-        return _closures(self.before)
+        return _closures(self.before, self._numbers_before)
 
     @cached_property
     def all_after(self) -> list[Ops]:
         """By operator, all that come after it."""
-        return _closures(self.after)
+        return _closures(self.after, self._numbers_after)
+
+    def all_before_one(self, op: int) -> Ops:
+        """All operators that come before this one."""
+        return self._all_next_to_one(op, after=False)
+
+    def all_after_one(self, op: int) -> Ops:
+        """All operators that come after this one."""
+        return self._all_next_to_one(op, after=True)
+
+    def _all_next_to_one(self, op: int, *, after: bool) -> Ops:
+        """A proof about one operator asks for few of these: to find those of all takes much longer."""
+        found = self._reached.get((after, op))
+        if found is None:
+            if len(self._reached) >= _MOST_ALONE:
+                return (self.all_after if after else self.all_before)[op]
+            found = _reached_from(op, self._numbers_after if after else self._numbers_before)
+            self._reached[after, op] = found
+        return found
 
     @cached_property
     def uses(self) -> list[list[int]]:
@@ -91,7 +121,7 @@ class Untimed:
         self.effort.spend(1 + ops.bit_count())
         found = ops
         for op in members(ops):
-            found |= self.all_before[op]
+            found |= self.all_before_one(op)
         return found
 
     def begun(self, number: int, done: Ops) -> bool:
@@ -131,21 +161,49 @@ def members(ops: Ops) -> Iterator[int]:
         ops ^= lowest
 
 
-def _closures(next_to: Sequence[Ops]) -> list[Ops]:
-    """By operator, all that can be reached. There is no circle."""
+def set_of(numbers: Iterable[int]) -> Ops:
+    """The set of the operators of these numbers."""
+    ops: Ops = 0
+    for number in numbers:
+        ops |= 1 << number
+    return ops
+
+
+# So many closures of single operators take no longer than those of all.
+_MOST_ALONE: Final = 16
+
+
+def _reached_from(root: int, next_to: Sequence[Sequence[int]]) -> Ops:
+    """All that can be reached from one operator. There is no circle."""
+    seen = bytearray(len(next_to))
+    stack = list(next_to[root])
+    while stack:
+        op = stack.pop()
+        if not seen[op]:
+            seen[op] = 1
+            stack += next_to[op]
+    # As binary digits, of which the first is that of the last operator.
+    return int(bytes(seen[::-1]).translate(_DIGITS) or b"0", 2)
+
+
+_DIGITS: Final = bytes.maketrans(b"\0\1", b"01")
+
+
+def _closures(next_to: Sequence[Ops], numbers: Sequence[Sequence[int]]) -> list[Ops]:
+    """By operator, all that can be reached; `numbers` has those of `next_to`. There is no circle."""
     found: list[Ops | None] = [None] * len(next_to)
     for root in range(len(next_to)):
         stack = [root]
         while stack:
             op = stack[-1]
-            missing = [it for it in members(next_to[op]) if found[it] is None]
+            missing = [it for it in numbers[op] if found[it] is None]
             if missing and found[op] is None:
                 stack += missing
                 continue
             stack.pop()
             if found[op] is None:
                 reached = next_to[op]
-                for it in members(next_to[op]):
+                for it in numbers[op]:
                     reached |= found[it] or 0
                 found[op] = reached
     return [it or 0 for it in found]
@@ -242,7 +300,7 @@ def _check_chain(graph: Untimed, between: Between, chain: ChainOf, pairs: Sequen
 
 def possible_pairs(graph: Untimed, op: int) -> list[Pair]:
     """The pairs of an operator that save something in some order."""
-    before, after = graph.all_before[op], graph.all_after[op]
+    before, after = graph.all_before_one(op), graph.all_after_one(op)
     return [
         (source, target)
         for source, target in dict.fromkeys(graph.pairs[op])
@@ -270,7 +328,7 @@ def fixed_bytes(graph: Untimed, op: int) -> int:
 
 def around(graph: Untimed, op: int) -> Between:
     """The sets after which an operator can run."""
-    return Between(graph.all_before[op], graph.all_after[op] | 1 << op, 1 << op)
+    return Between(graph.all_before_one(op), graph.all_after_one(op) | 1 << op, 1 << op)
 
 
 def touched(graph: Untimed, ops: Ops) -> set[int]:
@@ -306,13 +364,14 @@ class _Reading:
         self.operators = {operator.id: number for number, operator in enumerate(graph.operators)}
         self.tensors = index_of(graph).tensors
         self.views = {view.tensor: view for view in graph.views}
-        self.writers: dict[str, Ops] = dict.fromkeys(self.tensors, 0)
-        self.readers: dict[str, Ops] = dict.fromkeys(self.tensors, 0)
+        self.there, self.kept = set(graph.inputs), set(graph.outputs)
+        self.writers: dict[str, list[int]] = {name: [] for name in self.tensors}
+        self.readers: dict[str, list[int]] = {name: [] for name in self.tensors}
         for number, operator in enumerate(graph.operators):
             for name in operator.outputs:
-                self.writers[name] |= 1 << number
+                self.writers[name].append(number)
             for name in operator.inputs:
-                self.readers[name] |= 1 << number
+                self.readers[name].append(number)
 
     def result(self) -> NamedGraph:
         graph = self.graph
@@ -379,55 +438,54 @@ class _Reading:
             self.effort.spend(len(names))
             name = left.pop()
             for other in names:
-                fed = self.writers[other] & self.readers[name] or self.writers[name] & self.readers[other]
+                fed = not set(self.writers[other]).isdisjoint(self.readers[name])
+                fed = fed or not set(self.writers[name]).isdisjoint(self.readers[other])
                 if other not in reached and fed:
                     reached.add(other)
                     left.append(other)
         return len(reached) == len(set(names))
 
     def over(self, size: int, names: list[str]) -> Stored:
-        begins = ends = 0
-        for name in names:
-            begins |= self.writers[name]
-            ends |= self.writers[name] | self.readers[name]
-        there, kept = set(self.graph.inputs), set(self.graph.outputs)
-        return Stored(size, begins, ends, bool(there & set(names)), bool(kept & set(names)))
+        begins = set_of(number for name in names for number in self.writers[name])
+        ends = begins | set_of(number for name in names for number in self.readers[name])
+        from_start = not self.there.isdisjoint(names)
+        return Stored(size, begins, ends, from_start, not self.kept.isdisjoint(names))
 
     def before(self) -> list[Ops]:
         """By operator, those right before it."""
-        found = [0] * len(self.operators)
+        found: list[set[int]] = [set() for _ in self.operators]
         maker = {
             name: number
             for number, operator in enumerate(self.graph.operators)
             for name in operator.outputs
             if self.tensors[name].kind != "state"
         }
-        latest: dict[str, tuple[Ops, Ops]] = {}  # by state: the last writer, readers since
+        latest: dict[str, tuple[list[int], list[int]]] = {}  # by state: the last writer, readers since
         for number, operator in enumerate(self.graph.operators):
             for name in operator.inputs:
                 if name in maker and maker[name] != number:
-                    found[number] |= 1 << maker[name]
+                    found[number].add(maker[name])
             for name in dict.fromkeys((*operator.outputs, *operator.inputs)):
                 if self.tensors[name].kind == "state":
-                    writer, readers = latest.get(name, (0, 0))
+                    writer, readers = latest.setdefault(name, ([], []))
+                    found[number].update(writer)
                     if name in operator.outputs:
-                        found[number] |= writer | readers
-                        latest[name] = 1 << number, 0
+                        found[number].update(readers)
+                        latest[name] = [number], []
                     else:
-                        found[number] |= writer
-                        latest[name] = writer, readers | 1 << number
+                        readers.append(number)
         for first, then in self.graph.before:
-            found[self.operators[then]] |= 1 << self.operators[first]
+            found[self.operators[then]].add(self.operators[first])
         if _has_circle(found):
             raise Broken("operators wait for each other")
-        return found
+        return list(map(set_of, found))
 
 
-def _has_circle(before: list[Ops]) -> bool:
-    waits = [it.bit_count() for it in before]
+def _has_circle(before: Sequence[Collection[int]]) -> bool:
+    waits = list(map(len, before))
     after: list[list[int]] = [[] for _ in before]
     for then, them in enumerate(before):
-        for first in members(them):
+        for first in them:
             after[first].append(then)
     ready = [op for op, count in enumerate(waits) if not count]
     for op in ready:
