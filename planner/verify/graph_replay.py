@@ -10,6 +10,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from memstow.planner.model.graph import (
@@ -57,11 +59,10 @@ def structure_errors(graph: Graph) -> Iterator[str]:
 
 def _named_tensors(graph: Graph) -> set[str]:
     named = {*graph.inputs, *graph.outputs, *names_in_views(graph)}
-    for operator in graph.operators:
-        named.update(operator.inputs)
-        named.update(operator.outputs)
-        for pair in operator.in_place:
-            named.update(pair)
+    for field in ("inputs", "outputs"):
+        named.update(chain.from_iterable(map(attrgetter(field), graph.operators)))
+    pairs = chain.from_iterable(map(attrgetter("in_place"), graph.operators))
+    named.update(chain.from_iterable(pairs))
     return named
 
 

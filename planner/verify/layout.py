@@ -177,7 +177,16 @@ class ProblemIndex:
 
     def lives_of(self, buffers: Iterable[int]) -> list[tuple[int, int, int]]:
         """(buffer, begin, end) of each life of these buffers."""
-        return [(buffer, begin, end) for buffer in buffers for begin, end in self.lives(buffer)]
+        found: list[tuple[int, int, int]] = []
+        for buffer in buffers:
+            life = self.buffers[buffer].lifetime
+            if isinstance(life, tuple):
+                # Nearly all are such: the same without more calls.
+                if life[0] < life[1]:
+                    found.append((buffer, *life))
+            else:
+                found += [(buffer, begin, end) for begin, end in self.lives(buffer)]
+        return found
 
     def events(self, buffers: Iterable[int]) -> list[Event]:
         """Begins and ends of the lives of these buffers in order of time; at one moment ends come first."""

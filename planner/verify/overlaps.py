@@ -7,12 +7,14 @@ million. It also adds up the sizes of what lives, which is exact until buffers s
 place, exclusive, rigid groups) `most_occupied` counts each byte once.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
+from operator import itemgetter, sub
 from typing import Final
 
-from memstow.planner.model.problem import measure
+from memstow.planner.judge._judge import Defect, judge_plan
+from memstow.planner.model.problem import LIMIT, measure
 from memstow.planner.model.records import record
 from memstow.planner.verify.layout import ALONE, Layout, ProblemIndex
 from memstow.planner.verify.verdict import Code, Findings
@@ -140,8 +142,23 @@ def check_overlaps(index: ProblemIndex, layout: Layout, findings: Findings) -> l
     pools = []
     for placed in layout.by_pool():
         lives = Lives(index, layout, placed)
-        pools.append(Swept(placed, lives, _Sweep(index, layout, lives, findings).run()))
+        pressure = _pressure_apart(lives) or _Sweep(index, layout, lives, findings).run()
+        pools.append(Swept(placed, lives, pressure))
     return pools
+
+
+def _pressure_apart(lives: Lives) -> Pressure | None:
+    """The pressure where no two that live together share a byte; None where that is left to the sweep."""
+    if lives.grouped or not lives.begin:
+        return None
+    try:
+        low, begin, end = array("q", lives.low), array("q", lives.begin), array("q", lives.end)
+        size = array("q", map(sub, lives.high, lives.low))
+    except OverflowError:
+        return None
+    (defect, _, _), _, most, moment = judge_plan(size, begin, end, array("q", [1]), low, LIMIT)
+    # The judge of columns counts to 2^63; what it refuses, the sweep looks at and names.
+    return Pressure(most, moment, shared=False) if defect == Defect.NONE and most < LIMIT else None
 
 
 def _check_conflicts(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
