@@ -108,6 +108,31 @@ def test_every_proof_of_small_instances_is_accepted(seed: int) -> None:
     check(instance, proof_of(instance))
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_what_comes_before_and_after_one_operator(seed: int) -> None:
+    graph, alone = (untimed(random_instance(Random(seed), 24)) for _ in range(2))
+    for op in range(graph.count):
+        assert alone.all_before_one(op) == graph.all_before[op]
+        assert alone.all_after_one(op) == graph.all_after[op]
+
+
+def test_a_cut_of_one_operator_needs_no_closures_of_all() -> None:
+    # A chain: what the operator in its middle reads and makes is live then.
+    count = 1_000
+    storages = [
+        Stored(5, 1 << op, 1 << op | 1 << min(op + 1, count - 1), False, False) for op in range(count)
+    ]
+    before = [0, *(1 << op for op in range(count - 1))]
+    graph = Untimed([0] * count, storages, before, [()] * count, 0)
+    assert needed_by(graph, count // 2, [WayOf((), ())]) == 10
+    assert not {"all_before", "all_after"} & vars(graph).keys()
+    # To know those of many operators, they are found at once.
+    assert graph.all_before_one(count - 1) == (1 << count - 1) - 1
+    for op in range(30):
+        assert graph.all_before_one(op) == (1 << op) - 1
+    assert "all_before" in vars(graph)
+
+
 @pytest.mark.parametrize("name", ["darts_cifar", "nasnet_imagenet", "randwire32", "swiftnet", "ws48_eq_1"])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_proofs_of_known_graphs_are_accepted(name: str, in_place: bool) -> None:
