@@ -176,15 +176,19 @@ def has_other_orders(graph: Graph) -> bool:
 
 
 def kept_order(graph: Graph, request: FrontRequest, allowance: Allowance) -> KeptOrder | None:
-    """None where the order is free, or there is no other."""
+    """None where the order is free, or there is no other.
+
+    Other orders are looked for in the time that the front has left.
+    """
     if graph.order != GIVEN or not has_other_orders(graph):
         return None
-    pool, plain = counted_pool(graph, request), with_chosen(graph, ())
+    # As the points were counted, so that nothing is counted twice.
+    pool, plain = counted_pool(graph, request), with_chosen(with_cost_unit(graph, request.cost_unit), ())
     listed = Schedule(order=tuple(graph.operators[it].id for it in listed_order(graph)))
     size = peak_of(plain, listed, pool)
-    if pool is not None:
-        return KeptOrder(bytes=size)
     seconds = -1.0 if request.options.deterministic else min(_SECONDS, allowance.seconds_left)
+    if pool is not None or seconds == 0:
+        return KeptOrder(bytes=size)
     found = outlook(plain, Budget(seconds, _WORK))
     return KeptOrder(bytes=size, free_bytes=found.needed if found and found.needed < size else None)
 

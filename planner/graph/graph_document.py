@@ -5,14 +5,20 @@ in words what buffers and operators are, since ids of models are numbers, which 
 found by them, and no digest depends on them.
 """
 
+import json
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.model.errors import Issue
 from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned
+from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import Path, parse_path
 from memstow.planner.reading.parse import first_quoted, names_left_out
@@ -77,11 +83,47 @@ _WITHOUT_NAMES: Final[Any] = {"tensors": _NAMES, "alternatives": {"__all__": {"t
 
 def graph_digest(graph: Graph) -> str:
     """The digest of a graph. One that lists operators or tensors in another order has another digest."""
+    return sha256(b"memstow-graph 1\n" + (_plain_json(graph) or checked_json(graph))).hexdigest()
+
+
+def checked_json(graph: Graph) -> bytes:
+    """The JSON of a graph without its names, as pydantic writes it."""
     # Who reads a graph does not wait for pydantic.
     from memstow.planner.model.validators import validator_of
 
     written = validator_of(Graph).dump_json(replace(graph, name=None), exclude=_WITHOUT_NAMES)
-    return sha256(b"memstow-graph 1\n" + written).hexdigest()
+    return bytes(written)
+
+
+def _plain_json(graph: Graph) -> bytes | None:
+    """The same without pydantic, which takes longer to load than this takes; None for what it must write."""
+    if graph.limits is not None:
+        # A float, which may be written in more than one way.
+        return None
+    with collector_at_rest(), suppress(UnicodeEncodeError):
+        document = {**_fields_without_names(graph), "name": None}
+        text = json.dumps(
+            document,
+            default=_fields_without_names,
+            ensure_ascii=False,
+            separators=(",", ":"),
+            check_circular=False,
+        )
+        return text.encode()
+    return None
+
+
+def _fields_without_names(instance: object) -> dict[str, object]:
+    # A class can be hashed, whatever its instances can.
+    kind: Any = type(instance)
+    names, values_of = _digested_fields(kind)
+    return dict(zip(names, values_of(instance), strict=True))
+
+
+@cache
+def _digested_fields(kind: Any) -> tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]:
+    names = tuple(name for name in fields_of(kind) if not (kind is Tensor and name == "name"))
+    return names, attrgetter(*names)
 
 
 _INPUT: Final = "input"

@@ -171,6 +171,9 @@ _MOST_MATCHED: Final = 1_000
 
 def most_saved(size: Sequence[int], pairs: Sequence[Pair]) -> int:
     """The most bytes that pairs save, each input and each output in one of them at most."""
+    if len(pairs) < 2:
+        # Nearly all operators have no more.
+        return _saves(size, pairs[0]) if pairs else 0
     return sum(_saved_in_part(size, part) for part in _parts(pairs))
 
 
@@ -424,11 +427,27 @@ class Step:
     """What it saves in place."""
 
 
-def steps(graph: Graph, order: Sequence[int], unit: int = 1, counts: Counts = everything) -> list[Step]:
+_latest: "Final[Memo[Graph, tuple[array[int], int, Sequence[Step]]]]" = Memo()
+"""Of a graph, the order and the unit whose steps were counted last, and these steps; of all that is planned."""
+
+
+def steps(graph: Graph, order: Sequence[int], unit: int = 1, counts: Counts = everything) -> Sequence[Step]:
     """The operators of an order and what each of them needs of what counts.
 
     With a unit: at least that, where all that is planned begins at multiples of it.
     """
+    if counts is not everything:
+        return _steps(graph, order, unit, counts)
+    wanted = array("q", order)
+    latest = _latest.get(graph)
+    if latest is not None and latest[:2] == (wanted, unit):
+        return latest[2]
+    counted = _steps(graph, order, unit, counts)
+    _latest.note(graph, (wanted, unit, counted))
+    return counted
+
+
+def _steps(graph: Graph, order: Sequence[int], unit: int, counts: Counts) -> Sequence[Step]:
     stored = storages(graph)
     position = {operator: at for at, operator in enumerate(order)}
     lives = lives_of(stored, position)

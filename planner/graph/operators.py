@@ -283,8 +283,23 @@ def operator_costs(graph: Graph, unit: CostUnit = "given") -> list[int]:
     ]
 
 
+_priced: Final = Memo[Graph, tuple[CostUnit, Graph]]()
+"""Of a graph, the unit that was asked for last and the graph with costs in it, where they are not its own."""
+
+
 def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
     """The graph in which each operator says what it costs, in this unit; alternatives, too, in bytes."""
+    latest = _priced.get(graph)
+    if latest is not None and latest[0] == unit:
+        return latest[1]
+    priced = _with_cost_unit(graph, unit)
+    if priced is not graph:
+        # A graph that was noted for itself would live for ever.
+        _priced.note(graph, (unit, priced))
+    return priced
+
+
+def _with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
     costs = operator_costs(graph, unit)
     moved: list[int] = []
     if unit == "bytes":

@@ -39,7 +39,7 @@ from memstow.planner.graph.recompute_search import (
     turns_in_any_order,
     turns_in_order,
 )
-from memstow.planner.graph.schedules import at_states, runs_once, with_runs
+from memstow.planner.graph.schedules import at_states, checked_order, only_orders, runs_once, with_runs
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Temporary, Tensor, size_of
 from memstow.planner.model.plan import Schedule, Spill
@@ -283,6 +283,10 @@ def peak_of(
 
     In one pool, with what may be elsewhere, or if `certain` without; by default as there is room elsewhere.
     """
+    if pool is None and only_orders(schedule):
+        # The graph stays as it is, and what was counted for it before still holds.
+        order = checked_order(graph, links_of(graph), schedule)
+        return max([start_height(graph, unit), *(step.bytes for step in steps(graph, order, unit))])
     expanded, moved = with_runs(graph, schedule)
     index = links_of(expanded).operator_index
     order = [index[name] for name in moved.order]

@@ -1,6 +1,7 @@
 """A survey of a graph, as text and as data: operators, tensors, what each step of its listed order needs."""
 
 from collections import Counter
+from collections.abc import Sequence
 from heapq import nlargest
 from typing import Any
 
@@ -93,11 +94,11 @@ def _outlook_lines(graph: Graph, rows: int) -> list[str]:
     return lines
 
 
-def _largest(taken: list[Step], rows: int) -> list[Step]:
+def _largest(taken: Sequence[Step], rows: int) -> list[Step]:
     return nlargest(rows, taken, key=lambda step: step.bytes)
 
 
-def _step_table(graph: Graph, largest: list[Step]) -> list[str]:
+def _step_table(graph: Graph, largest: Sequence[Step]) -> list[str]:
     header = ("largest steps", "type", "live bytes", "saved in place")
     rows = [
         (

@@ -1,17 +1,20 @@
 """Fronts of graphs: every point is judged, and none is missing where all are said to be there."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NoReturn
 
 import pytest
 
+from memstow.planner.front import graph_front
 from memstow.planner.front.find_front import front
 from memstow.planner.front.front_documents import read_front, write_front
 from memstow.planner.front.front_request import Ending, FrontCallbacks, FrontRequest
 from memstow.planner.front.graph_candidates import Candidate
 from memstow.planner.front.graph_front import GraphBounds, graph_points
+from memstow.planner.graph import live_bytes
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
@@ -171,6 +174,33 @@ def test_a_front_says_that_it_kept_an_order_that_is_not_the_best() -> None:
     before = tuple(pairwise(it.id for it in _fork().operators))
     assert front(replace(_fork(), before=before), options=STEADY).kept_order is None
     assert read_front(write_front(said, "json")) == said
+
+
+def test_a_front_without_time_left_looks_for_no_other_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> NoReturn:
+        raise AssertionError
+
+    monkeypatch.setattr(graph_front, "outlook", never)
+    said = front(_fork(), options=Options(time_limit=1e-6))
+    assert said.kept_order == KeptOrder(bytes=210)
+    assert [it.values["peak"] for it in said.points] == [210]
+
+
+def test_a_front_counts_the_order_of_a_graph_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[tuple[int, ...]] = []
+    count = live_bytes._steps
+
+    def noted(
+        graph: Graph, order: Sequence[int], unit: int, counts: live_bytes.Counts
+    ) -> Sequence[live_bytes.Step]:
+        counted.append(tuple(order))
+        return count(graph, order, unit, counts)
+
+    monkeypatch.setattr(live_bytes, "_steps", noted)
+    # Also where the costs of the operators have to be counted, and so another graph is made.
+    graph = replace(_fork(), operators=tuple(replace(it, cost=None) for it in _fork().operators))
+    front(graph, generators=(), options=Options(time_limit=1e-6))
+    assert counted == [(0, 1, 2, 3, 4)]
 
 
 def test_a_plan_above_its_live_bytes_leaves_room_for_another_point() -> None:

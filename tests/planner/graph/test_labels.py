@@ -1,10 +1,12 @@
 """What buffers of a graph are, in words."""
 
+import json
 from dataclasses import replace
+from hashlib import sha256
 
 import memstow
-from memstow.planner.graph.graph_document import graph_digest
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
+from memstow.planner.graph.graph_document import checked_json, graph_digest
+from memstow.planner.model.graph import Graph, Limits, Operator, Temporary, Tensor
 from tests.planner.tflm.random_models import random_model
 from tests.tflite_models import small_model
 
@@ -54,6 +56,61 @@ def test_tensors_of_models_have_their_names_beside_their_ids() -> None:
     assert memstow.read_graph(memstow.write_graph(graph)) == graph
 
 
+EVERYTHING = {
+    "version": 1,
+    "name": "all fields",
+    "pools": [
+        {
+            "id": "p",
+            "capacity": 4096,
+            "alignment": 8,
+            "reserved": [{"offset": 0, "size": 8}],
+            "base": 64,
+            "cost": 3,
+        },
+        {"id": 'q"\\\u00e9\u2028\x7f\x01'},
+    ],
+    "tensors": [
+        {"id": "x", "shape": [1, 4, 4, 2], "type": "int8", "name": "x of the program"},
+        {"id": "w", "shape": [3, 3, 2, 2], "type": "int8", "kind": "constant"},
+        {"id": "y", "shape": [1, 4, 4, 2], "type": "int8", "pools": ["p"], "alignment": 16},
+        {"id": "z", "size": 5},
+        {"id": "s", "size": 9, "kind": "state"},
+        {"id": "v", "size": 2},
+        {"id": "a", "size": 32},
+    ],
+    "operators": [
+        {
+            "id": "first\n",
+            "type": "conv",
+            "inputs": ["x", "w"],
+            "outputs": ["y"],
+            "window": {"kernel": [3, 3], "padding": [1, 1, 1, 1]},
+            "temporaries": [{"id": "t", "size": 7, "phases": [0, 1]}, {"id": "u", "size": 7, "pools": ["p"]}],
+            "cost": 5,
+        },
+        {"id": "second", "inputs": ["y"], "outputs": ["z"]},
+        {"id": "third", "inputs": ["z", "s"], "outputs": ["v"]},
+        {"id": "fourth", "inputs": ["y"], "outputs": ["a"], "in_place": [["y", "a"]]},
+    ],
+    "inputs": ["x"],
+    "outputs": ["v", "a"],
+    "before": [["first\n", "third"]],
+    "views": [{"tensor": "v", "of": "z", "offset": 1}],
+    "order": "free",
+    "alternatives": [
+        {
+            "id": "other",
+            "replaces": ["second"],
+            "operators": [{"id": "2", "inputs": ["y"], "outputs": ["z", "b"]}],
+            "tensors": [{"id": "b", "size": 4, "name": "b of the program"}],
+            "cost": 7,
+        }
+    ],
+    "objective": ["peak:p", "placement_cost"],
+}
+
+
 def test_no_digest_depends_on_what_tensors_are_called() -> None:
     """Locks of models that were written before tensors had names hold."""
     graph = memstow.read_graph(small_model())
@@ -66,6 +123,19 @@ def test_no_digest_depends_on_what_tensors_are_called() -> None:
         replace(it, tensors=tuple(replace(t, name="n") for t in it.tensors)) for it in parts.alternatives
     )
     assert graph_digest(replace(parts, alternatives=called)) == graph_digest(parts)
+
+
+def test_a_digest_is_of_what_pydantic_writes() -> None:
+    graph = memstow.read_graph(json.dumps(EVERYTHING).encode())
+    for it in (
+        graph,
+        GRAPH,
+        memstow.with_channels(GRAPH),
+        *(memstow.read_graph(random_model(seed)) for seed in range(5)),
+    ):
+        for limited in (it, replace(it, limits=Limits(cost=1e16))):
+            digest = sha256(b"memstow-graph 1\n" + checked_json(limited)).hexdigest()
+            assert graph_digest(limited) == digest
 
 
 def test_every_buffer_of_a_model_has_a_label() -> None:
