@@ -190,6 +190,12 @@ def pair_issues(
 ) -> Iterator[Issue]:
     """Issues of the in-place pairs of an operator."""
     for j, pair in enumerate(operator.in_place):
+        source, target = pair
+        if source in operator.inputs and target in operator.outputs and not viewed:
+            ends = tensors.get(source), tensors.get(target)
+            if all(end is not None and end.kind == "data" for end in ends):
+                # Nearly all are such.
+                continue
         reason = _against_pair(operator, pair, tensors, viewed)
         if reason is not None:
             code, message = reason
@@ -239,6 +245,11 @@ def _unknown_tensors(graph: Graph, tensors: Mapping[str, Tensor]) -> Iterator[Is
 
 def _producers(graph: Graph, tensors: Mapping[str, Tensor]) -> Iterator[Issue]:
     """Issues of tensors that more than one operator makes, or one although they are there before all."""
+    made = list(chain.from_iterable(map(attrgetter("outputs"), graph.operators)))
+    fixed = {tensor.id for tensor in graph.tensors if tensor.kind == "constant" or tensor.kind == "state"}
+    different = set(made)
+    if len(different) == len(made) and different.isdisjoint(fixed) and different.isdisjoint(graph.inputs):
+        return
     maker: dict[str, str] = {}
     there = set(graph.inputs)
     for i, operator in enumerate(graph.operators):

@@ -94,28 +94,43 @@ def _make(graph: Graph) -> Links:
     producer = [NOBODY] * len(graph.tensors)
     readers: list[list[int]] = [[] for _ in graph.tensors]
     for i, operator in enumerate(graph.operators):
-        for name in dict.fromkeys(operator.inputs):
+        names = operator.inputs
+        for name in names if len(names) < 2 else dict.fromkeys(names):
             if name in tensor_index:
                 readers[tensor_index[name]].append(i)
         for name in operator.outputs:
             tensor = tensor_index.get(name, NOBODY)
             if tensor != NOBODY and name not in states and producer[tensor] == NOBODY:
                 producer[tensor] = i
-    after: list[set[int]] = [set() for _ in graph.operators]
-    for tensor, maker in enumerate(producer):
-        if maker != NOBODY:
-            after[maker].update(readers[tensor])
-    for first, second in state_order(enumerate(graph.operators), states):
-        after[first].add(second)
+    after = _after(producer, readers, state_order(enumerate(graph.operators), states), len(graph.operators))
     before = [
         (operator_index[first], operator_index[second])
         for first, second in graph.before
         if first in operator_index and second in operator_index
     ]
-    ascending = [sorted(them) for them in after]
-    forwards = all(not them or them[0] > i for i, them in enumerate(ascending))
+    forwards = all(not them or them[0] > i for i, them in enumerate(after))
     as_listed = forwards and all(first < second for first, second in before)
-    return Links(tensor_index, operator_index, producer, readers, ascending, before, as_listed)
+    return Links(tensor_index, operator_index, producer, readers, after, before, as_listed)
+
+
+def _after(
+    producer: Sequence[int], readers: Sequence[list[int]], at_states: Iterable[tuple[int, int]], count: int
+) -> list[list[int]]:
+    """By operator, those that read what it makes or come later at a state, ascending and each once."""
+    after: list[list[int]] = [[] for _ in range(count)]
+    # Readers of one tensor are in order already, each once.
+    mixed: set[int] = set()
+    for them, maker in zip(readers, producer, strict=True):
+        if maker != NOBODY and them:
+            if after[maker]:
+                mixed.add(maker)
+            after[maker] += them
+    for first, second in at_states:
+        after[first].append(second)
+        mixed.add(first)
+    for first in mixed:
+        after[first] = sorted(set(after[first]))
+    return after
 
 
 def state_order(

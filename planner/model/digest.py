@@ -93,8 +93,10 @@ def _lines(problem: Problem) -> Iterator[str]:
         simple = buffer.pools is None and buffer.pool is None and buffer.offset is None
         if simple and isinstance(life, tuple) and life[0] < life[1] and name.isascii():
             # Nearly all are such: the same without more calls.
-            head = f"buffer {len(name)}:{name} {buffer.size} {buffer.alignment} {access_count(buffer)}"
-            yield f"{head} - 1 {life[0]} {life[1]} *\n"
+            size, accesses = buffer.size, buffer.accesses
+            accesses = size if accesses is None or not size else accesses
+            begin, end = life
+            yield f"buffer {len(name)}:{name} {size} {buffer.alignment} {accesses} - 1 {begin} {end} *\n"
         else:
             yield _buffer(problem, buffer, everywhere)
     for one, other in _distinct(problem.conflicts):
@@ -157,7 +159,7 @@ def _texts(texts: Sequence[str]) -> str:
 
 
 def _distinct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return sorted({_sort_pair(pair) for pair in pairs})
+    return sorted({(one, other) if one <= other else (other, one) for one, other in pairs})
 
 
 def _sort_pair(pair: tuple[str, str]) -> tuple[str, str]:

@@ -4,8 +4,7 @@ The parts of an item are its buffers, with their sizes and lifetimes.
 """
 
 from array import array
-from collections.abc import Iterator
-from itertools import chain
+from itertools import accumulate, chain
 from operator import itemgetter
 
 from memstow.planner.model.plan import Placement, make_placement
@@ -210,75 +209,43 @@ def build(
 
 
 def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instance) -> None:
-    costly = any(pool.cost for pool in problem.pools)
     ranks = _Ranks(problem) if counts(problem, Kind.PREFERENCE) else None
-    choices: dict[int, _Choices] = {}
-    pool, modulus, residue, low, high, cost, rank = columns = [_Column() for _ in range(7)]
-    starts: list[int] = []
-    count = 0
-    for body, times in _runs(bodies, alike=ranks is None and not costly):
-        found = choices.get(id(body.spots))
-        if found is None:
-            found = choices[id(body.spots)] = _Choices(body.spots, unit)
-        accesses = sum(access_count(problem.buffers[i]) for i in body.members) if costly else 0
-        pool.add(found.pool, times)
-        modulus.add(found.modulus, times)
-        residue.add(found.residue, times)
-        low.add(found.limits(body.low // unit), times)
-        high.add(found.limits(LIMIT if body.high == LIMIT else body.high // unit), times)
-        cost.add(found.costs(accesses), times)
-        rank.add(found.zeros if ranks is None else ranks.of(body), times)
-        width = len(body.spots)
-        starts.extend(range(count + width, count + width * times + 1, width))
-        count += width * times
-    arrays.choice_start.extend(starts)
-    targets = (
-        arrays.choice_pool,
-        arrays.choice_modulus,
-        arrays.choice_residue,
-        arrays.choice_low,
-        arrays.choice_high,
-        arrays.choice_cost,
-        arrays.choice_rank,
-    )
-    for column, target in zip(columns, targets, strict=True):
-        column.write(target)
+    made: dict[int, _Choices] = {}
+    for body in bodies:
+        if id(body.spots) not in made:
+            made[id(body.spots)] = _Choices(body.spots, unit)
+    choices = [made[id(body.spots)] for body in bodies]
+    # The numbers of each body are a block, and most bodies have theirs in common with others.
+    for target, blocks in (
+        (arrays.choice_pool, [it.pool for it in choices]),
+        (arrays.choice_modulus, [it.modulus for it in choices]),
+        (arrays.choice_residue, [it.residue for it in choices]),
+        (arrays.choice_low, _limits([body.low for body in bodies], choices, unit)),
+        (arrays.choice_high, _limits([body.high for body in bodies], choices, unit)),
+        (arrays.choice_cost, _costs(problem, bodies, choices)),
+        (arrays.choice_rank, [it.zeros for it in choices] if ranks is None else list(map(ranks.of, bodies))),
+    ):
+        target.frombytes(b"".join(blocks))
+    arrays.choice_start.extend(accumulate(len(body.spots) for body in bodies))
 
 
-def _runs(bodies: list[Body], *, alike: bool) -> Iterator[tuple[Body, int]]:
-    """Bodies with the number of neighbours that have the same choices; each for itself unless `alike`."""
-    begin = 0
-    while begin < len(bodies):
-        first, end = bodies[begin], begin + 1
-        _, _, spots, low, high = first
-        while alike and end < len(bodies):
-            after = bodies[end]
-            if after.spots is not spots or after.low != low or after.high != high:
-                break
-            end += 1
-        yield first, end - begin
-        begin = end
+def _limits(limits: list[int], choices: "list[_Choices]", unit: int) -> "list[array[int]]":
+    """By body, the limits of its offset at each of its spots; none is `LIMIT` in whatever unit."""
+    return [
+        it.limits(LIMIT if limit == LIMIT else limit // unit)
+        for limit, it in zip(limits, choices, strict=True)
+    ]
 
 
-class _Column:
-    """One number of each choice. Neighbours that have a block in common are written at once."""
-
-    def __init__(self) -> None:
-        self._blocks: list[array[int]] = []
-        self._times: list[int] = []
-
-    def add(self, block: "array[int]", times: int) -> None:
-        """Add the choices of the next bodies, so many times the same."""
-        if self._blocks and self._blocks[-1] is block:
-            self._times[-1] += times
-        else:
-            self._blocks.append(block)
-            self._times.append(times)
-
-    def write(self, target: "array[int]") -> None:
-        """Append the numbers to an array."""
-        for block, times in zip(self._blocks, self._times, strict=True):
-            target.extend(block if times == 1 else block * times)
+def _costs(problem: Problem, bodies: list[Body], choices: "list[_Choices]") -> "list[array[int]]":
+    """By body, the costs of its accesses at each of its spots."""
+    if not any(pool.cost for pool in problem.pools):
+        return [it.zeros for it in choices]
+    buffers = problem.buffers
+    return [
+        it.costs(sum([access_count(buffers[i]) for i in body.members]))
+        for body, it in zip(bodies, choices, strict=True)
+    ]
 
 
 class _Choices:
@@ -378,8 +345,7 @@ def _add_pairs(
         arrays.conflicts.extend((a, b))
     for a, b in sorted(exclusive):
         arrays.exempt.extend((a, b, 0))
-    for a, b in sorted(in_place):
-        arrays.exempt.extend((a, b, 1))
+    arrays.exempt.extend([number for a, b in sorted(in_place) for number in (a, b, 1)])
     for cost in problem.reuse_costs:
         one, two = (index_of[name] for name in cost.buffers)
         if one in part_of and two in part_of:
