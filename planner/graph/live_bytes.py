@@ -428,7 +428,7 @@ class Step:
 
 
 _latest: "Final[Memo[Graph, tuple[array[int], int, Sequence[Step]]]]" = Memo()
-"""Of a graph, the order and the unit whose steps were counted last, and these steps; of all that is planned."""
+"""Of a graph, the order and the unit whose steps were counted last, and these steps: of all planned bytes."""
 
 
 def steps(graph: Graph, order: Sequence[int], unit: int = 1, counts: Counts = everything) -> Sequence[Step]:

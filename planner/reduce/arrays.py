@@ -238,13 +238,17 @@ def _limits(limits: list[int], choices: "list[_Choices]", unit: int) -> "list[ar
 
 
 def _costs(problem: Problem, bodies: list[Body], choices: "list[_Choices]") -> "list[array[int]]":
-    """By body, the costs of its accesses at each of its spots."""
+    """The costs of the accesses of each body at each of its spots."""
     if not any(pool.cost for pool in problem.pools):
         return [it.zeros for it in choices]
-    buffers = problem.buffers
+    accesses = list(map(access_count, problem.buffers))
+    moved = [sum([accesses[i] for i in body.members]) for body in bodies]
+    # Hardly two bodies have the same.
     return [
-        it.costs(sum([access_count(buffers[i]) for i in body.members]))
-        for body, it in zip(bodies, choices, strict=True)
+        array(
+            "q",
+            [cost * bytes_moved for it, bytes_moved in zip(choices, moved, strict=True) for cost in it.costs],
+        )
     ]
 
 
@@ -253,7 +257,7 @@ class _Choices:
 
     def __init__(self, spots: list[Spot], unit: int) -> None:
         grids = [spot.where for spot in spots]
-        self._spots = spots
+        self.costs = [spot.cost for spot in spots]
         self.pool = array("q", [spot.pool for spot in spots])
         free = [g.modulus % unit == 0 and g.modulus <= LIMIT for g in grids]
         self.modulus = array("q", [g.modulus // unit if f else 1 for g, f in zip(grids, free, strict=True)])
@@ -262,7 +266,6 @@ class _Choices:
         # A modulus beyond the largest address leaves one offset: that is a pin.
         self._pins = {i: grid.residue // unit for i, grid in enumerate(grids) if grid.modulus > LIMIT}
         self._limits: dict[int, array[int]] = {}
-        self._costs: dict[int, array[int]] = {0: self.zeros}
 
     def limits(self, limit: int) -> "array[int]":
         """By spot, the limit of an item's offset: this one, or the pin of the spot."""
@@ -271,13 +274,6 @@ class _Choices:
             found = self._limits[limit] = array("q", [limit]) * len(self.pool)
             for spot, offset in self._pins.items():
                 found[spot] = offset
-        return found
-
-    def costs(self, accesses: int) -> "array[int]":
-        """By spot, the cost of these accesses."""
-        found = self._costs.get(accesses)
-        if found is None:
-            found = self._costs[accesses] = array("q", [spot.cost * accesses for spot in self._spots])
         return found
 
 
