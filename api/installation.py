@@ -133,8 +133,10 @@ def _packages(name: str, extra: str | None) -> Iterator[Package]:
             match = _REQUIREMENT.fullmatch(requirement)
             if match is None or not _is_asked(match["marker"], of):
                 continue
-            inner = [(match["name"], it.strip()) for it in (match["extras"] or "").split(",") if it.strip()]
-            waiting += [it for it in inner if it not in seen]
+            inner = [
+                (match["name"], word.strip()) for word in (match["extras"] or "").split(",") if word.strip()
+            ]
+            waiting += [entry for entry in inner if entry not in seen]
             seen.update(inner)
             if match["name"] != PACKAGE and (match["name"], None) not in seen:
                 seen.add((match["name"], None))
@@ -188,7 +190,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def _holds(version: tuple[int, ...], sign: str, limit: tuple[int, ...]) -> bool:
     length = max(len(version), len(limit))
-    one, other = (it + (0,) * (length - len(it)) for it in (version, limit))
+    one, other = (entry + (0,) * (length - len(entry)) for entry in (version, limit))
     match sign:
         case "==":
             return one == other

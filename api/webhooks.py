@@ -165,7 +165,7 @@ def message_headers(name: str, seconds: int, body: bytes, secrets: Sequence[byte
     return {
         "webhook-id": name,
         "webhook-timestamp": str(seconds),
-        "webhook-signature": " ".join(f"v1,{base64.b64encode(it).decode()}" for it in made),
+        "webhook-signature": " ".join(f"v1,{base64.b64encode(entry).decode()}" for entry in made),
     }
 
 
@@ -209,7 +209,7 @@ def _addresses(place: Place, allowed: Allowed) -> list[str]:
         found = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise SendError("unresolved") from error
-    addresses = list(dict.fromkeys(str(it[4][0]) for it in found))
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(map(allowed.takes_address, addresses)):
         raise SendError("address_refused")
     return addresses[:_MOST_ADDRESSES]

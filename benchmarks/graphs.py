@@ -106,7 +106,7 @@ def _order_row(name: str, graph: Graph, args: argparse.Namespace) -> list[str]:
     kind = type(best.proof).__name__.removesuffix("Proof").lower() if best.peak == best.bound else "open"
     model = _modelled(instance, args.cpsat) if args.cpsat else "-"
     seconds = median(took for _, took in runs)
-    figures = [f"{it:,}" for it in (instance.operator_count, *peaks, best.peak, best.bound)]
+    figures = [f"{entry:,}" for entry in (instance.operator_count, *peaks, best.peak, best.bound)]
     return [name, *figures, f"{seconds:.3f}", kind, model]
 
 

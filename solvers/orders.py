@@ -113,12 +113,14 @@ def peak(instance: OrderInstance, order: Collection[int]) -> int:
 
 
 def _has_begun(instance: OrderInstance, storage: int, done: Collection[int]) -> bool:
-    return bool(instance.from_start[storage]) or any(it in done for it in instance.writers_of(storage))
+    return bool(instance.from_start[storage]) or any(
+        writer in done for writer in instance.writers_of(storage)
+    )
 
 
 def _has_ended(instance: OrderInstance, storage: int, done: Collection[int]) -> bool:
     users = (*instance.writers_of(storage), *instance.readers_of(storage))
-    return not instance.to_end[storage] and all(it in done for it in users)
+    return not instance.to_end[storage] and all(user in done for user in users)
 
 
 def _saved(instance: OrderInstance, operator: int, done: Collection[int]) -> int:
@@ -261,8 +263,8 @@ def prove_refuted(instance: OrderInstance, refuted: _native.RefutedOrders) -> Re
 def _numbers(proof: RefutedProof) -> int:
     """The numbers of a refutation."""
     return len(proof.late) + sum(
-        len(it.changes) + len(it.commit) + sum(1 + len(chain.storages) for chain in it.chains)
-        for it in proof.dead
+        len(entry.changes) + len(entry.commit) + sum(1 + len(chain.storages) for chain in entry.chains)
+        for entry in proof.dead
     )
 
 
@@ -389,15 +391,17 @@ class Classic:
 
 ORDER_SOLVERS: Final[Mapping[str, OrderSolver]] = MappingProxyType(
     {
-        it.name: it
-        for it in (
+        entry.name: entry
+        for entry in (
             LeastPeak(),
-            Classic("given", "the order that the program has", lambda it: list(it.given)),
-            Classic("lpmf", "least peak memory first, as in PyTorch", lambda it: _native.lpmf(it.native)),
+            Classic("given", "the order that the program has", lambda entry: list(entry.given)),
+            Classic(
+                "lpmf", "least peak memory first, as in PyTorch", lambda entry: _native.lpmf(entry.native)
+            ),
             Classic(
                 "dfs",
                 "depth first from the results: topological by depth",
-                lambda it: _native.depth_first(it.native),
+                lambda entry: _native.depth_first(entry.native),
             ),
         )
     }

@@ -115,13 +115,13 @@ class _Model:
         if instance.from_start[storage] or not writers:
             model.add(begin == 0)
         else:
-            model.add_min_equality(begin, [self._at[it] for it in writers])
+            model.add_min_equality(begin, [self._at[writer] for writer in writers])
         if not (instance.from_start[storage] or writers):
             model.add(end == 0)
         elif instance.to_end[storage]:
             model.add(end == count)
         else:
-            model.add_max_equality(end, [0, *(self._at[it] + 1 for it in (*writers, *readers))])
+            model.add_max_equality(end, [0, *(self._at[entry] + 1 for entry in (*writers, *readers))])
         return begin, end
 
     def _savings(self, lives: list[_Life]) -> dict[int, list[_Saving]]:
@@ -138,7 +138,7 @@ class _Model:
             bytes_saved = min(instance.size[source], instance.size[target])
             found.setdefault(target, []).append((bytes_saved, chosen))
             of_input.setdefault((operator, source), []).append(chosen)
-        for rivals in (*of_input.values(), *([it for _, it in them] for them in found.values())):
+        for rivals in (*of_input.values(), *([entry for _, entry in them] for them in found.values())):
             model.add_at_most_one(rivals)
         return found
 
@@ -146,7 +146,7 @@ class _Model:
         """Its bytes while it is live; those that are saved in place begin one position later."""
         below = 0
         for level in sorted({bytes_saved for bytes_saved, _ in savings}):
-            chosen = [it for bytes_saved, it in savings if bytes_saved >= level]
+            chosen = [entry for bytes_saved, entry in savings if bytes_saved >= level]
             begin = self.model.new_int_var(0, self.instance.operator_count, "")
             self.model.add(begin == life[0] + sum(chosen))
             self._add_bytes(level - below, (begin, life[1]))

@@ -108,7 +108,11 @@ def _ordered(document: "Problem | Graph", plan: "Plan") -> "Ordered | None":
     from memstow.planner.verify import Standing, Subject, judge
 
     claims = judge(document, plan).claims
-    judged = (it.name for it in claims if it.subject is Subject.BOUND and it.standing is Standing.CHECKED)
+    judged = (
+        claim.name
+        for claim in claims
+        if claim.subject is Subject.BOUND and claim.standing is Standing.CHECKED
+    )
     return Ordered(encode_graph(document), tuple(name for name in judged if name is not None))
 
 
@@ -156,7 +160,7 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
     document = with_choices(document, front.asked)
     _refuse_other_document(document, front)
     costed = document if isinstance(document, Problem) else _costed(document, front)
-    told = [_said_against(costed, front, it) for it in front.points]
+    told = [_said_against(costed, front, point) for point in front.points]
     held, front = point_plans(document, front, first, told)
     title = plain(front.name or document.name or Path(source).name, most=200)
     page = front_alone(write_front(front, "json"), held, told, title, first)
@@ -255,9 +259,9 @@ def symbolic_page(
     judged = plain(verdict.violations[0].message, most=400) if verdict.violations else ""
     counted = next(
         (
-            plain(it.by, most=100)
-            for it in verdict.claims
-            if it.subject is Subject.NOTHING_FITS and it.standing is Standing.CHECKED
+            plain(claim.by, most=100)
+            for claim in verdict.claims
+            if claim.subject is Subject.NOTHING_FITS and claim.standing is Standing.CHECKED
         ),
         "",
     )

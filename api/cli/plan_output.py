@@ -114,7 +114,11 @@ def check_results(args: argparse.Namespace) -> None:
     written += [(args.lock, "its lock")] if args.lock is not None else []
     _refuse_one_file_twice([*written, (args.file, "the problem")])
     refuse_other_pictures(args.picture)
-    if args.output_format is not None and len(outputs) > 1 and all(_told_by(it.path) for it in outputs):
+    if (
+        args.output_format is not None
+        and len(outputs) > 1
+        and all(_told_by(output.path) for output in outputs)
+    ):
         message = "the name of each output tells its format; leave it out"
         raise InputError.single("unused_option", "--output-format", message)
     forms = {output.form for output in _asked(args, outputs)}
@@ -185,7 +189,9 @@ def write_results(
 def wants_columns_only(args: argparse.Namespace) -> bool:
     """Whether every output can be written from columns: the plan as JSON or CSV, and the report."""
     outputs = _asked(args, _outputs(args))
-    return args.picture is None and not args.open and all(it.form in ("json", "csv") for it in outputs)
+    return (
+        args.picture is None and not args.open and all(output.form in ("json", "csv") for output in outputs)
+    )
 
 
 def write_plain_results(args: argparse.Namespace, columns: "Columns", plan: "PlainPlan") -> None:
@@ -241,7 +247,7 @@ def _format_otherwise(path: str, chosen: str | None) -> str:
 def _naming(args: argparse.Namespace, outputs: Sequence[Output]) -> "Naming":
     from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, sections_of
 
-    headers = [it.path for it in outputs if it.form == "c-header" and not it.is_printed]
+    headers = [output.path for output in outputs if output.form == "c-header" and not output.is_printed]
     return Naming(
         prefix=DEFAULT_PREFIX if args.prefix is None else args.prefix,
         sections=sections_of(args.section or ()),

@@ -192,8 +192,8 @@ def naming_values() -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(
-            replace(it, path="--at") if it.path == "at" or it.code in _OF_VALUES else it
-            for it in error.issues
+            replace(issue, path="--at") if issue.path == "at" or issue.code in _OF_VALUES else issue
+            for issue in error.issues
         ) from None
 
 

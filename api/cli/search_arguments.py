@@ -114,7 +114,7 @@ def job_name(document: "Problem | Graph | SymbolicProblem", path: str) -> str | 
     if document.name is not None or path == STDIN:
         return None
     name = os.path.basename(path)[:_LONGEST_JOB_NAME]
-    return "".join(it if it.isprintable() else "?" for it in name)
+    return "".join(entry if entry.isprintable() else "?" for entry in name)
 
 
 def client_of(server: str, key: str | None) -> "Client":

@@ -132,7 +132,7 @@ def with_arenas(model: Model, written: Model | None, document: "Problem | Graph"
 
     found = obstacles(model.data)
     if found:
-        told = [f"TensorFlow Lite Micro cannot run this model: {it}; {ELSEWHERE}" for it in found]
+        told = [f"TensorFlow Lite Micro cannot run this model: {entry}; {ELSEWHERE}" for entry in found]
         return replace(plan, arena=Arenas(notes=tuple(told)))
     try:
         before = _arena(model)

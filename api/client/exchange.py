@@ -152,7 +152,7 @@ class Exchange:
 
         members = {
             "front": None if asked is None else plain_options(asked),
-            "targets": [it if isinstance(it, str) else plain(it) for it in targets] or None,
+            "targets": [target if isinstance(target, str) else plain(target) for target in targets] or None,
             "priority": priority,
         }
         header = _idempotency_header(idempotency_key)
@@ -458,8 +458,8 @@ def _error_of(answer: httpx2.Response) -> MemstowError:
     if code == "declined":
         return DeclinedError(detail)
     issues = [
-        Issue(it["code"], it["path"].replace("$.problem", "$", 1), it["message"])
-        for it in document.get("errors", [])
+        Issue(entry["code"], entry["path"].replace("$.problem", "$", 1), entry["message"])
+        for entry in document.get("errors", [])
     ]
     return InputError(issues) if issues else ServerError(answer.status_code, code, f"{detail} [{code}]")
 

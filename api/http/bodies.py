@@ -352,7 +352,7 @@ def accepted_coding(accept_encoding: str) -> str | None:
     """
     weights: dict[str, float] = {}
     for part in accept_encoding.lower().split(","):
-        name, *parameters = (it.strip() for it in part.split(";"))
+        name, *parameters = (word.strip() for word in part.split(";"))
         weights[name] = _weight(parameters)
     others = weights.get("*", 0.0)
     # Of equals the first is taken.

@@ -358,14 +358,16 @@ class Callers:
 
     async def check_streams(self) -> None:
         """End the streams whose keys open nothing any more."""
-        credentials = {it.caller.credential for it in self._watches if it.caller.credential is not None}
+        credentials = {
+            watch.caller.credential for watch in self._watches if watch.caller.credential is not None
+        }
         if not credentials:
             return
         valid = await self._in_thread(self._keys.still_valid, credentials)
         ended = [
-            it
-            for it in self._watches
-            if it.caller.credential in credentials and it.caller.credential not in valid
+            watch
+            for watch in self._watches
+            if watch.caller.credential in credentials and watch.caller.credential not in valid
         ]
         for watch in ended:
             watch.ended = True

@@ -174,7 +174,7 @@ class Connections:
 
     def _make_room(self) -> bool:
         """End the connection that has waited longest; False when all are busy."""
-        found = next((it for it in self._waiting if it.may_give_way()), None)
+        found = next((entry for entry in self._waiting if entry.may_give_way()), None)
         if found is None:
             return False
         address = self._open[found]
@@ -185,7 +185,7 @@ class Connections:
 
     def _busy_besides(self, connection: Checked) -> int:
         """How many other connections have a request, or a response that is not taken yet."""
-        idle = sum(1 for it in self._waiting if it is not connection and it.may_give_way())
+        idle = sum(1 for entry in self._waiting if entry is not connection and entry.may_give_way())
         return len(self._open) - 1 - idle
 
     def _check_later(self) -> None:

@@ -88,7 +88,8 @@ def error_response(error: ApiError, request_id: str | None) -> Response:
         document["trace"] = trace
     if error.issues:
         document["errors"] = [
-            {"code": it.code, "path": it.path, "message": it.message} for it in error.issues[:_LISTED]
+            {"code": issue.code, "path": issue.path, "message": issue.message}
+            for issue in error.issues[:_LISTED]
         ]
     if len(error.issues) > _LISTED:
         document["error_count"] = len(error.issues)
@@ -117,7 +118,7 @@ def api_error_of(error: Exception) -> ApiError:  # noqa: C901  (one case a line)
         case InputError():
             return _from_input_error(error)
         case RequestValidationError():
-            issues = tuple(_parameter_issue(it) for it in error.errors())
+            issues = tuple(_parameter_issue(entry) for entry in error.errors())
             return ApiError(422, "invalid_request", _detail(issues), issues=issues)
         case DiskFullError():
             return ApiError(
@@ -209,7 +210,7 @@ def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
 def _allowed_methods(request: Request, routes: Sequence[BaseRoute]) -> list[str]:
     """The methods of a path: of several routes for it, the framework lists those of the first."""
-    matching = (it for it in routes if it.matches(request.scope)[0] is not Match.NONE)
+    matching = (route for route in routes if route.matches(request.scope)[0] is not Match.NONE)
     methods = {method for route in matching for method in getattr(route, "methods", None) or ()}
     return sorted(methods or {"GET"})
 

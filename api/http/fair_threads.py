@@ -127,7 +127,7 @@ class FairSlots:
         work = self._present.get(share)
         if work is None or len(self._present) == 1:
             return False
-        average = sum(it.lately(now) for it in self._present.values()) / len(self._present)
+        average = sum(entry.lately(now) for entry in self._present.values()) / len(self._present)
         return work.lately(now) > max(average, _LITTLE_SECONDS)
 
     def _may_take(self, share: str, now: float) -> bool:

@@ -51,7 +51,9 @@ def _text_steps() -> list[Processor]:
 
 def _harmless(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Escape control characters, which could drive the terminal; JSON escapes them by itself."""
-    return {name: printable(it, _LONGEST) if isinstance(it, str) else it for name, it in event.items()}
+    return {
+        name: printable(entry, _LONGEST) if isinstance(entry, str) else entry for name, entry in event.items()
+    }
 
 
 def _for_people(stream: TextIO) -> Processor:

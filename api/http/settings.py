@@ -319,7 +319,7 @@ def load(
         if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in _OTHERS:
             field = name.removeprefix(PREFIX).lower()
             given[field] = (_from_text(field, text), name)
-    given |= {it.name: (it.value, it.source) for it in overrides}
+    given |= {override.name: (override.value, override.source) for override in overrides}
     for name, (_, source) in given.items():
         if name not in Settings.model_fields:
             close = closest_match(name, Settings.model_fields)
@@ -333,10 +333,10 @@ def load(
         raise InputError(
             Issue(
                 "bad_setting",
-                given[str(it["loc"][0])][1],
-                of_one_value(it),
+                given[str(entry["loc"][0])][1],
+                of_one_value(entry),
             )
-            for it in error.errors(include_url=False)
+            for entry in error.errors(include_url=False)
         ) from None
     require_consistent(settings)
     return settings

@@ -385,7 +385,7 @@ async def _model_of_job(service: Service, request: Request, job: str) -> bytes:
 
 def _is_planned(plan: bytes, symbolic: bool) -> bool:
     if symbolic:
-        return json.loads(plan)["status"] in {it.value for it in PLANNED}
+        return json.loads(plan)["status"] in {entry.value for entry in PLANNED}
     return plan_from_bytes(plan).status in PLANNED
 
 

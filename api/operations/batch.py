@@ -70,8 +70,16 @@ def read_batch(body: bytes, limits: Limits) -> ValidatedBatch:
     return ValidatedBatch(
         None if name is None else printable(name, LONGEST_NAME),
         priority or 0,
-        tuple(_written(entry, it) for entry, it in zip(listed, problems, strict=True) if it is not None),
-        tuple(_setting(entry, it) for entry, it in zip(settings, options, strict=True) if it is not None),
+        tuple(
+            _written(entry, problem)
+            for entry, problem in zip(listed, problems, strict=True)
+            if problem is not None
+        ),
+        tuple(
+            _setting(entry, option)
+            for entry, option in zip(settings, options, strict=True)
+            if option is not None
+        ),
     )
 
 

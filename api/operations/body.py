@@ -128,7 +128,7 @@ def front_of(
         from memstow.planner.front.target_fronts import in_targets
 
         found = in_targets(document, asked, options, targets)
-        return AskedFront(asked, targets, tuple((it.document, it.request) for it in found))
+        return AskedFront(asked, targets, tuple((entry.document, entry.request) for entry in found))
     except InputError as error:
         raise InputError(_placed(issue, place, subject) for issue in error.issues) from None
 
@@ -139,7 +139,7 @@ def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, .
         message = f"name 1 to {_MOST_TARGETS} targets, in a list, each by its name or as a document"
         issues.append(Issue("not_targets", f"$.{place}", message))
         return None
-    found = [collect(issues, f"{place}[{at}]", partial(_target, it, at)) for at, it in enumerate(named)]
+    found = [collect(issues, f"{place}[{at}]", partial(_target, entry, at)) for at, entry in enumerate(named)]
     seen: set[str] = set()
     for at, target in enumerate(found):
         name = None if target is None else target.name
@@ -147,7 +147,7 @@ def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, .
             message = f"another target is called {printable(name or '', 80)!r}; give each a name of its own"
             issues.append(Issue("repeated_target", f"$.{place}[{at}]", message))
         seen.add(name or "")
-    return None if None in found else tuple(it for it in found if it is not None)
+    return None if None in found else tuple(entry for entry in found if entry is not None)
 
 
 def _target(given: object, at: int) -> "Target":

@@ -112,7 +112,7 @@ def changes_of(raw: Mapping[str, Any], target: Target | None) -> Changes:
         from memstow.planner.model.graph import ORDERS
 
         if order not in ORDERS:
-            choices = " or ".join(f'"{it}"' for it in ORDERS)
+            choices = " or ".join(f'"{entry}"' for entry in ORDERS)
             raise InputError.single("not_an_order", "$.order", wrong_type(choices, order))
     if in_place is not None and not isinstance(in_place, bool):
         raise InputError.single("not_a_boolean", "$.in_place", wrong_type("true or false", in_place))

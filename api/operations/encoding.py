@@ -232,7 +232,7 @@ def parse_shapes(given: Mapping[str, object]) -> ShapesAsked:
 
     issues: list[Issue] = []
     asked = given.get("shapes", "order")
-    shapes = next((it for it in SHAPES if it == asked), None)
+    shapes = next((entry for entry in SHAPES if entry == asked), None)
     if shapes is None:
         message = f"{shown(asked)} is no kind of plan; use one of {', '.join(SHAPES)}"
         issues.append(Issue("unknown_shapes", "$.shapes", message))

@@ -122,13 +122,13 @@ def result_of(front: Front) -> SolveResult:
 
 def _points(front: Front) -> Sequence[FrontPoint]:
     """Of the front, or of the smallest target that has some."""
-    return next((it.points for it in front.targets if it.points), front.points)
+    return next((target.points for target in front.targets if target.points), front.points)
 
 
 def _status(front: Front) -> Status:
     if _points(front):
         return Status.OPTIMAL if front.complete else Status.FEASIBLE
-    nowhere = all(it.fits == "no" for it in front.targets) if front.targets else front.complete
+    nowhere = all(target.fits == "no" for target in front.targets) if front.targets else front.complete
     return Status.INFEASIBLE if nowhere else Status.UNKNOWN
 
 
@@ -136,9 +136,9 @@ def _told(front: Front) -> Iterator[tuple[_Key, FrontPoint]]:
     """What was told of the front."""
     for point in front.points:
         yield (None, tuple(point.values.items())), point
-    for it in front.targets:
-        for point in it.points:
-            yield (it.target, tuple(point.values.items())), point
+    for target in front.targets:
+        for point in target.points:
+            yield (target.target, tuple(point.values.items())), point
 
 
 def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threading.Event) -> SolveResult:
@@ -153,7 +153,7 @@ def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threa
             from memstow.planner.front.target_fronts import front_of_targets
 
             start = () if known is None else known.targets
-            names = [it.name or "" for it in targets]
+            names = [target.name or "" for target in targets]
             return result_of(
                 front_of_targets(document, asked, options, targets, callbacks, names, teller.tell, start)
             )
@@ -204,7 +204,7 @@ def file_for_page(request: WriteFrontRequest) -> bytes:
     if shown is None:
         return front_file(document, replace(front, targets=()))
     found = in_targets(document, front.asked, options_from_text(options, None), targets_in(options))
-    at = [it.target for it in front.targets].index(shown)
+    at = [target.target for target in front.targets].index(shown)
     target = front.targets[at]
     others = [other for other in front.targets if other is not target]
     of = TargetOf(
@@ -223,5 +223,5 @@ def _shown(front: Front) -> str | None:
     """The target whose front is drawn; None: there is one front."""
     if not front.targets:
         return None
-    with_points = [it.target for it in front.targets if it.points]
+    with_points = [target.target for target in front.targets if target.points]
     return front.smallest or next(iter(with_points), front.targets[0].target)

@@ -221,7 +221,7 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
 
 def _require_moves(plan: Plan) -> None:
     """Refuse a hint that nothing is counted against."""
-    if all(parse_term(it.term) != MOVES for it in plan.objective):
+    if all(parse_term(entry.term) != MOVES for entry in plan.objective):
         message = "the term `moves` is counted against it, which this plan does not have; leave it out"
         raise InputError.single("unused_option", "$.hint", message)
 
@@ -376,8 +376,8 @@ WRITE_SYMBOLIC_PLAN: Final = Operation(
 )
 
 OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
-    it.name: it
-    for it in (
+    entry.name: entry
+    for entry in (
         SOLVE,
         SOLVE_FRONT,
         READ,

@@ -247,7 +247,7 @@ class ValidatedRequest:
     @property
     def size(self) -> int:
         """The bytes of its documents."""
-        return sum(len(it) for it in (self.problem, self.hint, self.plan) if it is not None)
+        return sum(len(entry) for entry in (self.problem, self.hint, self.plan) if entry is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,8 +283,8 @@ class ValidatedBatch:
     @property
     def size(self) -> int:
         """The bytes of its documents."""
-        hints = sum(len(it.hint) for it in self.settings if it.hint is not None)
-        return hints + sum(it.request.size for it in self.problems)
+        hints = sum(len(setting.hint) for setting in self.settings if setting.hint is not None)
+        return hints + sum(problem.request.size for problem in self.problems)
 
 
 @dataclass(frozen=True, slots=True)

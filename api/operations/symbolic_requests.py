@@ -94,7 +94,7 @@ def _formulas(raw: object) -> Iterator[str]:
             if isinstance(size, str):
                 yield size
             if isinstance(shape, list):
-                yield from (it for it in shape if isinstance(it, str))
+                yield from (entry for entry in shape if isinstance(entry, str))
 
 
 NOT_FOR_SYMBOLS: Final = "it is not for problems with symbols; leave it out"

@@ -173,7 +173,7 @@ def _page(title: str, fields: Mapping[str, bytes], program_name: str) -> bytes:
     if program is None or style is None:
         raise FileNotFoundError("the page has not been built: run `make page`")
     script = _styled(style) + program
-    data = b"{" + b", ".join(b'"%s": %s' % (field.encode(), it) for field, it in fields.items()) + b"}"
+    data = b"{" + b", ".join(b'"%s": %s' % (field.encode(), entry) for field, entry in fields.items()) + b"}"
     policy = (
         f"default-src 'none'; script-src {_hash(_START.encode())} {_hash(script)}; style-src {_hash(style)}; "
         "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'; "
@@ -250,7 +250,7 @@ def front_file(document: Problem | Graph, front: Front, target: TargetOf | None 
     }
     if target is not None:
         fields["target"] = json.dumps(asdict(target)).encode()
-    return b"{" + b", ".join(b'"%s": %s' % (name.encode(), it) for name, it in fields.items()) + b"}"
+    return b"{" + b", ".join(b'"%s": %s' % (name.encode(), field) for name, field in fields.items()) + b"}"
 
 
 def point_plans(
@@ -262,8 +262,8 @@ def point_plans(
     """
     held = _held(document, front, first, told)
     points = tuple(
-        it if at is not None else replace(it, plan=_without_places(it.plan))
-        for it, at in zip(front.points, held.of, strict=True)
+        point if at is not None else replace(point, plan=_without_places(point.plan))
+        for point, at in zip(front.points, held.of, strict=True)
     )
     return held, replace(front, points=points)
 
@@ -275,25 +275,29 @@ def _held(
     if isinstance(document, Problem):
         whole = write_problem(document)
         room = _Room(len(whole))
-        of = {it: 0 for it in _nearest(len(front.points), first) if room.takes(_bytes(front.points[it]))}
-        return PointPlans("problems", (whole,), tuple(of.get(it) for it in range(len(front.points))))
+        of = {
+            entry: 0
+            for entry in _nearest(len(front.points), first)
+            if room.takes(_bytes(front.points[entry]))
+        }
+        return PointPlans("problems", (whole,), tuple(of.get(number) for number in range(len(front.points))))
     graph = with_cost_unit(document, front.asked.cost)
     room = _Room(0)
     documents: list[bytes] = []
     place_of: dict[Schedule | None, int] = {}
     chosen: dict[int, int] = {}
-    for it in _nearest(len(front.points), first):
-        if told[it] is not None:
+    for entry in _nearest(len(front.points), first):
+        if told[entry] is not None:
             continue
-        schedule = front.points[it].plan.schedule
+        schedule = front.points[entry].plan.schedule
         if schedule not in place_of:
             made = encode_graph(_as_it_runs(graph, schedule))
-            if not room.takes(len(made) + _bytes(front.points[it])):
+            if not room.takes(len(made) + _bytes(front.points[entry])):
                 break
             place_of[schedule] = len(documents)
             documents.append(made)
-        chosen[it] = place_of[schedule]
-    places = tuple(chosen.get(it) for it in range(len(front.points)))
+        chosen[entry] = place_of[schedule]
+    places = tuple(chosen.get(number) for number in range(len(front.points)))
     keeps_order = document.order == GIVEN and has_other_orders(document)
     return PointPlans("graphs", tuple(documents), places, keeps_order)
 
@@ -303,18 +307,18 @@ def _as_it_runs(graph: Graph, schedule: Schedule | None) -> Graph:
     if schedule is not None and not only_orders(schedule):
         return scheduled_graph(graph, schedule)
     if schedule is None:
-        order = [graph.operators[it].id for it in listed_order(graph)]
+        order = [graph.operators[entry].id for entry in listed_order(graph)]
     else:
         order = list(schedule.order)
-    operators = {it.id: it for it in graph.operators}
-    return replace(graph, operators=tuple(operators[it] for it in order), order=GIVEN)
+    operators = {operator.id: operator for operator in graph.operators}
+    return replace(graph, operators=tuple(operators[entry] for entry in order), order=GIVEN)
 
 
 def _nearest(points: int, first: int | None) -> list[int]:
     """The points in the order in which they are taken: the nearest to the chosen one, or spread over all."""
     if first is None:
         return list(ends_first(points))
-    return sorted(range(points), key=lambda it: (abs(it - first), it))
+    return sorted(range(points), key=lambda number: (abs(number - first), number))
 
 
 class _Room:
@@ -372,7 +376,7 @@ def _peaks(problem: Problem, plan: Plan) -> Iterator[tuple[str, list[int]]]:
             if pool.capacity is not None:
                 yield pool.id, [pool.capacity]
         return
-    size_of = {it.id: it.size for it in problem.buffers}
+    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
     ends: dict[str, int] = {}
     for place in plan.placements:
         if size_of[place.buffer]:
@@ -382,5 +386,5 @@ def _peaks(problem: Problem, plan: Plan) -> Iterator[tuple[str, list[int]]]:
         if peak:
             # The page begins with about a fiftieth of the peak, and doubles or halves that.
             first = log2(max(peak / 64, 1))
-            steps = sorted(range(peak.bit_length()), key=lambda it: abs(it - first - 0.5))
-            yield pool.id, [peak - (1 << it) for it in steps]
+            steps = sorted(range(peak.bit_length()), key=lambda number: abs(number - first - 0.5))
+            yield pool.id, [peak - (1 << step) for step in steps]

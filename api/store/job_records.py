@@ -84,7 +84,7 @@ def store_bodies(connection: Connection, account: str, documents: Sequence[bytes
     digests = {document: hashlib.sha256(document).hexdigest() for document in uses}
     grown = 0
     # In the same order everywhere, so that no two servers wait for each other.
-    for document, digest in sorted(digests.items(), key=lambda it: it[1]):
+    for document, digest in sorted(digests.items(), key=lambda entry: entry[1]):
         where = (bodies.c.account == account, bodies.c.digest == digest)
         used_again = update(bodies).where(*where).values(uses=bodies.c.uses + uses[document])
         if connection.execute(used_again).rowcount:

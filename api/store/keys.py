@@ -298,9 +298,13 @@ class Keys:
         with self._database.read() as connection:
             for start in range(0, len(wanted), _KEYS_AT_ONCE):
                 part = wanted[start : start + _KEYS_AT_ONCE]
-                rows = connection.execute(select(keys).where(keys.c.id.in_({it.id for it in part})))
+                rows = connection.execute(select(keys).where(keys.c.id.in_({entry.id for entry in part})))
                 by_id = {row.id: row for row in rows}
-                valid |= {it for it in part if it.id in by_id and _refusal(by_id[it.id], it, at) is None}
+                valid |= {
+                    entry
+                    for entry in part
+                    if entry.id in by_id and _refusal(by_id[entry.id], entry, at) is None
+                }
         return valid
 
 

@@ -126,7 +126,7 @@ class PlanCache:
     def store(self, added: Sequence[CachedPlan]) -> None:
         """Write these plans; of equal keys the last wins, and of a problem's best the better."""
         # The same order everywhere, so that two replicas never wait for each other.
-        ordered = sorted(added, key=lambda it: (it.cache_key or "", it.digest))
+        ordered = sorted(added, key=lambda entry: (entry.cache_key or "", entry.digest))
         best_ones = {
             id(one)
             for one in ordered

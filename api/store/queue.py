@@ -193,7 +193,12 @@ class Queue:
         account = drafts[0].key_id or ANONYMOUS
         # Before the documents are compressed, and again with their bytes.
         require_room(connection, account, self._quotas, len(drafts))
-        given = [it for draft in drafts for it in (draft.problem, draft.hint, draft.model) if it is not None]
+        given = [
+            entry
+            for draft in drafts
+            for entry in (draft.problem, draft.hint, draft.model)
+            if entry is not None
+        ]
         stored = store_bodies(connection, account, given)
         # Ids in the order of the drafts: of jobs with the same priority and age, the smaller id is first.
         stem = uuid.uuid4().hex
@@ -560,7 +565,7 @@ def _candidates(
         most = None if row.id == ANONYMOUS else own
         if row.top is not None and (most is None or row.running < most):
             found.append(_Candidate(row.id, row.top, row.running, row.turn, most))
-    return sorted(found, key=lambda it: (-it.priority, it.running, it.turn, it.account))
+    return sorted(found, key=lambda entry: (-entry.priority, entry.running, entry.turn, entry.account))
 
 
 def _claimable(connection: Connection, passed_over: Collection[str], short_only: bool) -> ColumnElement[bool]:

@@ -109,7 +109,7 @@ class JobRun:
         elif isinstance(update, FrontUpdate):
             # One write holds both: a point that was told is in the front that another attempt goes on from.
             self.set_result(update.front)
-            self._events += [JobEvent("point", json.dumps(point_data(it))) for it in update.points]
+            self._events += [JobEvent("point", json.dumps(point_data(point))) for point in update.points]
         else:
             self._add_event(update)
 

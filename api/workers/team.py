@@ -174,9 +174,9 @@ def joint_plan(
     for share in shares:
         if share.plan is not None:
             place_of |= {place.buffer: place for place in share.plan.placements}
-    best = max(shares, key=lambda it: it.value or 0)
+    best = max(shares, key=lambda share: share.value or 0)
     proofs = [share.proven for share in shares if share.proven is not None]
-    proven = max(proofs, key=lambda it: it.term.bound, default=None)
+    proven = max(proofs, key=lambda proof: proof.term.bound, default=None)
     solver = (best.plan.solver if best.plan is not None else None) or ""
     places = tuple(place_of[buffer.id] for buffer in document.buffers)
     return assembled(document, options, places, solver, proven, stamp)
@@ -396,7 +396,7 @@ class Team:
             open_ = [it for it in self._shares if not it.settled(floor)]
             if not open_:
                 return
-            share = min(open_, key=lambda it: (self._members_of(it), -(it.value or 0)))
+            share = min(open_, key=lambda entry: (self._members_of(entry), -(entry.value or 0)))
         member = Member(rank, share, self._control, self._news, waits=self._heard)
         options = replace(options_of_member(self._options, share.document, rank), time_limit=seconds)
         plan = share.plan_body
@@ -527,10 +527,12 @@ class Team:
     def _tell_progress(self) -> None:
         values = [share.value for share in self._shares]
         if None not in values and values:
-            value = max([it for it in values if it is not None] + ([] if self._is_whole else [self._floor]))
+            value = max(
+                [value for value in values if value is not None] + ([] if self._is_whole else [self._floor])
+            )
             if self._told_value is None or value < self._told_value:
                 self._told_value = value
-                best = max(self._shares, key=lambda it: it.value or 0)
+                best = max(self._shares, key=lambda share: share.value or 0)
                 solver = (best.plan.solver if best.plan is not None else None) or ""
                 self._tell(Incumbent(value, solver, self._seconds()))
                 if self._is_whole and best.plan is not None:

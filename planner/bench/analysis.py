@@ -258,8 +258,8 @@ def cluster(
         squares.setdefault((round(x / sides[0]), round(y / sides[1])), []).append(point)
     crowds: dict[tuple[int, int], list[tuple[float, float]]] = {}
     # The fullest squares first: what is beside one joins it, since numbers in adjacent squares overlap.
-    for (x, y), inside in sorted(squares.items(), key=lambda it: (-len(it[1]), it[0])):
-        near = next((it for it in crowds if abs(it[0] - x) <= 1 and abs(it[1] - y) <= 1), (x, y))
+    for (x, y), inside in sorted(squares.items(), key=lambda entry: (-len(entry[1]), entry[0])):
+        near = next((crowd for crowd in crowds if abs(crowd[0] - x) <= 1 and abs(crowd[1] - y) <= 1), (x, y))
         crowds.setdefault(near, []).extend(inside)
     # The middle point stands for all, so that it is not at the edge.
     return sorted((*sorted(inside)[len(inside) // 2], len(inside)) for inside in crowds.values())

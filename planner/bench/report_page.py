@@ -230,7 +230,7 @@ def _links(pages: Sequence[PlanPage]) -> str:
     """To the pages of plans; they are files beside the report."""
     if not pages:
         return ""
-    links = ", ".join(f'<a href="{_text(it.file)}">{_text(it.words)}</a>' for it in pages)
+    links = ", ".join(f'<a href="{_text(page.file)}">{_text(page.words)}</a>' for page in pages)
     return f'<p class="plans">Look at the plans: {links}</p>'
 
 

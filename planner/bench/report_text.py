@@ -28,9 +28,12 @@ def recorded_plan(problem: Problem, run: Run, layout: Layout) -> Plan:
         pools=tuple(_use(problem, run, layout, index) for index in range(len(pools))),
         objective=tuple(
             TermValue(
-                term=it.term, value=it.value, bound=it.bound or 0, gap=float(gap_of(it.value, it.bound or 0))
+                term=entry.term,
+                value=entry.value,
+                bound=entry.bound or 0,
+                gap=float(gap_of(entry.value, entry.bound or 0)),
             )
-            for it in run.record.objective
+            for entry in run.record.objective
         ),
         solver=run.solver,
         seconds=run.record.seconds,

@@ -206,9 +206,9 @@ class _ReservedRanges:
     """The reserved ranges of a pool, sorted by offset, with the farthest end up to each."""
 
     def __init__(self, pool: Pool) -> None:
-        self._ranges = sorted(pool.reserved, key=lambda it: it.offset)
-        self._offsets = [it.offset for it in self._ranges]
-        self._ends = list(accumulate((it.offset + it.size for it in self._ranges), max))
+        self._ranges = sorted(pool.reserved, key=lambda entry: entry.offset)
+        self._offsets = [span.offset for span in self._ranges]
+        self._ends = list(accumulate((span.offset + span.size for span in self._ranges), max))
 
     def within(self, begin: int, end: int) -> Iterator[Reserved]:
         """The ranges that share an address with [begin, end)."""
@@ -398,7 +398,7 @@ class _Apart:
 
 def _meet(a: Buffer, b: Buffer) -> bool:
     """Whether the two live together; invalid lifetimes, which are issues themselves, do not count."""
-    if any(it.lifetime is not None and it.lifetimes is not None for it in (a, b)):
+    if any(entry.lifetime is not None and entry.lifetimes is not None for entry in (a, b)):
         return False
     if a.lifetime == ALWAYS or b.lifetime == ALWAYS:
         other = b if a.lifetime == ALWAYS else a
@@ -486,7 +486,9 @@ def _group_pool_issues(
         return
     if common is not pools:
         alignments = _alignments(pools[name] for name in common)
-    if len(alignments) <= _MOST_ALIGNMENTS and not any(group_alignment(members, it) for it in alignments):
+    if len(alignments) <= _MOST_ALIGNMENTS and not any(
+        group_alignment(members, alignment) for alignment in alignments
+    ):
         yield Issue(
             "group_alignment",
             path,

@@ -122,7 +122,7 @@ def scheduler_look() -> Callable[..., None]:
     def add(name: str, dask_scheduler: Any) -> None:
         def look(tasks: str, inboxes: str, leaving: str) -> dict[str, Any]:
             queues = dask_scheduler.extensions["queues"]
-            for inbox in [it for it in queues.queues if it.startswith(inboxes)]:
+            for inbox in [queue for queue in queues.queues if queue.startswith(inboxes)]:
                 client = inbox.removeprefix(inboxes)
                 if client == leaving or client not in dask_scheduler.clients:
                     # Dask counts its users, but not all of them when they end.
@@ -236,14 +236,14 @@ class Roster:
         for address in self._workers.keys() - seen.keys():
             del self._workers[address]
         limit = max(self._silent_seconds, _LEAST_SILENCE + len(seen) * _FOR_A_WORKER)
-        for address, it in seen.items():
+        for address, entry in seen.items():
             worker = self._workers.get(address)
-            if worker is None or worker.process != it.process:
-                self._workers[address] = _Worker(it.process, it.threads, it.heard)
+            if worker is None or worker.process != entry.process:
+                self._workers[address] = _Worker(entry.process, entry.threads, entry.heard)
                 continue
-            worker.threads = it.threads
-            if worker.heard != it.heard:
-                self._hear(address, worker, it.heard)
+            worker.threads = entry.threads
+            if worker.heard != entry.heard:
+                self._hear(address, worker, entry.heard)
                 continue
             worker.silent_for += seconds
             if worker.silent_for > limit:
@@ -302,14 +302,16 @@ class Roster:
 
     def threads(self) -> int:
         """The number of runs that the workers can do at a time."""
-        ready = (it for it in self._workers.values() if self._standing(it) is Standing.READY)
+        ready = (worker for worker in self._workers.values() if self._standing(worker) is Standing.READY)
         return sum(worker.threads for worker in ready)
 
     def fitting(self, needs: Needs) -> frozenset[str]:
         """The workers that a run with these needs may go to."""
         for libraries in (*needs.better, frozenset()):
             wanted = Needs(needs.libraries | libraries, needs.program)
-            able = frozenset(address for address, it in self._workers.items() if self._can(it, wanted))
+            able = frozenset(
+                address for address, worker in self._workers.items() if self._can(worker, wanted)
+            )
             if able:
                 return able
         return frozenset()

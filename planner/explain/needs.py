@@ -191,7 +191,7 @@ class _NeedsSearch:
         return tuple(shortfalls)
 
     def _confirmed(self, shortfalls: Sequence[Shortfall]) -> Literal["shrunk", "left_out"] | None:
-        if any(len(it.changes) < it.count for it in shortfalls):
+        if any(len(shortfall.changes) < shortfall.count for shortfall in shortfalls):
             return None
         seconds = self._seconds_left() * _CONFIRM_SHARE / 2
         if self._solve(with_changes(self._problem, shortfalls), seconds).status in PLANNED:
@@ -283,6 +283,8 @@ def as_data(result: Needs) -> dict[str, Any]:
             for release in result.releases
         ],
         "untried": result.untried,
-        "shortfalls": None if result.shortfalls is None else [shortfall_data(it) for it in result.shortfalls],
+        "shortfalls": None
+        if result.shortfalls is None
+        else [shortfall_data(shortfall) for shortfall in result.shortfalls],
         "confirmed": result.confirmed,
     }

@@ -62,7 +62,7 @@ class Cover:
         for member in amounts:
             self._sums_of[member] = self._sums_of.get(member, 0) | 1 << len(self._sums)
         self._amounts.update(amounts)
-        self._sums.append((excess, sorted(amounts, key=lambda it: (-amounts[it], it))))
+        self._sums.append((excess, sorted(amounts, key=lambda amount: (-amounts[amount], amount))))
 
     def smallest(self, work: Work) -> set[int] | None:
         """The smallest set, if it is smaller than the known one; None: it is not, or no work was left."""
@@ -121,7 +121,7 @@ class Cover:
         """
         needs = []
         for excess, members in self._sums:
-            short = excess - sum(self._amounts[it] for it in members if it in chosen)
+            short = excess - sum(self._amounts[member] for member in members if member in chosen)
             if short <= 0:
                 continue
             fewest = 0
@@ -136,7 +136,7 @@ class Cover:
             needs.append((fewest if short <= 0 else len(members) + _MOST_DEPTH, free, members))
         if not needs:
             return None
-        needs.sort(key=lambda it: -it[0])
+        needs.sort(key=lambda need: -need[0])
         used: set[int] = set()
         total = 0
         for fewest, free, _ in needs:
@@ -230,7 +230,7 @@ class Demand:
 
     def __init__(self, problem: Problem, pool: str) -> None:
         self._problem = problem
-        self._pool = next(it for it in problem.pools if it.id == pool)
+        self._pool = next(entry for entry in problem.pools if entry.id == pool)
         self._lives = _Lives(_only_in(problem, pool), problem)
 
     def shortfall(self, wanted: int, work: Work | None = None) -> Shortfall | None:
@@ -263,7 +263,10 @@ class Demand:
         there = lives.counted(step)
         begin, end = lives.time(step)
         return TightMoment(
-            begin, end, sum(lives.sizes[it] for it in there), tuple(lives.buffers[it].id for it in there)
+            begin,
+            end,
+            sum(lives.sizes[entry] for entry in there),
+            tuple(lives.buffers[entry].id for entry in there),
         )
 
     def _chosen(self, room: int, work: Work) -> tuple[list[int], int]:
@@ -288,7 +291,8 @@ class Demand:
             for step in worst:
                 there = lives.counted(step, left)
                 cover.require(
-                    sum(lives.sizes[it] for it in there) - room, {it: lives.sizes[it] for it in there}
+                    sum(lives.sizes[entry] for entry in there) - room,
+                    {entry: lives.sizes[entry] for entry in there},
                 )
             fewer = cover.smallest(work)
             if fewer is None:
@@ -298,8 +302,10 @@ class Demand:
     def _changes(self, chosen: Collection[int], room: int, tight: Sequence[int]) -> Iterator[Change]:
         lives = self._lives
         left = self._sizes_left(chosen, room)
-        others = {it.id: _Other(self._problem, it) for it in self._problem.pools if it.id != self._pool.id}
-        for it in sorted(chosen, key=lambda it: (-lives.sizes[it], it))[:MOST_CHANGES]:
+        others = {
+            pool.id: _Other(self._problem, pool) for pool in self._problem.pools if pool.id != self._pool.id
+        }
+        for it in sorted(chosen, key=lambda entry: (-lives.sizes[entry], entry))[:MOST_CHANGES]:
             live = lives.live({other: size for other, size in left.items() if other != it})
             short = {step: live[step] - room for step in tight if live[step] > room}
             buffer = lives.buffers[it]
@@ -321,10 +327,10 @@ class Demand:
         What is left is a multiple of the largest alignment, or little would be gained by it.
         """
         lives = self._lives
-        unit = max(self._pool.alignment, *(it.alignment for it in lives.buffers))
+        unit = max(self._pool.alignment, *(buffer.alignment for buffer in lives.buffers))
         left = dict.fromkeys(chosen, 0)
         live = lives.live(left)
-        for it in sorted(chosen, key=lambda it: (lives.sizes[it], it)):
+        for it in sorted(chosen, key=lambda entry: (lives.sizes[entry], entry)):
             free = min((room - live[step] for step in lives.steps_of(it)), default=0)
             left[it] = min(max(free, 0) // unit * unit, lives.sizes[it])
             for step in lives.steps_of(it):
@@ -335,15 +341,17 @@ class Demand:
 
 def with_changes(problem: Problem, shortfalls: Iterable[Shortfall], leave_out: bool = False) -> Problem:
     """The problem with these buffers shrunk as the changes say, or without them."""
-    shrink = {it.buffer: it.shrink for shortfall in shortfalls for it in shortfall.changes}
-    sizes = {it.id: it.size for it in problem.buffers if it.id in shrink}
+    shrink = {change.buffer: change.shrink for shortfall in shortfalls for change in shortfall.changes}
+    sizes = {buffer.id: buffer.size for buffer in problem.buffers if buffer.id in shrink}
     gone = {name for name, size in sizes.items() if leave_out or shrink[name] == size}
     return replace(
         without_buffers(problem, gone),
         buffers=tuple(
-            replace(it, size=it.size - shrink[it.id], accesses=None) if it.id in shrink else it
-            for it in problem.buffers
-            if it.id not in gone
+            replace(buffer, size=buffer.size - shrink[buffer.id], accesses=None)
+            if buffer.id in shrink
+            else buffer
+            for buffer in problem.buffers
+            if buffer.id not in gone
         ),
     )
 
@@ -351,26 +359,26 @@ def with_changes(problem: Problem, shortfalls: Iterable[Shortfall], leave_out: b
 def as_data(shortfall: Shortfall, moments: bool = True) -> dict[str, Any]:
     """A shortfall as JSON."""
     hardest = [
-        {"begin": it.begin, "end": it.end, "live": it.live, "buffers": list(it.buffers)}
-        for it in shortfall.hardest
+        {"begin": entry.begin, "end": entry.end, "live": entry.live, "buffers": list(entry.buffers)}
+        for entry in shortfall.hardest
     ]
     changes = [
         {
-            "buffer": it.buffer,
-            "size": it.size,
-            "shrink": it.shrink,
+            "buffer": change.buffer,
+            "size": change.size,
+            "shrink": change.shrink,
             "away": None
-            if it.away is None
+            if change.away is None
             else {
-                "begin": it.away.begin,
-                "end": it.away.end,
-                "lives_before": it.away.lives_before,
-                "lives_after": it.away.lives_after,
+                "begin": change.away.begin,
+                "end": change.away.end,
+                "lives_before": change.away.lives_before,
+                "lives_after": change.away.lives_after,
             },
-            "pools": list(it.pools),
-            "instead": list(it.instead),
+            "pools": list(change.pools),
+            "instead": list(change.instead),
         }
-        for it in shortfall.changes
+        for change in shortfall.changes
     ]
     return {
         "pool": shortfall.pool,
@@ -389,8 +397,8 @@ class _Lives:
 
     def __init__(self, buffers: Sequence[Buffer], problem: Problem) -> None:
         self.buffers = buffers
-        self.sizes = [it.size for it in buffers]
-        ranges = [spans(it) for it in buffers]
+        self.sizes = [buffer.size for buffer in buffers]
+        ranges = [spans(buffer) for buffer in buffers]
         self._times = sorted({time for spanned in ranges for each in spanned for time in each})
         rank = {time: step for step, time in enumerate(self._times)}
         self._steps = max(len(self._times) - 1, 1)
@@ -400,15 +408,15 @@ class _Lives:
         self._near = self._sharing(problem)
         self._sharers = self._sharers_by_step()
         self._lone = [
-            (begin, end, it)
-            for it, spanned in enumerate(self._spans)
-            if it not in self._near
+            (begin, end, entry)
+            for entry, spanned in enumerate(self._spans)
+            if entry not in self._near
             for begin, end in spanned
         ]
         changes = [0] * (self._steps + 1)
-        for begin, end, it in self._lone:
-            changes[begin] += self.sizes[it]
-            changes[end] -= self.sizes[it]
+        for begin, end, entry in self._lone:
+            changes[begin] += self.sizes[entry]
+            changes[end] -= self.sizes[entry]
         self._alone = list(accumulate(changes[:-1]))
 
     def steps_of(self, buffer: int) -> Iterator[int]:
@@ -430,14 +438,14 @@ class _Lives:
                     changes[end] -= size - self.sizes[buffer]
         live = [one + other for one, other in zip(self._alone, accumulate(changes[:-1]), strict=True)]
         for step, there in self._sharers.items():
-            live[step] += sum(left.get(it, self.sizes[it]) for it in self._apart(there, left))
+            live[step] += sum(left.get(entry, self.sizes[entry]) for entry in self._apart(there, left))
         return live
 
     def counted(self, step: int, left: Mapping[int, int] | None = None) -> list[int]:
         """The buffers that are counted in a step, largest first; where some have other sizes, in full."""
-        there = [it for begin, end, it in self._lone if begin <= step < end]
+        there = [entry for begin, end, entry in self._lone if begin <= step < end]
         there += self._apart(self._sharers.get(step, ()), left or {})
-        return sorted(there, key=lambda it: (-self.sizes[it], it))
+        return sorted(there, key=lambda entry: (-self.sizes[entry], entry))
 
     def summits(self, steps: Collection[int]) -> list[int]:
         """Those of these steps before which something begins, and after which something ends, first."""
@@ -462,8 +470,8 @@ class _Lives:
         removed = [0] * (self._steps + 1)
         gone = 0
         for step in range(self._steps):
-            for it in beginning.get(step, ()):
-                heappush(there, (-self.sizes[it], it))
+            for entry in beginning.get(step, ()):
+                heappush(there, (-self.sizes[entry], entry))
             gone += removed[step]
             while self._alone[step] - gone + self._shared(step, chosen) > room:
                 _, it = heappop(there)
@@ -479,10 +487,10 @@ class _Lives:
     def _beginning(self) -> dict[int, list[int]]:
         """By step the buffers that begin to live there and are counted."""
         beginning: dict[int, list[int]] = {}
-        for it, spanned in enumerate(self._spans):
+        for entry, spanned in enumerate(self._spans):
             # With too many that may share bytes none of them is counted.
-            for begin, _ in spanned if self._sharers or it not in self._near else ():
-                beginning.setdefault(begin, []).append(it)
+            for begin, _ in spanned if self._sharers or entry not in self._near else ():
+                beginning.setdefault(begin, []).append(entry)
         return beginning
 
     def _remove_after(self, buffer: int, step: int, removed: list[int]) -> None:
@@ -496,7 +504,7 @@ class _Lives:
     def _without_needless(self, chosen: Mapping[int, int], room: int) -> list[int]:
         live = self.live(chosen)
         kept = []
-        for it in sorted(chosen, key=lambda it: (self.sizes[it], it)):
+        for it in sorted(chosen, key=lambda entry: (self.sizes[entry], entry)):
             if it in self._near or any(live[step] + self.sizes[it] > room for step in self.steps_of(it)):
                 kept.append(it)
                 continue
@@ -506,7 +514,11 @@ class _Lives:
 
     def _shared(self, step: int, left: Mapping[int, int]) -> int:
         there = self._sharers.get(step)
-        return 0 if there is None else sum(left.get(it, self.sizes[it]) for it in self._apart(there, left))
+        return (
+            0
+            if there is None
+            else sum(left.get(entry, self.sizes[entry]) for entry in self._apart(there, left))
+        )
 
     def away(self, buffer: int, short: Collection[int]) -> Away | None:
         """The time from the first of these steps to the last; None: the buffer lives in no other."""
@@ -523,22 +535,22 @@ class _Lives:
         steps = sorted(short)
         taken = set(chosen)
         able = [
-            it
-            for it, spanned in enumerate(self._spans)
-            if self.sizes[it] >= enough
-            and it not in taken
-            and it not in self._near
+            entry
+            for entry, spanned in enumerate(self._spans)
+            if self.sizes[entry] >= enough
+            and entry not in taken
+            and entry not in self._near
             and sum(bisect_left(steps, end) - bisect_left(steps, begin) for begin, end in spanned)
             == len(steps)
         ]
-        return nsmallest(_MOST_INSTEAD, able, key=lambda it: (-self.sizes[it], it))
+        return nsmallest(_MOST_INSTEAD, able, key=lambda entry: (-self.sizes[entry], entry))
 
     def _sharing(self, problem: Problem) -> dict[int, set[int]]:
         """By buffer those with which it may share bytes."""
-        place = {it.id: index for index, it in enumerate(self.buffers)}
-        listed = {frozenset(it) for it in problem.conflicts}
-        pairs = [it for it in problem.exclusive if frozenset(it) not in listed]
-        pairs += [(it.input, it.output) for it in problem.in_place]
+        place = {buffer.id: index for index, buffer in enumerate(self.buffers)}
+        listed = {frozenset(conflict) for conflict in problem.conflicts}
+        pairs = [entry for entry in problem.exclusive if frozenset(entry) not in listed]
+        pairs += [(entry.input, entry.output) for entry in problem.in_place]
         near: dict[int, set[int]] = {}
         for one, other in pairs:
             if one in place and other in place:
@@ -547,10 +559,10 @@ class _Lives:
         return near
 
     def _sharers_by_step(self) -> dict[int, list[int]]:
-        if sum(end - begin for it in self._near for begin, end in self._spans[it]) > _MOST_SHARING:
+        if sum(end - begin for entry in self._near for begin, end in self._spans[entry]) > _MOST_SHARING:
             return {}
         there: dict[int, list[int]] = {}
-        for it in sorted(self._near, key=lambda it: (-self.sizes[it], it)):
+        for it in sorted(self._near, key=lambda entry: (-self.sizes[entry], entry)):
             for step in self.steps_of(it):
                 there.setdefault(step, []).append(it)
         return there
@@ -559,7 +571,11 @@ class _Lives:
         """Of these some of which no two may share bytes; the largest stay."""
         apart: list[int] = []
         near: set[int] = set()
-        for it in sorted(buffers, key=lambda it: (-left.get(it, self.sizes[it]), it)) if left else buffers:
+        for it in (
+            sorted(buffers, key=lambda buffer: (-left.get(buffer, self.sizes[buffer]), buffer))
+            if left
+            else buffers
+        ):
             if it not in near and left.get(it, 1) > 0:
                 apart.append(it)
                 near |= self._near[it]
@@ -593,28 +609,30 @@ class _Other:
 def _only_in(problem: Problem, pool: str) -> list[Buffer]:
     """The buffers that can be in no other pool, and live at some time."""
     return [
-        it
-        for it in problem.buffers
-        if it.size and (it.lifetime == ALWAYS or spans(it)) and allowed_pools(problem, it) == (pool,)
+        buffer
+        for buffer in problem.buffers
+        if buffer.size
+        and (buffer.lifetime == ALWAYS or spans(buffer))
+        and allowed_pools(problem, buffer) == (pool,)
     ]
 
 
 def _reserved_below(pool: Pool, end: int) -> int:
-    return measure((it.offset, min(it.offset + it.size, end)) for it in pool.reserved)
+    return measure((entry.offset, min(entry.offset + entry.size, end)) for entry in pool.reserved)
 
 
 def without_buffers(problem: Problem, gone: Set[str]) -> Problem:
     """The problem without these buffers and what it says of them; an InputError for unknown names."""
-    missing = gone - {it.id for it in problem.buffers}
+    missing = gone - {buffer.id for buffer in problem.buffers}
     if missing:
         message = f"there is no buffer {printable(min(missing), 80)!r}; name buffers of this problem"
         raise InputError.single("unknown_buffer", "without", message)
     return replace(
         problem,
-        buffers=tuple(it for it in problem.buffers if it.id not in gone),
-        conflicts=tuple(it for it in problem.conflicts if gone.isdisjoint(it)),
-        exclusive=tuple(it for it in problem.exclusive if gone.isdisjoint(it)),
-        relative=tuple(it for it in problem.relative if gone.isdisjoint((it.buffer, it.base))),
-        in_place=tuple(it for it in problem.in_place if gone.isdisjoint((it.input, it.output))),
-        reuse_costs=tuple(it for it in problem.reuse_costs if gone.isdisjoint(it.buffers)),
+        buffers=tuple(buffer for buffer in problem.buffers if buffer.id not in gone),
+        conflicts=tuple(conflict for conflict in problem.conflicts if gone.isdisjoint(conflict)),
+        exclusive=tuple(entry for entry in problem.exclusive if gone.isdisjoint(entry)),
+        relative=tuple(entry for entry in problem.relative if gone.isdisjoint((entry.buffer, entry.base))),
+        in_place=tuple(entry for entry in problem.in_place if gone.isdisjoint((entry.input, entry.output))),
+        reuse_costs=tuple(cost for cost in problem.reuse_costs if gone.isdisjoint(cost.buffers)),
     )

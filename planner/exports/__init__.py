@@ -90,4 +90,6 @@ def _refuse_wrong_plan(problem: Problem, plan: Plan) -> None:
     # What else it claims, of bounds for example, makes no difference to a program.
     violations = verify(problem, Plan(status=Status.FEASIBLE, placements=plan.placements))
     if violations:
-        raise InputError(Issue(str(it.code), "plan", it.message) for it in violations[:_MOST_REPORTED])
+        raise InputError(
+            Issue(str(violation.code), "plan", violation.message) for violation in violations[:_MOST_REPORTED]
+        )

@@ -130,7 +130,7 @@ def check_naming(problem: Problem, naming: Naming) -> None:
     for pool in naming.sections:
         if pool not in pools:
             close = closest_match(pool, pools)
-            some = ", ".join(f"{printable(it, 80)!r}" for it in pools[:8])
+            some = ", ".join(f"{printable(pool, 80)!r}" for pool in pools[:8])
             known = f"the pools are {some}; a target has those of a device"
             meant = known if close is None else f"did you mean {printable(close, 80)!r}?"
             message = f"the problem has no pool {printable(pool, 80)!r}; {meant}"

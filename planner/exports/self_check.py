@@ -109,7 +109,7 @@ class _Relations:
             return {(one, other) for one, other in found if one in spans and other in spans and one != other}
 
         self._groups = groups
-        inputs = pairs((it.input, it.output) for it in problem.in_place)
+        inputs = pairs((entry.input, entry.output) for entry in problem.in_place)
         same_place = {
             (one, other)
             for one, other in inputs
@@ -117,7 +117,7 @@ class _Relations:
         }
         conflicts = pairs(problem.conflicts) - same_place
         self.listed: list[Pair] = sorted(conflicts)
-        self.in_place: set[Pair] = {it for it in same_place if groups[it[0]] != groups[it[1]]}
+        self.in_place: set[Pair] = {entry for entry in same_place if groups[entry[0]] != groups[entry[1]]}
         self._may_share = same_place | (pairs(problem.exclusive) - conflicts)
 
     def may_share(self, one: int, other: int) -> bool:

@@ -123,7 +123,7 @@ class MemoryMap:
         for pool, number, members in self._stretches:
             name = self._pool_names[pool.id]
             if number:
-                name = next(it for it in _numbered(name, number + 1) if it.lower() not in taken)
+                name = next(entry for entry in _numbered(name, number + 1) if entry.lower() not in taken)
                 taken.add(name.lower())
             made.append(self._arena(name, pool, members))
         return tuple(made)
@@ -184,7 +184,7 @@ def _stretches(
     if pool.base is None:
         yield members
         return
-    ends = [end for _, end in merged((it.offset, it.offset + it.size) for it in pool.reserved)]
+    ends = [end for _, end in merged((entry.offset, entry.offset + entry.size) for entry in pool.reserved)]
     at: dict[int, list[tuple[Buffer, Placement]]] = {}
     for buffer, place in members:
         if buffer.size:

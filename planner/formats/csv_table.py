@@ -381,7 +381,7 @@ def write_plan(problem: Problem, plan: Plan) -> bytes:
     at = {placement.buffer: placement.offset for placement in plan.placements}
     whole = len(at) == len(plan.placements) == len(problem.buffers)
     if refusals or len(problem.pools) > 1 or not whole or not all(b.id in at for b in problem.buffers):
-        placed = [[it.buffer, it.pool, str(it.offset)] for it in plan.placements]
+        placed = [[placement.buffer, placement.pool, str(placement.offset)] for placement in plan.placements]
         return _text(*_with_addresses(problem, plan, ["id", "pool", "offset"], placed))
     if header[-1] == "offset":
         header, rows = header[:-1], [row[:-1] for row in rows]
@@ -396,7 +396,11 @@ def _with_addresses(
     bases = {pool.id: pool.base for pool in problem.pools if pool.base is not None}
     if not bases:
         return header, rows
-    addresses = {it.buffer: f"{bases[it.pool] + it.offset:#x}" for it in plan.placements if it.pool in bases}
+    addresses = {
+        placement.buffer: f"{bases[placement.pool] + placement.offset:#x}"
+        for placement in plan.placements
+        if placement.pool in bases
+    }
     return [*header, "address"], [[*row, addresses.get(row[0], "")] for row in rows]
 
 

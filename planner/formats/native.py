@@ -64,11 +64,12 @@ class _Written:
 
 def _placements(placements: Sequence[Placement]) -> str:
     """The list of placements: the same text, without an encoder for each."""
-    text_of = {it.pool: _encode(it.pool) for it in placements}
+    text_of = {placement.pool: _encode(placement.pool) for placement in placements}
     lines = ",\n    ".join(
         [
-            f'{{"buffer": {_quoted(it.buffer)}, "pool": {text_of[it.pool]}, "offset": {it.offset}}}'
-            for it in placements
+            f'{{"buffer": {_quoted(placement.buffer)}, "pool": {text_of[placement.pool]}, '
+            f'"offset": {placement.offset}}}'
+            for placement in placements
         ]
     )
     return f"[\n    {lines}\n  ]"

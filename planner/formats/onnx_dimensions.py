@@ -130,8 +130,8 @@ def open_names(model: "onnx.ModelProto") -> frozenset[str]:
 def axes_of(model: "onnx.ModelProto") -> Iterator[Axis]:
     """All dimensions: of inputs first, then of what the file says about other values."""
     graph = model.graph
-    initial = {it.name for it in graph.initializer}
-    inputs = [it for it in graph.input if it.name not in initial]
+    initial = {entry.name for entry in graph.initializer}
+    inputs = [entry for entry in graph.input if entry.name not in initial]
     for values, are_inputs in ((inputs, True), ([*graph.output, *graph.value_info], False)):
         for value in values:
             if value.type.HasField("tensor_type"):
@@ -186,7 +186,7 @@ def refuse_large_numbers(model: "onnx.ModelProto") -> None:
         kind = text_of(node.op_type)
         if kind in _FREE or node.domain not in _INFERRED:
             continue
-        numbers = [number for it in node.attribute for number in (it.i, *it.ints)]
+        numbers = [number for entry in node.attribute for number in (entry.i, *entry.ints)]
         if kind in _COUNTS:
             numbers += [number for name in node.input for number in constants.get(name, ())]
         _refuse(numbers, _LARGEST_FACTOR, f"$.graph.node[{i}]", f"{printable(kind, 60)} has the number")
@@ -195,7 +195,7 @@ def refuse_large_numbers(model: "onnx.ModelProto") -> None:
 def refuse_large_dimensions(model: "onnx.ModelProto") -> None:
     """Raise InputError for a value with a dimension that no tensor has."""
     for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
-        extents = [it.dim_value for it in value.type.tensor_type.shape.dim]
+        extents = [entry.dim_value for entry in value.type.tensor_type.shape.dim]
         _refuse(extents, LARGEST, path_of(text_of(value.name)), "it has the dimension")
 
 
@@ -209,13 +209,13 @@ def _refuse(numbers: Iterable[int], most: int, path: str, what: str) -> None:
 def small_constants(model: "onnx.ModelProto") -> "Iterator[tuple[str, list[int]]]":
     """The whole numbers in constants that may be counts."""
     graph = model.graph
-    tensors = [(it.name, it) for it in graph.initializer]
+    tensors = [(entry.name, entry) for entry in graph.initializer]
     for node in graph.node:
         if node.op_type == "Constant":
-            for it in node.attribute:
+            for entry in node.attribute:
                 for name in node.output:
-                    yield name, [it.i, *it.ints]
-                    tensors += [(name, it.t)] if it.HasField("t") else []
+                    yield name, [entry.i, *entry.ints]
+                    tensors += [(name, entry.t)] if entry.HasField("t") else []
     for name, tensor in tensors:
         numbers = _numbers(tensor)
         if numbers is not None:

@@ -68,13 +68,15 @@ class Values:
     def __init__(self, model: "onnx.ModelProto", open_names: frozenset[str] = frozenset()) -> None:
         graph = model.graph
         self._open_names = open_names
-        self._types = {text_of(it.name): it.type for it in (*graph.value_info, *graph.output, *graph.input)}
+        self._types = {
+            text_of(entry.name): entry.type for entry in (*graph.value_info, *graph.output, *graph.input)
+        }
         for mask, dropped in _masks(graph.node):
             described = self._types.get(mask)
             if dropped in self._types and not (described and described.tensor_type.HasField("shape")):
                 self._types[mask] = self._types[dropped]
-        self._initial = {text_of(it.name): it for it in graph.initializer}
-        sparse = {text_of(it.values.name) for it in graph.sparse_initializer}
+        self._initial = {text_of(entry.name): entry for entry in graph.initializer}
+        sparse = {text_of(entry.values.name) for entry in graph.sparse_initializer}
         computed = {name for node in graph.node if node.op_type == "Constant" for name in node.output if name}
         self.constants = frozenset(self._initial) | sparse | computed
         self._tensors: dict[str, Tensor] = {}
@@ -114,7 +116,9 @@ class Values:
         dense = described.tensor_type
         if not dense.HasField("shape"):
             raise _unknown_shape(path)
-        return _tensor(name, tuple(self._extent(it, path) for it in dense.shape.dim), dense.elem_type, path)
+        return _tensor(
+            name, tuple(self._extent(entry, path) for entry in dense.shape.dim), dense.elem_type, path
+        )
 
     def _constant(self, name: str, path: str) -> Tensor:
         initial = self._initial.get(name)
@@ -196,11 +200,16 @@ def graph_of(model: "onnx.ModelProto", inferred: "onnx.ModelProto", in_place: bo
         operators = tuple(_operator(name, node) for name, node in zip(names, nodes, strict=True))
         drawn = [name for name, node in zip(names, nodes, strict=True) if node.op_type in _DRAWN]
         used = {name for operator in operators for name in (*operator.inputs, *operator.outputs)}
-        inputs = [name for it in model.graph.input if (name := text_of(it.name)) not in values.constants]
-        outputs = [text_of(it.name) for it in model.graph.output]
+        inputs = [
+            name for entry in model.graph.input if (name := text_of(entry.name)) not in values.constants
+        ]
+        outputs = [text_of(entry.name) for entry in model.graph.output]
         tensors = {name: values.tensor(name) for name in dict.fromkeys([*inputs, *sorted(used), *outputs])}
         if in_place:
-            operators = tuple(values.with_pairs(it) if it.type in _ELEMENTWISE else it for it in operators)
+            operators = tuple(
+                values.with_pairs(operator) if operator.type in _ELEMENTWISE else operator
+                for operator in operators
+            )
         graph = Graph(
             version=1,
             name=usable_name(model.graph.name, "$.graph.name") if model.graph.name else None,
@@ -227,7 +236,7 @@ def _shorten_domains(model: "onnx.ModelProto") -> None:
     for node in model.graph.node:
         if node.domain == _STANDARD:
             node.domain = ""
-    known = {it.domain for it in model.opset_import}
+    known = {entry.domain for entry in model.opset_import}
     for opset in model.opset_import:
         if opset.domain == _STANDARD and "" not in known:
             opset.domain = ""
@@ -257,7 +266,7 @@ def _refuse_what_is_not_supported(model: "onnx.ModelProto") -> None:
         message = f"it has the function {name}, and functions are not supported; inline them"
         raise InputError.single("not_supported", "$.functions[0]", message)
     for i, node in enumerate(model.graph.node):
-        if any(it.HasField("g") or it.graphs for it in node.attribute):
+        if any(entry.HasField("g") or entry.graphs for entry in node.attribute):
             kind, name = printable(text_of(node.op_type), 60), shown(text_of(node.name))
             message = f"the {kind} {name} runs graphs of its own, which is not supported"
             raise InputError.single("not_supported", f"$.graph.node[{i}]", message)

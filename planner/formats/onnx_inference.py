@@ -86,10 +86,10 @@ def at_values(model: "onnx.ModelProto", values: Mapping[str, int]) -> "onnx.Mode
 def shapes_in(model: "onnx.ModelProto") -> Shapes:
     """The shapes of values that are known whole."""
     return {
-        text_of(it.name): tuple(extent.dim_value for extent in it.type.tensor_type.shape.dim)
-        for it in (*model.graph.value_info, *model.graph.output)
-        if it.type.tensor_type.HasField("shape")
-        and all(extent.HasField("dim_value") for extent in it.type.tensor_type.shape.dim)
+        text_of(entry.name): tuple(extent.dim_value for extent in entry.type.tensor_type.shape.dim)
+        for entry in (*model.graph.value_info, *model.graph.output)
+        if entry.type.tensor_type.HasField("shape")
+        and all(extent.HasField("dim_value") for extent in entry.type.tensor_type.shape.dim)
     }
 
 
@@ -97,8 +97,8 @@ def types_in(model: "onnx.ModelProto") -> dict[str, int]:
     """The types of elements of all values that are known."""
     graph = model.graph
     return {
-        text_of(it.name): it.type.tensor_type.elem_type
-        for it in (*graph.value_info, *graph.output, *graph.input)
+        text_of(entry.name): entry.type.tensor_type.elem_type
+        for entry in (*graph.value_info, *graph.output, *graph.input)
     }
 
 
@@ -106,10 +106,10 @@ def _has_numbers(model: "onnx.ModelProto") -> bool:
     """Whether nodes make lists of whole numbers, which may be shapes."""
     makers = {name for node in model.graph.node if node.op_type != "Constant" for name in node.output}
     return any(
-        it.name in makers
-        and it.type.tensor_type.elem_type in _WHOLE_TYPES
-        and len(it.type.tensor_type.shape.dim) <= 1
-        for it in model.graph.value_info
+        entry.name in makers
+        and entry.type.tensor_type.elem_type in _WHOLE_TYPES
+        and len(entry.type.tensor_type.shape.dim) <= 1
+        for entry in model.graph.value_info
     )
 
 
@@ -117,11 +117,11 @@ def is_complete(model: "onnx.ModelProto") -> bool:
     """Whether the shapes of all that nodes make are known."""
     graph = model.graph
     known = {
-        it.name
-        for it in (*graph.value_info, *graph.output)
-        if it.type.HasField("tensor_type")
-        and it.type.tensor_type.HasField("shape")
-        and all(extent.HasField("dim_value") for extent in it.type.tensor_type.shape.dim)
+        entry.name
+        for entry in (*graph.value_info, *graph.output)
+        if entry.type.HasField("tensor_type")
+        and entry.type.tensor_type.HasField("shape")
+        and all(extent.HasField("dim_value") for extent in entry.type.tensor_type.shape.dim)
     }
     made = {name for node in graph.node if node.op_type != "Constant" for name in node.output if name}
     return made <= known
@@ -137,12 +137,14 @@ def _followed(model: "onnx.ModelProto") -> "onnx.ModelProto":
 
 
 def _followed_at(model: "onnx.ModelProto", points: Sequence[Mapping[str, int]]) -> list[Shapes | InputError]:
-    answer = _answer_of_child(model, {"points": [dict(it) for it in points]})
+    answer = _answer_of_child(model, {"points": [dict(point) for point in points]})
     if not isinstance(answer.get("shapes"), list):
         raise _contradicting(text_of(str(answer.get("failure"))))
     return [
-        _contradicting(it) if isinstance(it, str) else {name: tuple(extents) for name, extents in it.items()}
-        for it in answer["shapes"]
+        _contradicting(entry)
+        if isinstance(entry, str)
+        else {name: tuple(extents) for name, extents in entry.items()}
+        for entry in answer["shapes"]
     ]
 
 
@@ -189,7 +191,7 @@ def is_doubtful(node: "onnx.NodeProto") -> bool:
         return False
     kind = text_of(node.op_type)
     return kind == "Einsum" or (
-        kind in _POOLS and any(it.name == "ceil_mode" and it.i for it in node.attribute)
+        kind in _POOLS and any(entry.name == "ceil_mode" and entry.i for entry in node.attribute)
     )
 
 
@@ -208,7 +210,7 @@ def without_doubtful(model: "onnx.ModelProto", known: Iterable[str] = ()) -> "on
     `known`: outputs of nodes that stay as they are.
     """
     kept = frozenset(known)
-    left_out = [it for it in model.graph.node if is_doubtful(it) and it.output[0] not in kept]
+    left_out = [entry for entry in model.graph.node if is_doubtful(entry) and entry.output[0] not in kept]
     if not left_out:
         return model
     from onnx import helper
@@ -216,7 +218,7 @@ def without_doubtful(model: "onnx.ModelProto", known: Iterable[str] = ()) -> "on
     changed = type(model)()
     changed.CopyFrom(model)
     made = {name for node in left_out for name in node.output}
-    said = [it for it in model.graph.value_info if it.name not in made]
+    said = [entry for entry in model.graph.value_info if entry.name not in made]
     del changed.graph.node[:]
     del changed.graph.value_info[:]
     changed.graph.value_info.extend(said)
@@ -256,11 +258,11 @@ def with_inputs_for(
     changed = type(model)()
     changed.CopyFrom(model)
     graph = changed.graph
-    kept = [it for it in model.graph.node if not any(name in given for name in it.output)]
+    kept = [entry for entry in model.graph.node if not any(name in given for name in entry.output)]
     for field, values in (
         (graph.node, kept),
-        (graph.output, [it for it in model.graph.output if it.name not in given]),
-        (graph.value_info, [it for it in model.graph.value_info if it.name not in given]),
+        (graph.output, [entry for entry in model.graph.output if entry.name not in given]),
+        (graph.value_info, [entry for entry in model.graph.value_info if entry.name not in given]),
     ):
         del field[:]
         field.extend(values)
@@ -277,7 +279,7 @@ _DOTS: Final = "..."
 def with_shapes_as_run(model: "onnx.ModelProto") -> "onnx.ModelProto":
     """As `with_shapes`, and right where that is not."""
     _refuse_disputed(model)
-    nodes = [it for it in model.graph.node if is_doubtful(it)]
+    nodes = [entry for entry in model.graph.node if is_doubtful(entry)]
     if not nodes:
         return with_shapes(model)
     given: dict[str, onnx.ValueInfoProto] = {}
@@ -290,7 +292,9 @@ def with_shapes_as_run(model: "onnx.ModelProto") -> "onnx.ModelProto":
             return inferred if is_whole else with_shapes(known)
         node, shape = wrong
         _refuse_declared(model, node, shape)
-        given |= as_inputs(node, {text_of(it): shape for it in node.output if it}, types_in(inferred))
+        given |= as_inputs(
+            node, {text_of(entry): shape for entry in node.output if entry}, types_in(inferred)
+        )
     message = f"more than {_MOST} operators have other shapes than inference says; fold its constants first"
     raise InputError.single("too_large", "$.graph", message)
 
@@ -316,8 +320,8 @@ def _first_that_differs(
     shapes = _all_shapes(inferred)
     for node in nodes:
         name = text_of(node.output[0])
-        inputs = [shapes.get(text_of(it)) for it in node.input]
-        known = [it for it in inputs if it is not None]
+        inputs = [shapes.get(text_of(entry)) for entry in node.input]
+        known = [input_ for input_ in inputs if input_ is not None]
         if name in given or len(known) < len(inputs):
             continue
         own = _einsum(node, known) if node.op_type == "Einsum" else _pool(node, known[0])
@@ -328,8 +332,8 @@ def _first_that_differs(
 
 def _pool(node: "onnx.NodeProto", source: tuple[int, ...]) -> tuple[int, ...] | None:
     """What a pool with `ceil_mode` makes: each window begins in the input, or in the padding before it."""
-    lists = {it.name: list(it.ints) for it in node.attribute}
-    auto = next((it.s for it in node.attribute if it.name == "auto_pad"), b"NOTSET")
+    lists = {entry.name: list(entry.ints) for entry in node.attribute}
+    auto = next((entry.s for entry in node.attribute if entry.name == "auto_pad"), b"NOTSET")
     extents, kernel = source[2:], lists.get("kernel_shape", [])
     count = len(extents)
     strides, dilations = lists.get("strides") or [1] * count, lists.get("dilations") or [1] * count
@@ -348,7 +352,9 @@ def _pool(node: "onnx.NodeProto", source: tuple[int, ...]) -> tuple[int, ...] | 
 
 def _einsum(node: "onnx.NodeProto", shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
     """What an Einsum with an arrow makes: along a letter, 1 is repeated."""
-    equation = next((it.s for it in node.attribute if it.name == "equation"), b"").decode("ascii", "replace")
+    equation = next((entry.s for entry in node.attribute if entry.name == "equation"), b"").decode(
+        "ascii", "replace"
+    )
     left, arrow, right = equation.replace(" ", "").partition("->")
     texts = left.split(",")
     if not arrow or len(texts) != len(shapes):
@@ -361,9 +367,9 @@ def _einsum(node: "onnx.NodeProto", shapes: Sequence[tuple[int, ...]]) -> tuple[
         for letter, extent in zip(letters, shape, strict=True):
             if found.setdefault(letter, extent) == 1:
                 found[letter] = extent
-    dots = sum(it.endswith(".") for it in found)
+    dots = sum(entry.endswith(".") for entry in found)
     made = _letters(right, dots + len(right.replace(_DOTS, "")))
-    return tuple(found[it] for it in made) if set(made) <= found.keys() else None
+    return tuple(found[entry] for entry in made) if set(made) <= found.keys() else None
 
 
 def _letters(text: str, rank: int) -> list[str]:
@@ -374,7 +380,7 @@ def _letters(text: str, rank: int) -> list[str]:
 
 
 def _refuse_disputed(model: "onnx.ModelProto") -> None:
-    steps = [it for it in model.graph.node if it.op_type == "Slice" and len(it.input) == 5]
+    steps = [entry for entry in model.graph.node if entry.op_type == "Slice" and len(entry.input) == 5]
     constants = dict(small_constants(model)) if steps else {}
     for node in steps:
         ends, backwards = (constants.get(node.input[i]) or [] for i in (2, 4))
@@ -415,10 +421,10 @@ def _refuse_what_is_not_checked(model: "onnx.ModelProto", given: Collection[str]
 
 def _all_shapes(inferred: "onnx.ModelProto") -> Shapes:
     graph = inferred.graph
-    constants = {text_of(it.name): tuple(it.dims) for it in graph.initializer}
+    constants = {text_of(entry.name): tuple(entry.dims) for entry in graph.initializer}
     inputs = {
-        text_of(it.name): tuple(extent.dim_value for extent in it.type.tensor_type.shape.dim)
-        for it in graph.input
-        if it.type.tensor_type.HasField("shape")
+        text_of(entry.name): tuple(extent.dim_value for extent in entry.type.tensor_type.shape.dim)
+        for entry in graph.input
+        if entry.type.tensor_type.HasField("shape")
     }
     return {**inputs, **constants, **shapes_in(inferred)}

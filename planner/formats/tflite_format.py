@@ -56,7 +56,7 @@ def window_of(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window
     if kernel is None or image is None or made is None:
         return None
     stride = operator.options.number(2, "<i"), operator.options.number(1, "<i")
-    if not all(0 < it < _LARGEST for it in (*kernel, *stride, *dilation, *image)):
+    if not all(0 < entry < _LARGEST for entry in (*kernel, *stride, *dilation, *image)):
         return None
     same = operator.options.number(0, "<b") == _SAME
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
@@ -83,14 +83,14 @@ def _padded(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window |
     """Of what puts rows and columns around an image: one element of it, and margins."""
     if len(operator.inputs) < 2 or not operator.outputs:
         return None
-    image, made = (_extents(tensors[it]) for it in (operator.inputs[0], operator.outputs[0]))
+    image, made = (_extents(tensors[entry]) for entry in (operator.inputs[0], operator.outputs[0]))
     margins = tensors[operator.inputs[1]].numbers
     if image is None or made is None or margins is None or len(margins) != 8:
         return None
-    shapes = (tensors[it].shape for it in (operator.inputs[0], operator.outputs[0]))
+    shapes = (tensors[entry].shape for entry in (operator.inputs[0], operator.outputs[0]))
     batches = any(shape[0] != 1 for shape in shapes)
     before, top, bottom, left, right, after = margins[0] + margins[1], *margins[2:6], margins[6] + margins[7]
-    if batches or before or after or not all(0 <= it < _LARGEST for it in (top, bottom, left, right)):
+    if batches or before or after or not all(0 <= entry < _LARGEST for entry in (top, bottom, left, right)):
         return None
     if made != (image[0] + top + bottom, image[1] + left + right):
         return None
@@ -123,7 +123,7 @@ def kept_pairs(subgraphs: Sequence[Subgraph]) -> list[tuple[int, int]]:
     pairs = set(_by_variable(main))
     for tensor in _variable_tensors(main):
         pairs.update(pairwise(tensor))
-    called = CALLING if any(map(_may_end_the_run, chain(*(it.operators for it in others)))) else ()
+    called = CALLING if any(map(_may_end_the_run, chain(*(entry.operators for entry in others)))) else ()
     pairs.update(_by_end(main, called))
     return sorted(pairs)
 
@@ -333,7 +333,9 @@ def _operator(
     main = subgraphs[0]
     called = calls.of(operator, f"$.subgraphs[0].operators[{index}]")
     temporaries = [
-        temporary for it in called if (temporary := _temporary(it, subgraphs[it.subgraph])) is not None
+        temporary
+        for entry in called
+        if (temporary := _temporary(entry, subgraphs[entry.subgraph])) is not None
     ]
     return Operator(
         id=str(index),

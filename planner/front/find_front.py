@@ -267,7 +267,7 @@ def other_document(front: Front) -> str:
 
 def document_of_point(document: Problem | Graph, front: Front, point: FrontPoint) -> Problem | Graph:
     """What the plan of the point is a plan of: the document, with the capacities that were looked for."""
-    if isinstance(document, Graph) or not any(it.partition(":")[0] == "capacity" for it in front.terms):
+    if isinstance(document, Graph) or not any(term.partition(":")[0] == "capacity" for term in front.terms):
         return document
     # Others do not wait for this import.
     from memstow.planner.front.problem_front import with_capacities

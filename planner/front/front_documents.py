@@ -33,7 +33,7 @@ def plain_front(front: Front) -> Json:
     made["points"] = [plain_point(point) for point in front.points]
     made["complete"] = front.complete
     if front.targets:
-        made["targets"] = [_plain_target(it) for it in front.targets]
+        made["targets"] = [_plain_target(target) for target in front.targets]
     order = [field.name for field in fields(front)]
     return {name: made[name] for name in sorted(made, key=order.index)}
 
@@ -91,7 +91,7 @@ def _with_values(raw: Any) -> Any:
     made = dict(raw)
     for name, change in (("points", _point_with_values), ("targets", _with_values)):
         if isinstance(raw.get(name), list):
-            made[name] = [change(it) if isinstance(it, dict) else it for it in raw[name]]
+            made[name] = [change(entry) if isinstance(entry, dict) else entry for entry in raw[name]]
     return made
 
 

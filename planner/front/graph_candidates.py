@@ -126,7 +126,7 @@ def _values(front: OrderFront, least: int) -> list[float]:
     """The least bytes at each of the costs, compared as ratios."""
     found = []
     for times in _COMPARED:
-        fits = [it.bytes for it in front.points if it.cost <= times * least]
+        fits = [point.bytes for point in front.points if point.cost <= times * least]
         found.append(log(1 + min(fits, default=front.points[-1].bytes)))
     return found
 
@@ -143,8 +143,8 @@ def _moved(order: Sequence[int], after: Sequence[set[int]], random: Random) -> l
         last += 1
     if first == last:
         return None
-    to = random.choice([it for it in range(first, last + 1) if it != at])
-    rest = [it for it in order if it != operator]
+    to = random.choice([number for number in range(first, last + 1) if number != at])
+    rest = [entry for entry in order if entry != operator]
     return [*rest[:to], operator, *rest[to:]]
 
 
@@ -163,7 +163,7 @@ class Reruns:
 
 def kinds_of(request: FrontRequest) -> frozenset[Kind]:
     """What may be done that runs operators again or moves tensors."""
-    return frozenset(it for it in KINDS if it in request.generators)
+    return frozenset(entry for entry in KINDS if entry in request.generators)
 
 
 def reruns(
@@ -209,21 +209,21 @@ def striped(
 ) -> Iterator[Candidate]:
     """The same with stripes in them, of those that are best."""
     best = found[:: max(1, -(-len(found) // _MOST_STRIPED))]
-    for number, it in enumerate(best):
+    for number, entry in enumerate(best):
         if callbacks.cancelled:
             return
-        plain, _ = with_runs(graph, it.schedule)
+        plain, _ = with_runs(graph, entry.schedule)
         if not is_countable(plain, stripes=True):
             continue
         budget = allowance.budget(share / (len(best) - number))
         with cancelling(budget, callbacks.cancel):
             front = order_front(plain, range(len(plain.operators)), budget)
         allowance.spend(budget.work)
-        place = _places(it.schedule)
+        place = _places(entry.schedule)
         for point in front.points:
             stripes = [_moved_back(stripe, place) for stripe in point.schedule.stripes]
             if None not in stripes:
-                schedule = replace(it.schedule, stripes=tuple(stripe for stripe in stripes if stripe))
+                schedule = replace(entry.schedule, stripes=tuple(stripe for stripe in stripes if stripe))
                 yield Candidate(point.bytes, point.cost, schedule)
 
 
@@ -276,12 +276,12 @@ def _pool_after_pool(problem: Problem, pool: str, options: Options, solve: Solve
     """The plan in which only what must be is in the pool; None where it is not found like this."""
     if problem.relative:
         return None
-    must = [it for it in problem.buffers if set(allowed_pools(problem, it)) == {pool}]
+    must = [buffer for buffer in problem.buffers if set(allowed_pools(problem, buffer)) == {pool}]
     first = solve(_part(problem, must, [pool]), options)
     if first.status is not Status.OPTIMAL:
         return None
-    names = {it.id for it in must}
-    others = [it for it in problem.buffers if it.id not in names]
+    names = {entry.id for entry in must}
+    others = [buffer for buffer in problem.buffers if buffer.id not in names]
     rest = solve(_part(problem, others, _others(problem, pool)), _quick(problem, options))
     if rest.status not in PLANNED:
         return None
@@ -305,24 +305,24 @@ def _quick(problem: Problem, options: Options) -> Options:
 
 
 def _others(problem: Problem, pool: str) -> list[str]:
-    return [it.id for it in problem.pools if it.id != pool]
+    return [entry.id for entry in problem.pools if entry.id != pool]
 
 
 def _peak(plan: Plan, pool: str) -> int:
-    return next(it.peak for it in plan.pools if it.pool == pool)
+    return next(entry.peak for entry in plan.pools if entry.pool == pool)
 
 
 def _part(problem: Problem, buffers: Sequence[Buffer], pools: Sequence[str]) -> Problem:
     """The problem of these buffers in these pools, which they prefer in this order."""
-    names = {it.id for it in buffers}
+    names = {buffer.id for buffer in buffers}
     return replace(
         problem,
-        pools=tuple(it for it in problem.pools if it.id in pools),
+        pools=tuple(pool for pool in problem.pools if pool.id in pools),
         buffers=tuple(
-            replace(it, pools=tuple(name for name in pools if name in allowed_pools(problem, it)))
-            for it in buffers
+            replace(buffer, pools=tuple(name for name in pools if name in allowed_pools(problem, buffer)))
+            for buffer in buffers
         ),
-        in_place=tuple(it for it in problem.in_place if names >= {it.input, it.output}),
+        in_place=tuple(entry for entry in problem.in_place if names >= {entry.input, entry.output}),
         objective=problem.objective if len(pools) == len(problem.pools) else ("peak",),
     )
 
@@ -344,33 +344,37 @@ class GraphPlans:
         """Of the pool that counts."""
         return sum(use.peak for use in plan.pools if self._pool in (None, use.pool))
 
-    def at_once(self, it: Candidate, options: Options) -> Plan:
+    def at_once(self, candidate: Candidate, options: Options) -> Plan:
         """The same without time, whoever wants it to stop: what can be found at a glance."""
         plans = GraphPlans(self._graph, self._pool, Callbacks(self._callbacks.on_event))
-        return plans.plan(it, replace(options, time_limit=0.0))
+        return plans.plan(candidate, replace(options, time_limit=0.0))
 
-    def plan(self, it: Candidate, options: Options) -> Plan:
+    def plan(self, candidate: Candidate, options: Options) -> Plan:
         """The plan of a schedule, judged as of the graph; the judge counts its cost again."""
         options = replace(options, hint=None)
-        plan = self._in_pool(it, options, self._pool) if self._pool is not None else self._alone(it, options)
-        wrong = against_cost(self._graph, it.schedule, it.cost)
+        plan = (
+            self._in_pool(candidate, options, self._pool)
+            if self._pool is not None
+            else self._alone(candidate, options)
+        )
+        wrong = against_cost(self._graph, candidate.schedule, candidate.cost)
         if wrong is not None:
             raise RefusedPlanError(f"{wrong}; please report it")
         return plan
 
-    def _alone(self, it: Candidate, options: Options) -> Plan:
-        return plan_schedule(self._graph, it.schedule, options, self._callbacks)
+    def _alone(self, candidate: Candidate, options: Options) -> Plan:
+        return plan_schedule(self._graph, candidate.schedule, options, self._callbacks)
 
-    def _in_pool(self, it: Candidate, options: Options, pool: str) -> Plan:
+    def _in_pool(self, candidate: Candidate, options: Options, pool: str) -> Plan:
         """With the least peak of this pool; then it is a plan of the problem with its own objective."""
-        problem = scheduled_problem(self._graph, it.schedule)
+        problem = scheduled_problem(self._graph, candidate.schedule)
         plan = least_peak_plan(problem, pool, options, self._solve)
         if plan.status not in PLANNED:
             return plan
         plan = PlansFor(problem, None).plan(plan)
-        if only_orders(it.schedule) and not is_only_order(self._graph, it.schedule):
+        if only_orders(candidate.schedule) and not is_only_order(self._graph, candidate.schedule):
             plan = with_order_bound(self._graph, plan, NOTHING)
-        return judged(self._graph, plan, it.schedule)
+        return judged(self._graph, plan, candidate.schedule)
 
     def _solve(self, problem: Problem, options: Options) -> Plan:
         return engine.plan(problem, options, self._callbacks.on_event, self._callbacks.cancel)

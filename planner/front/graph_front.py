@@ -135,7 +135,7 @@ class GraphBounds:
         """Whether all points up to this cost, in a memory of this capacity, are among these proven ones."""
         first = self._terms[0]
         above = ANY if capacity is None else capacity + 1
-        for it in sorted(points, key=lambda it: (it.values[COST], it.values[first])):
+        for it in sorted(points, key=lambda point: (point.values[COST], point.values[first])):
             if it.values[first] >= above:
                 continue
             # Whatever costs less than this point needs as much as the one before it.
@@ -184,7 +184,7 @@ def kept_order(graph: Graph, request: FrontRequest, allowance: Allowance) -> Kep
         return None
     # As the points were counted, so that nothing is counted twice.
     pool, plain = counted_pool(graph, request), with_chosen(with_cost_unit(graph, request.cost_unit), ())
-    listed = Schedule(order=tuple(graph.operators[it].id for it in listed_order(graph)))
+    listed = Schedule(order=tuple(graph.operators[entry].id for entry in listed_order(graph)))
     size = peak_of(plain, listed, pool)
     seconds = -1.0 if request.options.deterministic else min(_SECONDS, allowance.seconds_left)
     if pool is not None or seconds == 0:
@@ -206,7 +206,7 @@ def too_small(
     `least`: what no schedule of those that were asked for does without, in the pool that counts; 0: unknown;
     `failed`: the plans that were tried.
     """
-    smallest = min(found, key=lambda it: (it.bytes, it.cost), default=None)
+    smallest = min(found, key=lambda entry: (entry.bytes, entry.cost), default=None)
     if smallest is None:
         return None
     pool = graph.pools[0].id if len(graph.pools) == 1 else None
@@ -222,14 +222,16 @@ def too_small(
         return Explanation(
             code="too_small", message=message, pool=pool, needed=least or None, capacity=capacity
         )
-    reasons = [it.explanation for it in failed if it.status is Status.INFEASIBLE and it.explanation]
+    reasons = [
+        entry.explanation for entry in failed if entry.status is Status.INFEASIBLE and entry.explanation
+    ]
     return reasons[0] if reasons else None
 
 
 def _other_ways(graph: Graph, request: FrontRequest) -> Iterator[str]:
     """What was not asked for, and may need less memory."""
     one_pool = len(graph.pools) <= 1
-    others = [it for it in ("stripes", "channels") if one_pool and it not in request.generators]
+    others = [word for word in ("stripes", "channels") if one_pool and word not in request.generators]
     if "recompute" not in request.generators:
         others.append("recompute")
     if others:
@@ -280,27 +282,27 @@ class _Run:
         found = Archive(fitting)
         wanted = [found.items[at] for at in ends_first(len(found.items))]
         # Alignments may make a plan larger than its live bytes, and so another order of the candidates.
-        wanted += [it for it in self._plain if it in fitting and it not in wanted]
+        wanted += [entry for entry in self._plain if entry in fitting and entry not in wanted]
         wanted = wanted[: self._request.points]
-        known = {it.plan.schedule: it for it in self._request.start}
+        known = {entry.plan.schedule: entry for entry in self._request.start}
         told: list[FrontPoint] = []
         failed: list[Plan] = []
-        for number, it in enumerate(wanted):
+        for number, entry in enumerate(wanted):
             # One is placed in any case: a run that was stopped early has something to show for it.
             if number and (self._callbacks.cancelled or self._allowance.over):
                 break
-            before = known.get(it.schedule)
-            plan = before.plan if before is not None else self._plan(it, len(wanted) - number)
-            self._learn_of(plan, it)
+            before = known.get(entry.schedule)
+            plan = before.plan if before is not None else self._plan(entry, len(wanted) - number)
+            self._learn_of(plan, entry)
             if plan.status in PLANNED:
-                told.append(self._point(plan, it))
+                told.append(self._point(plan, entry))
                 yield told[-1]
             else:
                 failed.append(plan)
         for point in self._beyond(told):
             told.append(point)
             yield point
-        least = min((it.values[COST] for it in told), default=None)
+        least = min((entry.values[COST] for entry in told), default=None)
         most = None if least is None else self._request.most(least)
         complete = self._bounds.all_known(told, most, self._plans.capacity)
         capacity = self._plans.capacity
@@ -321,7 +323,7 @@ class _Run:
         tiny = len(graph.operators) <= MOST_OPERATORS and not graph.alternatives
         if not tiny or not kinds or "stripes" in self._request.generators:
             return
-        tried = {it.plan.schedule for it in told}
+        tried = {entry.plan.schedule for entry in told}
         base, order = sum(operator_costs(graph)), listed_order(graph)
         ways = every_way(
             graph, order, kinds, self._pool, lambda cost: self._most_of_use(told, base + cost, ANY)
@@ -350,22 +352,22 @@ class _Run:
 
         None: there is none up to the dearest.
         """
-        dear = self._request.most(min((it.values[COST] for it in told), default=cost))
+        dear = self._request.most(min((entry.values[COST] for entry in told), default=cost))
         if dear is not None and cost > dear:
             return None
-        found = (it.values[self._request.terms[0]] for it in told if it.values[COST] <= cost)
+        found = (entry.values[self._request.terms[0]] for entry in told if entry.values[COST] <= cost)
         capacity = ANY if self._plans.capacity is None else self._plans.capacity
         most = min((size - 1 for size in found), default=capacity)
         return most if most >= self._bounds.least_peak_within(dearest) else None
 
-    def _learn_of(self, plan: Plan, it: Candidate) -> None:
+    def _learn_of(self, plan: Plan, candidate: Candidate) -> None:
         """Where there is nothing to choose, what is proven of the plan is proven of all."""
         if not _is_only_way(self._graph, self._request):
             return
         if plan.status is Status.INFEASIBLE:
             self._bounds.know(())
         elif plan.status in PLANNED and self._pool is None:
-            self._bounds.know([replace(it, bytes=max(it.bytes, plan.pools[0].bound))])
+            self._bounds.know([replace(candidate, bytes=max(candidate.bytes, plan.pools[0].bound))])
 
     def _candidates(self) -> list[Candidate]:
         orders = orders_of(
@@ -391,7 +393,7 @@ class _Run:
     def _as_it_is(self, order: Sequence[int]) -> Candidate:
         """Each operator once, by itself."""
         operators = self._graph.operators
-        schedule = Schedule(order=tuple(operators[it].id for it in order))
+        schedule = Schedule(order=tuple(operators[entry].id for entry in order))
         plain = with_chosen(self._graph, ())
         size = peak_of(plain, schedule, self._pool, unit_of(plain))
         return Candidate(size, sum(operator_costs(self._graph)), schedule)
@@ -409,7 +411,9 @@ class _Run:
         fronts = [front]
         if moves:
             fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE, self._callbacks)
-        return [Candidate(it.bytes, it.cost, it.schedule) for front in fronts for it in front.points]
+        return [
+            Candidate(point.bytes, point.cost, point.schedule) for front in fronts for point in front.points
+        ]
 
     def _run_again(self, order: Sequence[int], share: float) -> Iterable[Candidate]:
         again = reruns(
@@ -430,29 +434,29 @@ class _Run:
 
     def _near(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Those that do not cost more than was asked for."""
-        most = self._request.most(min((it.cost for it in found), default=0))
-        return [it for it in found if most is None or it.cost <= most]
+        most = self._request.most(min((entry.cost for entry in found), default=0))
+        return [entry for entry in found if most is None or entry.cost <= most]
 
     def _fitting(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Those whose live bytes are no more than there is."""
         capacity = self._plans.capacity
-        return [it for it in found if capacity is None or it.bytes <= capacity]
+        return [entry for entry in found if capacity is None or entry.bytes <= capacity]
 
-    def _plan(self, it: Candidate, left: int, *, steady: bool = False) -> Plan:
+    def _plan(self, candidate: Candidate, left: int, *, steady: bool = False) -> Plan:
         """`steady`: with little work and without back ends, which take long to begin."""
         options = self._allowance.share(1 / left)
         if steady:
             work = min(options.work_limit or _WORK_OF_A_PLAN, _WORK_OF_A_PLAN)
             options = replace(options, deterministic=True, work_limit=work)
         if self._callbacks.cancelled:
-            plan = self._plans.at_once(it, options)
+            plan = self._plans.at_once(candidate, options)
         else:
-            plan = self._plans.plan(it, options)
+            plan = self._plans.plan(candidate, options)
         self._allowance.spend(plan.work)
         return plan
 
-    def _point(self, plan: Plan, it: Candidate) -> FrontPoint:
-        values = {self._request.terms[0]: self._plans.peak(plan), COST: it.cost}
+    def _point(self, plan: Plan, candidate: Candidate) -> FrontPoint:
+        values = {self._request.terms[0]: self._plans.peak(plan), COST: candidate.cost}
         bounds = self._bounds.of(values)
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
 

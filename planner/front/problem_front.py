@@ -87,20 +87,22 @@ class Known:
 
     def add(self, found: FoundPlan) -> None:
         """Keep it unless another is as good in both; drop what is no better than it."""
-        if any(it.limited <= found.limited and it.improved <= found.improved for it in self._found):
+        if any(entry.limited <= found.limited and entry.improved <= found.improved for entry in self._found):
             return
-        kept = [it for it in self._found if it.limited < found.limited or it.improved < found.improved]
-        self._found = sorted([*kept, found], key=lambda it: it.limited)
+        kept = [
+            entry for entry in self._found if entry.limited < found.limited or entry.improved < found.improved
+        ]
+        self._found = sorted([*kept, found], key=lambda entry: entry.limited)
 
     def best_within(self, limit: int | None) -> Plan | None:
         """The plan with the least value of the other term among those known to keep the limit."""
-        fitting = [it for it in self._found if limit is None or it.limited <= limit]
-        return min(fitting, key=lambda it: it.improved).plan if fitting else None
+        fitting = [entry for entry in self._found if limit is None or entry.limited <= limit]
+        return min(fitting, key=lambda entry: entry.improved).plan if fitting else None
 
     def listed(self) -> list[FoundPlan]:
         """The points that are asked for."""
         x, y = self.most_limited(), self._most_improved()
-        return [it for it in self._found if it.limited <= x and it.improved <= y]
+        return [entry for entry in self._found if entry.limited <= x and entry.improved <= y]
 
     def bounds(self, found: FoundPlan) -> tuple[int, int]:
         """What no plan has less of that has no more of the other: of the limited term, and of the other."""
@@ -114,7 +116,7 @@ class Known:
     def gaps(self) -> list[Gap]:
         """Where something that is asked for may be missing."""
         most_x, most_y = self.most_limited(), self._most_improved()
-        known = [it for it in self._found if it.limited <= most_x]
+        known = [entry for entry in self._found if entry.limited <= most_x]
         if not known:
             return [] if self.infeasible else [Gap(0, ANY, 1)]
         gaps = [self._gap(0, known[0].limited - 1, min(most_y + 1, ANY), 1)]
@@ -276,7 +278,7 @@ class _Run:
         if len(self._known.listed()) >= self._request.points:
             return self._unproven_limit()
         tries, looks = self._tries, self._looks
-        for gap in sorted(self._known.gaps(), key=lambda it: it.area / 4 ** looks[it.high], reverse=True):
+        for gap in sorted(self._known.gaps(), key=lambda gap: gap.area / 4 ** looks[gap.high], reverse=True):
             # The middle spreads the points; what is just below the neighbour closes an empty gap at once.
             middle = gap.high if gap.high >= ANY else (gap.low + gap.high) // 2
             limits = (middle, gap.high) if looks[gap.high] % 2 == 0 else (gap.high, middle)

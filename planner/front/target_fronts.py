@@ -85,18 +85,18 @@ def in_targets(
     if terms is None:
         terms = request_of(document, asked, options).terms
     found: list[InTarget] = []
-    for at, it in moved.items():
-        if isinstance(it, Explanation):
-            found.append(InTarget(called[at], targets[at], document, FrontRequest(terms, options), it))
+    for at, entry in moved.items():
+        if isinstance(entry, Explanation):
+            found.append(InTarget(called[at], targets[at], document, FrontRequest(terms, options), entry))
         else:
-            alone = it.pools[0].id if len(it.pools) < len(targets[at].pools) else None
-            found.append(InTarget(called[at], targets[at], it, requests[at], alone=alone))
+            alone = entry.pools[0].id if len(entry.pools) < len(targets[at].pools) else None
+            found.append(InTarget(called[at], targets[at], entry, requests[at], alone=alone))
     return tuple(found)
 
 
 def names_of(targets: Sequence[Target]) -> list[str]:
     """What targets are called that nobody has given another name."""
-    return [it.name or f"target {number}" for number, it in enumerate(targets, start=1)]
+    return [target.name or f"target {number}" for number, target in enumerate(targets, start=1)]
 
 
 def front_of_targets(
@@ -121,7 +121,7 @@ def front_of_targets(
             run.find(at, callbacks, on_point)
     front = run.so_far()
     # The order is the same in all memories.
-    some = next((it for it in run.wanted if it.refusal is None), None)
+    some = next((entry for entry in run.wanted if entry.refusal is None), None)
     if some is None:
         return front
     return replace(front, kept_order=kept_order_of(some.document, some.request, allowance))
@@ -142,8 +142,10 @@ class _Run:
         self._document = document
         self._asked = asked
         self._allowance = allowance
-        self._fronts = [TargetFront(target=it.name, fits="unknown", bytes=_bytes(it.target)) for it in wanted]
-        if [it.target for it in start] == [it.name for it in wanted]:
+        self._fronts = [
+            TargetFront(target=entry.name, fits="unknown", bytes=_bytes(entry.target)) for entry in wanted
+        ]
+        if [entry.target for entry in start] == [entry.name for entry in wanted]:
             self._fronts = list(start)
 
     def is_known(self, at: int) -> bool:
@@ -180,7 +182,7 @@ class _Run:
         return Front(
             name=self._document.name,
             terms=self.wanted[0].request.terms,
-            complete=all(it.complete for it in self._fronts),
+            complete=all(front.complete for front in self._fronts),
             asked=self._asked,
             targets=self._fronts,
             smallest=_smallest(self._fronts),
@@ -216,67 +218,74 @@ def _alone(document: Problem | Graph, asked: FrontOptions, moved: Problem | Grap
 
 
 def _names_pools(graph: Graph) -> bool:
-    operators = (*graph.operators, *(it for other in graph.alternatives for it in other.operators))
-    tensors = (*graph.tensors, *(it for other in graph.alternatives for it in other.tensors))
-    temporaries = (it for operator in operators for it in operator.temporaries)
-    if any(it.pools is not None for it in tensors) or any(it.pools is not None for it in temporaries):
+    operators = (
+        *graph.operators,
+        *(operator for other in graph.alternatives for operator in other.operators),
+    )
+    tensors = (*graph.tensors, *(tensor for other in graph.alternatives for tensor in other.tensors))
+    temporaries = (temporary for operator in operators for temporary in operator.temporaries)
+    if any(tensor.pools is not None for tensor in tensors) or any(
+        temporary.pools is not None for temporary in temporaries
+    ):
         return True
     return len(graph.pools) > 1
 
 
 def _room(pool: Pool) -> tuple[bool, int]:
-    reserved = sum(it.size for it in pool.reserved)
+    reserved = sum(entry.size for entry in pool.reserved)
     return pool.capacity is None, 0 if pool.capacity is None else pool.capacity - reserved
 
 
-def _in_all(it: InTarget, point: FrontPoint) -> FrontPoint:
+def _in_all(target: InTarget, point: FrontPoint) -> FrontPoint:
     """The point of one memory as one of the target, the other memories of which are empty."""
-    if it.alone is None or isinstance(it.document, Problem):
+    if target.alone is None or isinstance(target.document, Problem):
         return point
     from memstow.planner.graph.schedules import scheduled_problem
     from memstow.planner.solve.schedules import judged
 
-    graph = replace(it.document, pools=it.target.pools)
+    graph = replace(target.document, pools=target.target.pools)
     used = {use.pool: use for use in point.plan.pools}
     empty = Live(bytes=0, time=None)
     uses = (
         used.get(pool.id) or PoolUse(pool=pool.id, capacity=pool.capacity, peak=0, bound=0, live=empty)
-        for pool in it.target.pools
+        for pool in target.target.pools
     )
     schedule = point.plan.schedule or Schedule(order=())
     plan = PlansFor(scheduled_problem(graph, schedule), None).plan(replace(point.plan, pools=tuple(uses)))
     return replace(point, plan=judged(graph, plan, schedule))
 
 
-def _front_of(it: InTarget, outcome: Outcome) -> TargetFront:
+def _front_of(target: InTarget, outcome: Outcome) -> TargetFront:
     fits: Literal["yes", "no", "unknown"] = "unknown"
-    everything = outcome.ending.complete and it.request.within is None
-    if _some_fit(it, outcome.points):
+    everything = outcome.ending.complete and target.request.within is None
+    if _some_fit(target, outcome.points):
         fits = "yes"
     elif outcome.ending.infeasible or (outcome.points and everything):
-        fits = "unknown" if it.alone is not None and not _too_much(it, outcome) else "no"
+        fits = "unknown" if target.alone is not None and not _too_much(target, outcome) else "no"
     return TargetFront(
-        target=it.name,
+        target=target.name,
         fits=fits,
-        bytes=_bytes(it.target),
-        pool=it.alone,
+        bytes=_bytes(target.target),
+        pool=target.alone,
         points=outcome.points,
         complete=outcome.ending.complete,
         explanation=outcome.ending.explanation,
     )
 
 
-def _some_fit(it: InTarget, points: Sequence[FrontPoint]) -> bool:
+def _some_fit(target: InTarget, points: Sequence[FrontPoint]) -> bool:
     """Whether one of the points fits: where a capacity is looked for, it must be one that the target has."""
-    most = {f"{CAPACITY}:{pool.id}": pool.capacity for pool in it.target.pools if pool.capacity is not None}
-    if len(it.target.pools) == 1:
+    most = {
+        f"{CAPACITY}:{pool.id}": pool.capacity for pool in target.target.pools if pool.capacity is not None
+    }
+    if len(target.target.pools) == 1:
         most[CAPACITY] = next(iter(most.values()), ANY)
     return any(all(value <= most.get(term, ANY) for term, value in point.values.items()) for point in points)
 
 
-def _too_much(it: InTarget, outcome: Outcome) -> bool:
+def _too_much(target: InTarget, outcome: Outcome) -> bool:
     """Whether all memories of the target together are less than what is needed at one time."""
-    needed, room = outcome.ending.explanation, _bytes(it.target)
+    needed, room = outcome.ending.explanation, _bytes(target.target)
     return needed is not None and needed.needed is not None and room is not None and needed.needed > room
 
 

@@ -85,7 +85,7 @@ def two_terms(problem: Problem, names: tuple[str, str]) -> TwoTerms:
         raise InputError.single("repeated_term", "terms", f"{names[0]!r} is named twice; name two terms")
     first, second = terms = (_term(problem, names[0]), _term(problem, names[1]))
     lifted = frozenset(pool for name in names if (pool := _pool_of_capacity(problem, name)) is not None)
-    pools = tuple(replace(it, capacity=None) if it.id in lifted else it for it in problem.pools)
+    pools = tuple(replace(pool, capacity=None) if pool.id in lifted else pool for pool in problem.pools)
     if first == second:
         message = f"{names[0]!r} and {names[1]!r} are the same here; name two different terms"
         raise InputError.single("repeated_term", "terms", message)
@@ -123,7 +123,7 @@ def with_limit(problem: Problem, pools: frozenset[str], most: int) -> Problem | 
     room = _room_without_bytes(problem)
     limited = replace(
         problem,
-        pools=tuple(_limited(it, most, room) if it.id in pools else it for it in problem.pools),
+        pools=tuple(_limited(pool, most, room) if pool.id in pools else pool for pool in problem.pools),
     )
     return None if find_issues(limited) else limited
 
@@ -151,9 +151,9 @@ def _room_without_bytes(problem: Problem) -> int:
 def cut(pool: Pool, most: int) -> Pool:
     """The pool with this capacity, and what is reserved within it."""
     kept = tuple(
-        Reserved(offset=it.offset, size=min(it.size, most - it.offset))
-        for it in pool.reserved
-        if it.offset < most
+        Reserved(offset=entry.offset, size=min(entry.size, most - entry.offset))
+        for entry in pool.reserved
+        if entry.offset < most
     )
     return replace(pool, capacity=most, reserved=kept)
 
@@ -177,7 +177,7 @@ def _pool_of_capacity(problem: Problem, name: str) -> str | None:
 def _term(problem: Problem, name: str) -> Term:
     pool = _pool_of_capacity(problem, name)
     term = parse_term(name) if pool is None else peak_of(pool)
-    pools = [it.id for it in problem.pools]
+    pools = [pool.id for pool in problem.pools]
     some = ", ".join(map(repr, pools[:8]))
     if term is None:
         usual = "peak:POOL, capacity:POOL, peak, max_peak, placement_cost, preference, reuse_cost or moves"
@@ -222,6 +222,6 @@ class PlansFor:
         if violations:
             raise RefusedPlanError(
                 f"the plan of {found.solver} for a point of a front was refused; please report it: "
-                + "; ".join(f"{it.code}: {it.message}" for it in violations[:5])
+                + "; ".join(f"{violation.code}: {violation.message}" for violation in violations[:5])
             )
         return plan

@@ -125,7 +125,7 @@ def _wiring(builder: _Builder, tensor: str) -> None:
     made: list[str] = []
     for node in range(count):
         size = 4 * builder.chance.between(1, 1024)
-        made.append(builder.apply("node", [made[it] for it in inputs[node]] or [tensor], size))
+        made.append(builder.apply("node", [made[input_] for input_ in inputs[node]] or [tensor], size))
     read = {first for first, _ in edges}
     ends = [made[node] for node in range(count) if node not in read]
     builder.apply("sum", ends, max(map(builder.size_of, ends)))
@@ -223,7 +223,7 @@ class _StepBuilder:
 
     def shape_of(self, name: str) -> Sequence[int]:
         """The shape of a tensor that is there."""
-        return next(it.shape for it in self.tensors if it.id == name and it.shape is not None)
+        return next(tensor.shape for tensor in self.tensors if tensor.id == name and tensor.shape is not None)
 
     def image(self, name: str, side: int, channels: int) -> _Image:
         """A batch of images."""
@@ -237,7 +237,7 @@ class _StepBuilder:
         self, name: str, kind: str, inputs: Sequence[str], outputs: Sequence[str], in_place: bool = False
     ) -> None:
         """An operator; in place, its first output may take the place of its first input."""
-        moved = sum(self.size[it] for it in (*inputs, *outputs))
+        moved = sum(self.size[entry] for entry in (*inputs, *outputs))
         pairs = [(inputs[0], outputs[0])] if in_place else []
         self.operators.append(
             Operator(

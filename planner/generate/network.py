@@ -322,7 +322,7 @@ class _Step:
             case _:
                 if operator.kind is Kind.PRODUCT:
                     self._read(*operator.inputs)
-                parts = [self._image(f"{name}.{k}", it) for k, it in enumerate(operator.inputs)]
+                parts = [self._image(f"{name}.{k}", input_) for k, input_ in enumerate(operator.inputs)]
         self._clock += 1
         for tensor, part in zip(operator.inputs, parts, strict=False):
             self._accumulate(tensor, part)
@@ -411,7 +411,7 @@ class _Count:
             several = {Kind.INPUT: 1, Kind.WEIGHTED: 10, Kind.PRODUCT: 1 + parts, Kind.JOINED: 1 + parts}
             self.total += several.get(operator.kind, 3 if parts == 1 else 1)
             # Each reader but the first adds to a gradient.
-            self.total += sum(1 for it in operator.inputs if id(it) in self._read)
+            self.total += sum(1 for input_ in operator.inputs if id(input_) in self._read)
             self._read.update(map(id, operator.inputs))
         self._counted = len(operators)
         return self.total

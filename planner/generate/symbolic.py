@@ -146,12 +146,17 @@ def _if_valid(changed: SymbolicProblem, otherwise: SymbolicProblem) -> SymbolicP
 
 def _pinned(chance: Chance, problem: SymbolicProblem, sizes: dict[str, int]) -> tuple[SymbolicBuffer, ...]:
     """Some buffers at the bottom of a pool, one above the other."""
-    tops = {pool.id: max((it.offset + it.size for it in pool.reserved), default=0) for pool in problem.pools}
+    tops = {
+        pool.id: max((entry.offset + entry.size for entry in pool.reserved), default=0)
+        for pool in problem.pools
+    }
     buffers = list(problem.buffers)
     for index, buffer in enumerate(buffers):
         if not chance.happens(0.15):
             continue
-        pool = chance.pick([it for it in problem.pools if buffer.pools is None or it.id in buffer.pools])
+        pool = chance.pick(
+            [pool for pool in problem.pools if buffer.pools is None or pool.id in buffer.pools]
+        )
         step = lcm(buffer.alignment, pool.alignment)
         base = pool.base or 0
         offset = -(-(tops[pool.id] + base) // step) * step - base
@@ -178,14 +183,16 @@ def _tied(chance: Chance, problem: SymbolicProblem, sizes: dict[str, int]) -> li
 def _bounded(chance: Chance, problem: SymbolicProblem, sizes: dict[str, int]) -> tuple[Pool, ...]:
     """Every pool with a capacity, some with a reserved range at its top."""
     total = sum(sizes.values()) + sum(abs(tie.offset) for tie in problem.relative)
-    pins = [(it.offset or 0) + sizes[it.id] for it in problem.buffers if it.offset is not None]
+    pins = [
+        (buffer.offset or 0) + sizes[buffer.id] for buffer in problem.buffers if buffer.offset is not None
+    ]
     pools = []
     for pool in problem.pools:
-        floor = max((it.offset + it.size for it in pool.reserved), default=0)
+        floor = max((entry.offset + entry.size for entry in pool.reserved), default=0)
         least = max([floor, *pins])
         end = least + chance.between(total // 2, 2 * total + 64)
         top = (Reserved(offset=end, size=chance.between(1, 50)),) if chance.happens(0.3) else ()
-        capacity = end + sum(it.size for it in top)
+        capacity = end + sum(entry.size for entry in top)
         pools.append(replace(pool, capacity=capacity, reserved=(*pool.reserved, *top)))
     return tuple(pools)
 

@@ -82,7 +82,7 @@ def with_channels(graph: "Graph") -> "Graph":
     there already are not added again. Raises InputError for a graph that contradicts itself.
     """
     require_valid(graph)
-    known = {(it.replaces, it.id.rstrip("#")) for it in graph.alternatives}
+    known = {(alternative.replaces, alternative.id.rstrip("#")) for alternative in graph.alternatives}
     made = _Making(graph)
     found: list[Alternative] = []
     operators = 0
@@ -91,7 +91,7 @@ def with_channels(graph: "Graph") -> "Graph":
             size = parts * len(chain.operators) + 1
             if parts > chain.channels or operators + size > _MOST_OPERATORS:
                 continue
-            replaced = tuple(graph.operators[it].id for it in chain.operators)
+            replaced = tuple(graph.operators[operator].id for operator in chain.operators)
             operators += size
             name = f"{_short(replaced[0])} to {_short(replaced[-1])} in {parts} parts of channels"
             if (replaced, name) not in known:
@@ -111,13 +111,15 @@ class _Names:
     """Ids that nobody has."""
 
     def __init__(self, graph: Graph) -> None:
-        self._taken = {it.id for it in graph.tensors} | {it.id for it in graph.operators}
-        self._taken |= {it.id for operator in graph.operators for it in operator.temporaries}
+        self._taken = {tensor.id for tensor in graph.tensors} | {operator.id for operator in graph.operators}
+        self._taken |= {temporary.id for operator in graph.operators for temporary in operator.temporaries}
         for alternative in graph.alternatives:
             self._taken.add(alternative.id)
-            self._taken.update(it.id for it in alternative.tensors)
-            self._taken.update(it.id for it in alternative.operators)
-            self._taken.update(it.id for operator in alternative.operators for it in operator.temporaries)
+            self._taken.update(tensor.id for tensor in alternative.tensors)
+            self._taken.update(operator.id for operator in alternative.operators)
+            self._taken.update(
+                temporary.id for operator in alternative.operators for temporary in operator.temporaries
+            )
 
     def free(self, name: str) -> str:
         name = free_id(name, self._taken)
@@ -185,18 +187,19 @@ class _Making:
 
     def alternative(self, name: str, chain: _Chain, parts: int) -> Alternative:
         """The operators of the chain for each part of the channels, and what ends the sums."""
-        operators = [self._graph.operators[it] for it in chain.operators]
+        operators = [self._graph.operators[operator] for operator in chain.operators]
         last = operators[-1]
         tensors: list[Tensor] = []
         run: list[Operator] = []
         sums: str | None = None
         for number in range(parts):
             part = f"{parts}.{number + 1}"
-            begin, end = (chain.channels * it // parts for it in (number, number + 1))
+            begin, end = (chain.channels * entry // parts for entry in (number, number + 1))
             # Each operator has its share of the cost, so that stripes of parts cost what they compute.
             costs = [
-                self._costs[it] * end // chain.channels - self._costs[it] * begin // chain.channels
-                for it in chain.operators
+                self._costs[operator] * end // chain.channels
+                - self._costs[operator] * begin // chain.channels
+                for operator in chain.operators
             ]
             source: dict[str, str] = {}
             for operator, cost in zip(operators[:-1], costs[:-1], strict=True):

@@ -82,11 +82,11 @@ class Replacing:
         found = find_cycle(
             self._successors(alternative, gone, around),
             # The operators of the alternative stand where the first was that they replace.
-            lambda it: (first, it - count) if it >= count else (it, 0),
+            lambda entry: (first, entry - count) if entry >= count else (entry, 0),
             gone,
         )
         operators = (*self._graph.operators, *alternative.operators)
-        return [operators[it].id for it in found]
+        return [operators[entry].id for entry in found]
 
     def _find_states(self) -> dict[str, _State]:
         states: dict[str, _State] = {}
@@ -94,7 +94,7 @@ class Replacing:
             for name in self._kept_states.intersection((*operator.inputs, *operator.outputs)):
                 states.setdefault(name, _State()).operators.append(i)
         for state in states.values():
-            places = [self._place[it] for it in state.operators]
+            places = [self._place[operator] for operator in state.operators]
             state.latest = list(accumulate(places, max))
             state.earliest = list(accumulate(reversed(places), min))[::-1]
         return states
@@ -110,15 +110,15 @@ class Replacing:
         return _Around(
             [(maker[name], j) for name, j in read if name in maker],
             [(source, j) for source, j in sources if source != NOBODY and source not in gone],
-            [(j, it) for j, tensor in followed for it in links.readers[tensor] if it not in gone],
+            [(j, reader) for j, tensor in followed for reader in links.readers[tensor] if reader not in gone],
         )
 
     def _is_plain(self, alternative: Alternative, around: _Around, first: int) -> bool:
         """Whether all that its operators wait for comes before all that waits for them."""
         if any(one >= other for one, other in around.inside):
             return False
-        last = max((self._place[it] for it, _ in around.before), default=-1)
-        least = min((self._place[it] for _, it in around.after), default=len(self._place))
+        last = max((self._place[entry] for entry, _ in around.before), default=-1)
+        least = min((self._place[entry] for _, entry in around.after), default=len(self._place))
         for state in self._touched(alternative.operators):
             used = self._states[state]
             at = bisect_left(used.operators, first)
@@ -132,14 +132,14 @@ class Replacing:
         """The states of the graph that they read or write."""
         if not self._states:
             return set()
-        names = (name for it in operators for name in (*it.inputs, *it.outputs))
+        names = (name for operator in operators for name in (*operator.inputs, *operator.outputs))
         return self._states.keys() & set(names)
 
     def _successors(self, alternative: Alternative, gone: set[int], around: _Around) -> list[list[int]]:
         """Who must run after whom: the operators of the graph, then those of the alternative."""
         count = len(self._graph.operators)
         changed = self._touched(alternative.operators)
-        changed |= self._touched([self._graph.operators[it] for it in gone])
+        changed |= self._touched([self._graph.operators[entry] for entry in gone])
         successors = list(self._without_states if changed else self._all)
         successors += [[] for _ in alternative.operators]
         for one, other in (
@@ -170,8 +170,8 @@ class Replacing:
     def _state_edges(self, alternative: Alternative, gone: set[int]) -> Iterator[tuple[int, int]]:
         """Who comes later at a state: what stays is in the order of the document."""
         first, count = min(gone), len(self._graph.operators)
-        users = sorted({it for state in self._states.values() for it in state.operators} - gone)
-        kept = [(it, self._graph.operators[it]) for it in users]
+        users = sorted({operator for state in self._states.values() for operator in state.operators} - gone)
+        kept = [(user, self._graph.operators[user]) for user in users]
         at = bisect_left(users, first)
         own = [(count + j, operator) for j, operator in enumerate(alternative.operators)]
         yield from state_order([*kept[:at], *own, *kept[at:]], self._kept_states)

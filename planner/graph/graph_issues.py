@@ -64,9 +64,9 @@ def tensor_issues(tensors: Sequence[Tensor], path: str) -> Iterator[Issue]:
 
 def _duplicates(graph: Graph) -> Iterator[Issue]:
     temporaries = [
-        (i, j, it.id)
+        (i, j, temporary.id)
         for i, operator in enumerate(graph.operators)
-        for j, it in enumerate(operator.temporaries)
+        for j, temporary in enumerate(operator.temporaries)
     ]
     yield from _repeated(
         [*(tensor.id for tensor in graph.tensors), *(name for _, _, name in temporaries)],
@@ -80,7 +80,7 @@ def _duplicates(graph: Graph) -> Iterator[Issue]:
         ("operators", graph.operators, "an operator"),
         ("alternatives", graph.alternatives, "an alternative"),
     ):
-        names = [it.id for it in elements]
+        names = [element.id for element in elements]
         yield from _repeated(names, partial(_paths_of_ids, field, len(names)), what)
 
 

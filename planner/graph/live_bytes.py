@@ -82,15 +82,15 @@ def _make(graph: Graph) -> list[Storage]:
     members = _members(graph, links)
     inside = {tensor for group in members.values() for tensor, _, _ in group}
     found: list[Storage] = []
-    for tensor, it in enumerate(graph.tensors):
+    for tensor, entry in enumerate(graph.tensors):
         if tensor in members:
             found += _pieces(links, members[tensor], there, kept)
-        elif tensor not in inside and it.kind == "data":
+        elif tensor not in inside and entry.kind == "data":
             maker = links.producer[tensor]
             writers = () if maker == NOBODY else (maker,)
             readers = tuple(links.readers[tensor])
             ends = tensor in there, tensor in kept
-            found.append(Storage(size_of(it), writers, readers, *ends, tensor, tensor, None))
+            found.append(Storage(size_of(entry), writers, readers, *ends, tensor, tensor, None))
     return found
 
 
@@ -202,7 +202,7 @@ def _parts(pairs: Sequence[Pair]) -> list[list[Pair]]:
     of_end: dict[tuple[str, int], list[Pair]] = {}
     for pair in pairs:
         ends = ("in", pair[0]), ("out", pair[1])
-        lists = [it for it in (of_end.get(end) for end in ends) if it is not None]
+        lists = [entry for entry in (of_end.get(end) for end in ends) if entry is not None]
         part = max(lists, key=len, default=[])
         for other in lists:
             if other is not part:
@@ -290,18 +290,18 @@ def unit_of(graph: Graph) -> int:
     """
     if graph.views:
         return 1
-    alignments = [it.alignment for it in _planned(graph)]
-    pools = {it.alignment for it in graph.pools} or {1}
+    alignments = [entry.alignment for entry in _planned(graph)]
+    pools = {pool.alignment for pool in graph.pools} or {1}
     many = len(alignments) + len(graph.operators)
     in_pools = gcd(*(lcm(alignment, pool) for alignment in set(alignments) for pool in pools))
-    fitting = (it for it in (in_pools, gcd(*alignments)) if 0 < it * many < _MOST)
+    fitting = (entry for entry in (in_pools, gcd(*alignments)) if 0 < entry * many < _MOST)
     return next(fitting, 1)
 
 
 def _planned(graph: Graph) -> Iterator[Tensor | Temporary]:
     for tensors, operators in (
         (graph.tensors, graph.operators),
-        *((it.tensors, it.operators) for it in graph.alternatives),
+        *((alternative.tensors, alternative.operators) for alternative in graph.alternatives),
     ):
         yield from filter(is_planned, tensors)
         for operator in operators:
@@ -332,7 +332,14 @@ def start_height(graph: Graph, unit: int = 1, counts: Counts = everything) -> in
     """What is live before the first operator needs at least so much, whatever the order."""
     always = resident_load(graph, unit, counts)
     tensors = graph.tensors
-    there = load_of((it.size for it in storages(graph) if it.from_start and counts(tensors[it.tensor])), unit)
+    there = load_of(
+        (
+            storage.size
+            for storage in storages(graph)
+            if storage.from_start and counts(tensors[storage.tensor])
+        ),
+        unit,
+    )
     return Load(always.bytes + there.bytes, max(always.rest, there.rest)).height
 
 
@@ -362,7 +369,11 @@ def temporary_height(operator: Operator, unit: int = 1, rest: int = 0, counts: C
     if not operator.temporaries:
         return -rest
     end = phase_count(operator)
-    spans = ((*(it.phases or (0, end)), it.size) for it in operator.temporaries if counts(it))
+    spans = (
+        (*(temporary.phases or (0, end)), temporary.size)
+        for temporary in operator.temporaries
+        if counts(temporary)
+    )
     # There may be a phase without any of them.
     return max([-rest, *(load.bytes - max(load.rest, rest) for _, load in loads(spans, unit))])
 
@@ -378,7 +389,7 @@ def order_instance(graph: Graph) -> OrderInstance:
     writer_start, writers = _flat(storage.writers for storage in stored)
     reader_start, readers = _flat(storage.readers for storage in stored)
     return OrderInstance(
-        extra=array("q", (temporary_height(it) for it in graph.operators)),
+        extra=array("q", (temporary_height(operator) for operator in graph.operators)),
         size=array("q", (storage.size for storage in stored)),
         writer_start=writer_start,
         writers=writers,
@@ -403,7 +414,7 @@ def in_place_triples(graph: Graph, stored: Sequence[Storage]) -> list[tuple[int,
             continue
         for pair in dict.fromkeys(operator.in_place):
             source, target = (links.tensor_index[name] for name in pair)
-            if all(is_planned(graph.tensors[it]) for it in (source, target)):
+            if all(is_planned(graph.tensors[entry]) for entry in (source, target)):
                 triples.append((i, storage_of[source], storage_of[target]))
     return triples
 
@@ -471,7 +482,9 @@ def _steps(graph: Graph, order: Sequence[int], unit: int, counts: Counts) -> Seq
         return found
     # On top may be a pair in place, of which less is left than of the smaller one.
     plain = steps(graph, order, counts=counts)
-    return [replace(it, bytes=max(it.bytes, one.bytes)) for it, one in zip(found, plain, strict=True)]
+    return [
+        replace(entry, bytes=max(entry.bytes, one.bytes)) for entry, one in zip(found, plain, strict=True)
+    ]
 
 
 def certificate_of(graph: Graph, proof: orders.Proof | None) -> Cut | RefutedOrders | None:
@@ -533,9 +546,9 @@ class _Names:
         """Dead sets."""
         return (
             DeadSet(
-                changes=self.operators(it.changes),
-                commit=self.operators(it.commit),
-                chains=self._chains(it.chains),
+                changes=self.operators(entry.changes),
+                commit=self.operators(entry.commit),
+                chains=self._chains(entry.chains),
             )
-            for it in dead
+            for entry in dead
         )

@@ -82,7 +82,7 @@ def liveness(graph: Graph, order: Sequence[int]) -> Liveness:
         if number in kept:
             last = clock
         elif readers:
-            last = ends[readers[0]] if len(readers) == 1 else max([ends[it] for it in readers])
+            last = ends[readers[0]] if len(readers) == 1 else max([ends[reader] for reader in readers])
         lives.append((begin, last))
     return Liveness(spans, lives, clock)
 
@@ -147,14 +147,16 @@ def _buffers(graph: Graph, live: Liveness | None) -> tuple[Buffer, ...]:
     """
     numbers = [i for i, tensor in enumerate(graph.tensors) if is_planned(tensor)]
     tensors = [graph.tensors[i] for i in numbers]
-    inside = [(i, it) for i, operator in enumerate(graph.operators) for it in operator.temporaries]
-    elements: Sequence[Tensor | Temporary] = [*tensors, *(it for _, it in inside)]
-    sizes = [min(size_of(it), LIMIT) for it in tensors]
-    sizes += [it.size for _, it in inside]
+    inside = [
+        (i, temporary) for i, operator in enumerate(graph.operators) for temporary in operator.temporaries
+    ]
+    elements: Sequence[Tensor | Temporary] = [*tensors, *(entry for _, entry in inside)]
+    sizes = [min(size_of(tensor), LIMIT) for tensor in tensors]
+    sizes += [entry.size for _, entry in inside]
     columns: dict[str, object] = {}
     if live is not None:
         lifetimes: list[Span | str] = [live.tensors[i] or ALWAYS for i in numbers]
-        lifetimes += [_lifetime(it, live.spans[i]) for i, it in inside]
+        lifetimes += [_lifetime(entry, live.spans[i]) for i, entry in inside]
         labels = list(map(_group, graph.operators))
         makers = links_of(graph).producer
         groups = [None if makers[i] == NOBODY else labels[makers[i]] for i in numbers]
@@ -163,10 +165,10 @@ def _buffers(graph: Graph, live: Liveness | None) -> tuple[Buffer, ...]:
     return instances_of(
         Buffer,
         len(elements),
-        id=[it.id for it in elements],
+        id=[element.id for element in elements],
         size=sizes,
-        alignment=[it.alignment for it in elements],
-        pools=[it.pools for it in elements],
+        alignment=[element.alignment for element in elements],
+        pools=[element.pools for element in elements],
         **columns,
     )
 

@@ -146,9 +146,9 @@ def _kind(graph: Graph, operator: Operator, viewed: frozenset[str], made_here: s
     index = links_of(graph).tensor_index
     reads = [_Read(index[name], graph.tensors[index[name]], name in made_here) for name in operator.inputs]
     made = graph.tensors[index[operator.outputs[0]]]
-    if any(it.kind == "state" for it in (made, *(read.tensor for read in reads))):
+    if any(entry.kind == "state" for entry in (made, *(read.tensor for read in reads))):
         return None
-    images = [image_of(it) for it in (made, *(read.tensor for read in reads))]
+    images = [image_of(entry) for entry in (made, *(read.tensor for read in reads))]
     if not all(_is_small(image) for image in images if image is not None):
         return None
     word = word_of(operator)
@@ -190,7 +190,7 @@ def _is_small(image: Image) -> bool:
 
 def _one_image(reads: list[_Read]) -> Image | None:
     """The image that comes first, where all beside it are fixed."""
-    return image_of(reads[0].tensor) if all(it.is_fixed for it in reads[1:]) else None
+    return image_of(reads[0].tensor) if all(entry.is_fixed for entry in reads[1:]) else None
 
 
 def _windowed(window: Window, word: str, reads: list[_Read], made: Tensor, to: int) -> Kind | None:
@@ -225,22 +225,22 @@ def _reducing(read: _Read, image: Image, made: Tensor, to: int) -> Kind:
 def _in_place(reads: list[_Read], made: Image) -> tuple[Use, ...] | None:
     """Of those that need what is at the same place."""
     uses: dict[int, Use] = {}
-    for it in reads:
-        if it.tensor.kind == "constant":
+    for entry in reads:
+        if entry.tensor.kind == "constant":
             continue
-        image = image_of(it.tensor)
+        image = image_of(entry.tensor)
         if image is None or (image.rows, image.columns) != (made.rows, made.columns):
             return None
-        uses[it.index] = Use(it.index, Axis(image.rows), Axis(image.columns))
+        uses[entry.index] = Use(entry.index, Axis(image.rows), Axis(image.columns))
     return tuple(uses.values())
 
 
 def _joins(reads: list[_Read], made: Image) -> bool:
     """Whether channels of images, constants among them, are put beside each other."""
-    images = [image_of(replace(it.tensor, kind="data")) for it in reads]
-    if any(it is None or (it.rows, it.columns) != (made.rows, made.columns) for it in images):
+    images = [image_of(replace(entry.tensor, kind="data")) for entry in reads]
+    if any(image is None or (image.rows, image.columns) != (made.rows, made.columns) for image in images):
         return False
-    return sum(it.channels for it in images if it is not None) == made.channels
+    return sum(image.channels for image in images if image is not None) == made.channels
 
 
 def _resizing(nearest: bool, reads: list[_Read], made: Image) -> tuple[Use, ...] | None:
@@ -304,7 +304,7 @@ def _with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
     moved: list[int] = []
     if unit == "bytes":
         tensors = dict(index_of(graph).tensors)
-        moved = [_moved_together(it, tensors) for it in graph.alternatives]
+        moved = [_moved_together(alternative, tensors) for alternative in graph.alternatives]
     if max([*costs, *moved], default=0) > _MOST_COST:
         message = "the cost of an operator is larger than 2^62; give operators a `cost` of their own"
         raise InputError.single("too_large", "$.operators", message)
@@ -314,14 +314,17 @@ def _with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
     priced = _with_costs(graph, costs)
     if not moved:
         return priced
-    alternatives = (replace(it, cost=cost) for it, cost in zip(graph.alternatives, moved, strict=True))
+    alternatives = (
+        replace(alternative, cost=cost) for alternative, cost in zip(graph.alternatives, moved, strict=True)
+    )
     return replace(priced, alternatives=tuple(alternatives))
 
 
 def _with_costs(graph: Graph, costs: list[int]) -> Graph:
     """The graph whose operators cost this, which changes nothing of who reads what."""
     columns = {
-        it.name: [getattr(operator, it.name) for operator in graph.operators] for it in fields(Operator)
+        field.name: [getattr(operator, field.name) for operator in graph.operators]
+        for field in fields(Operator)
     }
     operators = instances_of(Operator, len(costs), **{**columns, "cost": costs})
     priced = replace(graph, operators=operators)
@@ -363,9 +366,9 @@ def _multiplications(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
     elements = prod(made.shape) if made.shape is not None else shape_bytes(made) or size_of(made)
     weights = max(
         (
-            prod(it.shape)
-            for it in (tensors[name] for name in operator.inputs if name in tensors)
-            if it.kind == "constant" and it.shape is not None and len(it.shape) >= 2
+            prod(entry.shape)
+            for entry in (tensors[name] for name in operator.inputs if name in tensors)
+            if entry.kind == "constant" and entry.shape is not None and len(entry.shape) >= 2
         ),
         default=0,
     )

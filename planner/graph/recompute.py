@@ -79,7 +79,7 @@ class Counting:
         """Whether the bytes of this are in the pool."""
         if self.pool is None:
             return True
-        allowed = element.pools if element.pools is not None else tuple(it.id for it in self.graph.pools)
+        allowed = element.pools if element.pools is not None else tuple(pool.id for pool in self.graph.pools)
         return set(allowed) == {self.pool} if self.certain else allowed[:1] == (self.pool,)
 
 
@@ -93,10 +93,14 @@ def program_of(
 ) -> Program:
     """The program of a valid graph; `costs` by operator of the graph."""
     at = {operator: place for place, operator in enumerate(order)}
-    stored = [it for it in storages(graph) if it.size and counting.counts(graph.tensors[it.tensor])]
-    items = [it for it in stored if it.begin is None]
-    pieces = [it for it in stored if it.begin is not None]
-    index = {it.tensor: i for i, it in enumerate(items)}
+    stored = [
+        storage
+        for storage in storages(graph)
+        if storage.size and counting.counts(graph.tensors[storage.tensor])
+    ]
+    items = [entry for entry in stored if entry.begin is None]
+    pieces = [entry for entry in stored if entry.begin is not None]
+    index = {item.tensor: i for i, item in enumerate(items)}
     once = runs_once(graph) if "recompute" in kinds else [True] * len(order)
     if again != "allowed":
         once = [a or b for a, b in zip(once, _avoided(graph), strict=True)]
@@ -120,38 +124,42 @@ def program_of(
         if all(tensor in index for tensor in ends):
             in_place.extend((at[operator], *(index[tensor] for tensor in ends)))
     room = _room_to_wait(graph, counting.pool)
-    fits = {it.tensor: room is None or size_of(graph.tensors[it.tensor]) <= room for it in items}
+    fits = {item.tensor: room is None or size_of(graph.tensors[item.tensor]) <= room for item in items}
     arrays = RecomputeArrays(
-        extra=array("q", (temporary_height(graph.operators[it], counts=counting.counts) for it in order)),
+        extra=array(
+            "q", (temporary_height(graph.operators[entry], counts=counting.counts) for entry in order)
+        ),
         fixed=fixed,
         gap=gap,
-        cost=array("q", (costs[it] for it in order)),
-        once=array("q", (once[it] for it in order)),
+        cost=array("q", (costs[entry] for entry in order)),
+        once=array("q", (once[entry] for entry in order)),
         input_start=input_start,
         inputs=inputs,
         output_start=output_start,
         outputs=outputs,
         in_place=in_place,
-        size=array("q", (it.size for it in items)),
-        producer=array("q", (at[it.writers[0]] if it.writers else -1 for it in items)),
-        kept=array("q", (it.to_end for it in items)),
-        spillable=array("q", ("spill" in kinds and fits[it.tensor] for it in items)),
+        size=array("q", (item.size for item in items)),
+        producer=array("q", (at[item.writers[0]] if item.writers else -1 for item in items)),
+        kept=array("q", (item.to_end for item in items)),
+        spillable=array("q", ("spill" in kinds and fits[item.tensor] for item in items)),
         start=start_height(graph, counts=counting.counts),
         end=end,
         base=base,
     )
-    return Program(graph, order, arrays, [it.tensor for it in items])
+    return Program(graph, order, arrays, [item.tensor for item in items])
 
 
 def _room_to_wait(graph: Graph, pool: str | None) -> int | None:
     """The most bytes that any other pool has for one copy; None: no limit."""
     room = 0
-    for it in graph.pools:
-        if it.id == pool:
+    for entry in graph.pools:
+        if entry.id == pool:
             continue
-        if it.capacity is None:
+        if entry.capacity is None:
             return None
-        room = max(room, it.capacity - measure((one.offset, one.offset + one.size) for one in it.reserved))
+        room = max(
+            room, entry.capacity - measure((one.offset, one.offset + one.size) for one in entry.reserved)
+        )
     return room
 
 
@@ -171,7 +179,8 @@ def _avoided(graph: Graph) -> list[bool]:
     """Operators that are not made to run again: their effect may be another the second time."""
     ordered = {name for pair in graph.before for name in pair}
     return [
-        it.id in ordered or any(word in (it.type or "").lower() for word in _RANDOM) for it in graph.operators
+        operator.id in ordered or any(word in (operator.type or "").lower() for word in _RANDOM)
+        for operator in graph.operators
     ]
 
 
@@ -302,8 +311,8 @@ def _peak(graph: Graph, order: Sequence[int], counting: Counting, unit: int = 1)
 
 def _counting(graph: Graph, pool: str | None) -> Counting:
     """Where all other pools have room for anything, only what can be nowhere else needs to be in the pool."""
-    others = (it for it in graph.pools if it.id != pool)
-    return Counting(graph, pool, certain=all(it.capacity is None for it in others))
+    others = (entry for entry in graph.pools if entry.id != pool)
+    return Counting(graph, pool, certain=all(entry.capacity is None for entry in others))
 
 
 class _Run:
@@ -336,7 +345,7 @@ class _Run:
         self.successors = _successors(graph, order) if choice.free else None
         self.moments = Moments(self.certain.arrays, self.successors, self.late.budget)
         needs = [step.bytes for step in steps(graph, order, counts=certain.counts)]
-        self.needs = sorted(((need, op) for op, need in enumerate(needs)), key=lambda it: -it[0])
+        self.needs = sorted(((need, op) for op, need in enumerate(needs)), key=lambda entry: -entry[0])
 
     def points(self) -> Iterator[ChosenPoint]:
         arrays = self.program.arrays
@@ -450,7 +459,7 @@ class _Run:
             )
             for item, out, back in copies
         ]
-        return Schedule(order=names, spills=tuple(sorted(spills, key=lambda it: (it.out, it.back))))
+        return Schedule(order=names, spills=tuple(sorted(spills, key=lambda spill: (spill.out, spill.back))))
 
     def _held(self, cost: int) -> Sequence[int]:
         """The items of the search that are best held at the tightest moment, for this cost."""
@@ -482,7 +491,7 @@ def _checked(graph: Graph, choice: Choice) -> str:
         raise InputError.single(
             "spill_cost", "unit", "copies cost bytes: with spill, take the cost in bytes (`--cost bytes`)"
         )
-    others = [it for it in graph.pools if it.id != choice.pool]
+    others = [pool for pool in graph.pools if pool.id != choice.pool]
     if choice.pool is None or not others:
         raise InputError.single(
             "spill_without_pool",

@@ -168,7 +168,7 @@ class Moments:
         """Who has run before the operator, and who runs later, whatever the order."""
         count = len(self.arrays.cost)
         if not self.free:
-            return [it < op for it in range(count)], [it > op for it in range(count)]
+            return [number < op for number in range(count)], [number > op for number in range(count)]
         return _reached(op, self._before, count), _reached(op, self._after, count)
 
 
@@ -282,8 +282,8 @@ class _Search:
         self.all = (1 << self.count) - 1
         self.inputs = [_mask(arrays.inputs_of(op)) for op in range(self.count)]
         self.outputs = [_mask(arrays.outputs_of(op)) for op in range(self.count)]
-        self.kept = _mask(i for i, it in enumerate(arrays.kept) if it)
-        self.there = _mask(i for i, it in enumerate(arrays.producer) if it < 0)
+        self.kept = _mask(i for i, entry in enumerate(arrays.kept) if entry)
+        self.there = _mask(i for i, entry in enumerate(arrays.producer) if entry < 0)
 
     def run(self) -> Path | None:
         if self.arrays.start > self.limit:
@@ -372,13 +372,13 @@ def _path(cost: int, state: _State, came: dict[_State, tuple[_State, _Action]]) 
     runs: list[int] = []
     copies: list[tuple[int, int, int]] = []
     out: dict[int, int] = {}
-    for kind, it in reversed(actions):
+    for kind, entry in reversed(actions):
         if kind == _RUN:
-            runs.append(it)
+            runs.append(entry)
         elif kind == _OUT:
-            out[it] = len(runs) - 1
+            out[entry] = len(runs) - 1
         elif kind == _BACK:
-            copies.append((it, out.pop(it), len(runs)))
+            copies.append((entry, out.pop(entry), len(runs)))
     return Path(cost, runs, copies)
 
 

@@ -69,7 +69,7 @@ def _known(links: Links, schedule: Schedule) -> list[int]:
     missing = set(range(len(links.after))) - set(order)
     if missing:
         index = min(missing)
-        name = next(name for name, it in links.operator_index.items() if it == index)
+        name = next(name for name, entry in links.operator_index.items() if entry == index)
         raise refused("schedule.order", f"{name!r} is missing; each operator of the graph runs at least once")
     return order
 
@@ -121,7 +121,7 @@ def _share(graph: Graph, operator: int, other: int, states: set[str]) -> bool:
     """Whether both use one state, which one of them writes."""
     one, two = graph.operators[operator], graph.operators[other]
     written = states.intersection(one.outputs + two.outputs)
-    return any(it in one.inputs + one.outputs and it in two.inputs + two.outputs for it in written)
+    return any(entry in one.inputs + one.outputs and entry in two.inputs + two.outputs for entry in written)
 
 
 def _out_of_order(graph: Graph, operator: int, other: int, at: int) -> InputError:
@@ -237,7 +237,9 @@ class _Expansion:
 
     def __post_init__(self) -> None:
         self._elements = {tensor.id for tensor in self.graph.tensors}
-        self._elements.update(it.id for operator in self.graph.operators for it in operator.temporaries)
+        self._elements.update(
+            temporary.id for operator in self.graph.operators for temporary in operator.temporaries
+        )
         self._operators = set(self.links.operator_index)
         out: dict[int, list[int]] = {}
         back: dict[int, list[int]] = {}
@@ -291,7 +293,8 @@ class _Expansion:
             outputs=tuple(self.version[name] for name in operator.outputs),
             in_place=tuple((sources[a], self.version[b]) for a, b in operator.in_place),
             temporaries=tuple(
-                replace(it, id=_free(f"{it.id}#{number}", self._elements)) for it in operator.temporaries
+                replace(temporary, id=_free(f"{temporary.id}#{number}", self._elements))
+                for temporary in operator.temporaries
             ),
         )
 
@@ -335,7 +338,7 @@ def require_hint_of_orders(graph: Graph, hint: Plan) -> None:
     if schedule is None or only_orders(schedule):
         return
     is_order_alone = not (schedule.stripes or schedule.alternatives or schedule.spills)
-    if is_order_alone and set(schedule.order) != {it.id for it in graph.operators}:
+    if is_order_alone and set(schedule.order) != {operator.id for operator in graph.operators}:
         return
     does = (
         "runs operators in stripes"
@@ -365,13 +368,13 @@ def scheduled_graph(graph: Graph, schedule: Schedule) -> Graph:
 
 def with_chosen(graph: Graph, names: tuple[str, ...]) -> Graph:
     """The graph with these alternatives in the place of what they replace, and no others."""
-    found = {it.id: it for it in graph.alternatives}
+    found = {alternative.id: alternative for alternative in graph.alternatives}
     unknown = next((name for name in names if name not in found), None)
     if unknown is not None:
         message = f"the graph has no alternative {unknown!r}"
         raise InputError.single("not_a_schedule", "schedule.alternatives", message)
-    chosen = [it for it in graph.alternatives if it.id in set(names)]
-    replaced = [name for it in chosen for name in it.replaces]
+    chosen = [alternative for alternative in graph.alternatives if alternative.id in set(names)]
+    replaced = [name for entry in chosen for name in entry.replaces]
     if len(set(replaced)) < len(replaced):
         message = "two of the alternatives replace one operator; choose one of them"
         raise InputError.single("not_a_schedule", "schedule.alternatives", message)
@@ -400,7 +403,7 @@ def with_alternative(graph: Graph, alternative: Alternative) -> Graph:
         version=1,
         name=graph.name,
         pools=graph.pools,
-        tensors=(*(it for it in graph.tensors if it.id not in inner), *alternative.tensors),
+        tensors=(*(tensor for tensor in graph.tensors if tensor.id not in inner), *alternative.tensors),
         operators=operators,
         inputs=graph.inputs,
         outputs=graph.outputs,

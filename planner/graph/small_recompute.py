@@ -86,7 +86,7 @@ class _Every:
         self._arrays = self._program.arrays
         counting = Counting(graph, pool, certain=True)
         self._counted = program_of(graph, order, costs, kinds, counting).arrays
-        tensors = [graph.tensors[it] for it in self._program.tensors]
+        tensors = [graph.tensors[tensor] for tensor in self._program.tensors]
         sizes = zip(self._arrays.size, tensors, strict=True)
         self._size = [size if counting.counts(tensor) else 0 for size, tensor in sizes]
         self._count = len(order)
@@ -106,12 +106,12 @@ class _Every:
         arrays, op = self._arrays, self._arrays.producer[item]
         price = 2 * _PARTS if self._rooms[item] else _NEVER
         if op >= 0 and not arrays.once[op] and self._size[item]:
-            made = sum(self._size[it] for it in arrays.outputs_of(op))
+            made = sum(self._size[output] for output in arrays.outputs_of(op))
             price = min(price, arrays.cost[op] * _PARTS // made)
         return price
 
     def ways(self) -> Iterator[Way | None]:
-        there = tuple(-1 if it < 0 else None for it in self._arrays.producer)
+        there = tuple(-1 if entry < 0 else None for entry in self._arrays.producer)
         heap = [(0, 0, _Node(last=there))]
         serial = 0
         while heap:
@@ -146,11 +146,11 @@ class _Every:
         if any(node.last[item] is None for item in inputs):
             return False
         if op not in ran:
-            return all(it in ran for it in range(self._count) if self._turns.needs[op] >> it & 1)
+            return all(number in ran for number in range(self._count) if self._turns.needs[op] >> number & 1)
         made = self._arrays.outputs_of(op)
         if not made and len(ran) < self._count:
             return False
-        if self._arrays.once[op] or any(self._turns.ends[op] >> it & 1 for it in ran):
+        if self._arrays.once[op] or any(self._turns.ends[op] >> entry & 1 for entry in ran):
             return False
         # It is of no use right after it has run, or what came of its last run again was not used.
         return node.runs[-1] != op and not any(run == op for run, _ in node.unused)
@@ -167,7 +167,7 @@ class _Every:
         for item in (*inputs, *outputs):
             last[item] = at
         read = {run for run, item in node.unused if item in inputs}
-        unused = {it for it in node.unused if it[0] not in read}
+        unused = {entry for entry in node.unused if entry[0] not in read}
         if again and not any(arrays.kept[item] for item in outputs):
             unused |= {(op, item) for item in outputs or (-1,)}
         began = replace(
@@ -182,7 +182,7 @@ class _Every:
 
     def _ended(self, node: _Node) -> Iterator[_Node]:
         """Nothing runs any more; what is kept is there at the end."""
-        kept = [item for item, it in enumerate(self._arrays.kept) if it]
+        kept = [item for item, entry in enumerate(self._arrays.kept) if entry]
         over = replace(node, over=True)
         at = len(node.runs)
         for waits in product(*(self._waits(node, item, at - 1) for item in kept)):
@@ -204,7 +204,7 @@ class _Every:
     ) -> _Node:
         """The node with what these items need from their last use until this run."""
         levels, copies, cost = list(node.levels), list(node.copies), node.cost
-        gaps, onward = [list(it) for it in node.gaps], list(node.onward)
+        gaps, onward = [list(gap) for gap in node.gaps], list(node.onward)
         for item, pool in waits:
             size, used = self._size[item], last[item]
             if used is None:
@@ -213,13 +213,13 @@ class _Every:
                 before, onward[used] = onward[used], onward[used] | 1 << item
                 op = node.runs[used]
                 levels[used] += self._saved(op, before) - self._saved(op, onward[used])
-            for it in range(used + 1, at):
+            for number in range(used + 1, at):
                 # What waits leaves after the first run, at the earliest, and is back before the last.
-                if pool is None or it == 0 or (not own and it == at - 1):
-                    levels[it] += size
+                if pool is None or number == 0 or (not own and number == at - 1):
+                    levels[number] += size
             if pool is None:
-                for it in range(max(used, 0), at):
-                    gaps[it][0] += size
+                for number in range(max(used, 0), at):
+                    gaps[number][0] += size
             else:
                 out, back = max(used, 0), at if own else at - 1
                 gaps[out][1] += size
@@ -296,7 +296,7 @@ class _Every:
         ]
         return Schedule(
             order=tuple(graph.operators[order[op]].id for op in node.runs),
-            spills=tuple(sorted(spills, key=lambda it: (it.out, it.back, it.tensor))),
+            spills=tuple(sorted(spills, key=lambda spill: (spill.out, spill.back, spill.tensor))),
         )
 
 
@@ -306,7 +306,9 @@ def _turns(graph: Graph, order: Sequence[int]) -> Turns:
         return turns_in_order(len(order), ends)
     place = {operator: at for at, operator in enumerate(order)}
     successors = links_of(graph).successors()
-    return turns_in_any_order([[place[it] for it in successors[operator]] for operator in order], ends)
+    return turns_in_any_order(
+        [[place[successor] for successor in successors[operator]] for operator in order], ends
+    )
 
 
 def _rooms(program: Program, kinds: frozenset[Kind], pool: str | None) -> list[tuple[str, ...]]:
@@ -314,10 +316,10 @@ def _rooms(program: Program, kinds: frozenset[Kind], pool: str | None) -> list[t
     graph = program.graph
     if "spill" not in kinds:
         return [() for _ in program.tensors]
-    others = [it for it in graph.pools if it.id != pool]
+    others = [entry for entry in graph.pools if entry.id != pool]
     sizes = program.arrays.size
     return [
-        tuple(it.id for it in others if it.capacity is None or end_of(it) >= size)
+        tuple(entry.id for entry in others if entry.capacity is None or end_of(entry) >= size)
         if can_spill(graph, graph.tensors[tensor])
         else ()
         for tensor, size in zip(program.tensors, sizes, strict=True)

@@ -59,7 +59,7 @@ def require_countable(graph: Graph, stripes: bool) -> None:
 def is_countable(graph: Graph, stripes: bool) -> bool:
     """Whether they are small enough, with stripes or without."""
     most = MOST // (_TIMES if stripes else _ONCE)
-    temporaries = (sum(it.size for it in operator.temporaries) for operator in graph.operators)
+    temporaries = (sum(temporary.size for temporary in operator.temporaries) for operator in graph.operators)
     live = sum(storage.size for storage in storages(graph)) + resident_load(graph).bytes
     return max(sum(operator_costs(graph)), 2 * live + max(temporaries, default=0)) < most
 
@@ -101,7 +101,7 @@ def stripe_program(
     for at, operator in enumerate(order):
         columns["alone"][at] = needs[at]
         columns["cost"][at] = costs[operator]
-        extra = load_of((it.size for it in graph.operators[operator].temporaries), unit)
+        extra = load_of((temporary.size for temporary in graph.operators[operator].temporaries), unit)
         columns["extra"][at], columns["extra_rest"][at] = extra.bytes, extra.rest
         kind = known[operator]
         if kind is not None:
@@ -112,7 +112,7 @@ def stripe_program(
             columns["can"][at] = 1
             columns["reduces"][at] = kind.reduces
             columns["kept"][at] = kind.made in kept or external or not readers
-            last_reader[at] = max((place[it] for it in readers), default=NOBODY)
+            last_reader[at] = max((place[reader] for reader in readers), default=NOBODY)
             columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
             columns["pixel"][at] = 0 if kind.reduces or external or image is None else image.pixel
             columns["sums"][at] = kind.sums
@@ -127,8 +127,8 @@ def stripe_program(
         last_reader=last_reader,
         use_start=use_start,
         uses=uses,
-        wholes=array("q", (it for whole in _wholes(graph, place) for it in whole)),
-        others=array("q", (it for way in ways for it in (way.begin, way.end, way.bytes, way.cost))),
+        wholes=array("q", (entry for whole in _wholes(graph, place) for entry in whole)),
+        others=array("q", (entry for way in ways for entry in (way.begin, way.end, way.bytes, way.cost))),
         unit=unit,
         base=always.bytes,
         base_rest=always.rest,
@@ -164,17 +164,17 @@ class Surroundings:
         place = {operator: at for at, operator in enumerate(order)}
         self._tensors = index_of(graph).tensors
         self._always = list(filter(is_resident, graph.tensors))
-        self._operators = [graph.operators[it] for it in order]
+        self._operators = [graph.operators[entry] for entry in order]
         self._viewed = names_in_views(graph)
         self._lives: dict[str, tuple[int, int, Tensor]] = {}
         """By tensor, or piece of a group of views: the places of who makes it and of its last reader."""
-        taken = {*self._tensors, *(it.id for other in graph.alternatives for it in other.tensors)}
+        taken = {*self._tensors, *(tensor.id for other in graph.alternatives for tensor in other.tensors)}
         stored = storages(graph)
-        for number, (it, life) in enumerate(zip(stored, lives_of(stored, place), strict=True)):
-            tensor = graph.tensors[it.tensor]
-            if it.begin is not None:
-                tensor = Tensor(id=free_id(f"#{number}", taken), size=it.size)
-            self._lives[tensor.id] = *_closed(it, *life), tensor
+        for number, (entry, life) in enumerate(zip(stored, lives_of(stored, place), strict=True)):
+            tensor = graph.tensors[entry.tensor]
+            if entry.begin is not None:
+                tensor = Tensor(id=free_id(f"#{number}", taken), size=entry.size)
+            self._lives[tensor.id] = *_closed(entry, *life), tensor
         self._over: dict[tuple[int, int], dict[str, Tensor]] = {}
 
     def knows(self, begin: int, end: int, alternative: Alternative) -> bool:
@@ -188,16 +188,16 @@ class Surroundings:
         Each of its operators needs in it what it needs in the whole graph.
         """
         over = self._live_over(begin, end)
-        own = {it.id: it for it in alternative.tensors}
-        used = {it: own.get(it) or self._tensors[it] for it in _used(alternative.operators)}
-        made = {it for operator in alternative.operators for it in operator.outputs}
-        tensors = {**{it.id: it for it in self._always}, **over, **used}
-        data = [name for name, it in used.items() if it.kind == "data" and name not in own]
+        own = {tensor.id: tensor for tensor in alternative.tensors}
+        used = {entry: own.get(entry) or self._tensors[entry] for entry in _used(alternative.operators)}
+        made = {output for operator in alternative.operators for output in operator.outputs}
+        tensors = {**{alway.id: alway for alway in self._always}, **over, **used}
+        data = [name for name, entry in used.items() if entry.kind == "data" and name not in own]
         return Graph(
             tensors=tuple(tensors.values()),
             operators=alternative.operators,
-            inputs=tuple({**over, **{it: None for it in data if it not in made}}),
-            outputs=tuple({**over, **{it: None for it in data if self._lives[it][1] >= end}}),
+            inputs=tuple({**over, **{value: None for value in data if value not in made}}),
+            outputs=tuple({**over, **{value: None for value in data if self._lives[value][1] >= end}}),
         )
 
     def read(self, begin: int, end: int) -> set[str]:
@@ -208,20 +208,20 @@ class Surroundings:
         """What these operators read of others in the graph."""
         made = {name for operator in operators for name in operator.outputs}
         read = {name for operator in operators for name in operator.inputs}
-        return {it for it in read - made if it in self._tensors}
+        return {entry for entry in read - made if entry in self._tensors}
 
     def _live_over(self, begin: int, end: int) -> dict[str, Tensor]:
         """What is made before, and read after or kept."""
         found = self._over.get((begin, end))
         if found is None:
             lives = self._lives.items()
-            found = {it: tensor for it, (first, last, tensor) in lives if first < begin and last >= end}
+            found = {entry: tensor for entry, (first, last, tensor) in lives if first < begin and last >= end}
             self._over[begin, end] = found
         return found
 
 
 def _used(operators: Iterable[Operator]) -> dict[str, None]:
-    return dict.fromkeys(name for it in operators for name in (*it.inputs, *it.outputs))
+    return dict.fromkeys(name for operator in operators for name in (*operator.inputs, *operator.outputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +286,8 @@ def whole_way(
     """The way as the graph with the alternative has it: all of its operators are gone through."""
     changed = with_alternative(graph, alternative)
     index = links_of(changed).operator_index
-    names = [graph.operators[it].id for it in order]
-    own = [it.id for it in alternative.operators]
+    names = [graph.operators[entry].id for entry in order]
+    own = [operator.id for operator in alternative.operators]
     run = [*names[:begin], *own, *names[end:]]
     needs = [step.bytes for step in steps(changed, [index[name] for name in run], unit)]
     return Way(begin, end, max(needs[begin : begin + len(own)], default=0), _cost(alternative, changed))
@@ -297,7 +297,7 @@ def _cost(alternative: Alternative, changed: Graph) -> int:
     """What its operators cost together, in a graph that has them."""
     if alternative.cost is not None:
         return alternative.cost
-    own = {it.id for it in alternative.operators}
+    own = {operator.id for operator in alternative.operators}
     costs = zip(changed.operators, operator_costs(changed), strict=True)
     return sum(cost for operator, cost in costs if operator.id in own)
 
@@ -348,15 +348,15 @@ def _front(graph: Graph, order: Sequence[int], budget: Budget, most_cost: int, s
     """The front in which alternatives run as they are, and stripes beside them."""
     unit = unit_of(graph)
     known = tuple(ways_of(graph, order, budget, unit))
-    program = stripe_program(graph, order, unit, [it.way for it in known])
+    program = stripe_program(graph, order, unit, [entry.way for entry in known])
     longest = 1 if not stripes else len(order) if len(order) <= _ANY_LENGTH else _LONGEST
     found = stripe_front(program, min(most_cost, MOST), longest, budget)
-    names = tuple(graph.operators[it].id for it in order)
+    names = tuple(graph.operators[entry].id for entry in order)
     points = tuple(
         StripedOrder(point.bytes, point.cost, _schedule(names, point.choices, known))
         for point in found.points
     )
-    exact = len(known) == len(graph.alternatives) and all(it.exact for it in known)
+    exact = len(known) == len(graph.alternatives) and all(entry.exact for entry in known)
     return OrderFront(points, exact and (found.complete or not stripes))
 
 
@@ -365,7 +365,7 @@ def _cuts_alternatives(graph: Graph) -> bool:
     tensors = index_of(graph).tensors
     for alternative in graph.alternatives:
         own = {tensor.id: tensor for tensor in alternative.tensors}
-        used = {name for it in alternative.operators for name in (*it.inputs, *it.outputs)}
+        used = {name for operator in alternative.operators for name in (*operator.inputs, *operator.outputs)}
         there = [it for name in used if (it := own.get(name) or tensors.get(name)) is not None]
         if any(kinds(Graph(tensors=there, operators=alternative.operators))):
             return True
@@ -394,7 +394,9 @@ def _front_of_choices(graph: Graph, order: Sequence[int], budget: Budget, most_c
             continue
         front = _front(chosen, listed_order(chosen), budget, most_cost, stripes=True)
         complete = complete and front.complete
-        points += [replace(it, schedule=replace(it.schedule, alternatives=names)) for it in front.points]
+        points += [
+            replace(point, schedule=replace(point.schedule, alternatives=names)) for point in front.points
+        ]
     return OrderFront(tuple(Archive(points).items), complete)
 
 
@@ -403,9 +405,9 @@ def _choices(graph: Graph) -> Iterator[tuple[str, ...]]:
     found: list[tuple[int, tuple[str, ...], frozenset[str]]] = [(0, (), frozenset())]
     for begin, names, gone in found:
         yield names
-        for at, it in enumerate(graph.alternatives[begin:], start=begin):
-            if gone.isdisjoint(it.replaces) and len(found) <= _MOST_CHOICES:
-                found.append((at + 1, (*names, it.id), gone.union(it.replaces)))
+        for at, alternative in enumerate(graph.alternatives[begin:], start=begin):
+            if gone.isdisjoint(alternative.replaces) and len(found) <= _MOST_CHOICES:
+                found.append((at + 1, (*names, alternative.id), gone.union(alternative.replaces)))
 
 
 def _schedule(names: Sequence[str], choices: Sequence[Choice], known: Sequence[KnownWay]) -> Schedule:

@@ -75,7 +75,7 @@ def members_of(graph: Graph, operators: Sequence[int]) -> Members | str:
     for kind in found:
         tensor = graph.tensors[kind.made]
         reading = links.readers[kind.made]
-        outside = any(it not in place_of for it in reading) or not reading
+        outside = any(entry not in place_of for entry in reading) or not reading
         leaves.append(outside or kind.made in kept or tensor.kind == "external")
         image = image_of(tensor)
         pixel.append(0 if kind.reduces or image is None or tensor.kind == "external" else image.pixel)
@@ -113,8 +113,8 @@ def strips_of(members: Members, columns: int) -> Strips:
     by_place = list(zip(*spans, strict=True))
     return Strips(
         tuple(tuple(them) for them in spans),
-        tuple(max(_width(it) for it in them) for them in by_place),
-        tuple(sum(_width(it) for it in them) for them in by_place),
+        tuple(max(_width(entry) for entry in them) for them in by_place),
+        tuple(sum(_width(entry) for entry in them) for them in by_place),
     )
 
 
@@ -138,7 +138,7 @@ def _spans(members: Members, begin: int, end: int, reference: int) -> Sequence[S
                     found.append((axis.first(low), axis.end(high - 1)))
         found = [span for span in found if span[0] < span[1]]
         if found:
-            spans[place] = min(it[0] for it in found), max(it[1] for it in found)
+            spans[place] = min(entry[0] for entry in found), max(entry[1] for entry in found)
     return spans
 
 
@@ -305,19 +305,19 @@ def with_stripes(graph: Graph, stripes: Sequence[Stripe]) -> Graph:
 def _as_one(graph: Graph, cut: Cut, costs: Sequence[int]) -> tuple[Operator, set[str]]:
     """The operator that a stripe becomes, and the tensors that only it has."""
     members = cut.members
-    inside = [graph.operators[it] for it in members.operators]
+    inside = [graph.operators[operator] for operator in members.operators]
     made = [graph.tensors[kind.made] for kind in members.kinds]
     own = {tensor.id for tensor, leaves in zip(made, members.leaves, strict=True) if not leaves}
     written = {tensor.id for tensor in made}
-    inputs = dict.fromkeys(name for it in inside for name in it.inputs if name not in written)
+    inputs = dict.fromkeys(name for entry in inside for name in entry.inputs if name not in written)
     place_of = {tensor.id: place for place, tensor in enumerate(made)}
     rings = sorted((name for name in own), key=links_of(graph).tensor_index.__getitem__)
-    temporaries = [it for name in rings for it in _ring(cut, place_of[name], made[place_of[name]])]
+    temporaries = [entry for name in rings for entry in _ring(cut, place_of[name], made[place_of[name]])]
     for place, operator in enumerate(inside):
-        temporaries += [replace(it, phases=(place, place + 1)) for it in operator.temporaries]
+        temporaries += [replace(temporary, phases=(place, place + 1)) for temporary in operator.temporaries]
     everything = (0, members.count)
-    taken = {it.id for it in graph.tensors}
-    taken |= {it.id for operator in graph.operators for it in operator.temporaries}
+    taken = {tensor.id for tensor in graph.tensors}
+    taken |= {temporary.id for operator in graph.operators for temporary in operator.temporaries}
     for kind, tensor in zip(members.kinds, made, strict=True):
         if kind.reduces:
             name = free_id(f"{tensor.id}.sums", taken)

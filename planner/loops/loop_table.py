@@ -54,7 +54,7 @@ class Program:
 def program_of(graph: Graph, schedule: Schedule | None) -> Program:
     """What runs, as the schedule says; without one, the operators as they are listed."""
     if schedule is None:
-        schedule = Schedule(order=tuple(graph.operators[it].id for it in listed_order(graph)))
+        schedule = Schedule(order=tuple(graph.operators[entry].id for entry in listed_order(graph)))
     graph = with_chosen(graph, schedule.alternatives)
     schedule = replace(schedule, alternatives=())
     listed, moved = with_runs(graph, schedule)
@@ -71,8 +71,8 @@ class _Origins:
         self.copies: set[str] = set()
         self.versions: dict[str, str] = {}
         operators, known = iter(listed.operators), links_of(graph).operator_index
-        back = _by_place((it.back, it.tensor) for it in schedule.spills)
-        out = _by_place((it.out, it.tensor) for it in schedule.spills)
+        back = _by_place((spill.back, spill.tensor) for spill in schedule.spills)
+        out = _by_place((spill.out, spill.tensor) for spill in schedule.spills)
         for at, name in enumerate(schedule.order):
             for tensor in back.get(at, ()):
                 self._copy(next(operators), tensor)
@@ -220,7 +220,9 @@ def _members(program: Program, cut: Cut, one: Operator, places: Places) -> Itera
             columns=kind.columns,
             again=_again(spans),
             sums=places.scratch(sums[place].id, sums[place].size) if place in sums else None,
-            temporaries=tuple(places.scratch(it.id, it.size) for it in operator.temporaries),
+            temporaries=tuple(
+                places.scratch(temporary.id, temporary.size) for temporary in operator.temporaries
+            ),
         )
 
 
@@ -284,7 +286,7 @@ def _refuse_wrong_plan(graph: Graph, plan: Plan) -> None:
     bare = Plan(status=Status.FEASIBLE, placements=plan.placements, schedule=plan.schedule)
     found = verify(graph, bare)
     if found:
-        raise InputError(Issue(str(it.code), "plan", it.message) for it in found[:_MOST_REPORTED])
+        raise InputError(Issue(str(entry.code), "plan", entry.message) for entry in found[:_MOST_REPORTED])
 
 
 def _tensors(program: Program, places: Places) -> Iterator[WholeTensor]:
@@ -313,7 +315,7 @@ def _tensors(program: Program, places: Places) -> Iterator[WholeTensor]:
 
 
 def _segments(program: Program, places: Places) -> Iterator[WholeOperator | Copy | StripeLoops]:
-    stripe_of = {program.listed.operators[it.end - 1].id: it for it in program.stripes}
+    stripe_of = {program.listed.operators[stripe.end - 1].id: stripe for stripe in program.stripes}
     for operator in program.striped.operators:
         stripe = stripe_of.get(operator.id)
         if stripe is not None:
@@ -326,7 +328,10 @@ def _segments(program: Program, places: Places) -> Iterator[WholeOperator | Copy
                 runs=program.runs.get(operator.id),
                 inputs=operator.inputs,
                 outputs=operator.outputs,
-                temporaries=tuple(places.scratch(it.id, it.size, it.phases) for it in operator.temporaries),
+                temporaries=tuple(
+                    places.scratch(temporary.id, temporary.size, temporary.phases)
+                    for temporary in operator.temporaries
+                ),
             )
 
 

@@ -88,7 +88,7 @@ def _longest_run(
             covers = size * (times - 1)
             if times > 1 and (best is None or covers > best[0]):
                 growth = tuple(
-                    it for at in range(first, first + size) for it in _growth(blocks, at, size) or ()
+                    entry for at in range(first, first + size) for entry in _growth(blocks, at, size) or ()
                 )
                 best = covers, first, size, times, growth
     return None if best is None else best[1:]
@@ -112,7 +112,7 @@ def _runs(blocks: Sequence[_Block], begin: int, end: int, size: int) -> Iterator
 def _growth(blocks: Sequence[_Block], at: int, size: int) -> tuple[Step, ...] | None:
     """By how much each number of a block is larger a period later; None where other operators run."""
     one, two = blocks[at], blocks[at + size]
-    if [(it[0], len(it)) for it in one] != [(it[0], len(it)) for it in two]:
+    if [(entry[0], len(entry)) for entry in one] != [(entry[0], len(entry)) for entry in two]:
         return None
     return tuple(tuple(b - a for a, b in zip(x, y, strict=True)) for x, y in zip(one, two, strict=True))
 
@@ -133,7 +133,7 @@ def _lines(loops: Loops) -> Iterator[str]:
         yield f"{plain(pool.id)}: {pool.size:,} bytes"
     yield ""
     heading = ("tensor as a whole", "pool", "offset", "bytes", "shape", "made", "last read")
-    yield from table(heading, [_whole(it, len(loops.segments)) for it in loops.tensors], left=2)
+    yield from table(heading, [_whole(tensor, len(loops.segments)) for tensor in loops.tensors], left=2)
     for number, segment in enumerate(loops.segments):
         yield ""
         match segment:
@@ -145,11 +145,11 @@ def _lines(loops: Loops) -> Iterator[str]:
                 yield from _stripe(number, segment)
 
 
-def _whole(it: WholeTensor, end: int) -> list[str]:
-    shape = "x".join(map(str, it.shape or ()))
-    made = "given" if it.first < 0 else str(it.first)
-    last = "kept" if it.last >= end else "never" if it.last <= it.first else str(it.last)
-    return [plain(it.id), plain(it.pool), f"{it.offset:,}", f"{it.size:,}", shape, made, last]
+def _whole(tensor: WholeTensor, end: int) -> list[str]:
+    shape = "x".join(map(str, tensor.shape or ()))
+    made = "given" if tensor.first < 0 else str(tensor.first)
+    last = "kept" if tensor.last >= end else "never" if tensor.last <= tensor.first else str(tensor.last)
+    return [plain(tensor.id), plain(tensor.pool), f"{tensor.offset:,}", f"{tensor.size:,}", shape, made, last]
 
 
 def _name(named: str, runs: str | None) -> str:
@@ -160,67 +160,70 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(plain, names)) or "nothing"
 
 
-def _alone(number: int, it: WholeOperator) -> Iterator[str]:
-    yield f"{number}. {_name(it.id, it.runs)}: {_listed(it.inputs)} -> {_listed(it.outputs)}"
-    yield from (f"   {line}" for line in _scratches(it.temporaries))
+def _alone(number: int, operator: WholeOperator) -> Iterator[str]:
+    tensors = f"{_listed(operator.inputs)} -> {_listed(operator.outputs)}"
+    yield f"{number}. {_name(operator.id, operator.runs)}: {tensors}"
+    yield from (f"   {line}" for line in _scratches(operator.temporaries))
 
 
 def _scratches(them: Sequence[Scratch]) -> Iterator[str]:
-    for it in them:
-        yield f"temporary {plain(it.id)}: {it.size:,} bytes at {it.offset:,} of {plain(it.pool)}"
+    for entry in them:
+        yield f"temporary {plain(entry.id)}: {entry.size:,} bytes at {entry.offset:,} of {plain(entry.pool)}"
 
 
-def _stripe(number: int, it: StripeLoops) -> Iterator[str]:
-    names = _listed([member.id for member in it.operators])
-    columns = "1 column" if it.columns == 1 else f"{it.columns:,} columns"
-    strips = f"{len(it.strips):,} strips of {columns}" if len(it.strips) > 1 else "one strip"
+def _stripe(number: int, loops: StripeLoops) -> Iterator[str]:
+    names = _listed([member.id for member in loops.operators])
+    columns = "1 column" if loops.columns == 1 else f"{loops.columns:,} columns"
+    strips = f"{len(loops.strips):,} strips of {columns}" if len(loops.strips) > 1 else "one strip"
     yield f"{number}. stripe of {names} in {strips}"
-    yield from (f"   {_ring(ring)}" for ring in it.rings)
-    for member in it.operators:
+    yield from (f"   {_ring(ring)}" for ring in loops.rings)
+    for member in loops.operators:
         yield from (f"   {line}" for line in _member(member))
     yield ""
-    yield from (f"   {line}" for line in _strips(it))
+    yield from (f"   {line}" for line in _strips(loops))
     yield ""
     yield "   in each strip:"
-    yield from (f"   {line}" for line in _steps(it))
+    yield from (f"   {line}" for line in _steps(loops))
 
 
-def _ring(it: RowRing) -> str:
-    rows = "1 row" if it.rows == 1 else f"{it.rows:,} rows, row r at r mod {it.rows:,}"
-    where = f"{it.rows * it.pitch:,} bytes at {it.offset:,} of {plain(it.pool)}"
-    return f"ring {plain(it.tensor)}: {where}, {it.pitch:,} bytes a row, {it.pixel:,} a column; {rows}"
+def _ring(ring: RowRing) -> str:
+    rows = "1 row" if ring.rows == 1 else f"{ring.rows:,} rows, row r at r mod {ring.rows:,}"
+    where = f"{ring.rows * ring.pitch:,} bytes at {ring.offset:,} of {plain(ring.pool)}"
+    return f"ring {plain(ring.tensor)}: {where}, {ring.pitch:,} bytes a row, {ring.pixel:,} a column; {rows}"
 
 
-def _member(it: StripeMember) -> Iterator[str]:
-    if it.runs is not None:
-        yield _name(it.id, it.runs)
-    if it.sums is not None:
-        where = f"{it.sums.size:,} bytes at {it.sums.offset:,} of {plain(it.sums.pool)}"
-        yield f"sums of {plain(it.makes)}: {where}; they become {plain(it.makes)} after the last strip"
-    yield from _scratches(it.temporaries)
-    if it.again:
-        yield f"{plain(it.makes)}: {it.again:,} of {it.columns + it.again:,} columns are made once more"
+def _member(member: StripeMember) -> Iterator[str]:
+    if member.runs is not None:
+        yield _name(member.id, member.runs)
+    if member.sums is not None:
+        where = f"{member.sums.size:,} bytes at {member.sums.offset:,} of {plain(member.sums.pool)}"
+        name = plain(member.makes)
+        yield f"sums of {name}: {where}; they become {name} after the last strip"
+    yield from _scratches(member.temporaries)
+    if member.again:
+        columns = f"{member.again:,} of {member.columns + member.again:,} columns"
+        yield f"{plain(member.makes)}: {columns} are made once more"
 
 
-def _strips(it: StripeLoops) -> Iterator[str]:
-    shown = it.strips[:_MOST_STRIPS]
-    heading = ("columns by strip", *(plain(member.makes) for member in it.operators))
+def _strips(loops: StripeLoops) -> Iterator[str]:
+    shown = loops.strips[:_MOST_STRIPS]
+    heading = ("columns by strip", *(plain(member.makes) for member in loops.operators))
     rows = [
         [str(number), *(_range(columns[0], columns[1]) for columns in strip)]
         for number, strip in enumerate(shown)
     ]
     yield from table(heading, rows)
-    if len(it.strips) > len(shown):
-        yield f"and {len(it.strips) - len(shown):,} more"
+    if len(loops.strips) > len(shown):
+        yield f"and {len(loops.strips) - len(shown):,} more"
 
 
 def _range(first: int, end: int) -> str:
     return "-" if first >= end else str(first) if end == first + 1 else f"{first}..{end - 1}"
 
 
-def _steps(it: StripeLoops) -> Iterator[str]:
+def _steps(loops: StripeLoops) -> Iterator[str]:
     said = 0
-    for phrase in phrases_of(it.steps, len(it.operators) - 1):
+    for phrase in phrases_of(loops.steps, len(loops.operators) - 1):
         if said + len(phrase.steps) > _MOST_STEPS_LISTED:
             yield "and more steps: the table in JSON has them"
             return
@@ -230,7 +233,7 @@ def _steps(it: StripeLoops) -> Iterator[str]:
             yield f"  {phrase.times:,} times, i = 0..{phrase.times - 1}:"
             margin = "    "
         for step, growth in zip(phrase.steps, _growth_text(phrase), strict=True):
-            yield margin + _step(it.operators[step[0]], step, growth)
+            yield margin + _step(loops.operators[step[0]], step, growth)
 
 
 def _growth_text(phrase: Phrase) -> Sequence[Step]:
@@ -272,7 +275,7 @@ _MADE, _READ, _KEPT = RAMP[9], RAMP[5], RAMP[0]
 
 def loops_picture(table: Loops) -> bytes:
     """A panel for each stripe; an InputError where there is none."""
-    stripes = [it for it in table.segments if isinstance(it, StripeLoops)]
+    stripes = [segment for segment in table.segments if isinstance(segment, StripeLoops)]
     if not stripes:
         message = "the plan has no stripes to draw; `memstow front` finds plans with stripes"
         raise InputError.single("no_stripes", "format", message)
@@ -280,7 +283,7 @@ def loops_picture(table: Loops) -> bytes:
     for stripe in stripes:
         panels += list(_Panel(stripe, top).parts())
         top += _height(stripe)
-    shown = max(min(len(it.steps), _MOST_STEPS_DRAWN) for it in stripes)
+    shown = max(min(len(stripe.steps), _MOST_STEPS_DRAWN) for stripe in stripes)
     width = max(_LEFT + shown * _CELL + 20, _LEAST_WIDTH)
     title = f"{plain(table.name or 'loops', most=200)}: steps of a strip"
     return page(width, top, title, None, panels).encode()
@@ -295,7 +298,7 @@ def _height(stripe: StripeLoops) -> int:
 def _rows_of(stripe: StripeLoops, place: int) -> int:
     """The lines of an operator: the rows of its ring."""
     makes = stripe.operators[place].makes
-    return min(next((it.rows for it in stripe.rings if it.tensor == makes), 1), _MOST_ROWS)
+    return min(next((ring.rows for ring in stripe.rings if ring.tensor == makes), 1), _MOST_ROWS)
 
 
 class _Panel:
@@ -309,13 +312,13 @@ class _Panel:
         for place in range(len(stripe.operators)):
             self._tops.append(at)
             at += _rows_of(stripe, place) * _HIGH + _GAP
-        self._place_of = {it.makes: place for place, it in enumerate(stripe.operators)}
-        self._ring_of = {it.tensor: number for number, it in enumerate(stripe.rings)}
+        self._place_of = {operator.makes: place for place, operator in enumerate(stripe.operators)}
+        self._ring_of = {ring.tensor: number for number, ring in enumerate(stripe.rings)}
 
     def parts(self) -> Iterator[str]:
         """The elements of the picture."""
         stripe = self._stripe
-        names = ", ".join(plain(it.id, most=24) for it in stripe.operators[:6])
+        names = ", ".join(plain(operator.id, most=24) for operator in stripe.operators[:6])
         columns = "1 column" if stripe.columns == 1 else f"{stripe.columns:,} columns"
         strips = f"{len(stripe.strips):,} strips of {columns}"
         told = "one strip" if len(stripe.strips) == 1 else strips
@@ -340,26 +343,26 @@ class _Panel:
 
     def _steps(self) -> Iterator[str]:
         stripe = self._stripe
-        kept: dict[str, list[int]] = {it.tensor: [] for it in stripe.rings}
+        kept: dict[str, list[int]] = {ring.tensor: [] for ring in stripe.rings}
         for number, (step, frees) in enumerate(zip(stripe.steps, stripe.frees, strict=True)):
             if number == _MOST_STEPS_DRAWN:
                 return
             place, row, *rows = step
             member = stripe.operators[place]
             read = {
-                (name, it)
+                (name, number)
                 for at, name in enumerate(member.reads)
-                for it in range(rows[2 * at], rows[2 * at + 1])
+                for number in range(rows[2 * at], rows[2 * at + 1])
             }
             yield self._cell(number, member.makes, row, _MADE)
             for tensor, them in kept.items():
-                for it in them:
-                    yield self._cell(number, tensor, it, _READ if (tensor, it) in read else _KEPT)
+                for entry in them:
+                    yield self._cell(number, tensor, entry, _READ if (tensor, entry) in read else _KEPT)
             if member.makes in kept:
                 kept[member.makes].append(row)
             for ring, first in zip(frees[::2], frees[1::2], strict=True):
                 tensor = stripe.rings[ring].tensor
-                kept[tensor] = [it for it in kept[tensor] if it >= first]
+                kept[tensor] = [entry for entry in kept[tensor] if entry >= first]
 
     def _cell(self, step: int, tensor: str, row: int, colour: str) -> str:
         place = self._place_of[tensor]
@@ -389,11 +392,11 @@ class _Header:
     def __init__(self, loops: Loops, naming: Naming) -> None:
         self.loops = loops
         self.macro, self.symbol = f"{naming.macro}_LOOPS", f"{naming.symbol}_loops"
-        self.pools = {it.id: number for number, it in enumerate(loops.pools)}
-        self.tensors = {it.id: number for number, it in enumerate(loops.tensors)}
+        self.pools = {pool.id: number for number, pool in enumerate(loops.pools)}
+        self.tensors = {tensor.id: number for number, tensor in enumerate(loops.tensors)}
         ran = dict.fromkeys(self._ran())
         self.operators = {name: number for number, name in enumerate(ran)}
-        self.stripes = [it for it in loops.segments if isinstance(it, StripeLoops)]
+        self.stripes = [segment for segment in loops.segments if isinstance(segment, StripeLoops)]
         self.arguments: list[int] = []
         self.scratch: list[Scratch] = []
 
@@ -406,20 +409,25 @@ class _Header:
         yield self._names("POOL", self.pools)
         yield self._names("OPERATOR", self.operators)
         yield self._names("TENSOR", self.tensors)
-        yield _table(f"uint64_t {s}_pool_sizes", [[it.size] for it in self.loops.pools], bare=True)
+        yield _table(f"uint64_t {s}_pool_sizes", [[pool.size] for pool in self.loops.pools], bare=True)
         yield _table(
             f"{s}_tensor {s}_tensors",
-            ([self.pools[it.pool], it.offset, it.size, it.first, it.last] for it in self.loops.tensors),
+            (
+                [self.pools[tensor.pool], tensor.offset, tensor.size, tensor.first, tensor.last]
+                for tensor in self.loops.tensors
+            ),
         )
         for number, stripe in enumerate(self.stripes):
             yield from self._stripe(number, stripe)
-        segments = [list(self._segment(it)) for it in self.loops.segments]
-        yield _table(f"{s}_stripe {s}_stripes", [list(self._numbers(*it)) for it in enumerate(self.stripes)])
+        segments = [list(self._segment(segment)) for segment in self.loops.segments]
+        yield _table(
+            f"{s}_stripe {s}_stripes", [list(self._numbers(*entry)) for entry in enumerate(self.stripes)]
+        )
         yield _table(f"{s}_segment {s}_segments", segments)
-        yield _table(f"int32_t {s}_arguments", [[it] for it in self.arguments], bare=True)
+        yield _table(f"int32_t {s}_arguments", [[argument] for argument in self.arguments], bare=True)
         yield _table(
             f"{s}_scratch {s}_scratches",
-            ([self.pools[it.pool], it.offset, it.size, *_phases(it)] for it in self.scratch),
+            ([self.pools[entry.pool], entry.offset, entry.size, *_phases(entry)] for entry in self.scratch),
         )
         yield f"enum {{ {m}_SEGMENT_COUNT = {len(segments)} }};\n"
         yield guard_end(f"{m}_H")
@@ -429,7 +437,7 @@ class _Header:
             if isinstance(segment, WholeOperator):
                 yield segment.runs or segment.id
             elif isinstance(segment, StripeLoops):
-                yield from (it.runs or it.id for it in segment.operators)
+                yield from (operator.runs or operator.id for operator in segment.operators)
 
     def _names(self, what: str, numbers: dict[str, int]) -> str:
         """Numbers by name."""
@@ -448,32 +456,32 @@ class _Header:
         self.scratch += them
         return first, len(self.scratch) - first
 
-    def _segment(self, it: WholeOperator | Copy | StripeLoops) -> Iterator[int]:
-        match it:
+    def _segment(self, operator: WholeOperator | Copy | StripeLoops) -> Iterator[int]:
+        match operator:
             case WholeOperator():
-                yield from (0, self.operators[it.runs or it.id])
-                yield from self._some(self.tensors.get(name, _NONE) for name in it.inputs)
-                yield from self._some(self.tensors.get(name, _NONE) for name in it.outputs)
-                yield from self._scratches(it.temporaries)
+                yield from (0, self.operators[operator.runs or operator.id])
+                yield from self._some(self.tensors.get(name, _NONE) for name in operator.inputs)
+                yield from self._some(self.tensors.get(name, _NONE) for name in operator.outputs)
+                yield from self._scratches(operator.temporaries)
             case Copy():
                 yield from (1, -1)
-                yield from self._some([self.tensors[it.source]])
-                yield from self._some([self.tensors[it.target]])
+                yield from self._some([self.tensors[operator.source]])
+                yield from self._some([self.tensors[operator.target]])
                 yield from (0, 0)
             case StripeLoops():
-                number = next(at for at, stripe in enumerate(self.stripes) if stripe is it)
+                number = next(at for at, stripe in enumerate(self.stripes) if stripe is operator)
                 yield from (2, number, 0, 0, 0, 0, 0, 0)
 
-    def _stripe(self, number: int, it: StripeLoops) -> Iterator[str]:
+    def _stripe(self, number: int, loops: StripeLoops) -> Iterator[str]:
         s = self.symbol
-        rings = {ring.tensor: -1 - at for at, ring in enumerate(it.rings)}
+        rings = {ring.tensor: -1 - at for at, ring in enumerate(loops.rings)}
         places = {**self.tensors, **rings}
         yield _table(
             f"{s}_ring {s}_{number}_rings",
-            ([self.pools[r.pool], r.offset, r.rows, r.pitch, r.pixel] for r in it.rings),
+            ([self.pools[r.pool], r.offset, r.rows, r.pitch, r.pixel] for r in loops.rings),
         )
         members = []
-        for member in it.operators:
+        for member in loops.operators:
             inputs = self._some(places.get(name, _NONE) for name in member.inputs)
             reads = self._some(member.inputs.index(name) for name in member.reads)
             sums = -1 if member.sums is None else self._scratches([member.sums])[0]
@@ -482,22 +490,24 @@ class _Header:
             makes = places.get(member.makes, _NONE)
             members.append([operator, *inputs, *reads, makes, sums, *scratches])
         yield _table(f"{s}_member {s}_{number}_members", members)
-        width = max(map(len, it.steps), default=2)
-        columns = [(*them, *(0,) * (width - len(them))) for strip in it.strips for them in strip]
+        width = max(map(len, loops.steps), default=2)
+        columns = [(*them, *(0,) * (width - len(them))) for strip in loops.strips for them in strip]
         yield _table(f"uint32_t {s}_{number}_columns", columns, bare=True)
-        steps = [(*step, *(0,) * (width - len(step))) for step in it.steps]
+        steps = [(*step, *(0,) * (width - len(step))) for step in loops.steps]
         yield _table(f"uint32_t {s}_{number}_steps", steps, bare=True)
 
-    def _numbers(self, number: int, it: StripeLoops) -> Iterator[str]:
-        width = max(map(len, it.steps), default=2)
-        yield from map(str, (len(it.operators), len(it.rings), len(it.strips), len(it.steps), width))
+    def _numbers(self, number: int, loops: StripeLoops) -> Iterator[str]:
+        width = max(map(len, loops.steps), default=2)
+        yield from map(
+            str, (len(loops.operators), len(loops.rings), len(loops.strips), len(loops.steps), width)
+        )
         for what in ("members", "rings", "columns", "steps"):
-            empty = what == "rings" and not it.rings
+            empty = what == "rings" and not loops.rings
             yield "0" if empty else f"{self.symbol}_{number}_{what}"
 
 
-def _phases(it: Scratch) -> tuple[int, int]:
-    return it.phases or (0, 0)
+def _phases(scratch: Scratch) -> tuple[int, int]:
+    return scratch.phases or (0, 0)
 
 
 def _table(declared: str, rows: Iterable[Sequence[object]], *, bare: bool = False) -> str:

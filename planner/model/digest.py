@@ -103,9 +103,11 @@ def _lines(problem: Problem) -> Iterator[str]:
         yield f"conflict {_text(one)} {_text(other)}\n"
     for one, other in _distinct(problem.exclusive):
         yield f"exclusive {_text(one)} {_text(other)}\n"
-    for buffer_id, base, offset in sorted({(it.buffer, it.base, it.offset) for it in problem.relative}):
+    for buffer_id, base, offset in sorted(
+        {(entry.buffer, entry.base, entry.offset) for entry in problem.relative}
+    ):
         yield f"relative {_text(buffer_id)} {_text(base)} {offset}\n"
-    for one, other in _distinct((it.input, it.output) for it in problem.in_place):
+    for one, other in _distinct((entry.input, entry.output) for entry in problem.in_place):
         yield f"in_place {_text(one)} {_text(other)}\n"
     costs: dict[tuple[str, str], int] = {}
     for entry in problem.reuse_costs:
@@ -117,7 +119,7 @@ def _lines(problem: Problem) -> Iterator[str]:
 
 
 def _pool(pool: Pool) -> str:
-    reserved = _ranges((it.offset, it.offset + it.size) for it in pool.reserved)
+    reserved = _ranges((entry.offset, entry.offset + entry.size) for entry in pool.reserved)
     return pool_line(pool.id, pool.capacity, f"{pool.alignment} {pool.base or 0} {pool.cost} {reserved}")
 
 

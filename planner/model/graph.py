@@ -336,7 +336,13 @@ def free_id(wanted: str, taken: set[str]) -> str:
 
 def phase_count(operator: Operator) -> int:
     """The number of phases of an operator: at least one."""
-    return max((it.phases[1] for it in operator.temporaries if it.phases is not None), default=1) or 1
+    return (
+        max(
+            (temporary.phases[1] for temporary in operator.temporaries if temporary.phases is not None),
+            default=1,
+        )
+        or 1
+    )
 
 
 class GraphIndex(NamedTuple):

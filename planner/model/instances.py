@@ -95,7 +95,7 @@ def _text(_: Any, limits: Limits) -> _instances.Kind:
 
 def _words(kind: Any, _: Limits) -> _instances.Kind:
     words = get_args(kind)
-    return _instances.text(0, 0, True, words) if all(type(it) is str for it in words) else _nothing()
+    return _instances.text(0, 0, True, words) if all(type(word) is str for word in words) else _nothing()
 
 
 def _list(kind: Any, limits: Limits) -> _instances.Kind:
@@ -110,8 +110,8 @@ def _object(kind: Any, _: Limits) -> _instances.Kind:
     if not hasattr(kind, "__pydantic_config__"):
         return _nothing()
     fields = [
-        (name, _kind_of(it.kind), it.has_constant, it.default() if it.has_constant else None)
-        for name, it in fields_of(kind).items()
+        (name, _kind_of(field.kind), field.has_constant, field.default() if field.has_constant else None)
+        for name, field in fields_of(kind).items()
     ]
     return _instances.object_of(kind, fields)
 

@@ -243,14 +243,14 @@ class PlainFields:
         self._holder = holder
         facts = fields_of(holder)
         setters = {name: holder.__dict__[name].__set__ for name in facts}
-        self._known = {name: (plain_reader(it.kind), setters[name]) for name, it in facts.items()}
+        self._known = {name: (plain_reader(fact.kind), setters[name]) for name, fact in facts.items()}
         self._constants = tuple(
-            (name, setters[name], it.default()) for name, it in facts.items() if it.has_constant
+            (name, setters[name], fact.default()) for name, fact in facts.items() if fact.has_constant
         )
         self._others = tuple(
-            (name, setters[name], _no_default if it.is_required else it.default)
-            for name, it in facts.items()
-            if not it.has_constant
+            (name, setters[name], _no_default if fact.is_required else fact.default)
+            for name, fact in facts.items()
+            if not fact.has_constant
         )
 
     def put(self, instance: object, given: Mapping[Any, Any]) -> None:

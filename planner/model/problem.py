@@ -269,7 +269,7 @@ def place_of(problem: Problem, buffer: Buffer, pool: str) -> int:
 
 def reserved_bytes(pool: Pool) -> int:
     """The reserved bytes of the pool, each counted once."""
-    return measure((it.offset, it.offset + it.size) for it in pool.reserved)
+    return measure((entry.offset, entry.offset + entry.size) for entry in pool.reserved)
 
 
 @model_class

@@ -118,7 +118,7 @@ class _ShownSignature:
         for field in dataclasses.fields(owner):
             kind = Parameter.KEYWORD_ONLY if field.kw_only else Parameter.POSITIONAL_OR_KEYWORD
             defaults: list[Any] = [field.default, field.default_factory, Parameter.empty]
-            default = next(it for it in defaults if it is not dataclasses.MISSING)
+            default = next(default for default in defaults if default is not dataclasses.MISSING)
             parameters.append(Parameter(field.name, kind, default=default, annotation=field.type))
         return Signature(parameters, return_annotation=None)
 

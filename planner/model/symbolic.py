@@ -349,7 +349,7 @@ def with_sizes(problem: SymbolicProblem, sizes: Sequence[int]) -> Problem:
 
 def _buffers(buffers: Sequence[SymbolicBuffer], sizes: Sequence[int]) -> tuple[Buffer, ...]:
     """Buffers of these sizes, made without checks, which would take most of the time: all else is checked."""
-    if len(sizes) != len(buffers) or not all(type(it) is int and 0 <= it <= LIMIT for it in sizes):
+    if len(sizes) != len(buffers) or not all(type(size) is int and 0 <= size <= LIMIT for size in sizes):
         raise ValueError("sizes are whole numbers from 0 to 2^62, one for each buffer")
     with collector_at_rest():
         made = [object.__new__(Buffer) for _ in buffers]
@@ -386,7 +386,7 @@ def canonical_symbolic(problem: SymbolicProblem) -> bytes:
 
 def _lines(problem: SymbolicProblem) -> Iterator[str]:
     yield "memstow-symbolic 1"
-    symbols = sorted(problem.symbols, key=lambda it: it.id)
+    symbols = sorted(problem.symbols, key=lambda symbol: symbol.id)
     for symbol in symbols:
         yield f"symbol {_text(symbol.id)} {symbol.min} {symbol.max} {symbol.step}"
     yield f"aim {problem.aim}"

@@ -204,10 +204,10 @@ for _part in _PARTS:
 def together(tilings: Iterable[Tiling]) -> Tilings:
     """The tilings with their sums."""
     found = tuple(tilings)
-    tiled = [it for it in found if it.chosen is not None]
+    tiled = [entry for entry in found if entry.chosen is not None]
     return Tilings(
         found,
         len(tiled),
-        sum(it.chosen.bytes for it in tiled if it.chosen is not None),
-        sum(it.least or 0 for it in tiled),
+        sum(entry.chosen.bytes for entry in tiled if entry.chosen is not None),
+        sum(entry.least or 0 for entry in tiled),
     )

@@ -59,7 +59,7 @@ class Group(ABC):
         if not self.alive():
             return 0.0
         return max(
-            (it for process in (self.id, *_descendants(self.id)) for it in _waits(process)), default=0.0
+            (wait for process in (self.id, *_descendants(self.id)) for wait in _waits(process)), default=0.0
         )
 
     def _kill(self) -> None:

@@ -102,16 +102,20 @@ class Parts:
 
     def add_plain(self, bodies: list[Body]) -> bool:
         """Add all at once if each is one buffer with one lifetime: most problems are so."""
-        if self._lives.moments is not None or any(len(it.members) > 1 for it in bodies):
+        if self._lives.moments is not None or any(len(body.members) > 1 for body in bodies):
             return False
         buffers = [self._buffers[body.members[0]] for body in bodies]
-        lives = [it.lifetime for it in buffers if it.lifetimes is None and isinstance(it.lifetime, tuple)]
+        lives = [
+            buffer.lifetime
+            for buffer in buffers
+            if buffer.lifetimes is None and isinstance(buffer.lifetime, tuple)
+        ]
         if len(lives) < len(bodies):
             return False
         self.buffer = [body.members[0] for body in bodies]
         if self._in_pairs:
             numbered = zip(self.buffer, buffers, strict=True)
-            self.part_of = {i: part for part, (i, it) in enumerate(numbered) if it.id in self._in_pairs}
+            self.part_of = {i: part for part, (i, entry) in enumerate(numbered) if entry.id in self._in_pairs}
             self.item_of = self.part_of
         self._delta = [0] * len(bodies)
         self._size = [buffer.size // self._unit for buffer in buffers]
@@ -217,13 +221,16 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
     choices = [made[id(body.spots)] for body in bodies]
     # The numbers of each body are a block, and most bodies have theirs in common with others.
     for target, blocks in (
-        (arrays.choice_pool, [it.pool for it in choices]),
-        (arrays.choice_modulus, [it.modulus for it in choices]),
-        (arrays.choice_residue, [it.residue for it in choices]),
+        (arrays.choice_pool, [choice.pool for choice in choices]),
+        (arrays.choice_modulus, [choice.modulus for choice in choices]),
+        (arrays.choice_residue, [choice.residue for choice in choices]),
         (arrays.choice_low, _limits([body.low for body in bodies], choices, unit)),
         (arrays.choice_high, _limits([body.high for body in bodies], choices, unit)),
         (arrays.choice_cost, _costs(problem, bodies, choices)),
-        (arrays.choice_rank, [it.zeros for it in choices] if ranks is None else list(map(ranks.of, bodies))),
+        (
+            arrays.choice_rank,
+            [choice.zeros for choice in choices] if ranks is None else list(map(ranks.of, bodies)),
+        ),
     ):
         target.frombytes(b"".join(blocks))
     arrays.choice_start.extend(accumulate(len(body.spots) for body in bodies))
@@ -232,22 +239,26 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
 def _limits(limits: list[int], choices: "list[_Choices]", unit: int) -> "list[array[int]]":
     """By body, the limits of its offset at each of its spots; none is `LIMIT` in whatever unit."""
     return [
-        it.limits(LIMIT if limit == LIMIT else limit // unit)
-        for limit, it in zip(limits, choices, strict=True)
+        choice.limits(LIMIT if limit == LIMIT else limit // unit)
+        for limit, choice in zip(limits, choices, strict=True)
     ]
 
 
 def _costs(problem: Problem, bodies: list[Body], choices: "list[_Choices]") -> "list[array[int]]":
     """The costs of the accesses of each body at each of its spots."""
     if not any(pool.cost for pool in problem.pools):
-        return [it.zeros for it in choices]
+        return [choice.zeros for choice in choices]
     accesses = list(map(access_count, problem.buffers))
     moved = [sum([accesses[i] for i in body.members]) for body in bodies]
     # Hardly two bodies have the same.
     return [
         array(
             "q",
-            [cost * bytes_moved for it, bytes_moved in zip(choices, moved, strict=True) for cost in it.costs],
+            [
+                cost * bytes_moved
+                for choice, bytes_moved in zip(choices, moved, strict=True)
+                for cost in choice.costs
+            ],
         )
     ]
 

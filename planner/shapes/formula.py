@@ -106,7 +106,7 @@ def parts_of(node: Node) -> tuple[Node, ...]:
 
 def names_in(node: Node) -> tuple[str, ...]:
     """The symbols of a formula, in the order in which they appear."""
-    return tuple(dict.fromkeys(it.id for it in _all_nodes(node) if isinstance(it, Name)))
+    return tuple(dict.fromkeys(entry.id for entry in _all_nodes(node) if isinstance(entry, Name)))
 
 
 def node_count(node: Node) -> int:
@@ -564,10 +564,16 @@ def _call_facts(function: Function, arguments: list[Facts]) -> Facts:
     moves = reduce(_either, (argument.moves for argument in arguments))
     match function:
         case "min":
-            low, high = (min(it.low for it in arguments), min(it.high for it in arguments))
+            low, high = (
+                min(argument.low for argument in arguments),
+                min(argument.high for argument in arguments),
+            )
             return _clipped(low, high, sure, moves)
         case "max":
-            low, high = (max(it.low for it in arguments), max(it.high for it in arguments))
+            low, high = (
+                max(argument.low for argument in arguments),
+                max(argument.high for argument in arguments),
+            )
             return _clipped(low, high, sure, moves)
         case "ceil_div":
             # The quotient rounded up is minus that of minus the dividend, rounded down.

@@ -50,11 +50,13 @@ def without_weights(
     light.opset_import.extend(model.opset_import)
     graph, source = light.graph, model.graph
     graph.name = "light"
-    initial = {it.name for it in source.initializer}
-    graph.input.extend(it for it in source.input if it.name not in initial)
+    initial = {entry.name for entry in source.initializer}
+    graph.input.extend(entry for entry in source.input if entry.name not in initial)
     graph.input.extend(given.values())
-    graph.output.extend(it for it in source.output if it.name not in given)
-    graph.value_info.extend(it for it in source.value_info if it.name not in initial and it.name not in given)
+    graph.output.extend(entry for entry in source.output if entry.name not in given)
+    graph.value_info.extend(
+        entry for entry in source.value_info if entry.name not in initial and entry.name not in given
+    )
     graph.sparse_initializer.extend(source.sparse_initializer)
     for tensor in source.initializer:
         if is_heavy(tensor):
@@ -62,9 +64,9 @@ def without_weights(
         else:
             graph.initializer.append(tensor)
     for node in source.node:
-        if given and any(it in given for it in node.output):
+        if given and any(entry in given for entry in node.output):
             continue
-        large = next((it.t for it in node.attribute if it.HasField("t") and is_heavy(it.t)), None)
+        large = next((entry.t for entry in node.attribute if entry.HasField("t") and is_heavy(entry.t)), None)
         if node.op_type == "Constant" and large is not None:
             value = described(large)
             value.name = node.output[0]
@@ -114,7 +116,7 @@ class NodeInference:
                 continue
             if value is None or name not in self._types:
                 return [None] * len(of.node.output)
-            shape = None if value.shape is None else [self._named(it) for it in value.shape]
+            shape = None if value.shape is None else [self._named(entry) for entry in value.shape]
             inputs[name] = helper.make_tensor_value_info(name, self._types[name], shape)
             known = _tensor(name, self._types[name], value)
             if known is not None:
@@ -126,7 +128,7 @@ class NodeInference:
             inferred = infer(model, follow_numbers=False)
         except (InferenceError, RuntimeError, ValueError, MemoryError) as error:
             raise UnderivableError(f"shape inference says: {str(error).strip()}"[:300]) from None
-        found = {it.name: it for it in inferred.graph.output}
+        found = {entry.name: entry for entry in inferred.graph.output}
         return [self._shape(found[name]) if name else None for name in of.node.output]
 
     def _named(self, extent: Terms | None) -> int | str | None:
@@ -142,8 +144,10 @@ class NodeInference:
         if not value.type.tensor_type.HasField("shape"):
             return None
         return tuple(
-            a_number(it.dim_value) if it.HasField("dim_value") else self._extents.get(text_of(it.dim_param))
-            for it in value.type.tensor_type.shape.dim
+            a_number(entry.dim_value)
+            if entry.HasField("dim_value")
+            else self._extents.get(text_of(entry.dim_param))
+            for entry in value.type.tensor_type.shape.dim
         )
 
 
@@ -151,12 +155,12 @@ def _tensor(name: str, kind: int, value: Value) -> "onnx.TensorProto | None":
     """Numbers that do not depend on symbols, as a constant."""
     if kind not in (6, 7) or value.numbers is None or value.shape is None:
         return None
-    found = [None if it is None else it.number for it in value.numbers]
-    known = [it for it in found if it is not None and abs(it) <= _LARGEST_NUMBER]
+    found = [None if number is None else number.number for number in value.numbers]
+    known = [entry for entry in found if entry is not None and abs(entry) <= _LARGEST_NUMBER]
     if len(known) < len(found):
         return None
-    extents = [None if it is None else it.number for it in value.shape]
-    dims = [it for it in extents if it is not None]
+    extents = [None if entry is None else entry.number for entry in value.shape]
+    dims = [extent for extent in extents if extent is not None]
     if len(dims) < len(extents):
         return None
     from onnx import helper
@@ -200,7 +204,7 @@ def _reduced(of: Operation) -> None:
         axes: tuple[int, ...] = (of.whole("axis", 0),)
     else:
         axes = (of.constants(1) if of.has(1) else of.wholes("axes")) or ()
-    if min(axes, default=0) < 0 and any(of.formulas.bounds(it)[0] < 1 for it in source):
+    if min(axes, default=0) < 0 and any(of.formulas.bounds(entry)[0] < 1 for entry in source):
         message = "what it reduces may be empty, and runtimes differ in what they make of that"
         raise UnderivableError(f"{message}; count its axes from the front", disputed=True)
 
@@ -318,28 +322,28 @@ def derive(
     their names.
     """
     types = types_in(inferred)
-    constants = {text_of(it.name): it for it in _constants(model)}
+    constants = {text_of(constant.name): constant for constant in _constants(model)}
     found = Derived({name: _constant(tensor) for name, tensor in constants.items()})
     for value in model.graph.input:
         if value.name not in found.values:
             shape = tuple(
-                extents[text_of(it.dim_param)] if it.dim_param else a_number(it.dim_value)
-                for it in value.type.tensor_type.shape.dim
+                extents[text_of(entry.dim_param)] if entry.dim_param else a_number(entry.dim_value)
+                for entry in value.type.tensor_type.shape.dim
             )
             found.values[value.name] = Value(
                 shape,
-                fixed=all(it.number is not None for it in shape),
+                fixed=all(entry.number is not None for entry in shape),
                 symbols=frozenset[str]().union(*map(formulas.names_in, shape)),
                 lost="the caller gives them",
             )
-    opset = next((it.version for it in model.opset_import if it.domain in _STANDARD), 1)
+    opset = next((entry.version for entry in model.opset_import if entry.domain in _STANDARD), 1)
     inference = NodeInference(model, types, constants)
     for node in model.graph.node:
         if node.op_type != "Constant":
             _follow(
                 node,
                 found,
-                Operation(node, [found.values.get(it) for it in node.input], formulas, opset),
+                Operation(node, [found.values.get(entry) for entry in node.input], formulas, opset),
                 inference,
                 largest,
                 types,
@@ -356,8 +360,8 @@ def _follow(
     types: Mapping[str, int],
 ) -> None:
     given = [value for name, value in zip(node.input, of.inputs, strict=True) if name]
-    fixed = all(it is not None and it.fixed for it in given)
-    symbols = frozenset[str]().union(*(it.symbols for it in given if it is not None))
+    fixed = all(entry is not None and entry.fixed for entry in given)
+    symbols = frozenset[str]().union(*(entry.symbols for entry in given if entry is not None))
     shapes, reason, disputed = _attempt(of, inference)
     for i, (name, shape) in enumerate(zip(node.output, shapes, strict=True)):
         if not name:
@@ -367,10 +371,10 @@ def _follow(
             shape, known = tuple(map(a_number, largest[name])), True
         found.values[name] = value = Value(shape, fixed=fixed and known, symbols=symbols)
         _note_numbers(of, i, value, types.get(name, 0), given)
-    found.conditions += [(node, it) for it in of.conditions]
+    found.conditions += [(node, condition) for condition in of.conditions]
     found.own += [node] if of.is_own else []
     lost = [it.shape for name in node.output if name and not (it := found.values[name]).shape_is_known]
-    if lost and all(it is not None and it.shape_is_known for it in given):
+    if lost and all(entry is not None and entry.shape_is_known for entry in given):
         axis = None if lost[0] is None else lost[0].index(None)
         may_follow = of.node.domain in _STANDARD and of.kind not in _OF_CONTENT
         found.causes.append(Cause(node, axis, reason or _unknown(of), tuple(sorted(symbols)), may_follow))
@@ -381,7 +385,7 @@ def _attempt(of: Operation, inference: NodeInference) -> tuple[list[Shape | None
     nothing: list[Shape | None] = [None] * len(of.node.output)
     try:
         shapes = _shapes(of, inference)
-        for extent in (it for shape in shapes for it in shape or () if it is not None):
+        for extent in (entry for shape in shapes for entry in shape or () if entry is not None):
             of.formulas.text(extent)
     except TooLongError:
         return nothing, "its formula is too long", False
@@ -400,7 +404,7 @@ def _note_numbers(of: Operation, output: int, value: Value, kind: int, given: li
     except (TooLongError, *_ODD):
         value.numbers = None
     if kind in _WHOLE and (value.numbers is None or None in value.numbers):
-        before = next((it.lost for it in given if it is not None and it.lost), "")
+        before = next((entry.lost for entry in given if entry is not None and entry.lost), "")
         value.lost = before or f"what {said_of(of.node)} makes is not followed as numbers"
 
 
@@ -426,19 +430,19 @@ def _constants(model: "onnx.ModelProto") -> "list[onnx.TensorProto]":
         # A name that is no text, in a damaged file, is bytes: nobody reads this constant.
         if node.op_type != "Constant" or len(node.output) != 1 or not isinstance(node.output[0], str):
             continue
-        for it in node.attribute:
+        for entry in node.attribute:
             tensor = TensorProto()
-            name = text_of(it.name)
+            name = text_of(entry.name)
             if name == "value":
-                tensor.CopyFrom(it.t)
+                tensor.CopyFrom(entry.t)
                 tensor.name = node.output[0]
             elif name in ("value_int", "value_ints"):
-                listed = list(it.ints) if name == "value_ints" else [it.i]
+                listed = list(entry.ints) if name == "value_ints" else [entry.i]
                 tensor = helper.make_tensor(
                     node.output[0], 7, [len(listed)] if name == "value_ints" else [], listed
                 )
             elif name in ("value_float", "value_floats"):
-                many = list(it.floats) if name == "value_floats" else [it.f]
+                many = list(entry.floats) if name == "value_floats" else [entry.f]
                 tensor = helper.make_tensor(
                     node.output[0], 1, [len(many)] if name == "value_floats" else [], many
                 )
@@ -466,7 +470,7 @@ def _constant(tensor: "onnx.TensorProto") -> Value:
         if tensor.data_type == _FLOAT:
             value.floats = tuple(elements)
         else:
-            value.numbers = tuple(a_number(int(it)) for it in elements)
+            value.numbers = tuple(a_number(int(element)) for element in elements)
     return value
 
 

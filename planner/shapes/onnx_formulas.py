@@ -93,7 +93,7 @@ class Terms:
         whole = Terms(())
         for product, number in self.terms:
             count = product.count(part)
-            found = made([(tuple(it for it in product if it != part), number)])
+            found = made([(tuple(entry for entry in product if entry != part), number)])
             for _ in range(count):
                 found = found * instead
             whole = whole + found
@@ -124,7 +124,7 @@ def made(terms: Iterable[tuple[Product, int]]) -> Terms:
     if len(found) > MOST_TERMS:
         raise TooLongError
     kept = [(product, number) for product, number in found.items() if number]
-    return Terms(tuple(sorted(kept, key=lambda it: (-len(it[0]), it[0]))))
+    return Terms(tuple(sorted(kept, key=lambda entry: (-len(entry[0]), entry[0]))))
 
 
 def a_number(value: int) -> Terms:
@@ -147,7 +147,7 @@ def product_of(extents: Iterable[Terms]) -> Terms:
 
 def text_of_terms(terms: Mapping[tuple[str, ...], int]) -> str:
     """The sum as a formula; its parts are texts already."""
-    parts = sorted(terms.items(), key=lambda it: (not it[0], it[1] < 0, -len(it[0]), it[0]))
+    parts = sorted(terms.items(), key=lambda entry: (not entry[0], entry[1] < 0, -len(entry[0]), entry[0]))
     text = ""
     for product, number in parts:
         if not number:
@@ -172,9 +172,9 @@ def _is_call(text: str) -> bool:
     if not text.startswith(("min(", "max(")):
         return False
     depth = 0
-    for i, it in enumerate(text):
-        depth += (it == "(") - (it == ")")
-        if it == ")" and not depth:
+    for i, entry in enumerate(text):
+        depth += (entry == "(") - (entry == ")")
+        if entry == ")" and not depth:
             return i == len(text) - 1
     return False
 
@@ -204,7 +204,9 @@ def bounds_by_remainders(
     except TooLongError:
         return None
     names = {part for parts in total for part in parts}
-    return _bounds(total, {it: remainders[it] if it in remainders else range_of(it) for it in names})
+    return _bounds(
+        total, {name: remainders[name] if name in remainders else range_of(name) for name in names}
+    )
 
 
 def _expanded(
@@ -224,7 +226,9 @@ def _expanded(
             above, below = quotient
             rest = f"remainder of {part}"
             remainders[rest] = (0, below - 1)
-            exact = {it: value / below for it, value in _expanded(above, quotient_of, remainders).items()}
+            exact = {
+                entry: value / below for entry, value in _expanded(above, quotient_of, remainders).items()
+            }
             found = _times_sum(found, {**exact, (rest,): Fraction(-1, below)})
         for parts, value in found.items():
             total[parts] = total.get(parts, Fraction(0)) + value
@@ -236,7 +240,7 @@ def _expanded(
 def _bounds(total: Sum, ranges: Mapping[Part, Range]) -> Range:
     low = high = Fraction(0)
     for parts, value in total.items():
-        one, other = _of_product(ranges[it] for it in parts)
+        one, other = _of_product(ranges[part] for part in parts)
         low += min(value * one, value * other)
         high += max(value * one, value * other)
     # It is a whole number at every value.
@@ -283,7 +287,7 @@ class Formulas:
 
     def __init__(self, symbols: Iterable[Symbol]) -> None:
         self._symbols = {symbol.id: symbol for symbol in symbols}
-        self._ranges = {it.id: (it.min, it.max) for it in self._symbols.values()}
+        self._ranges = {symbol.id: (symbol.min, symbol.max) for symbol in self._symbols.values()}
         self._opaque: dict[Part, _Quotient | _Limit] = {}
         self._texts: dict[Terms, str] = {}
         self._bounds: dict[Terms, tuple[int, int]] = {}
@@ -398,7 +402,7 @@ class Formulas:
 
     def place(self, at: Mapping[str, int], *extents: Terms) -> str:
         """The values of the symbols that these depend on, as a text."""
-        names = set[str]().union(*(self.names_in(it) for it in extents))
+        names = set[str]().union(*(self.names_in(extent) for extent in extents))
         return ", ".join(f"{name}={value}" for name, value in at.items() if name in names)
 
     def names_in(self, extent: Terms) -> set[str]:
@@ -411,7 +415,7 @@ class Formulas:
                     names.add(part.removeprefix("#"))
                 else:
                     among = (inner.above,) if isinstance(inner, _Quotient) else inner.of
-                    names |= {name for it in among for name in self.names_in(it)}
+                    names |= {name for entry in among for name in self.names_in(entry)}
         return names
 
     def _limit(self, function: str, one: Terms, other: Terms) -> Terms:
@@ -533,7 +537,7 @@ def _from(node: Node, names: Names, formulas: Formulas) -> Terms | None:
                 found = _joined(sign, found, other, formulas)
             return found
         case Call(function, arguments):
-            return _called(function, [_from(it, names, formulas) for it in arguments], formulas)
+            return _called(function, [_from(argument, names, formulas) for argument in arguments], formulas)
 
 
 def _joined(sign: str, left: Terms, right: Terms, formulas: Formulas) -> Terms | None:
@@ -551,7 +555,7 @@ def _joined(sign: str, left: Terms, right: Terms, formulas: Formulas) -> Terms |
 
 
 def _called(function: str, arguments: list[Terms | None], formulas: Formulas) -> Terms | None:
-    known = [it for it in arguments if it is not None]
+    known = [argument for argument in arguments if argument is not None]
     if len(known) < len(arguments):
         return None
     if function in ("min", "max"):

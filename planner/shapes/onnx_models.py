@@ -113,7 +113,9 @@ class OpenInputs:
                 raise InputError.single("out_of_range", axis.path, message)
         missing = {axis.name for axis in unknown}
         # What would follow from others is not asked for.
-        asked = [it for it in unknown if not is_formula(it.name, {*self.names, *missing} - {it.name})]
+        asked = [
+            entry for entry in unknown if not is_formula(entry.name, {*self.names, *missing} - {entry.name})
+        ]
         refuse_unknown(asked or unknown)
 
     def values(self, at: Mapping[str, int]) -> dict[str, int]:
@@ -149,15 +151,15 @@ def take_declared(model: "onnx.ModelProto") -> Declared:
     They are what somebody wrote, and not what follows: inference would believe them.
     """
     found: Declared = {}
-    inputs = {text_of(it.name) for it in model.graph.input}
+    inputs = {text_of(entry.name) for entry in model.graph.input}
     for value in (*model.graph.output, *model.graph.value_info):
         name = text_of(value.name)
         dense = value.type.tensor_type
         if name in inputs or not value.type.HasField("tensor_type") or not dense.HasField("shape"):
             continue
         found[name] = [
-            it.dim_value if it.HasField("dim_value") else text_of(it.dim_param) or None
-            for it in dense.shape.dim
+            entry.dim_value if entry.HasField("dim_value") else text_of(entry.dim_param) or None
+            for entry in dense.shape.dim
         ]
         dense.ClearField("shape")
     return found
@@ -204,13 +206,13 @@ def what_is_wrong(
 
     `points`: values of the symbols, and of the open dimensions there; the error is of the first.
     """
-    if any(it.code != "contradicting_shapes" for it in error.issues):
+    if any(issue.code != "contradicting_shapes" for issue in error.issues):
         return error
     light = without_weights(model)
     at, values = points[0]
     node = _failing_node(at_values(light, values))
-    tried = shapes_at(light, [it for _, it in points[:_MOST_TRIED]]) if len(points) > 1 else []
-    everywhere = bool(tried) and all(isinstance(it, InputError) for it in tried)
+    tried = shapes_at(light, [entry for _, entry in points[:_MOST_TRIED]]) if len(points) > 1 else []
+    everywhere = bool(tried) and all(isinstance(entry, InputError) for entry in tried)
     where = "at each value that was tried" if everywhere else f"at {values_text(at)}"
     what = f"{said_of(node)} cannot be: " if node is not None else ""
     advice = (
@@ -219,7 +221,9 @@ def what_is_wrong(
         else "change the range of a symbol, or give it a step"
     )
     path = path_of(text_of(next(iter(node.output), ""))) if node is not None else "$.graph"
-    return InputError([Issue(it.code, path, f"{where} {what}{it.message}; {advice}") for it in error.issues])
+    return InputError(
+        [Issue(issue.code, path, f"{where} {what}{issue.message}; {advice}") for issue in error.issues]
+    )
 
 
 def _failing_node(model: "onnx.ModelProto") -> "onnx.NodeProto | None":
@@ -284,16 +288,18 @@ def refuse_differences(
     given: dict[str, onnx.ValueInfoProto] = {}
     for node in derived.own:
         given |= as_inputs(
-            node, {it: _texts(derived.values[it], formulas) for it in node.output if it}, types
+            node, {entry: _texts(derived.values[entry], formulas) for entry in node.output if entry}, types
         )
     names = {
-        text_of(it.dim_param): functions[extent]
+        text_of(entry.dim_param): functions[extent]
         for name, info in given.items()
-        for it, extent in zip(info.type.tensor_type.shape.dim, derived.values[name].shape or (), strict=True)
-        if it.dim_param and extent is not None
+        for entry, extent in zip(
+            info.type.tensor_type.shape.dim, derived.values[name].shape or (), strict=True
+        )
+        if entry.dim_param and extent is not None
     }
     points = [(at, {**values, **{name: of(at) for name, of in names.items()}}) for at, values in points]
-    found_at = shapes_at(without_weights(model, given), [it for _, it in points])
+    found_at = shapes_at(without_weights(model, given), [entry for _, entry in points])
     for (at, values), shapes in zip(points, found_at, strict=True):
         if isinstance(shapes, InputError):
             raise what_is_wrong(without_weights(model, given), [(at, values)], shapes)
@@ -301,9 +307,9 @@ def refuse_differences(
             value = derived.values.get(name)
             if value is None or value.shape is None or None in value.shape:
                 continue
-            found = tuple(functions[it](at) for it in value.shape if it is not None)
+            found = tuple(functions[entry](at) for entry in value.shape if entry is not None)
             if found != numbers:
-                formula = ", ".join(formulas.text(it) for it in value.shape if it is not None)
+                formula = ", ".join(formulas.text(entry) for entry in value.shape if entry is not None)
                 message = (
                     f"at {values_text(at)} its shape is {list(numbers)} by shape inference, and "
                     f"{list(found)} by its formula, [{formula}]; correct the model, or change the range of "
@@ -336,7 +342,7 @@ def refuse_what_does_not_run(
 
     for node, condition in derived.conditions:
         message = f"{said_of(node)} cannot run: {condition.message}"
-        if any(message in it.message for it in issues):
+        if any(message in issue.message for issue in issues):
             continue
         check(text_of(node.output[0]), condition.extent, message)
     seen: set[Terms] = set()
@@ -364,7 +370,9 @@ def _why_no_size(found: NoSize, message: str) -> str:
 
 def _texts(value: Value, formulas: Formulas) -> tuple[int | str, ...]:
     return tuple(
-        formulas.text(it) if it.number is None else it.number for it in value.shape or () if it is not None
+        formulas.text(entry) if entry.number is None else entry.number
+        for entry in value.shape or ()
+        if entry is not None
     )
 
 
@@ -401,7 +409,7 @@ def _refuse_differences(derived: Derived, known: Mapping[str, tuple[int, ...]]) 
         value = derived.values.get(name)
         if value is None or value.shape is None or not value.shape_is_known:
             continue
-        found = [it.number for it in value.shape if it is not None]
+        found = [entry.number for entry in value.shape if entry is not None]
         if found != list(said):
             message = (
                 f"its shape is {list(said)} in the file or by shape inference, and {found} by what makes it; "
@@ -525,7 +533,9 @@ def _extents(tensor: Tensor, derived: Derived, formulas: Formulas) -> Extents:
     if tensor.kind == "constant" or tensor.shape is None or value is None or value.shape is None:
         return tensor.shape or ()
     return tuple(
-        it.number if it.number is not None else formulas.text(it) for it in value.shape if it is not None
+        entry.number if entry.number is not None else formulas.text(entry)
+        for entry in value.shape
+        if entry is not None
     )
 
 
@@ -537,15 +547,15 @@ def _refuse_unknown(derived: Derived, ranges: Mapping[str, Symbol]) -> None:
         node = cause.node
         what = said_of(node)
         part = "the shape" if cause.axis is None else f"dimension {cause.axis}"
-        ways = " ".join(f"--symbol {_range_of_one(names[it], ranges)}" for it in cause.symbols)
+        ways = " ".join(f"--symbol {_range_of_one(names[symbol], ranges)}" for symbol in cause.symbols)
         if ways and cause.may_follow:
             advice = f"give a range of one value, {ways}, or another range or step"
         else:
             advice = "no value of a symbol helps: fold the constants of the model, or cut it before here"
         message = f"{part} of what {what} makes cannot be derived: {cause.reason}; {advice}"
-        path = path_of(text_of(next(it for it in node.output if it)))
+        path = path_of(text_of(next(entry for entry in node.output if entry)))
         issues.append(Issue("underivable_shape", path, message))
-    if not issues and (lost := [name for name, it in derived.values.items() if not it.shape_is_known]):
+    if not issues and (lost := [name for name, value in derived.values.items() if not value.shape_is_known]):
         message = "no node makes it, or not after what it needs; correct the model"
         issues = [Issue("underivable_shape", path_of(text_of(lost[0])), message)]
     if issues:
@@ -583,6 +593,6 @@ def _operator(operator: Operator, derived: Derived) -> SymbolicOperator:
 def _count(derived: Derived, name: str) -> Terms | str:
     shape = derived.values[name].shape or ()
     try:
-        return product_of(it for it in shape if it is not None)
+        return product_of(entry for entry in shape if entry is not None)
     except TooLongError:
         return name

@@ -17,11 +17,11 @@ def fractions_of(of: Operation) -> tuple[float, ...] | None:
     """The fractions in the only output, which are the same at every value."""
     if of.kind == "Concat":
         lists = [of.floats(i) for i in range(len(of.node.input))]
-        known = [it for it in lists if it is not None]
-        return tuple(it for one in known for it in one) if len(known) == len(lists) else None
+        known = [part for part in lists if part is not None]
+        return tuple(entry for one in known for entry in one) if len(known) == len(lists) else None
     if of.kind == "Cast":
         numbers = of.constants(0)
-        return tuple(map(float, numbers)) if all(abs(it) < _EXACT for it in numbers) else None
+        return tuple(map(float, numbers)) if all(abs(number) < _EXACT for number in numbers) else None
     if of.kind in ("Identity", "Squeeze", "Unsqueeze", "Reshape"):
         return of.floats(0)
     return None
@@ -51,7 +51,7 @@ def _shape(of: Operation) -> Numbers | None:
         return None
     rank = len(value.shape)
     start, end = of.whole("start", 0), of.whole("end", rank)
-    start, end = (max(0, min(rank, it + rank if it < 0 else it)) for it in (start, end))
+    start, end = (max(0, min(rank, entry + rank if entry < 0 else entry)) for entry in (start, end))
     return value.shape[start:end]
 
 
@@ -83,7 +83,7 @@ def _gathered(of: Operation) -> Numbers | None:
     if found is None or value is None or value.shape is None or len(value.shape) != 1 or of.whole("axis", 0):
         return None
     chosen = of.constants(1)
-    return tuple(found[axis_of(it, len(found))] for it in chosen)
+    return tuple(found[axis_of(entry, len(found))] for entry in chosen)
 
 
 def _sliced(of: Operation) -> Numbers | None:
@@ -108,13 +108,13 @@ def _sliced(of: Operation) -> Numbers | None:
         return None
     row = len(found) // count
     rows = range(count)[starts[0] : ends[0] : steps[0]]
-    return tuple(it for i in rows for it in found[i * row : (i + 1) * row])
+    return tuple(entry for i in rows for entry in found[i * row : (i + 1) * row])
 
 
 def _part(of: Operation, output: int) -> Numbers | None:
     found = _all_of_first(of)
-    lengths = [it[0].number if len(it) == 1 and it[0] is not None else None for it in split(of)]
-    before = [it for it in lengths[: output + 1] if it is not None]
+    lengths = [entry[0].number if len(entry) == 1 and entry[0] is not None else None for entry in split(of)]
+    before = [length for length in lengths[: output + 1] if length is not None]
     if found is None or len(before) <= output or sum(before) > len(found):
         return None
     return found[sum(before[:-1]) : sum(before)]
@@ -128,7 +128,7 @@ def _turned(of: Operation) -> Numbers | None:
     if (of.wholes("perm") or (1, 0)) == (0, 1):
         return found
     wide = value.shape[1].number if value.shape[1] is not None else None
-    return None if not wide else tuple(it for i in range(wide) for it in found[i::wide])
+    return None if not wide else tuple(entry for i in range(wide) for entry in found[i::wide])
 
 
 def _scattered(of: Operation) -> Numbers | None:
@@ -163,7 +163,7 @@ def _joined(of: Operation) -> Numbers | None:
 
 
 def _filled(of: Operation) -> Numbers | None:
-    count = [it.number for it in of.numbers(0)]
+    count = [number.number for number in of.numbers(0)]
     attribute = of.attribute("value")
     if len(count) > 1 or None in count or attribute is None or attribute.t.data_type not in (INT32, INT64):
         return None
@@ -222,7 +222,7 @@ def _remainder(of: Operation, one: Terms, other: Terms) -> Terms | None:
 
 def _each(of: Operation, rule: Callable[[Terms], Terms]) -> Numbers | None:
     found = _all_of_first(of)
-    return None if found is None else tuple(None if it is None else rule(it) for it in found)
+    return None if found is None else tuple(None if entry is None else rule(entry) for entry in found)
 
 
 def _equal(of: Operation, one: Terms, other: Terms) -> Terms | None:
@@ -233,12 +233,12 @@ def _equal(of: Operation, one: Terms, other: Terms) -> Terms | None:
 
 
 def _chosen(of: Operation) -> Numbers | None:
-    first, one, other = (None if it is None else it.numbers for it in of.inputs[:3])
+    first, one, other = (None if input_ is None else input_.numbers for input_ in of.inputs[:3])
     if first is None or one is None or other is None:
         return None
     count = max(len(first), len(one), len(other))
-    rows = [it * count if len(it) == 1 else it for it in (first, one, other)]
-    if any(len(it) != count for it in rows):
+    rows = [entry * count if len(entry) == 1 else entry for entry in (first, one, other)]
+    if any(len(row) != count for row in rows):
         return None
     return tuple(
         (yes if choice.number else no) if choice is not None and choice.number is not None else None
@@ -275,8 +275,8 @@ _RULES: Final[Mapping[str, Callable[[Operation], Numbers | None]]] = {
     "Where": _chosen,
     "Transpose": _turned,
     "ScatterND": _scattered,
-    "Neg": lambda of: _each(of, lambda it: it * -1),
-    "Abs": lambda of: _each(of, lambda it: of.formulas.most(it, it * -1)),
+    "Neg": lambda of: _each(of, lambda entry: entry * -1),
+    "Abs": lambda of: _each(of, lambda entry: of.formulas.most(entry, entry * -1)),
     "Equal": _pairwise(_equal),
     "Add": _pairwise(lambda _, a, b: a + b),
     "Sub": _pairwise(lambda _, a, b: a - b),
@@ -299,8 +299,12 @@ def with_numbers(of: Operation, output: int, value: Value, kind: int) -> None:
         found = numbers_of(of, output)
     except UnderivableError:
         return
-    count = product_of(it for it in value.shape if it is not None).number if None not in value.shape else None
+    count = (
+        product_of(entry for entry in value.shape if entry is not None).number
+        if None not in value.shape
+        else None
+    )
     if found is not None and kind == INT32:
-        found = tuple(it if it is not None and _is_small(of, it) else None for it in found)
+        found = tuple(entry if entry is not None and _is_small(of, entry) else None for entry in found)
     if found is not None and count == len(found):
         value.numbers = found

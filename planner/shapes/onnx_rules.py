@@ -85,7 +85,7 @@ class Operation:
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is None or value.shape is None:
             raise UnderivableError("the shape of an input is not known")
-        found = tuple(it for it in value.shape if it is not None)
+        found = tuple(entry for entry in value.shape if entry is not None)
         if len(found) < len(value.shape):
             raise UnderivableError("a dimension of an input is not known")
         return found
@@ -94,7 +94,7 @@ class Operation:
         """The numbers in an input."""
         value = self.inputs[index] if index < len(self.inputs) else None
         found = () if value is None or value.numbers is None else value.numbers
-        known = tuple(it for it in found if it is not None)
+        known = tuple(entry for entry in found if entry is not None)
         if value is None or value.numbers is None or len(known) < len(found):
             why = "" if value is None or not value.lost else f": {value.lost}"
             message = f"it follows from the numbers in {self._name(index)}, which are not known{why}"
@@ -103,8 +103,8 @@ class Operation:
 
     def constants(self, index: int) -> tuple[int, ...]:
         """The numbers in an input, which are the same at every value."""
-        found = [it.number for it in self.numbers(index)]
-        known = tuple(it for it in found if it is not None)
+        found = [number.number for number in self.numbers(index)]
+        known = tuple(entry for entry in found if entry is not None)
         if len(known) < len(found):
             raise UnderivableError(
                 f"it follows from the numbers in {self._name(index)}, which depend on symbols"
@@ -150,7 +150,7 @@ class Operation:
             self.require(other - one, said)
 
     def _attributes(self) -> "Mapping[str, onnx.AttributeProto]":
-        return {text_of(it.name): it for it in self.node.attribute}
+        return {text_of(entry.name): entry for entry in self.node.attribute}
 
     def _name(self, index: int) -> str:
         return repr(text_of(self.node.input[index])) if self.has(index) else f"input {index}"
@@ -176,7 +176,7 @@ def reshape(of: Operation) -> list[Shape]:
     """Reshape."""
     source = of.shape(0)
     given = of.wholes("shape")
-    wanted = [a_number(it) for it in given] if given is not None else list(of.numbers(1))
+    wanted = [a_number(entry) for entry in given] if given is not None else list(of.numbers(1))
     copies = of.whole("allowzero", 0) == 0
     open_at = None
     for i, extent in enumerate(wanted):
@@ -247,13 +247,13 @@ def both(of: Operation, one: Terms, other: Terms, axis: int) -> Terms:
         return one
     if one.number == 1:
         return other
-    for it in (one, other):
+    for entry in (one, other):
         # Wherever the model runs, the other is the same or 1.
-        if it.number is not None:
-            return it
-    for it in (one, other):
-        if of.formulas.bounds(it)[0] > 1:
-            return it
+        if entry.number is not None:
+            return entry
+    for entry in (one, other):
+        if of.formulas.bounds(entry)[0] > 1:
+            return entry
     first, second = of.formulas.text(one), of.formulas.text(other)
     example = of.formulas.where_they_differ(one, other)
     raise UnderivableError(f"along axis {axis} one input has {first} and another {second}{example}")
@@ -270,7 +270,7 @@ def filled(of: Operation) -> list[Shape]:
 def steps(of: Operation) -> list[Shape]:
     """Range."""
     given = of.numbers(0), of.numbers(1), of.constants(2)
-    if any(len(it) != 1 for it in given):
+    if any(len(entry) != 1 for entry in given):
         raise UnderivableError("its start, limit and step are not one number each")
     (start,), (limit,), (delta,) = given
     if delta == 0:
@@ -354,7 +354,7 @@ def concat(of: Operation) -> list[Shape]:
     """Concat: as long as its parts together."""
     shapes = [of.shape(i) for i in range(len(of.node.input))]
     axis = axis_of(of.whole("axis", 1), len(shapes[0]))
-    if any(len(it) != len(shapes[0]) for it in shapes):
+    if any(len(shape) != len(shapes[0]) for shape in shapes):
         raise UnderivableError("its inputs have different numbers of dimensions")
     whole = a_number(0)
     for shape in shapes:
@@ -375,7 +375,7 @@ def split(of: Operation) -> list[Shape]:
     count = len(of.node.output)
     given = of.wholes("split")
     if given:
-        lengths = [a_number(it) for it in given]
+        lengths = [a_number(entry) for entry in given]
     elif of.has(1):
         lengths = list(of.numbers(1))
     elif of.opset >= 18:
@@ -395,8 +395,8 @@ def cut(of: Operation) -> list[Shape]:
     """Slice."""
     source = list(of.shape(0))
     if of.opset < 10:
-        starts = [a_number(it) for it in of.wholes("starts") or ()]
-        ends = [a_number(it) for it in of.wholes("ends") or ()]
+        starts = [a_number(whole) for whole in of.wholes("starts") or ()]
+        ends = [a_number(whole) for whole in of.wholes("ends") or ()]
         axes = of.wholes("axes") or tuple(range(len(starts)))
         steps: tuple[int, ...] = (1,) * len(starts)
     else:
@@ -446,7 +446,7 @@ def pad(of: Operation) -> list[Shape]:
     source = list(of.shape(0))
     if of.opset < 11:
         given = of.wholes("pads") or of.wholes("paddings") or ()
-        pads = [a_number(it) for it in given]
+        pads = [a_number(entry) for entry in given]
     else:
         pads = list(of.numbers(1))
     axes = of.constants(3) if of.has(3) else tuple(range(len(source)))
@@ -501,7 +501,7 @@ _WEIGHTS = {"QLinearConv": 3}
 def convolution(of: Operation) -> list[Shape]:
     """Conv, ConvInteger, QLinearConv."""
     source, weights = of.shape(0), of.shape(_WEIGHTS.get(of.kind, 1))
-    kernel = of.wholes("kernel_shape") or tuple(_fixed(it) for it in weights[2:])
+    kernel = of.wholes("kernel_shape") or tuple(_fixed(weight) for weight in weights[2:])
     return [(source[0], weights[0], *_slid(of, source[2:], kernel))]
 
 
@@ -515,7 +515,7 @@ def pool(of: Operation) -> list[Shape]:
 def transposed(of: Operation) -> list[Shape]:
     """ConvTranspose."""
     source, weights = of.shape(0), of.shape(1)
-    kernel = of.wholes("kernel_shape") or tuple(_fixed(it) for it in weights[2:])
+    kernel = of.wholes("kernel_shape") or tuple(_fixed(weight) for weight in weights[2:])
     count = len(source) - 2
     strides, dilations, pads, auto = _attributes(of, count, len(kernel))
     more = of.wholes("output_padding") or (0,) * count
@@ -523,7 +523,7 @@ def transposed(of: Operation) -> list[Shape]:
     if len(more) != count:
         raise UnderivableError("its attributes do not have a number for each axis")
     if given:
-        extents = [a_number(it) for it in given[-count:]]
+        extents = [a_number(entry) for entry in given[-count:]]
     elif auto in ("NOTSET", "VALID"):
         extents = [
             source[2 + i] * strides[i]
@@ -531,7 +531,7 @@ def transposed(of: Operation) -> list[Shape]:
             - (pads[i] + pads[i + count])
             for i in range(count)
         ]
-    elif not any(more) and all(it == 1 for it in dilations):
+    elif not any(more) and all(dilation == 1 for dilation in dilations):
         extents = [source[2 + i] * strides[i] for i in range(count)]
     else:
         raise UnderivableError("auto_pad together with output_padding or dilations")
@@ -641,15 +641,15 @@ def einsum(of: Operation) -> list[Shape]:
 def _letters(text: str, dots: list[str]) -> list[str]:
     """The letters of one input, or of the output, in which the dots are some as well."""
     before, given, after = text.partition(_DOTS)
-    if not all(it.isalpha() and it.isascii() for it in before + after):
+    if not all(entry.isalpha() and entry.isascii() for entry in before + after):
         raise UnderivableError(_NO_FIT)
     return [*before, *(dots if given else []), *after]
 
 
 def _once(left: str) -> list[str]:
     """Without an arrow: the letters that are there once, in their order."""
-    letters = [it for it in left if it.isalpha()]
-    found = sorted(it for it in letters if letters.count(it) == 1)
-    if any(it.isupper() for it in found) and any(it.islower() for it in found):
+    letters = [entry for entry in left if entry.isalpha()]
+    found = sorted(letter for letter in letters if letters.count(letter) == 1)
+    if any(entry.isupper() for entry in found) and any(entry.islower() for entry in found):
         raise UnderivableError("its equation has no arrow, and letters in upper and lower case")
     return found

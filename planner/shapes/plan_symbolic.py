@@ -102,7 +102,9 @@ class OrderSearch:
         self._points = points
         self._numbers = numbers
         self._scale = Scale(
-            tuple(scale.least[it] for it in numbers), tuple(scale.weights[it] for it in numbers), scale.aim
+            tuple(scale.least[number] for number in numbers),
+            tuple(scale.weights[number] for number in numbers),
+            scale.aim,
         )
         self._allowance = allowance
         self._seed = seed
@@ -147,27 +149,29 @@ class OrderSearch:
         return starts
 
     def _new_starts(self, arrays: ShapedArrays) -> list[Found]:
-        planned = [self._points[it].plan for it in self._numbers]
+        planned = [self._points[number].plan for number in self._numbers]
         placed = [plan.placements for plan in planned if plan.placements]
         starts = [arrays.start(placements) for placements in placed]
         if len(placed) > 1:
             height: dict[str, float] = {}
             for plan in planned:
                 top = max((pool.peak for pool in plan.pools), default=0) or 1
-                for it in plan.placements:
-                    height[it.buffer] = height.get(it.buffer, 0.0) + it.offset / top
-            pool = {it.buffer: it.pool for it in placed[-1]}
+                for placement in plan.placements:
+                    height[placement.buffer] = height.get(placement.buffer, 0.0) + placement.offset / top
+            pool = {entry.buffer: entry.pool for entry in placed[-1]}
             starts.append(arrays.by_height(height, pool))
         # Without a plan the largest are at the bottom.
-        return starts or [arrays.by_height({it.id: -it.size for it in arrays.problem.buffers}, {})]
+        return starts or [
+            arrays.by_height({buffer.id: -buffer.size for buffer in arrays.problem.buffers}, {})
+        ]
 
     def _improve(self, arrays: ShapedArrays, starts: Sequence[Found], share: float) -> None:
         budget = self._allowance.budget(share)
         with cancelling(budget, self._cancel):
             result = self._ready(arrays).search(
                 AIMS[self._scale.aim],
-                [it.sequence for it in starts],
-                [it.choices for it in starts],
+                [start.sequence for start in starts],
+                [start.choices for start in starts],
                 self._seed,
                 budget,
             )
@@ -276,7 +280,7 @@ class PieceSearch:
 
     def _worst(self, pieces: Sequence[Piece]) -> int:
         ratios = self._scale.ratios(least_of(pieces))
-        return max(range(len(ratios)), key=lambda it: (ratios[it], -it))
+        return max(range(len(ratios)), key=lambda number: (ratios[number], -number))
 
     def _dealt(self, pieces: Sequence[Piece]) -> list[list[int]]:
         """By order, the points at which it is the best."""
@@ -299,7 +303,8 @@ class PieceSearch:
         rest = [*old, *new]
         while rest and len(chosen) < count:
             best = min(
-                range(len(rest)), key=lambda it: (not rest[it].fits, self._score([*chosen, rest[it]]), it)
+                range(len(rest)),
+                key=lambda number: (not rest[number].fits, self._score([*chosen, rest[number]]), number),
             )
             chosen.append(rest.pop(best))
         return min((chosen, list(old)), key=self._score)
@@ -309,12 +314,14 @@ class PieceSearch:
 
     def _used(self, pieces: Sequence[Piece]) -> list[Piece]:
         """Without those that are the best nowhere."""
-        return [it for it, numbers in zip(pieces, self._dealt(pieces), strict=True) if numbers] or [pieces[0]]
+        return [piece for piece, numbers in zip(pieces, self._dealt(pieces), strict=True) if numbers] or [
+            pieces[0]
+        ]
 
 
 def least_of(pieces: Sequence[Piece]) -> list[int]:
     """At each point, the peak of the best."""
-    return [min(peaks) for peaks in zip(*(it.peaks for it in pieces), strict=True)]
+    return [min(peaks) for peaks in zip(*(piece.peaks for piece in pieces), strict=True)]
 
 
 def largest_values(problem: SymbolicProblem) -> dict[str, int]:
@@ -461,12 +468,16 @@ class _Run:
             require_room(largest)
         self._phase("points")
         points = plans_at_points(self._problem, self._allowance, self._cancel)
-        scale = Scale(tuple(it.least for it in points), tuple(it.weight for it in points), self._problem.aim)
+        scale = Scale(
+            tuple(point.least for point in points), tuple(point.weight for point in points), self._problem.aim
+        )
         self._phase("search")
         if self._shapes == "fixed":
             made = self._fixed(largest, points)
         else:
-            made = self._ordered(largest, points, scale, exact=all(it != "interval" for it in how.values()))
+            made = self._ordered(
+                largest, points, scale, exact=all(entry != "interval" for entry in how.values())
+            )
         if made.plan.status not in PLANNED:
             return self._judged(self._stamped(made.plan))
         self._phase("judge")
@@ -487,12 +498,12 @@ class _Run:
         if sizes_of(self._problem).at(largest_values(self._problem)) == sizes or explanation is None:
             return _Made(SymbolicPlan(status=solved.status, shapes="fixed", explanation=explanation))
         message = f"with each buffer at its largest size, which may not occur together, {explanation.message}"
-        status = Status.INFEASIBLE if any(it.nothing for it in points) else Status.UNKNOWN
+        status = Status.INFEASIBLE if any(point.nothing for point in points) else Status.UNKNOWN
         told = replace(explanation, message=message)
         return _Made(SymbolicPlan(status=status, shapes="fixed", explanation=told))
 
     def _ordered(self, largest: Problem, points: Sequence[PointPlan], scale: Scale, *, exact: bool) -> _Made:
-        sizes = [sizes_of(self._problem).at(it.at) for it in points]
+        sizes = [sizes_of(self._problem).at(point.at) for point in points]
         sizes.append(tuple(buffer.size for buffer in largest.buffers))
         sets = self._sets(largest, points, sizes)
         no_place = sets if isinstance(sets, Explanation) else None
@@ -503,7 +514,7 @@ class _Run:
             status = Status.INFEASIBLE if exact else Status.UNKNOWN
             return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=sets))
         self._relaxed = no_place is not None
-        refuted = any(it.nothing for it in points) or (self._relaxed and exact)
+        refuted = any(point.nothing for point in points) or (self._relaxed and exact)
         dealer = PieceSearch(
             sets,
             points,
@@ -542,10 +553,10 @@ class _Run:
         made = SymbolicPlan(
             status=Status.FEASIBLE,
             shapes=self._shapes,
-            orders=tuple(it.order for it in pieces),
+            orders=tuple(piece.order for piece in pieces),
             solver=SOLVER,
         )
-        fits = all(it.fits for it in pieces) and not self._relaxed
+        fits = all(piece.fits for piece in pieces) and not self._relaxed
         misfit = None if fits else why_not(self._problem, made, points, no_place)
         if misfit is None:
             return _Made(made, prove and whole.proven and pieces[0].peaks == best.peaks)
@@ -554,13 +565,13 @@ class _Run:
 
     def _tell(self, points: Sequence[PointPlan], scale: Scale, pieces: Sequence[Piece]) -> None:
         """Tell of the plan of these orders, where somebody listens, it can be used, and there is time."""
-        if self._on_better is None or self._relaxed or not all(it.fits for it in pieces):
+        if self._on_better is None or self._relaxed or not all(piece.fits for piece in pieces):
             return
         begin = time.monotonic()
         took = max(self._telling, _SECONDS_PER_BUFFER * len(self._problem.buffers))
         if begin < self._told_at + took * _TELLING_PART or not self._allowance.affords(took * _TELLING_PART):
             return
-        orders = tuple(it.order for it in pieces)
+        orders = tuple(piece.order for piece in pieces)
         made = SymbolicPlan(status=Status.FEASIBLE, shapes=self._shapes, orders=orders, solver=SOLVER)
         self._on_better(self._judged(self._stamped(self._with_values(_Made(made), points, scale))))
         self._told_at = time.monotonic()
@@ -571,7 +582,7 @@ class _Run:
         plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=(order,))
         layout = Layout(without_capacities(self._problem), plan)
         try:
-            return [layout.lay_out(it.at).objective for it in points]
+            return [layout.lay_out(point.at).objective for point in points]
         except InputError:
             # Something is above a pin: no order to use.
             return [LIMIT] * len(points)
@@ -597,16 +608,16 @@ class _Run:
         ties = all_ties(largest)
         if ties is None:
             return None
-        known = {it.ties: it for it in sets}
-        made = [known.get(it) or make_arrays(largest, it, sizes) for it in ties]
-        return [it for it in made if isinstance(it, ShapedArrays)]
+        known = {part.ties: part for part in sets}
+        made = [known.get(tie) or make_arrays(largest, tie, sizes) for tie in ties]
+        return [entry for entry in made if isinstance(entry, ShapedArrays)]
 
     def _with_values(self, made: _Made, points: Sequence[PointPlan], scale: Scale) -> SymbolicPlan:
         """The plan with what it needs at the points."""
         try:
             with collector_at_rest():
                 layout = Layout(self._problem, made.plan)
-                peaks = [layout.lay_out(it.at).objective for it in points]
+                peaks = [layout.lay_out(point.at).objective for point in points]
         except InputError as error:
             # What was found is wrong, and not what was given.
             raise RefusedPlanError(f"the plan was refused; please report it: {error}") from error
@@ -618,7 +629,8 @@ class _Run:
             made.plan,
             status=Status.OPTIMAL if proven and worst is not None else Status.FEASIBLE,
             points=tuple(
-                PointPeak(at=it.at, peak=peak, least=it.least) for it, peak in zip(points, peaks, strict=True)
+                PointPeak(at=point.at, peak=peak, least=point.least)
+                for point, peak in zip(points, peaks, strict=True)
             ),
             worst=worst,
             bound=bound,
@@ -638,7 +650,7 @@ class _Run:
         with collector_at_rest():
             violations = judge_symbolic(self._problem, plan).violations
         if violations:
-            message = "; ".join(it.message for it in violations[:3])
+            message = "; ".join(violation.message for violation in violations[:3])
             raise RefusedPlanError(f"the plan was refused; please report it: {message}")
         return plan
 

@@ -62,7 +62,7 @@ def better(problem: SymbolicProblem, plan: SymbolicPlan, other: SymbolicPlan) ->
     if not planned or not other_planned:
         proven = plan.status is Status.INFEASIBLE and other.status is Status.UNKNOWN
         return (planned and not other_planned) or (proven and not other_planned)
-    if [it.at for it in plan.points] != [it.at for it in other.points]:
+    if [point.at for point in plan.points] != [point.at for point in other.points]:
         return False
     # Of two bounds of the same point, which runs of different lengths have found, the larger one counts.
     pairs = zip(plan.points, other.points, strict=True)
@@ -71,7 +71,7 @@ def better(problem: SymbolicProblem, plan: SymbolicPlan, other: SymbolicPlan) ->
         tuple(point.weight for point in points_of(problem)),
         problem.aim,
     )
-    mine, others = (scale.score([it.peak for it in one.points]) for one in (plan, other))
+    mine, others = (scale.score([point.peak for point in one.points]) for one in (plan, other))
     if mine != others:
         return mine < others
     return plan.status is Status.OPTIMAL and other.status is not Status.OPTIMAL
@@ -146,7 +146,7 @@ class LiveBytes:
             if buffer.lifetime is not None and not (loose and buffer.id in loose)
         ]
         self._always = [index for index, lifetime in counted if lifetime == ALWAYS]
-        self._events = _events([(index, *it) for index, it in counted if isinstance(it, tuple)])
+        self._events = _events([(index, *entry) for index, entry in counted if isinstance(entry, tuple)])
         term = parse_term(problem.objective[0])
         self._kind = term.kind if term is not None else None
         self._pools = len(problem.pools)
@@ -197,7 +197,9 @@ def plans_at_points(
     """Each point with a bound and, as far as there is time, a plan: of some that are far from each other."""
     points = points_of(problem)
     each = _SECONDS_PER_BUFFER * len(problem.buffers) / _SHARE
-    count = next(it for it in range(len(points), -1, -1) if not it or allowance.affords(it * each))
+    count = next(
+        number for number in range(len(points), -1, -1) if not number or allowance.affords(number * each)
+    )
     planned = set(_spread(len(points), count))
     live = LiveBytes(problem) if count < len(points) else None
     found: list[PointPlan] = []
@@ -260,9 +262,11 @@ def likely_ties(problem: Problem, points: Iterable[PointPlan]) -> list[Ties]:
         return [NONE]
     votes: Counter[Ties] = Counter()
     for point in points:
-        place = {it.buffer: (it.pool, it.offset) for it in point.plan.placements}
+        place = {placement.buffer: (placement.pool, placement.offset) for placement in point.plan.placements}
         shared = [
-            it for it in problem.in_place if it.input in place and place[it.input] == place.get(it.output)
+            entry
+            for entry in problem.in_place
+            if entry.input in place and place[entry.input] == place.get(entry.output)
         ]
         votes[possible(problem, shared)] += 1
     votes[possible(problem, problem.in_place)] += 0
@@ -282,7 +286,7 @@ def all_ties(problem: Problem) -> list[Ties] | None:
 def tied(problem: Problem, ties: Ties) -> Problem:
     """The problem where these share their place and no other pair does."""
     bound = tuple(Relative(buffer=output, base=source, offset=0) for source, output in sorted(ties))
-    rest = tuple(it for it in problem.in_place if (it.input, it.output) in ties)
+    rest = tuple(entry for entry in problem.in_place if (entry.input, entry.output) in ties)
     # Not checked again: members of a group may share bytes where the pair may.
     return Problem(
         version=1,
@@ -308,7 +312,7 @@ class _Tying:
         self.index = {buffer.id: number for number, buffer in enumerate(problem.buffers)}
         self.distances = Distances()
         self.exclusive = {frozenset(pair) for pair in problem.exclusive}
-        self.in_place = {frozenset((it.input, it.output)) for it in problem.in_place}
+        self.in_place = {frozenset((entry.input, entry.output)) for entry in problem.in_place}
         self.apart = {frozenset(pair) for pair in problem.conflicts}
         for tie in problem.relative:
             self.distances.tie(self.index[tie.buffer], self.index[tie.base], tie.offset)
@@ -323,7 +327,7 @@ class _Tying:
             # What has no bytes has nothing to share.
             both_sized = self.buffers[source].size and self.buffers[output].size
             if both_sized and self._may_meet(source, output):
-                ours, theirs = (self.distances.find(it)[0] for it in (source, output))
+                ours, theirs = (self.distances.find(entry)[0] for entry in (source, output))
                 if ours != theirs:
                     self.distances.tie(output, source, 0)
                     both = [*self.members.pop(ours), *self.members.pop(theirs)]
@@ -337,8 +341,8 @@ class _Tying:
         theirs, there = self.distances.find(output)
         if ours == theirs:
             return at == there
-        first = {it: self.distances.find(it)[1] - at for it in self.members[ours]}
-        second = {it: self.distances.find(it)[1] - there for it in self.members[theirs]}
+        first = {member: self.distances.find(member)[1] - at for member in self.members[ours]}
+        second = {member: self.distances.find(member)[1] - there for member in self.members[theirs]}
         starts = self._pinned_starts(first | second)
         if len(starts) > 1 or any(start + self._lowest(first | second) < 0 for start in starts):
             return False
@@ -346,12 +350,12 @@ class _Tying:
 
     def _pinned_starts(self, members: Mapping[int, int]) -> set[int]:
         """Where the group begins, as its pinned members say."""
-        pins = ((self.buffers[it].offset, at) for it, at in members.items() if self.buffers[it].size)
+        pins = ((self.buffers[entry].offset, at) for entry, at in members.items() if self.buffers[entry].size)
         return {pin - at for pin, at in pins if pin is not None}
 
     def _lowest(self, members: Mapping[int, int]) -> int:
         """How far the lowest is above where the group begins."""
-        return min(at for it, at in members.items() if self.buffers[it].size)
+        return min(at for entry, at in members.items() if self.buffers[entry].size)
 
     def _on(self, first: int, at: int, second: int, there: int) -> bool:
         """Whether two buffers that must be apart would not be."""
@@ -389,7 +393,7 @@ def shared_places(ties: Ties) -> dict[str, str]:
     outputs = {output for _, output in ties}
     found: dict[str, str] = {}
     seen: set[str] = set()
-    for root in sorted(joined, key=lambda it: (it in outputs, it)):
+    for root in sorted(joined, key=lambda entry: (entry in outputs, entry)):
         if root in seen:
             continue
         seen.add(root)
@@ -474,8 +478,8 @@ class ShapedArrays:
 
     def start(self, placements: Sequence[Placement]) -> Found:
         """Items from the lowest to the highest, as these places have them."""
-        offset = {it.buffer: it.offset for it in placements}
-        pool = {it.buffer: it.pool for it in placements}
+        offset = {placement.buffer: placement.offset for placement in placements}
+        pool = {placement.buffer: placement.pool for placement in placements}
         return self.by_height(offset, pool)
 
     def by_height(self, height: Mapping[str, float], pool: Mapping[str, str]) -> Found:
@@ -487,7 +491,7 @@ class ShapedArrays:
         for item in range(instance.item_count):
             parts = range(instance.item_parts[item], instance.item_parts[item + 1])
             ids = [buffers[self.reduction.part_buffer[part]].id for part in parts]
-            keys.append((min(height.get(it, 0) for it in ids), item))
+            keys.append((min(height.get(id_, 0) for id_ in ids), item))
             allowed = instance.choice_pool[instance.choice_start[item] : instance.choice_start[item + 1]]
             wanted = number.get(pool.get(ids[0], ""), -1)
             choices.append(allowed.index(wanted) if wanted in allowed else 0)
@@ -501,8 +505,8 @@ class ShapedArrays:
             kind = PeakMeasure.LARGEST
         elif term.kind is Kind.POOL_PEAK:
             kind = PeakMeasure.ONE_POOL
-            pool = next(index for index, it in enumerate(self.problem.pools) if it.id == term.pool)
-        shaped.set_measure(kind, pool, list(least), [float(it) for it in weights])
+            pool = next(index for index, pool in enumerate(self.problem.pools) if pool.id == term.pool)
+        shaped.set_measure(kind, pool, list(least), [float(weight) for weight in weights])
 
 
 def make_arrays(largest: Problem, ties: Ties, sizes: Sequence[Sequence[int]]) -> "ShapedArrays | Explanation":
@@ -532,7 +536,7 @@ def usable(problem: Problem, number: int) -> tuple[int, int]:
     """The bytes of a pool from its reserved bottom to its reserved top; DeclinedError for a hole between."""
     pool = problem.pools[number]
     low, high = 0, end_of(pool)
-    for begin, end in merged([(it.offset, it.offset + it.size) for it in pool.reserved]):
+    for begin, end in merged([(entry.offset, entry.offset + entry.size) for entry in pool.reserved]):
         if begin <= low:
             low = max(low, end)
         elif end >= high:
@@ -547,15 +551,17 @@ def usable(problem: Problem, number: int) -> tuple[int, int]:
 
 def require_few(problem: SymbolicProblem) -> None:
     """DeclinedError where there are too many buffers, whatever their formulas are."""
-    if len(problem.buffers) - [it.size for it in problem.buffers].count(0) > _MOST_BUFFERS:
+    if len(problem.buffers) - [buffer.size for buffer in problem.buffers].count(0) > _MOST_BUFFERS:
         raise declined(_TOO_MANY)
 
 
 def require_room(problem: Problem) -> None:
     """DeclinedError where offsets could grow beyond what is counted."""
     alignment = max(pool.alignment for pool in problem.pools)
-    total = sum(it.size + it.alignment * alignment + (it.offset or 0) for it in problem.buffers)
-    total += sum(abs(it.offset) for it in problem.relative)
+    total = sum(
+        buffer.size + buffer.alignment * alignment + (buffer.offset or 0) for buffer in problem.buffers
+    )
+    total += sum(abs(entry.offset) for entry in problem.relative)
     total += sum(usable(problem, number)[0] for number in range(len(problem.pools)))
     if total > _MOST_BYTES:
         raise declined("sizes, distances and alignments that add up to more than 2^61 bytes")

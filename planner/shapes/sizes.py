@@ -133,7 +133,7 @@ def value_count(symbols: Mapping[str, Symbol]) -> int:
 
 def all_values(symbols: Mapping[str, Symbol]) -> Iterator[dict[str, int]]:
     """All combinations of the values of these symbols."""
-    rows = product(*(range(it.min, it.max + 1, it.step) for it in symbols.values()))
+    rows = product(*(range(symbol.min, symbol.max + 1, symbol.step) for symbol in symbols.values()))
     return (dict(zip(symbols, row, strict=True)) for row in rows)
 
 
@@ -162,7 +162,10 @@ def examine(
     if _is_sound(node, used):
         return None
     function = compile_formula(node)
-    for ends in ({name: it.min for name, it in used.items()}, {name: it.max for name, it in used.items()}):
+    for ends in (
+        {name: entry.min for name, entry in used.items()},
+        {name: entry.max for name, entry in used.items()},
+    ):
         if found := _tried(function, ends):
             return found
     count = value_count(used)
@@ -213,7 +216,10 @@ def _split(node: Node, function: Formula, whole: dict[str, Symbol], effort: Effo
         box = boxes.popleft()
         if _is_sound(node, box):
             continue
-        for ends in ({name: it.min for name, it in box.items()}, {name: it.max for name, it in box.items()}):
+        for ends in (
+            {name: entry.min for name, entry in box.items()},
+            {name: entry.max for name, entry in box.items()},
+        ):
             if found := _tried(function, ends):
                 return found
         boxes.extend(_halves(box))
@@ -272,7 +278,7 @@ class QuickFormulas:
         if not self._of_all:
             return None
         at = [values.get(name) for name in self._names]
-        known = [it for it in at if type(it) is int and -LIMIT <= it <= LIMIT]
+        known = [entry for entry in at if type(entry) is int and -LIMIT <= entry <= LIMIT]
         return self._native.sizes_at(known) if len(known) == len(at) else None
 
 
@@ -282,11 +288,11 @@ class Sizes:
     def __init__(self, problem: SymbolicProblem) -> None:
         self._symbols = frozenset(symbol.id for symbol in problem.symbols)
         sizes = [buffer.size for buffer in problem.buffers]
-        self.texts: Final = tuple(dict.fromkeys(it for it in sizes if isinstance(it, str)))
+        self.texts: Final = tuple(dict.fromkeys(size for size in sizes if isinstance(size, str)))
         """The formulas, each once."""
-        self._plain = tuple({it for it in sizes if not isinstance(it, str)})
+        self._plain = tuple({size for size in sizes if not isinstance(size, str)})
         distinct: tuple[int | str, ...] = (*self.texts, *self._plain)
-        where = {it: place for place, it in enumerate(distinct)}
+        where = {entry: place for place, entry in enumerate(distinct)}
         self._place = tuple(map(where.__getitem__, sizes))
         self.quick: Final = QuickFormulas(self.texts, problem.symbols)
 
@@ -369,7 +375,7 @@ def largest_problem(problem: SymbolicProblem) -> tuple[Problem, dict[str, How]]:
     """The problem with each size at its largest, and by buffer how that is known; it has to be valid."""
     sizes = sizes_of(problem)
     found = _extremes_of(problem)
-    large = sizes.put([max(0, it.high) for it in found])
+    large = sizes.put([max(0, entry.high) for entry in found])
     how: dict[str, How] = {
         buffer.id: "monotone" if index is None else found[index].how
         for buffer, index in zip(problem.buffers, sizes.formulas, strict=True)
@@ -441,10 +447,10 @@ _PRIMES: Final = (3, 5, 7, 11, 13, 17, 31, 61, 127, 509, 1021, 4093)
 def sample(symbols: Sequence[Symbol], fewest: int = _MIXED) -> list[dict[str, int]]:
     """The largest of all first, then the least, then combinations; the same each time."""
     if prod(map(count_of, symbols)) <= max(_ALL, fewest):
-        every = list(product(*(range(it.max, it.min - 1, -it.step) for it in symbols)))
+        every = list(product(*(range(symbol.max, symbol.min - 1, -symbol.step) for symbol in symbols)))
         rows = [every[0], every[-1], *every[1:-1]]
     else:
-        rows = [tuple(it.max for it in symbols), tuple(it.min for it in symbols)]
+        rows = [tuple(symbol.max for symbol in symbols), tuple(symbol.min for symbol in symbols)]
         random = Random(len(symbols))  # noqa: S311 - values to try
         columns = []
         for symbol in symbols:
@@ -456,16 +462,16 @@ def sample(symbols: Sequence[Symbol], fewest: int = _MIXED) -> list[dict[str, in
                 random.shuffle(column)
             columns.append(column[:fewest])
         rows += zip(*columns, strict=True)
-    named = [{it.id: value for it, value in zip(symbols, row, strict=True)} for row in rows]
-    return list({tuple(it.values()): it for it in named}.values())
+    named = [{symbol.id: value for symbol, value in zip(symbols, row, strict=True)} for row in rows]
+    return list({tuple(entry.values()): entry for entry in named}.values())
 
 
 def _candidates(symbol: Symbol, random: Random) -> list[int]:
     """Both ends and their neighbours, steps at primes, and values next to each other within."""
     last = count_of(symbol) - 1
     steps = [0, 1, 2, 3, last, last - 1, last - 2, last - 3]
-    steps += [it for it in _PRIMES if it <= last]
+    steps += [entry for entry in _PRIMES if entry <= last]
     middle = random.randrange(last + 1)
     steps += [middle, middle + 1, middle + 2, middle + 3]
-    kept = dict.fromkeys(it for it in steps if 0 <= it <= last)
-    return [symbol.min + symbol.step * it for it in kept]
+    kept = dict.fromkeys(step for step in steps if 0 <= step <= last)
+    return [symbol.min + symbol.step * entry for entry in kept]

@@ -78,7 +78,7 @@ def sweep_points(layout: Layout) -> Sweep:
 
 def said_points(problem: SymbolicProblem, plan: SymbolicPlan) -> Sweep:
     """The points as a plan that is judged says them; nothing is computed again."""
-    points = tuple(SweepPoint(it.at, it.peak, it.least, None) for it in plan.points)
+    points = tuple(SweepPoint(point.at, point.peak, point.least, None) for point in plan.points)
     return Sweep(problem.name, problem.objective[0], None, {}, points)
 
 
@@ -105,8 +105,14 @@ def as_data(found: Sweep) -> dict[str, object]:
         "term": found.term,
         "symbol": None if found.symbol is None else found.symbol.id,
         "points": [
-            {"at": dict(it.at), "peak": it.peak, "least": it.least, "ratio": it.ratio, "order": it.order}
-            for it in found.points
+            {
+                "at": dict(point.at),
+                "peak": point.peak,
+                "least": point.least,
+                "ratio": point.ratio,
+                "order": point.order,
+            }
+            for point in found.points
         ],
     }
 
@@ -117,9 +123,9 @@ def as_csv(found: Sweep) -> bytes:
     writer = csv.writer(file, lineterminator="\n")
     names = list(found.points[0].at) if found.points else []
     writer.writerow([*names, "peak", "least", "ratio", "order"])
-    for it in found.points:
-        cells = (it.peak, it.least, None if it.ratio is None else f"{it.ratio:.6f}", it.order)
-        writer.writerow([*it.at.values(), *("" if cell is None else cell for cell in cells)])
+    for point in found.points:
+        cells = (point.peak, point.least, None if point.ratio is None else f"{point.ratio:.6f}", point.order)
+        writer.writerow([*point.at.values(), *("" if cell is None else cell for cell in cells)])
     return file.getvalue().encode()
 
 
@@ -136,7 +142,7 @@ def _symbol(layout: Layout, name: str) -> Symbol:
 def _sweep(
     layout: Layout, symbol: Symbol | None, fixed: Mapping[str, int], rows: Sequence[Mapping[str, int]]
 ) -> Sweep:
-    said = {frozenset(it.at.items()): it.least for it in layout.plan.points}
+    said = {frozenset(point.at.items()): point.least for point in layout.plan.points}
     points = tuple(_point(layout, at, said.get(frozenset(at.items()), 0)) for at in rows)
     return Sweep(layout.problem.name, layout.problem.objective[0], symbol, fixed, points)
 
@@ -157,7 +163,10 @@ def _point(layout: Layout, at: Mapping[str, int], said: int) -> SweepPoint:
 
 def _least(problem: Problem) -> int:
     """The bound of the live bytes; where nothing fits, that in pools without an end."""
-    for tried in (problem, replace(problem, pools=tuple(replace(it, capacity=None) for it in problem.pools))):
+    for tried in (
+        problem,
+        replace(problem, pools=tuple(replace(pool, capacity=None) for pool in problem.pools)),
+    ):
         reduction = reduce(tried)
         if not isinstance(reduction, Explanation):
             return Bounds(reduction).of_term(terms_of(tried)[0]).value

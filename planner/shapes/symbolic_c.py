@@ -70,7 +70,7 @@ class OrderTables:
         self._distances: dict[int, int] = {}
         self.units = [len(units) for units in orders]
         """By order: how many units it has."""
-        self.rows = [[it for unit in units for it in self._numbers(unit)] for units in orders]
+        self.rows = [[number for unit in units for number in self._numbers(unit)] for units in orders]
         """By order: the units, as the function that reads them says."""
 
     @property
@@ -200,7 +200,9 @@ def write_symbolic_c(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str =
         )
         found = judge_symbolic(problem, bare).violations
         if found:
-            raise InputError(Issue(str(it.code), "plan", it.message) for it in found[:_MOST_REPORTED])
+            raise InputError(
+                Issue(str(entry.code), "plan", entry.message) for entry in found[:_MOST_REPORTED]
+            )
     return header_of(problem, plan, prefix)
 
 
@@ -226,8 +228,8 @@ class _Header:
         yield _inert(heading("The layout", self._problem.name, self._plan.digest))
         yield guard_begin("@N_LAYOUT_H", "stdint.h")
         yield self._symbols()
-        yield _numbered("Indices of buffers.", "BUFFER", [it.id for it in self._problem.buffers])
-        yield _numbered("Indices of pools.", "POOL", [it.id for it in self._problem.pools])
+        yield _numbered("Indices of buffers.", "BUFFER", [buffer.id for buffer in self._problem.buffers])
+        yield _numbered("Indices of pools.", "POOL", [pool.id for pool in self._problem.pools])
         yield self._counts()
         yield self._out_of_range()
         yield from self._functions()
@@ -237,8 +239,9 @@ class _Header:
 
     def _symbols(self) -> str:
         lines = [
-            f"  int64_t {self._fields[it.id]}; /* {_inert(in_comment(it.id))}: {_range_text(it)} */"
-            for it in self._problem.symbols
+            f"  int64_t {self._fields[symbol.id]}; "
+            f"/* {_inert(in_comment(symbol.id))}: {_range_text(symbol)} */"
+            for symbol in self._problem.symbols
         ]
         return "\n".join(["/* A value of each symbol. */", "typedef struct {", *lines, "} @n_symbols;\n"])
 
@@ -255,12 +258,12 @@ class _Header:
 
     def _out_of_range(self) -> str:
         lines = []
-        for it in self._problem.symbols:
-            value, least, most = f"at->{self._fields[it.id]}", signed(it.min), signed(it.max)
+        for symbol in self._problem.symbols:
+            value, least, most = f"at->{self._fields[symbol.id]}", signed(symbol.min), signed(symbol.max)
             lines.append(f"  if ({value} < {least} || {value} > {most}) return 1;")
-            if it.step > 1:
+            if symbol.step > 1:
                 above = f"((uint64_t){value} - (uint64_t){least})"
-                lines.append(f"  if ({above} % {unsigned(it.step)} != 0) return 1;")
+                lines.append(f"  if ({above} % {unsigned(symbol.step)} != 0) return 1;")
         head = "static inline int @n_out_of_range(const @n_symbols *at) {"
         return "\n".join([head, *lines, "  return 0;\n}\n"])
 
@@ -290,7 +293,7 @@ class _Header:
         first = self._placers[0]
         pools = self._problem.pools
         yield array("const uint64_t @n_ends[]", (unsigned(end_of(pool)) for pool in pools))
-        ranges = [(pool, *it) for pool, one in enumerate(pools) for it in reserved_above(one)]
+        ranges = [(pool, *entry) for pool, one in enumerate(pools) for entry in reserved_above(one)]
         if ranges:
             yield symbolic_c_text.RANGES
             cells = (f"{{{unsigned(begin)}, {unsigned(end)}, {pool}}}" for pool, begin, end in ranges)
@@ -302,14 +305,14 @@ class _Header:
             yield array("const @n_word @n_pool_of[]", map(str, first.pool_of))
             yield symbolic_c_text.FIXED.replace("@RESERVED", refuses.replace("@POOL", "@n_pool_of[i]"))
             return
-        tables = OrderTables([it.units for it in self._placers if isinstance(it, StackedOffsets)])
+        tables = OrderTables([placer.units for placer in self._placers if isinstance(placer, StackedOffsets)])
         kinds = (
             f"{{{floor}u, {modulus}u, {residue}u, {_NO_PIN if pin is None else f'{pin}u'}, {pool}}}"
             for floor, modulus, residue, pin, pool in tables.kinds
         )
         yield symbolic_c_text.KINDS
         yield array("const @n_kind @n_kinds[]", kinds)
-        distances = (f"{{{max(it, 0)}u, {max(-it, 0)}u}}" for it in tables.distances)
+        distances = (f"{{{max(distance, 0)}u, {max(-distance, 0)}u}}" for distance in tables.distances)
         yield array("const @n_distance @n_distances[]", distances)
         for number, row in enumerate(tables.rows):
             yield array(f"const @n_word @n_order_{number}[]", map(str, row))

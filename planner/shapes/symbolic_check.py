@@ -298,7 +298,9 @@ def size_from_shape(tensor: SymbolicTensor, symbols: Iterable[str]) -> int | str
     product: Node = Number(number)
     if number != 1:
         factors.insert(0, product)
-    product = factors[0] if len(factors) == 1 else Chain(factors[0], tuple(("*", it) for it in factors[1:]))
+    product = (
+        factors[0] if len(factors) == 1 else Chain(factors[0], tuple(("*", factor) for factor in factors[1:]))
+    )
     return text_of(Call("ceil_div", (product, Number(8))) if packed else product)
 
 
@@ -325,7 +327,7 @@ def checked_graph(graph: SymbolicGraph) -> CheckedGraph:
     largest = _graph_with_sizes(graph, sizes.largest)
     # Views and sizes are compared here, at every value.
     ours = ("view_beyond", "no_size")
-    issues += [it for it in find_graph_issues(largest) if it.code not in ours]
+    issues += [issue for issue in find_graph_issues(largest) if issue.code not in ours]
     if not issues:
         issues = list(sizes.view_issues())
     return CheckedGraph(issues[:MOST_ISSUES], largest, sizes.by_id)
@@ -335,7 +337,9 @@ def _graph_symbol_issues(graph: SymbolicGraph) -> Iterator[Issue]:
     """Those of a problem with these symbols and points."""
     stub = SymbolicProblem(symbols=graph.symbols, points=graph.points, buffers=())
     yield from symbol_issues(stub)
-    if len({it.id for it in graph.symbols}) == len(graph.symbols) and all(map(has_range, graph.symbols)):
+    if len({symbol.id for symbol in graph.symbols}) == len(graph.symbols) and all(
+        map(has_range, graph.symbols)
+    ):
         yield from point_issues(stub)
 
 
@@ -432,8 +436,14 @@ def _graph_with_sizes(graph: SymbolicGraph, sizes: dict[str, int]) -> Graph:
         name=graph.name,
         pools=graph.pools,
         tensors=[
-            Tensor(id=it.id, size=sizes[it.id], kind=it.kind, alignment=it.alignment, pools=it.pools)
-            for it in graph.tensors
+            Tensor(
+                id=tensor.id,
+                size=sizes[tensor.id],
+                kind=tensor.kind,
+                alignment=tensor.alignment,
+                pools=tensor.pools,
+            )
+            for tensor in graph.tensors
         ],
         operators=[
             Operator(
@@ -443,13 +453,13 @@ def _graph_with_sizes(graph: SymbolicGraph, sizes: dict[str, int]) -> Graph:
                 outputs=operator.outputs,
                 temporaries=[
                     Temporary(
-                        id=it.id,
-                        size=sizes[it.id],
-                        phases=it.phases,
-                        alignment=it.alignment,
-                        pools=it.pools,
+                        id=temporary.id,
+                        size=sizes[temporary.id],
+                        phases=temporary.phases,
+                        alignment=temporary.alignment,
+                        pools=temporary.pools,
                     )
-                    for it in operator.temporaries
+                    for temporary in operator.temporaries
                 ],
                 in_place=operator.in_place,
             )

@@ -67,7 +67,7 @@ def _lowered(graph: SymbolicGraph, found: CheckedGraph) -> SymbolicProblem:
 
 def _in_the_graph(graph: Graph, issues: list[Issue]) -> list[Issue]:
     places = Places(graph)
-    return [Issue(it.code, places.of_issue(it.path), it.message) for it in issues]
+    return [Issue(issue.code, places.of_issue(issue.path), issue.message) for issue in issues]
 
 
 def is_symbolic_graph(raw: object) -> bool:

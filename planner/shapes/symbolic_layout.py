@@ -78,11 +78,11 @@ def floor_of(pool: Pool) -> int:
 
 def reserved_above(pool: Pool) -> list[Range]:
     """The reserved ranges that are not at the bottom."""
-    return [it for it in _reserved(pool) if it[0] > 0]
+    return [entry for entry in _reserved(pool) if entry[0] > 0]
 
 
 def _reserved(pool: Pool) -> list[Range]:
-    return merged((it.offset, it.offset + it.size) for it in pool.reserved)
+    return merged((entry.offset, entry.offset + entry.size) for entry in pool.reserved)
 
 
 def units_of(problem: SymbolicProblem, order: Order, path: str) -> list[Unit]:
@@ -116,7 +116,7 @@ class _Reader:
             if placement.pool not in pools:
                 self._fail("unknown_pool", f"{at}.pool", f"there is no pool {_name(placement.pool)}")
             self._pool[index] = pools[placement.pool]
-            above = (self._known(it, f"{at}.above") for it in placement.above)
+            above = (self._known(entry, f"{at}.above") for entry in placement.above)
             self._above[index] = tuple(dict.fromkeys(above))
             self._empty[index] = placement.empty
             if placement.shares is not None:
@@ -134,7 +134,7 @@ class _Reader:
             # What has no bytes is a unit alone. Others keep the distances that they have through it.
             by_root.setdefault(-1 - index if self._empty[index] else root, []).append((index, at))
         units = [self._unit(members) for members in by_root.values()]
-        unit_of = {it.buffer: number for number, unit in enumerate(units) for it in unit.members}
+        unit_of = {member.buffer: number for number, unit in enumerate(units) for member in unit.members}
         return [units[number] for number in self._sorted(units, unit_of)]
 
     def _distances(self) -> Distances:
@@ -144,7 +144,7 @@ class _Reader:
             if apart not in (None, tie.offset):
                 message = f"{_name(tie.buffer)} has two distances from {_name(tie.base)}"
                 raise InputError.single("contradiction", "relative", message)
-        pairs = {frozenset((it.input, it.output)) for it in self._problem.in_place}
+        pairs = {frozenset((entry.input, entry.output)) for entry in self._problem.in_place}
         for index, other in enumerate(self._shares):
             if other is None:
                 continue
@@ -170,7 +170,7 @@ class _Reader:
             above = self._above[index]
             for other in (index, *above):
                 if self._pool[other] != pool_index:
-                    names = [self._buffers[it].id for it in (index, first if other == index else other)]
+                    names = [self._buffers[entry].id for entry in (index, first if other == index else other)]
                     message = f"{' and '.join(map(_name, names))} are not in the same pool"
                     self._fail("two_pools", self._path, message)
             members.append(Member(index, distance, above))
@@ -263,17 +263,21 @@ class ConstantOffsets:
         pools = {pool.id: i for i, pool in enumerate(problem.pools)}
         pool_of: list[int] = [-1] * len(index)
         self.offsets = [0] * len(index)
-        for number, it in enumerate(placements):
+        for number, placement in enumerate(placements):
             path = f"placements[{number}]"
-            if it.buffer not in index or it.pool not in pools:
-                what = f"buffer {_name(it.buffer)}" if it.buffer not in index else f"pool {_name(it.pool)}"
-                raise InputError.single("unknown_id", path, f"there is no {what}")
-            if pool_of[index[it.buffer]] >= 0:
-                raise InputError.single(
-                    "repeated_placement", path, f"{_name(it.buffer)} has a place already; give it one"
+            if placement.buffer not in index or placement.pool not in pools:
+                what = (
+                    f"buffer {_name(placement.buffer)}"
+                    if placement.buffer not in index
+                    else f"pool {_name(placement.pool)}"
                 )
-            pool_of[index[it.buffer]] = pools[it.pool]
-            self.offsets[index[it.buffer]] = it.offset
+                raise InputError.single("unknown_id", path, f"there is no {what}")
+            if pool_of[index[placement.buffer]] >= 0:
+                raise InputError.single(
+                    "repeated_placement", path, f"{_name(placement.buffer)} has a place already; give it one"
+                )
+            pool_of[index[placement.buffer]] = pools[placement.pool]
+            self.offsets[index[placement.buffer]] = placement.offset
         if -1 in pool_of:
             name = _name(problem.buffers[pool_of.index(-1)].id)
             raise InputError.single("no_place", "placements", f"{name} has no place")
@@ -370,7 +374,10 @@ class _Heights:
         if len(self._ends) == 1:
             peaks = [max(compress(ends, sizes), default=0)]
         else:
-            peaks = [max((ends[it] for it in members if sizes[it]), default=0) for members in self._members]
+            peaks = [
+                max((ends[member] for member in members if sizes[member]), default=0)
+                for members in self._members
+            ]
         for pool, (peak, end, reserved) in enumerate(zip(peaks, self._ends, self._reserved, strict=True)):
             if peak > end:
                 return f"pool {_name(self._names[pool])} ends at {end:,}, and {peak:,} bytes of it are needed"
@@ -382,8 +389,8 @@ class _Heights:
         self, pool: int, offsets: Sequence[int], ends: Sequence[int], sizes: Sequence[int]
     ) -> bool:
         return any(
-            sizes[it] and offsets[it] < end and begin < ends[it]
-            for it in self._members[pool]
+            sizes[member] and offsets[member] < end and begin < ends[member]
+            for member in self._members[pool]
             for begin, end in self._reserved[pool]
         )
 
@@ -440,7 +447,7 @@ class Layout:
     def offsets(self, at: Mapping[str, int]) -> dict[str, int]:
         """The offsets at these values, by id of the buffer."""
         found = self.lay_out(at)
-        return {buffer.id: it for buffer, it in zip(self.problem.buffers, found.offsets, strict=True)}
+        return {buffer.id: offset for buffer, offset in zip(self.problem.buffers, found.offsets, strict=True)}
 
     def peaks(self, at: Mapping[str, int]) -> dict[str, int]:
         """The peaks at these values, by id of the pool."""
@@ -470,7 +477,7 @@ def placers_of(problem: SymbolicProblem, plan: SymbolicPlan) -> tuple[Placer, ..
         return (ConstantOffsets(problem, plan.placements),)
     if not plan.orders:
         raise InputError.single("no_plan", "orders", "the plan has no orders")
-    return tuple(StackedOffsets(problem, it, f"orders[{i}]") for i, it in enumerate(plan.orders))
+    return tuple(StackedOffsets(problem, order, f"orders[{i}]") for i, order in enumerate(plan.orders))
 
 
 class _Objective:
@@ -511,7 +518,7 @@ def plan_of_layout(layout: Layout, at: Mapping[str, int]) -> tuple[Problem, Plan
     plan = _with_values(problem, placements, layout.plan.solver)
     violations = [] if plan is None else recount(problem, plan)
     if plan is None or violations:
-        raise _not_valid(at, [it.message for it in violations])
+        raise _not_valid(at, [violation.message for violation in violations])
     return problem, plan
 
 
@@ -528,14 +535,14 @@ def _with_values(problem: Problem, placements: tuple[Placement, ...], solver: st
     bounds = Bounds(reduction)
     terms = {term: bounds.of_term(term) for term in terms_of(problem)}
     objective = tuple(term_value(term, values.of(term), bound) for term, bound in terms.items())
-    proven = all(it.value == it.bound for it in objective)
+    proven = all(entry.value == entry.bound for entry in objective)
     return Plan(
         status=Status.OPTIMAL if proven else Status.FEASIBLE,
         placements=placements,
         pools=tuple(pool_uses(problem, bounds, values, terms)),
         objective=objective,
         solver=solver,
-        prover=prover_of(terms) if any(it.bound for it in objective) else None,
+        prover=prover_of(terms) if any(entry.bound for entry in objective) else None,
         digest=digest(problem),
         version=memstow.__version__,
     )

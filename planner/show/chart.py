@@ -34,7 +34,7 @@ class Scale:
 
     def at(self, value: float) -> float:
         """The place of a value."""
-        low, high, value = (self._scaled(it) for it in (self.low, self.high, value))
+        low, high, value = (self._scaled(entry) for entry in (self.low, self.high, value))
         return self.begin + (self.end - self.begin) * (value - low) / (high - low or 1.0)
 
     def _scaled(self, value: float) -> float:

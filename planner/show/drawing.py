@@ -129,7 +129,7 @@ def scene_of(problem: Problem, plan: Plan) -> Scene:
 
 
 def _axis(buffers: Sequence[Buffer], ranges_of: Sequence[Sequence[Interval]]) -> Axis:
-    ranges = [it for ranges in ranges_of for it in ranges]
+    ranges = [span for ranges in ranges_of for span in ranges]
     if ranges:
         return Axis(min(begin for begin, _ in ranges), max(end for _, end in ranges), "time")
     # Without a word on time buffers may share bytes, and would hide each other.

@@ -115,7 +115,7 @@ def shown_label(label: "Label", room: int) -> str:
     if left < _SHORTEST_END:
         return fit_text(what, room)
     ends = (name[start:] for start in range(len(name) + 1))
-    end = name if breadth(name) <= left else "..." + next(it for it in ends if breadth(it) <= left - 3)
+    end = name if breadth(name) <= left else "..." + next(end for end in ends if breadth(end) <= left - 3)
     return f"{what} {end}".strip()
 
 

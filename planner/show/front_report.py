@@ -106,7 +106,7 @@ def _target(front: Front, target: TargetFront) -> list[str]:
 def _capacity(target: TargetFront) -> int | None:
     """Of the only memory that all is in, where that is known."""
     for point in target.points:
-        return next((it.capacity for it in point.plan.pools if it.pool == target.pool), None)
+        return next((pool.capacity for pool in point.plan.pools if pool.pool == target.pool), None)
     said = target.explanation
     return said.capacity if said is not None and said.pool == target.pool else None
 
@@ -118,8 +118,12 @@ def _which(front: Front) -> str:
         return "none of them will do"
     said = "the smallest that will do is not known"
     # What the others say of themselves is of more use.
-    open_ = [it for it in front.targets if it.fits == "unknown"]
-    return f"{said}; give it more time" if not open_ or any(it.explanation is None for it in open_) else said
+    open_ = [target for target in front.targets if target.fits == "unknown"]
+    return (
+        f"{said}; give it more time"
+        if not open_ or any(entry.explanation is None for entry in open_)
+        else said
+    )
 
 
 _TALL: Final = 340
@@ -345,8 +349,9 @@ def _description(front: Front, curves: Sequence[_Curve]) -> str:
     said = []
     for curve in curves:
         some = [
-            f"{count(it.values[first])} and {count(it.values[second])}{'' if it.proven else ' (open)'}"
-            for it in curve.points[:_MOST_LABELS]
+            f"{count(point.values[first])} and {count(point.values[second])}"
+            f"{'' if point.proven else ' (open)'}"
+            for point in curve.points[:_MOST_LABELS]
         ]
         name = f"{curve.name}: " if curve.name else ""
         said.append(name + (curve.says or "; ".join(some)))

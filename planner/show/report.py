@@ -168,13 +168,13 @@ def _shortfall_lines(shortfall: "Shortfall") -> list[str]:
     rows = [
         (
             "always"
-            if it.begin is None or it.end is None
-            else f"{time_text(it.begin)} until {time_text(it.end)}",
-            names(it.buffers, 3),
-            count(it.live),
-            count(len(it.buffers)),
+            if entry.begin is None or entry.end is None
+            else f"{time_text(entry.begin)} until {time_text(entry.end)}",
+            names(entry.buffers, 3),
+            count(entry.live),
+            count(len(entry.buffers)),
         )
-        for it in shortfall.hardest[:MOST_MOMENTS]
+        for entry in shortfall.hardest[:MOST_MOMENTS]
     ]
     lines += table(("when", "largest first", "live bytes", "buffers"), rows, left=2)
     if shortfall.moments > len(rows):
@@ -186,7 +186,7 @@ def _shortfall_lines(shortfall: "Shortfall") -> list[str]:
         proof = f"perhaps fewer will do, but not fewer than {shortfall.least:,}"
     lines += ["", f"{pool}: {buffers} must change, {proof}; for each of them, one of:"]
     header = ("buffer", "size", "smaller by", "or not there", "or in", "or instead")
-    lines += table(header, [_change_row(it) for it in shortfall.changes], left=1)
+    lines += table(header, [_change_row(change) for change in shortfall.changes], left=1)
     if shortfall.count > len(shortfall.changes):
         lines.append(f"  and {shortfall.count - len(shortfall.changes):,} smaller buffers")
     return lines
@@ -299,7 +299,7 @@ def arena_report(arenas: Arenas, is_written: bool, width: int) -> str:
     """The arena of a model as it is and with the plan, and why it shrinks or does not."""
     from textwrap import wrap
 
-    shown = [it for it in (arenas.before, arenas.after) if it is not None]
+    shown = [entry for entry in (arenas.before, arenas.after) if entry is not None]
     headings = ("as it is", "as written" if is_written else "with the plan")
     lines = _table(shown, headings[: len(shown)]) if shown else []
     for note in arenas.notes:
@@ -309,9 +309,9 @@ def arena_report(arenas: Arenas, is_written: bool, width: int) -> str:
 
 def _table(arenas: Sequence[Arena], headings: Sequence[str]) -> list[str]:
     rows: Sequence[tuple[str, Callable[[Arena], str]]] = (
-        ("head: tensors and scratch", lambda it: _figure(it.head, _UNKNOWN)),
-        ("planning, in its place", lambda it: _figure(it.planning, _NO_MORE)),
-        ("tail: what stays", lambda it: _figure(it.tail, _UNKNOWN)),
+        ("head: tensors and scratch", lambda entry: _figure(entry.head, _UNKNOWN)),
+        ("planning, in its place", lambda entry: _figure(entry.planning, _NO_MORE)),
+        ("tail: what stays", lambda entry: _figure(entry.tail, _UNKNOWN)),
         ("least arena", _least),
     )
     cells = [(f"  {name}", *(pick(arena) for arena in arenas)) for name, pick in rows]

@@ -332,15 +332,15 @@ def _holes(panel: Panel, columns: Columns) -> str:
 
 def _reserved(panel: Panel) -> Iterator[str]:
     thin: set[int] = set()
-    for it in panel.pool.reserved:
-        end = min(it.offset + it.size, panel.height)
-        if it.offset >= end:
+    for entry in panel.pool.reserved:
+        end = min(entry.offset + entry.size, panel.height)
+        if entry.offset >= end:
             continue
-        high, low = panel.up(end), panel.up(it.offset)
+        high, low = panel.up(end), panel.up(entry.offset)
         if low - high < _THIN:
             thin.update(range(floor(high), max(floor(high) + 1, floor(low))))
             continue
-        tooltip = f"reserved: {count(it.size)} bytes at {count(it.offset)}"
+        tooltip = f"reserved: {count(entry.size)} bytes at {count(entry.offset)}"
         yield (
             f'<rect class="reserved" x="{LEFT}" y="{px(high)}" width="{ACROSS}" height="{px(low - high)}" '
             f'fill="{RESERVED}"><title>{tooltip}</title></rect>'

@@ -84,7 +84,9 @@ def _how_good(plan: SymbolicPlan) -> str:
         return f"largest ratio {ratio_text(plan.worst)}"
     if plan.bound is not None and plan.bound == plan.worst:
         return f"largest ratio {ratio_text(plan.worst)}, proven least"
-    where = next((it.at for it in plan.points if it.least and it.peak / it.least == plan.worst), None)
+    where = next(
+        (point.at for point in plan.points if point.least and point.peak / point.least == plan.worst), None
+    )
     at = "" if where is None else f" at {values_text(where)}"
     return f"largest ratio {ratio_text(plan.worst)}{at}; not proven: perhaps {ratio_text(plan.bound or 1.0)}"
 
@@ -123,12 +125,14 @@ def _symbol_name(found: Sweep) -> str:
 
 
 def _charts(found: Sweep) -> Iterator[str]:
-    values = [_value(found, it) for it in found.points]
+    values = [_value(found, point) for point in found.points]
     across = _across(values)
-    heights = [it.least for it in found.points] + [it.peak for it in found.points if it.peak is not None]
+    heights = [point.least for point in found.points] + [
+        point.peak for point in found.points if point.peak is not None
+    ]
     low, high = max(min(heights, default=1), 1), max([*heights, 2])
     up = chart.Scale(low / 1.2, high * 1.2, _BYTES_BOTTOM, chart.TOP, by_factors=True)
-    ratios = [it.ratio for it in found.points if it.ratio is not None]
+    ratios = [point.ratio for point in found.points if point.ratio is not None]
     top = max([*ratios, 1.05])
     ratio = chart.Scale(1.0, 1.0 + (top - 1.0) * 1.15, _RATIO_BOTTOM, _RATIO_TOP)
     yield chart.frame(chart.TOP, _BYTES_TALL)
@@ -235,11 +239,11 @@ def _legend(found: Sweep) -> Iterator[str]:
 def _dots(found: Sweep) -> Iterator[tuple[str, str, str]]:
     """What the marks mean that are there: a text, the colour of the rim, and that inside."""
     points = found.points if len(found.points) <= _MOST_MARKS else ()
-    if any(it.peak is not None and it.peak == it.least for it in points):
+    if any(point.peak is not None and point.peak == point.least for point in points):
         yield "the least", _COLOUR, _COLOUR
-    if any(it.peak is not None and it.peak != it.least for it in points):
+    if any(point.peak is not None and point.peak != point.least for point in points):
         yield "above the least", _COLOUR, "#ffffff"
-    if any(it.peak is None for it in points):
+    if any(point.peak is None for point in points):
         yield "does not fit", CAPACITY, CAPACITY
 
 

@@ -305,7 +305,7 @@ def _side_by_side(entries: Sequence[str], room: int) -> list[str]:
     lines = -(-len(entries) // columns)
     between = " " * _BETWEEN
     return [
-        (" " * _MARGIN + between.join(_padded(it, width) for it in entries[line::lines])).rstrip()
+        (" " * _MARGIN + between.join(_padded(entry, width) for entry in entries[line::lines])).rstrip()
         for line in range(lines)
     ]
 

@@ -13,23 +13,23 @@ def tiling_report(tiling: Tiling) -> str:
 
 def tilings_report(tilings: Sequence[Tiling]) -> str:
     """A line for each operator that has tiles, the sum, and why the others have none."""
-    tiled = [it for it in tilings if it.why_not is None]
+    tiled = [tiling for tiling in tilings if tiling.why_not is None]
     lines = table(
         ("operator", "type", "tile", "loops", "tiles", "l1", "moved", "least", ""),
-        [_row(it) for it in tiled],
+        [_row(entry) for entry in tiled],
         left=4,
     )
-    chosen = [it for it in tiled if it.chosen is not None]
-    moved = sum(it.chosen.bytes for it in chosen if it.chosen is not None)
-    least = sum(it.least or 0 for it in chosen)
+    chosen = [entry for entry in tiled if entry.chosen is not None]
+    moved = sum(entry.chosen.bytes for entry in chosen if entry.chosen is not None)
+    least = sum(entry.least or 0 for entry in chosen)
     who = "1 operator moves" if len(chosen) == 1 else f"{len(chosen):,} operators move"
     lines += ["", f"{who} {count(moved)} bytes; each element once: {count(least)}"]
-    if chosen and any(not it.complete for it in tiled):
+    if chosen and any(not entry.complete for entry in tiled):
         lines.append("* not all tiles were looked at: there may be better ones")
     others: dict[str, list[str]] = {}
-    for it in tilings:
-        if it.why_not is not None:
-            others.setdefault(it.why_not, []).append(_name(it))
+    for tiling in tilings:
+        if tiling.why_not is not None:
+            others.setdefault(tiling.why_not, []).append(_name(tiling))
     for reason, some in others.items():
         more = f" and {len(some) - 8:,} more" if len(some) > 8 else ""
         lines.append(f"no tiles: {', '.join(some[:8])}{more}: {plain(reason)}")
@@ -116,21 +116,24 @@ def _tables(chosen: Chosen) -> Iterator[str]:
         ("tensor", "role", *(["lies"] if home else []), "tiles moved", "bytes moved", "least"),
         [
             (
-                short_name(it.tensor),
-                it.role,
-                *(["beyond" if it.beyond else "home"] if home else []),
-                count(it.times),
-                count(it.bytes),
-                count(it.least),
+                short_name(entry.tensor),
+                entry.role,
+                *(["beyond" if entry.beyond else "home"] if home else []),
+                count(entry.times),
+                count(entry.bytes),
+                count(entry.least),
             )
-            for it in chosen.moved
+            for entry in chosen.moved
         ],
         left=3 if home else 2,
     )
     yield ""
     yield from table(
         ("buffer", "role", "offset", "bytes"),
-        [(short_name(it.id), it.role, count(it.offset), count(it.size)) for it in chosen.buffers],
+        [
+            (short_name(buffer.id), buffer.role, count(buffer.offset), count(buffer.size))
+            for buffer in chosen.buffers
+        ],
         left=2,
     )
 
@@ -140,13 +143,13 @@ def _front(front: Sequence[FrontTile]) -> list[str]:
         ("tile", "channels are", "tiles", "l1", "bytes moved"),
         [
             (
-                _size(it.tile),
-                "outside" if it.loops[0] == "channels" else "inside",
-                count(it.tiles),
-                count(it.l1),
-                count(it.bytes),
+                _size(entry.tile),
+                "outside" if entry.loops[0] == "channels" else "inside",
+                count(entry.tiles),
+                count(entry.l1),
+                count(entry.bytes),
             )
-            for it in front
+            for entry in front
         ],
         left=2,
     )

@@ -78,7 +78,7 @@ def window_of_reduction(
         buffers=tuple(buffers),
         conflicts=(),
         exclusive=tuple(pair for pair in problem.exclusive if named.issuperset(pair)),
-        in_place=tuple(it for it in problem.in_place if named.issuperset((it.input, it.output))),
+        in_place=tuple(entry for entry in problem.in_place if named.issuperset((entry.input, entry.output))),
         relative=(),
         reuse_costs=(),
     )

@@ -179,7 +179,7 @@ def _pools_of(given: "Sequence[Pool]") -> "tuple[Pool, ...]":
         pools = tuple(given)
     except TypeError:
         pools = ()
-    if not pools or not all(isinstance(it, Pool) for it in pools):
+    if not pools or not all(isinstance(pool, Pool) for pool in pools):
         message = f"must hold one Pool or more, given {shown(given)}"
         raise InputError.single("not_pools", "pools", message)
     return pools
@@ -281,10 +281,10 @@ def _searched(
     number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
     return Places(
         status=plan.status,
-        offsets=array("q", (it.offset for it in plan.placements)),
+        offsets=array("q", (placement.offset for placement in plan.placements)),
         peak=sum(use.peak for use in plan.pools),
         bound=_bound_of(plan, pools is None),
-        pools=array("q", (number_of[it.pool] for it in plan.placements)),
+        pools=array("q", (number_of[placement.pool] for placement in plan.placements)),
         _make_plan=lambda: plan,
     )
 

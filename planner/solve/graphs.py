@@ -67,16 +67,16 @@ def with_order_bound(graph: Graph, plan: Plan, bound: OrderBound) -> Plan:
         return _without_proof(plan) if plan.status is Status.INFEASIBLE else plan
     pools = len(plan.pools)
     covered = bound if pools == 1 and not graph.alternatives else NOTHING
-    objective = tuple(_term(graph, it, covered) for it in plan.objective)
+    objective = tuple(_term(graph, entry, covered) for entry in plan.objective)
     first = parse_term(objective[0].term) if objective else None
     by_term = first is not None and pools == 1 and first.is_peak_of(plan.pools[0].pool, 1)
-    proven = all(it.value == it.bound for it in objective)
+    proven = all(entry.value == entry.bound for entry in objective)
     return replace(
         plan,
         objective=objective,
         pools=tuple(_pool(use, covered if by_term else NOTHING) for use in plan.pools),
         status=Status.OPTIMAL if proven else Status.FEASIBLE,
-        prover=covered.prover if any(it.bound for it in objective) else None,
+        prover=covered.prover if any(entry.bound for entry in objective) else None,
     )
 
 
@@ -87,7 +87,7 @@ def _no_order(graph: Graph, bound: OrderBound) -> Explanation | None:
     pool, capacity = graph.pools[0], graph.pools[0].capacity
     if capacity is None:
         return None
-    reserved = measure((it.offset, it.offset + it.size) for it in pool.reserved)
+    reserved = measure((entry.offset, entry.offset + entry.size) for entry in pool.reserved)
     needed = bound.value + reserved
     if needed <= capacity:
         return None
@@ -216,7 +216,7 @@ def _judged(graph: Graph, plan: Plan, hint: Plan | None) -> Plan:
     if violations:
         raise RefusedPlanError(
             f"the plan of {plan.solver} for a graph was refused; please report it: "
-            + "; ".join(f"{it.code}: {it.message}" for it in violations[:5])
+            + "; ".join(f"{violation.code}: {violation.message}" for violation in violations[:5])
         )
     return plan
 

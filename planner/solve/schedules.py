@@ -48,7 +48,7 @@ def plan_schedule(graph: Graph, schedule: Schedule, options: Options, callbacks:
 
 def is_only_order(graph: Graph, schedule: Schedule) -> bool:
     """Whether the graph allows no other schedule than this, so that what is proven of it is of the graph."""
-    names = tuple(graph.operators[it].id for it in listed_order(graph))
+    names = tuple(graph.operators[entry].id for entry in listed_order(graph))
     return graph.order == GIVEN and not graph.alternatives and schedule.order == names
 
 
@@ -59,7 +59,7 @@ def judged(graph: Graph, plan: Plan, schedule: Schedule) -> Plan:
     if violations:
         raise RefusedPlanError(
             f"the plan of {plan.solver} for a schedule was refused; please report it: "
-            + "; ".join(f"{it.code}: {it.message}" for it in violations[:5])
+            + "; ".join(f"{violation.code}: {violation.message}" for violation in violations[:5])
         )
     return plan
 
@@ -77,7 +77,7 @@ def plan_with_alternatives(graph: Graph, options: Options, callbacks: Callbacks)
         index = links_of(graph).operator_index
         orders.append([index[name] for name in first.schedule.order])
     chosen = min(
-        (it for order in orders for it in _chosen(graph, order, options)), key=_by_bytes, default=None
+        (entry for order in orders for entry in _chosen(graph, order, options)), key=_by_bytes, default=None
     )
     if chosen is None:
         return first
@@ -100,11 +100,11 @@ def _chosen(graph: Graph, order: Sequence[int], options: Options) -> list[Stripe
     part = _part(options, _CHOICE_SHARE / 2)
     budget = Budget(-1.0, part.work_limit or 0) if options.deterministic else Budget(part.time_limit, -1)
     found = order_front(graph, order, budget, most, stripes=False).points[:1]
-    return [it for it in found if it.schedule.alternatives]
+    return [entry for entry in found if entry.schedule.alternatives]
 
 
-def _by_bytes(it: StripedOrder) -> tuple[int, int]:
-    return it.bytes, it.cost
+def _by_bytes(order: StripedOrder) -> tuple[int, int]:
+    return order.bytes, order.cost
 
 
 def _part(options: Options, share: float) -> Options:

@@ -93,7 +93,7 @@ def _outside(model: RuntimeModel, offsets: Sequence[int]) -> Iterator[Issue]:
 
 
 def _whole(graph: Graph, model: RuntimeModel, layout: RuntimeLayout) -> Plan:
-    places = {it.name: at for it, at in zip(model.tensors, layout.offsets, strict=True)}
+    places = {tensor.name: at for tensor, at in zip(model.tensors, layout.offsets, strict=True)}
     placements = tuple(
         Placement(buffer=buffer.id, pool=DEFAULT_POOL, offset=places[buffer.id])
         for buffer in listed_problem(graph).buffers
@@ -163,7 +163,7 @@ def planned_model(model: bytes, plan: Plan, *, replan: bool = False) -> bytes:
     ordered = _in_order(model, graph, plan.schedule)
     graph = read_graph(ordered)
     of_model = runtime_model(ordered, graph, listed(graph))
-    places = {it.buffer: it.offset for it in plan.placements}
+    places = {placement.buffer: placement.offset for placement in plan.placements}
     offsets = planned_offsets(of_model, places)
     if max(offsets, default=0) > _LARGEST:
         raise _impossible("its offsets do not fit into 32 bits")
@@ -180,7 +180,7 @@ def require_plannable(model: bytes, replan: bool = False) -> None:
     if carries_plan(model) and not replan:
         message = "the model carries a memory plan already; --replan puts a new one in its place"
         raise InputError.single("carries_plan", "$", message)
-    if any(it.type == NPU for it in read_graph(model).operators):
+    if any(operator.type == NPU for operator in read_graph(model).operators):
         raise _impossible(f"its operator {NPU} has the places of tensors in its commands; plan with Vela")
     root = Flatbuffer(model).root()
     unknown = [field for field in root.fields() if field not in list(ModelField)]
@@ -241,21 +241,21 @@ def _refuse_wrong_plan(graph: Graph, plan: Plan) -> None:
     if plan.status not in PLANNED:
         message = f"there is no plan to write: the status is {plan.status}"
         raise InputError.single("no_plan", "status", message)
-    if len({it.pool for it in plan.placements}) > 1:
+    if len({placement.pool for placement in plan.placements}) > 1:
         message = "the runtime has one arena, and the plan is for several pools; plan for one"
         raise InputError.single("several_pools", "plan", message)
     bare = Plan(
         status=Status.FEASIBLE,
         placements=[
-            Placement(buffer=it.buffer, pool=DEFAULT_POOL, offset=it.offset)
-            for it in plan.placements
-            if not it.buffer.startswith(SCRATCH)
+            Placement(buffer=placement.buffer, pool=DEFAULT_POOL, offset=placement.offset)
+            for placement in plan.placements
+            if not placement.buffer.startswith(SCRATCH)
         ],
         schedule=plan.schedule,
     )
     found = verify(graph, bare)
     if found:
-        raise InputError(Issue(str(it.code), "plan", it.message) for it in found[:_MOST_REPORTED])
+        raise InputError(Issue(str(entry.code), "plan", entry.message) for entry in found[:_MOST_REPORTED])
 
 
 def _require_same(graph: Graph, written: Graph) -> None:

@@ -74,10 +74,10 @@ def _temporaries(index: int, operator: ModelOperator, calls: Calls, scratch: Scr
     calls.of(operator, f"$.subgraphs[0].operators[{index}]")
     if size := _together(scratch, (0, index)):
         yield Temporary(id=f"{SCRATCH}{index}", size=size, alignment=_ALIGNMENT)
-    for it in calls.operators():
-        if size := _together(scratch, (it.subgraph, it.operator)):
-            name = f"{SCRATCH}{it.subgraph}/{it.operator}"
-            yield Temporary(id=name, size=size, phases=it.phases, alignment=_ALIGNMENT)
+    for entry in calls.operators():
+        if size := _together(scratch, (entry.subgraph, entry.operator)):
+            name = f"{SCRATCH}{entry.subgraph}/{entry.operator}"
+            yield Temporary(id=name, size=size, phases=entry.phases, alignment=_ALIGNMENT)
 
 
 def _together(scratch: Scratch, operator: tuple[int, int]) -> int:
@@ -116,7 +116,7 @@ def runtime_model(model: bytes, graph: Graph, order: Sequence[str]) -> RuntimeMo
     subgraphs = read_subgraphs(model)
     indices = allowed_order(graph, order)
     live = liveness(graph, indices)
-    spans = {it.id: span for it, span in zip(graph.operators, live.spans, strict=True)}
+    spans = {operator.id: span for operator, span in zip(graph.operators, live.spans, strict=True)}
     lives: dict[tuple[int, int], Span] = {}
     there = set(map(str, subgraphs[0].inputs))
     for i, tensor in enumerate(graph.tensors):
@@ -132,8 +132,8 @@ def runtime_model(model: bytes, graph: Graph, order: Sequence[str]) -> RuntimeMo
         for called in calls.of(operator, f"$.subgraphs[0].operators[{i}]"):
             first, last = called.phases
             lives[called.subgraph, called.tensor] = (begin + first if first else -1, begin + last)
-        for it in calls.operators():
-            operators[it.subgraph, it.operator] = (begin + it.phases[0], begin + it.phases[1])
+        for entry in calls.operators():
+            operators[entry.subgraph, entry.operator] = (begin + entry.phases[0], begin + entry.phases[1])
     prepared = sorted(operators, key=lambda key: (key[0], operators[key]))
     tensors = tuple(_tensors(subgraphs, lives))
     return RuntimeModel(tensors, len(subgraphs), {key: operators[key] for key in prepared})
@@ -141,14 +141,18 @@ def runtime_model(model: bytes, graph: Graph, order: Sequence[str]) -> RuntimeMo
 
 def listed(graph: Graph) -> tuple[str, ...]:
     """The order in which a model lists its operators."""
-    return tuple(it.id for it in graph.operators)
+    return tuple(operator.id for operator in graph.operators)
 
 
 def _tensors(subgraphs: Sequence[Subgraph], lives: dict[tuple[int, int], Span]) -> Iterator[RuntimeTensor]:
     # The runtime looks up any variable as if it were in the first subgraph: that offset must not be planned.
-    variables = {i for it in subgraphs[1:] for i, tensor in enumerate(it.tensors) if tensor.is_variable}
+    variables = {
+        i for subgraph in subgraphs[1:] for i, tensor in enumerate(subgraph.tensors) if tensor.is_variable
+    }
     for number, subgraph in enumerate(subgraphs):
-        handles = {i for it in subgraph.operators if it.name == VAR_HANDLE for i in it.outputs}
+        handles = {
+            i for operator in subgraph.operators if operator.name == VAR_HANDLE for i in operator.outputs
+        }
         for i, tensor in enumerate(subgraph.tensors):
             size = 0 if i in handles else arena_bytes(tensor, f"$.subgraphs[{number}].tensors[{i}]")
             yield RuntimeTensor(
@@ -263,7 +267,7 @@ def head_of(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
 
 def _note(placed: list[_Placed], block: Block, offset: int) -> None:
     # Of those at one offset, the ones placed earlier stay in front.
-    insort(placed, (offset, offset + block.size, *block.lifetime), key=lambda it: it[0])
+    insort(placed, (offset, offset + block.size, *block.lifetime), key=lambda entry: entry[0])
 
 
 def _lowest_gap(placed: Sequence[_Placed], block: Block) -> int:
@@ -436,7 +440,7 @@ def _why_not(head: int, plan: Plan, order: str) -> str:
     peak = sum(use.peak for use in plan.pools)
     if peak > head:
         return f"{rule}, and the plan {peak:,}"
-    found = plan.objective[0] if [it.term for it in plan.objective] == [str(PEAK)] else None
+    found = plan.objective[0] if [entry.term for entry in plan.objective] == [str(PEAK)] else None
     # Bytes that live at once count scratch memory in whatever pieces the runtime places it.
     if (
         found is None

@@ -123,7 +123,7 @@ def _windowed(operator: Operator, window: Window, inputs: Sequence[Tensor], outp
         window,
         [image],
         weights,
-        [it for it in others if it is not weights],
+        [entry for entry in others if entry is not weights],
         output,
     )
 
@@ -142,8 +142,10 @@ def _dense(inputs: Sequence[Tensor], output: Tensor) -> Layer:
 
 def _by_element(inputs: Sequence[Tensor], output: Tensor) -> Layer:
     extents = _extents(output)
-    images = [it for it in inputs if it.kind != "constant" and prod(_shape(it)) == prod(extents)]
-    others = [it for it in inputs if it not in images]
+    images = [
+        input_ for input_ in inputs if input_.kind != "constant" and prod(_shape(input_)) == prod(extents)
+    ]
+    others = [input_ for input_ in inputs if input_ not in images]
     if not images:
         raise UntiledError("no input has as many elements as the output")
     for tensor in (*images, *others):
@@ -167,7 +169,9 @@ def _layer(
     output: Tensor,
 ) -> Layer:
     channels = made[2]
-    by_channel = [it for it in others if prod(_shape(it)) % channels == 0 and channels in _shape(it)]
+    by_channel = [
+        entry for entry in others if prod(_shape(entry)) % channels == 0 and channels in _shape(entry)
+    ]
     element, kind = _element(output), output.type or ""
     whole = "int" in kind or kind == "bool"
     per_pair = window.kernel[0] * window.kernel[1]
@@ -176,10 +180,16 @@ def _layer(
         *read,
         groups=groups,
         window=window,
-        images=tuple(Operand(it.id, _element(it)) for it in images),
+        images=tuple(Operand(image.id, _element(image)) for image in images),
         weights=None if weights is None else Operand(weights.id, per_pair * _element(weights)),
-        by_channel=tuple(Operand(it.id, prod(_shape(it)) // channels * _element(it)) for it in by_channel),
-        fixed=tuple(Operand(it.id, prod(_shape(it)) * _element(it)) for it in others if it not in by_channel),
+        by_channel=tuple(
+            Operand(entry.id, prod(_shape(entry)) // channels * _element(entry)) for entry in by_channel
+        ),
+        fixed=tuple(
+            Operand(entry.id, prod(_shape(entry)) * _element(entry))
+            for entry in others
+            if entry not in by_channel
+        ),
         output=Operand(output.id, element),
         sum_bytes=max(_SUM_BYTES, element) if whole else element,
         splits_inputs=weights is not None and groups == 1,
@@ -187,7 +197,7 @@ def _layer(
 
 
 def _divides(groups: int, *channels: int) -> bool:
-    return all(it % groups == 0 for it in channels)
+    return all(channel % groups == 0 for channel in channels)
 
 
 def _extents(tensor: Tensor) -> tuple[int, int, int]:
@@ -229,11 +239,11 @@ def _repeated(places: int, times: int, step: int) -> int:
 def least_bytes(layer: Layer) -> dict[str, int]:
     """By tensor, the bytes that are needed."""
     rows, columns = needed_places(layer, 0), needed_places(layer, 1)
-    found = {it.tensor: rows * columns * layer.input_channels * it.element for it in layer.images}
+    found = {image.tensor: rows * columns * layer.input_channels * image.element for image in layer.images}
     if layer.weights is not None:
         found[layer.weights.tensor] = layer.channels * layer.group_inputs * layer.weights.element
-    found |= {it.tensor: layer.channels * it.element for it in layer.by_channel}
-    found |= {it.tensor: it.element for it in layer.fixed}
+    found |= {entry.tensor: layer.channels * entry.element for entry in layer.by_channel}
+    found |= {entry.tensor: entry.element for entry in layer.fixed}
     found[layer.output.tensor] = layer.rows * layer.columns * layer.channels * layer.output.element
     return found
 
@@ -320,13 +330,13 @@ def _sizes(extent: int) -> Iterable[int]:
         return range(extent, 0, -1)
     even = {-(-extent // count) for count in range(1, _MOST_COUNTS + 1)}
     round_sizes = {1 << bit for bit in range(extent.bit_length())}
-    return sorted((it for it in even | round_sizes if extent <= it * MOST_PIECES), reverse=True)
+    return sorted((size for size in even | round_sizes if extent <= size * MOST_PIECES), reverse=True)
 
 
 def _undominated(found: Sequence[Cut]) -> list[Cut]:
     kept: list[Cut] = []
     # Whatever is at least as good in every figure comes first in this order.
-    for cut in sorted(found, key=lambda it: (it.number, it.size, *it[2:])):
+    for cut in sorted(found, key=lambda entry: (entry.number, entry.size, *entry[2:])):
         if not any(all(a <= b for a, b in zip(other, cut, strict=True)) for other in kept):
             kept.append(cut)
     return kept
@@ -376,16 +386,16 @@ def needs(layer: Layer, cuts: Cuts, loops: tuple[Loop, ...], options: TilingOpti
         whole = layer.channels * layer.group_inputs * layer.weights.element
         times = channels.number * inputs.number * over
         yield Need("weights", layer.weights.tensor, size, times, whole * over)
-    for it in layer.by_channel:
+    for entry in layer.by_channel:
         yield Need(
             "parameter",
-            it.tensor,
-            channels.size * it.element,
+            entry.tensor,
+            channels.size * entry.element,
             channels.number * again,
-            layer.channels * it.element * again,
+            layer.channels * entry.element * again,
         )
-    for it in layer.fixed:
-        yield Need("parameter", it.tensor, it.element, 1, it.element)
+    for entry in layer.fixed:
+        yield Need("parameter", entry.tensor, entry.element, 1, entry.element)
     pixels = rows.size * columns.size
     elements = channels.size * pixels
     output = layer.output

@@ -95,7 +95,9 @@ def homes_of(sizes: dict[str, int], capacity: int) -> Homes | None:
     for number in range(len(sizes), -1, -1):
         for names in combinations(sizes, number):
             choice = frozenset(names)
-            if sum(sizes[it] for it in names) <= capacity and not any(choice < it for it in choices):
+            if sum(sizes[name] for name in names) <= capacity and not any(
+                choice < entry for entry in choices
+            ):
                 choices.append(choice)
     return Homes(tuple(choices))
 
@@ -116,7 +118,7 @@ class Memories:
         """Begin and bytes of the largest free stretch for tiles, in whole units."""
         base = self.pool.base or 0
         best, at, begin = 0, 0, 0
-        reserved = sorted((it.offset, it.size) for it in self.pool.reserved)
+        reserved = sorted((entry.offset, entry.size) for entry in self.pool.reserved)
         for offset, size in (*reserved, (self.capacity, 0)):
             first = begin + -(base + begin) % unit
             room = (offset - first) // unit * unit
@@ -176,7 +178,9 @@ def _pool_named(graph: Graph, name: str, option: str) -> Pool:
 
 def _within(pool: Pool, capacity: int) -> tuple[Reserved, ...]:
     return tuple(
-        replace(it, size=min(it.size, capacity - it.offset)) for it in pool.reserved if it.offset < capacity
+        replace(entry, size=min(entry.size, capacity - entry.offset))
+        for entry in pool.reserved
+        if entry.offset < capacity
     )
 
 
@@ -192,7 +196,7 @@ def homes_in(home: Pool | None, tensors: Iterable[Tensor]) -> Homes | None:
     sizes = {tensor.id: size_of(tensor) for tensor in tensors if _may_lie_in(tensor, home)}
     if home.capacity is None:
         return Homes((frozenset(sizes),))
-    return homes_of(sizes, max(home.capacity - sum(it.size for it in home.reserved), 0))
+    return homes_of(sizes, max(home.capacity - sum(entry.size for entry in home.reserved), 0))
 
 
 def _may_lie_in(tensor: Tensor, home: Pool) -> bool:
@@ -286,15 +290,15 @@ class Space:
             cut,
             loops,
             moved,
-            prod(it.number for it in cut),
-            sum(it.misaligned for it in cut),
+            prod(entry.number for entry in cut),
+            sum(entry.misaligned for entry in cut),
             sum(l1_bytes(need, self.options, self.unit) for need in found),
             self.homes.beyond(found, moved),
         )
 
     def walk(self, is_of_use: Callable[[Candidate], bool], work: Work) -> Iterator[Candidate]:
         """All candidates but those that a bound, which is not of use, shows to be of none."""
-        best = Cuts(*(ideal(it) for it in (self.channels, self.rows, self.columns, self.inputs)))
+        best = Cuts(*(ideal(entry) for entry in (self.channels, self.rows, self.columns, self.inputs)))
 
         def look(cut: Cuts, loops: tuple[Loop, ...]) -> Candidate | None:
             found = self.candidate(cut, loops) if work.more() else None
@@ -321,8 +325,10 @@ def best_of(
     best: Candidate | None = None
     best_key: Key = ()
 
-    def is_of_use(it: Candidate) -> bool:
-        return (capacity is None or it.l1 <= capacity) and (best is None or _key(it, terms) < best_key)
+    def is_of_use(candidate: Candidate) -> bool:
+        return (capacity is None or candidate.l1 <= capacity) and (
+            best is None or _key(candidate, terms) < best_key
+        )
 
     for found in space.walk(is_of_use, work):
         best, best_key = found, _key(found, terms)
@@ -333,10 +339,10 @@ def front_of(space: Space, capacity: int | None, work: Work) -> list[Candidate]:
     """The tiles that need less memory than all that move no more bytes; little memory first."""
     front: dict[tuple[int, int], Candidate] = {}
 
-    def is_of_use(it: Candidate) -> bool:
-        if capacity is not None and it.l1 > capacity:
+    def is_of_use(candidate: Candidate) -> bool:
+        if capacity is not None and candidate.l1 > capacity:
             return False
-        return not any(l1 <= it.l1 and moved <= it.bytes for l1, moved in front)
+        return not any(l1 <= candidate.l1 and moved <= candidate.bytes for l1, moved in front)
 
     for found in space.walk(is_of_use, work):
         for l1, moved in [key for key in front if found.l1 <= key[0] and found.bytes <= key[1]]:
@@ -369,7 +375,7 @@ def place_buffers(found: Sequence[Need], options: TilingOptions, pool: Pool, uni
         pools=(pool,),
     )
     made = plan(problem, Options(deterministic=True, hint=_in_a_row(problem, begin)))
-    offsets = {it.buffer: it.offset for it in made.placements}
+    offsets = {placement.buffer: placement.offset for placement in made.placements}
     buffers = tuple(
         TileBuffer(name, need.role, need.tensor, -(-need.size // unit) * unit, offsets[name])
         for name, need in named
@@ -510,8 +516,8 @@ def _found(tiling: Tiling, space: Space, memories: Memories, most: int) -> Tilin
     if options.front:
         works.append(Work(most))
         front = tuple(
-            FrontTile(it.l1, it.bytes, it.tiles, _tile(it.cuts), it.loops)
-            for it in front_of(space, capacity, works[-1])
+            FrontTile(entry.l1, entry.bytes, entry.tiles, _tile(entry.cuts), entry.loops)
+            for entry in front_of(space, capacity, works[-1])
         )
     complete = space.has_all_sizes and all(work.complete for work in works)
     return replace(
@@ -575,8 +581,8 @@ def _tile(cuts: Cuts) -> Tile:
 def _pieces(layer: Layer, cuts: Cuts) -> Pieces:
     by_channels, by_rows, by_columns = read_by_channels(layer), read_by_rows(layer, 0), read_by_rows(layer, 1)
     return Pieces(
-        tuple(Piece(it, by_channels(it)) for it in spans(layer.channels, cuts.channels.size)),
-        tuple(Piece(it, by_rows(it)) for it in spans(layer.rows, cuts.rows.size)),
-        tuple(Piece(it, by_columns(it)) for it in spans(layer.columns, cuts.columns.size)),
+        tuple(Piece(span, by_channels(span)) for span in spans(layer.channels, cuts.channels.size)),
+        tuple(Piece(span, by_rows(span)) for span in spans(layer.rows, cuts.rows.size)),
+        tuple(Piece(span, by_columns(span)) for span in spans(layer.columns, cuts.columns.size)),
         tuple(spans(layer.input_channels, cuts.inputs.size)),
     )

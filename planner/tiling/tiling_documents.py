@@ -28,7 +28,7 @@ _MOST: Final = 1 << 31
 
 def terms_of(text: str) -> tuple[TilingTerm, ...]:
     """The terms of an objective such as `bytes,tiles`."""
-    terms = [it for it in TILING_TERMS for word in text.split(",") if word.strip() == it]
+    terms = [entry for entry in TILING_TERMS for word in text.split(",") if word.strip() == entry]
     words = [word.strip() for word in text.split(",")]
     unknown = [word for word in words if word not in terms]
     if unknown or len(set(words)) < len(words):
@@ -41,8 +41,8 @@ def multiples_of(text: str) -> tuple[tuple[Loop, int], ...]:
     """The multiples of a list such as `channels=4,columns=2`."""
     found: dict[Loop, int] = {}
     for part in text.split(","):
-        name, _, number = (it.strip() for it in part.partition("="))
-        loop = next((it for it in LOOPS if it == name), None)
+        name, _, number = (entry.strip() for entry in part.partition("="))
+        loop = next((entry for entry in LOOPS if entry == name), None)
         if loop is None or loop in found or not number.isdecimal() or not 0 < int(number[:12]) < _MOST:
             message = (
                 f"{part!r} is no multiple: write for example channels=4,columns=2, of {', '.join(LOOPS)}"
@@ -132,7 +132,7 @@ def all_as_data(tilings: Sequence[Tiling]) -> dict[str, Any]:
     """The tilings of all operators of a graph, and what they move together."""
     found = together(tilings)
     return {
-        "tilings": [as_data(it) for it in found.tilings],
+        "tilings": [as_data(tiling) for tiling in found.tilings],
         "tiled": found.tiled,
         "bytes": found.bytes,
         "least": found.least,
@@ -169,10 +169,10 @@ def _tilings(raw: Any, findings: Findings) -> Tilings | None:
         read_whole(Tilings, raw, findings)
         return None
     made = []
-    for number, it in enumerate(raw[_OF_ALL]):
+    for number, entry in enumerate(raw[_OF_ALL]):
         if findings.full:
             break
-        made.append(_tiling(it, findings, (_OF_ALL, number)))
+        made.append(_tiling(entry, findings, (_OF_ALL, number)))
     return Tilings(**sums.values | {_OF_ALL: tuple(made)}) if not findings else None
 
 
@@ -185,11 +185,11 @@ def _tiling(raw: object, findings: Findings, at: Path) -> Tiling | None:
         frame |= {name: value for name, value in raw.items() if name in _OF_CHOSEN and name != "tile"}
         chosen = None
     else:
-        chosen = read_whole(Chosen, {it: raw[it] for it in _OF_CHOSEN if it in raw}, findings, at)
-    missing = [it for it in _OF_FRAME if it not in raw and it != "front"]
+        chosen = read_whole(Chosen, {entry: raw[entry] for entry in _OF_CHOSEN if entry in raw}, findings, at)
+    missing = [entry for entry in _OF_FRAME if entry not in raw and entry != "front"]
     for name in missing:
         findings.add("missing_field", (*at, name), missing_field(name))
-    unknown = [it for it in frame if it not in _OF_FRAME]
+    unknown = [entry for entry in frame if entry not in _OF_FRAME]
     for name in unknown:
         findings.add("unknown_field", (*at, str(name)), unknown_field(str(name), (*_OF_FRAME, *_OF_CHOSEN)))
     if missing or unknown:
@@ -208,13 +208,13 @@ def _chosen(chosen: Chosen) -> dict[str, Any]:
         "beyond": chosen.beyond,
         "alignment": chosen.alignment,
         "l1": chosen.l1,
-        "moved": [asdict(it) for it in chosen.moved],
-        "buffers": [asdict(it) for it in chosen.buffers],
+        "moved": [asdict(entry) for entry in chosen.moved],
+        "buffers": [asdict(buffer) for buffer in chosen.buffers],
         "pieces": {
-            "channels": [_piece(it) for it in pieces.channels],
-            "rows": [_piece(it) for it in pieces.rows],
-            "columns": [_piece(it) for it in pieces.columns],
-            "inputs": [list(it) for it in pieces.inputs],
+            "channels": [_piece(channel) for channel in pieces.channels],
+            "rows": [_piece(row) for row in pieces.rows],
+            "columns": [_piece(column) for column in pieces.columns],
+            "inputs": [list(input_) for input_ in pieces.inputs],
         },
         "problem": plain(chosen.problem),
         "plan": plain(chosen.plan),

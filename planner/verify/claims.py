@@ -394,9 +394,9 @@ def check_pools(
             _check_pool_bound(index, use, said_by, findings)
             _say_pool_bound(use, said_by, findings.total == before, claims)
     if planned:
-        for pool, it in enumerate(index.pools):
+        for pool, entry in enumerate(index.pools):
             if pool not in uses:
-                findings.add(Code.POOL_USE, "the plan does not say how {!r} is used", it.id, pool=it.id)
+                findings.add(Code.POOL_USE, "the plan does not say how {!r} is used", entry.id, pool=entry.id)
     return uses
 
 

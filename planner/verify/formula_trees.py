@@ -409,7 +409,9 @@ class Space:
 
     def corners(self) -> Iterator[Values]:
         """Points of which each symbol takes its first or last value: the two extremes, then some others."""
-        first, last = (tuple(it) for it in zip(*((axis.first, axis.last) for axis in self.axes), strict=True))
+        first, last = (
+            tuple(entry) for entry in zip(*((axis.first, axis.last) for axis in self.axes), strict=True)
+        )
         yield last
         yield first
         if 2 ** len(self.axes) <= MOST_CORNERS:

@@ -36,7 +36,7 @@ class Refused(Exception):  # noqa: N818
 
 def structure_errors(graph: Graph) -> Iterator[str]:
     """Why no plan can be judged against the graph; nothing where one can."""
-    temporaries = [it.id for operator in graph.operators for it in operator.temporaries]
+    temporaries = [temporary.id for operator in graph.operators for temporary in operator.temporaries]
     tensors = index_of(graph).tensors
     operators = {operator.id for operator in graph.operators}
     if len(tensors) + len(set(temporaries)) != len({*tensors, *temporaries}) or (
@@ -148,7 +148,7 @@ def _run(graph: Graph, order: Sequence[Operator]) -> Replay:
     for operator in order:
         until = now + 1
         if operator.temporaries:
-            ends = [it.phases[1] for it in operator.temporaries if it.phases is not None]
+            ends = [temporary.phases[1] for temporary in operator.temporaries if temporary.phases is not None]
             until = now + max([1, *ends])
         runs[operator.id] = now, until
         for name in operator.outputs:
@@ -203,22 +203,25 @@ def _buffers(graph: Graph, replay: Replay) -> tuple[Buffer, ...]:
     """The fields are those of the graph, which hold what those of a buffer may hold."""
     lives = replay.lives
     placed = [tensor for tensor in graph.tensors if _is_placed(tensor)]
-    inside = [(replay.runs[it.id], inner) for it in graph.operators for inner in it.temporaries]
+    inside = [
+        (replay.runs[operator.id], inner) for operator in graph.operators for inner in operator.temporaries
+    ]
     elements: Sequence[Tensor | Temporary] = [*placed, *(inner for _, inner in inside)]
     times: list[tuple[int, int] | str] = [
-        lives.get(it.id, (0, 1)) if it.kind == "data" else ALWAYS for it in placed
+        lives.get(entry.id, (0, 1)) if entry.kind == "data" else ALWAYS for entry in placed
     ]
     times += [
-        run if it.phases is None else (run[0] + it.phases[0], run[0] + it.phases[1]) for run, it in inside
+        run if entry.phases is None else (run[0] + entry.phases[0], run[0] + entry.phases[1])
+        for run, entry in inside
     ]
     return instances_of(
         Buffer,
         len(elements),
-        id=[it.id for it in elements],
+        id=[element.id for element in elements],
         size=[*map(size_of, placed), *(inner.size for _, inner in inside)],
         lifetime=times,
-        alignment=[it.alignment for it in elements],
-        pools=[it.pools for it in elements],
+        alignment=[element.alignment for element in elements],
+        pools=[element.pools for element in elements],
     )
 
 
@@ -311,7 +314,9 @@ def _with_cost(alternative: Alternative) -> Sequence[Operator]:
     if alternative.cost is None:
         return alternative.operators
     costs = (alternative.cost, *(0 for _ in alternative.operators[1:]))
-    return [replace(it, cost=cost) for it, cost in zip(alternative.operators, costs, strict=False)]
+    return [
+        replace(operator, cost=cost) for operator, cost in zip(alternative.operators, costs, strict=False)
+    ]
 
 
 _LONGEST: Final = 1024
@@ -399,13 +404,15 @@ class _Running:
         self.added: list[Tensor] = []
         self.runs: Counter[str] = Counter()
         self.copies: set[int] = set()
-        temporaries = (it.id for operator in graph.operators for it in operator.temporaries)
+        temporaries = (temporary.id for operator in graph.operators for temporary in operator.temporaries)
         self.names = FreeNames((*self.tensors, *temporaries), effort)
         self.operator_names = FreeNames((operator.id for operator in graph.operators), effort)
         # Data, and what else an operator makes, is there from then on; all else from the start.
         made = {name for operator in graph.operators for name in operator.outputs}
         late = {
-            it.id for it in graph.tensors if it.kind == "data" or (it.kind == "external" and it.id in made)
+            tensor.id
+            for tensor in graph.tensors
+            if tensor.kind == "data" or (tensor.kind == "external" and tensor.id in made)
         }
         there = set(graph.inputs)
         self.version = {name: name for name in self.tensors if name in there or name not in late}
@@ -460,7 +467,8 @@ class _Running:
             self.added.append(replace(self.tensors[name], id=version))
             self.version[name] = version
         temporaries: list[Temporary] = [
-            replace(it, id=self.names.take(f"{it.id}#{count}")) for it in operator.temporaries
+            replace(temporary, id=self.names.take(f"{temporary.id}#{count}"))
+            for temporary in operator.temporaries
         ]
         return replace(
             operator,
@@ -494,7 +502,7 @@ class _Running:
                 if tensor in uses:
                     uses[tensor].append(at)
         until: dict[str, int] = {}
-        for spill in sorted(self.schedule.spills, key=lambda it: it.out):
+        for spill in sorted(self.schedule.spills, key=lambda spill: spill.out):
             if spill.out < until.get(spill.tensor, 0):
                 raise Refused(
                     f"{spill.tensor!r} is copied out after place {spill.out:,}, and is away already"

@@ -167,7 +167,7 @@ def _judge_scheduled(
 
 def _cost_term(graph: Graph, plan: Plan, counted: int | None) -> CostTerm | None:
     """What the schedule costs, where the plan or the graph speaks of it; by default, each operator once."""
-    if COST not in (graph.objective or ()) and all(it.term != COST for it in plan.objective):
+    if COST not in (graph.objective or ()) and all(entry.term != COST for entry in plan.objective):
         return None
     # What alternatives cost at least is not known without choosing among them.
     least = 0 if graph.alternatives else least_cost(graph)
@@ -214,7 +214,7 @@ def judge_point(
     if order is not None:
         judging.ways()
     name = f"point {number + 1:,} of the front"
-    violations = tuple(Violation(Code.VALUE, f"{name}: {it}") for it in judging.wrong)
+    violations = tuple(Violation(Code.VALUE, f"{name}: {entry}") for entry in judging.wrong)
     claims = tuple(judging.claims)
     return Verdict((*verdict.violations, *violations), (*verdict.claims, *claims))
 
@@ -250,7 +250,7 @@ def front_errors(front: Front) -> Iterator[str]:
         yield "the front is of other terms than were asked for"
     if front.asked.points is not None and len(front.points) > front.asked.points:
         yield "the front has more points than were asked for"
-    if any(set(it.values) != {first, second} for it in front.points):
+    if any(set(point.values) != {first, second} for point in front.points):
         yield f"a point has not just values of {first} and {second}"
         return
     for number, (one, other) in enumerate(pairwise(front.points), start=1):
@@ -260,7 +260,7 @@ def front_errors(front: Front) -> Iterator[str]:
                 f"{first} and less of {second}"
             )
             return
-    if front.complete and not all(it.proven for it in front.points):
+    if front.complete and not all(point.proven for point in front.points):
         yield "the front is called complete, and not all of its points are called proven"
 
 
@@ -307,7 +307,7 @@ class _Judging:
         """Bounds, against the value and the other points."""
         point = self._point
         for term, bound in point.bounds.items():
-            value, others = point.values.get(term), [it for it in point.values if it != term]
+            value, others = point.values.get(term), [value for value in point.values if value != term]
             if value is None or len(others) != 1:
                 self.wrong.append(f"it has a bound of {term}, and no value")
                 continue
@@ -360,8 +360,8 @@ class _Judging:
 
     def _below(self, term: str, bound: int, other: str, limit: int) -> int | None:
         """A point that has less of the term than the bound, and no more of the other."""
-        for number, it in enumerate(self._front.points):
-            if it.values.get(term, bound) < bound and it.values.get(other, limit + 1) <= limit:
+        for number, point in enumerate(self._front.points):
+            if point.values.get(term, bound) < bound and point.values.get(other, limit + 1) <= limit:
                 return number
         return None
 

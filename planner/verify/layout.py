@@ -646,7 +646,7 @@ class ObjectiveValues:
     def _preference(self) -> int:
         """Bytes times how many pools their buffer prefers to its own; none are preferred to a pin."""
         total = 0
-        everywhere = tuple(it.id for it in self._index.pools)
+        everywhere = tuple(pool.id for pool in self._index.pools)
         for buffer, pool in zip(self._index.buffers, self._layout.pool, strict=True):
             if pool != NOWHERE and buffer.pool is None:
                 order = everywhere if buffer.pools is None else buffer.pools

@@ -173,8 +173,8 @@ def _next_kept(graph: Untimed, next_to: Sequence[Ops], op: int, out: Ops) -> Ops
         seen |= left
         found |= left & ~out
         more = 0
-        for it in members(left & out):
-            more |= next_to[it]
+        for member in members(left & out):
+            more |= next_to[member]
         left = more & ~seen
     return found
 
@@ -196,17 +196,17 @@ class _Search:
         self.limit = limit
         self.all = graph.everything & ~out
         self.dead = dead
-        self.sets = {it.ops for it in dead}
+        self.sets = {entry.ops for entry in dead}
 
     def check(self) -> None:
         """Raise Broken where a set is not shown to be dead."""
         before = self.graph.before
         at = _At(0, self.graph.live(0), sum(1 << op for op in members(self.all) if not before[op]))
         self.expect_dead(at)
-        for it in self.dead:
-            at = self.moved(at, it.ops)
-            if it.commit:
-                self.check_commit(at, it)
+        for entry in self.dead:
+            at = self.moved(at, entry.ops)
+            if entry.commit:
+                self.check_commit(at, entry)
             else:
                 self.check_next(at)
 
@@ -252,9 +252,9 @@ class _Search:
         larger = self.moved(at, more)
         between = Between(dead.ops, graph.everything & ~more)
         numbers = touched(graph, dead.commit)
-        least = sum(graph.storages[it].size for it in numbers if always_live(graph, between, it))
+        least = sum(graph.storages[number].size for number in numbers if always_live(graph, between, number))
         least += chained_bytes(graph, between, dead.chains)
-        if least < sum(graph.storages[it].size for it in numbers if self.is_live(it, more)):
+        if least < sum(graph.storages[number].size for number in numbers if self.is_live(number, more)):
             raise Broken("a set on the way to a commit may have fewer live bytes")
         self.expect_dead(larger)
 

@@ -101,7 +101,7 @@ class Packing:
             ]
             if not places:
                 return None
-            _, pool, offset = min(places, key=lambda it: it[0])
+            _, pool, offset = min(places, key=lambda place: place[0])
             self._put(body, pool, offset)
         return self._layout
 

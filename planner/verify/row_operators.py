@@ -335,7 +335,9 @@ def in_bytes(graph: Graph) -> Graph:
         others = (size_of(tensor) for tensor in moved if tensor.kind != "constant")
         alternatives.append(replace(alternative, cost=sum(constants.values()) + sum(others)))
     costs = [sum(map(size_of, _moved(operator, {}, tensors))) for operator in graph.operators]
-    operators = tuple(replace(it, cost=cost) for it, cost in zip(graph.operators, costs, strict=True))
+    operators = tuple(
+        replace(operator, cost=cost) for operator, cost in zip(graph.operators, costs, strict=True)
+    )
     return replace(graph, operators=operators, alternatives=tuple(alternatives))
 
 
@@ -355,7 +357,9 @@ def least_cost(graph: Graph) -> int:
     """
     tensors = index_of(graph).tensors
     viewed = names_in_views(graph)
-    kinds = Kinds(tensors, viewed, frozenset(name for it in graph.operators for name in it.outputs))
+    kinds = Kinds(
+        tensors, viewed, frozenset(name for operator in graph.operators for name in operator.outputs)
+    )
     readers: dict[str, list[Operator]] = {}
     for operator in graph.operators:
         for name in dict.fromkeys(operator.inputs):
@@ -366,7 +370,9 @@ def least_cost(graph: Graph) -> int:
     for operator in _last_first(graph, readers):
         for name in operator.outputs:
             them = readers.get(name, [])
-            whole[name] = name in kept or not them or any(_reads_all(kinds, it, name, whole) for it in them)
+            whole[name] = (
+                name in kept or not them or any(_reads_all(kinds, entry, name, whole) for entry in them)
+            )
         if kinds.is_barrier(operator) or all(whole[name] for name in operator.outputs):
             total += cost_of(operator, tensors)
     return total

@@ -59,7 +59,7 @@ class Parts:
 
     def rings(self) -> list[int]:
         """The places of those whose output is kept in part only."""
-        return [place for place, it in enumerate(self.rolling) if it.output not in self.leaving]
+        return [place for place, entry in enumerate(self.rolling) if entry.output not in self.leaving]
 
     def is_sink(self, place: int) -> bool:
         """Whether all it makes is wanted by others than the operators of the stripe."""
@@ -70,22 +70,22 @@ def parts_of(
     rolling: Sequence[Rolling], width: int, tensors: Mapping[str, Tensor], needed: frozenset[str]
 ) -> Parts:
     """The parts of a stripe; `needed`: tensors that others read, or the graph keeps. Raises Refused."""
-    maker = {it.output: place for place, it in enumerate(rolling)}
+    maker = {entry.output: place for place, entry in enumerate(rolling)}
     readers: dict[str, list[int]] = {name: [] for name in maker}
-    for place, it in enumerate(rolling):
-        for name in dict.fromkeys(it.operator.inputs):
+    for place, entry in enumerate(rolling):
+        for name in dict.fromkeys(entry.operator.inputs):
             if name not in maker:
                 continue
             if rolling[maker[name]].reduces is not None:
                 raise Refused(
-                    f"{it.operator.id!r} reads {name!r}, which has its first element only when "
+                    f"{entry.operator.id!r} reads {name!r}, which has its first element only when "
                     f"{rolling[maker[name]].operator.id!r} has taken in the last row of the stripe"
                 )
             readers[name].append(place)
     leaving = frozenset(
         name for name in maker if name in needed or not readers[name] or tensors[name].kind == "external"
     )
-    sources = [[(name, maker[name]) for name in it.reads if name in maker] for it in rolling]
+    sources = [[(name, maker[name]) for name in entry.reads if name in maker] for entry in rolling]
     images = {
         name: image
         for name, place in maker.items()
@@ -248,12 +248,12 @@ def strips_of(parts: Parts, effort: Effort) -> Iterator[Strip]:
         for place, columns in enumerate(strip):
             made[place].append(columns)
         yield strip
-    for place, it in enumerate(parts.rolling):
-        wanted, found = it.made.columns, measure(merged(made[place]))
-        if it.reduces is not None and sum(end - begin for begin, end in made[place]) != wanted:
-            raise Refused(f"{it.operator.id!r} does not take in each column once")
+    for place, entry in enumerate(parts.rolling):
+        wanted, found = entry.made.columns, measure(merged(made[place]))
+        if entry.reduces is not None and sum(end - begin for begin, end in made[place]) != wanted:
+            raise Refused(f"{entry.operator.id!r} does not take in each column once")
         if parts.is_sink(place) and found != wanted:
-            raise Refused(f"{it.operator.id!r} makes {found:,} of {wanted:,} columns")
+            raise Refused(f"{entry.operator.id!r} makes {found:,} of {wanted:,} columns")
 
 
 def _strip(parts: Parts, begin: int, end: int) -> Strip:
@@ -316,9 +316,9 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
                 )
             held[row % len(held)] = row
         keeping.done[place] += 1
-    for place, it in enumerate(parts.rolling):
-        if parts.is_sink(place) and keeping.done[place] != it.made.rows:
-            raise Refused(f"{it.operator.id!r} makes {keeping.done[place]:,} of {it.made.rows:,} rows")
+    for place, entry in enumerate(parts.rolling):
+        if parts.is_sink(place) and keeping.done[place] != entry.made.rows:
+            raise Refused(f"{entry.operator.id!r} makes {keeping.done[place]:,} of {entry.made.rows:,} rows")
 
 
 def _is_in(held: list[int], row: int) -> bool:
@@ -388,7 +388,7 @@ class _Striping:
         for at, operator in enumerate(graph.operators):
             self.last_use.update(dict.fromkeys(operator.inputs, at))
         self.kept = frozenset(graph.outputs)
-        temporaries = (it.id for operator in graph.operators for it in operator.temporaries)
+        temporaries = (temporary.id for operator in graph.operators for temporary in operator.temporaries)
         self.names = FreeNames((*self.tensors, *temporaries), effort)
         self.inside: set[str] = set()
         self.rows = 0
@@ -413,12 +413,14 @@ class _Striping:
         """One operator in the place of these, of which the last is at this place."""
         rolling = [self.kinds.rolling(operator) for operator in operators]
         needed = frozenset(
-            it.output for it in rolling if it.output in self.kept or self.last_use.get(it.output, -1) > last
+            entry.output
+            for entry in rolling
+            if entry.output in self.kept or self.last_use.get(entry.output, -1) > last
         )
         parts = parts_of(rolling, width, self.tensors, needed)
         followed = self.follow(parts)
         inside = [(rolling[at].output, at) for at in parts.rings()]
-        inside.sort(key=lambda it: self.place[it[0]])
+        inside.sort(key=lambda entry: self.place[entry[0]])
         self.inside.update(name for name, _ in inside)
         self.rows += followed.rows
         # Of what no window reads, nothing is made.
@@ -426,17 +428,19 @@ class _Striping:
             self.ring(parts, followed, at) for _, at in inside if followed.made[at] and followed.heights[at]
         ]
         for at, operator in enumerate(operators):
-            temporaries += (replace(it, phases=(at, at + 1)) for it in operator.temporaries)
+            temporaries += (replace(temporary, phases=(at, at + 1)) for temporary in operator.temporaries)
         temporaries += (
-            self.sums(self.tensors[it.output], len(rolling)) for it in rolling if it.reduces is not None
+            self.sums(self.tensors[entry.output], len(rolling))
+            for entry in rolling
+            if entry.reduces is not None
         )
-        made = {it.output for it in rolling}
+        made = {entry.output for entry in rolling}
         read = (name for operator in operators for name in operator.inputs if name not in made)
         return Operator(
             id=operators[-1].id,
             type=operators[-1].type,
             inputs=tuple(dict.fromkeys(read)),
-            outputs=tuple(it.output for it in rolling if it.output in parts.leaving),
+            outputs=tuple(entry.output for entry in rolling if entry.output in parts.leaving),
             temporaries=temporaries,
             cost=_within(self.cost(parts, followed)),
         )
@@ -490,11 +494,11 @@ class _Striping:
     def cost(self, parts: Parts, followed: _Followed) -> int:
         """What all strips cost: columns that several of them make are paid for several times."""
         total = 0
-        for at, it in enumerate(parts.rolling):
-            cost = cost_of(it.operator, self.tensors)
-            if it.reduces is None:
+        for at, entry in enumerate(parts.rolling):
+            cost = cost_of(entry.operator, self.tensors)
+            if entry.reduces is None:
                 area = followed.heights[at] * followed.made[at]
-                cost = -(-cost * area // (it.made.rows * it.made.columns))
+                cost = -(-cost * area // (entry.made.rows * entry.made.columns))
             total += cost
         return total
 

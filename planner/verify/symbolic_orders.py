@@ -345,7 +345,7 @@ class Orders:
 
     def _best(self, sizes: Sequence[int]) -> tuple[int, list[int], list[int], Heights]:
         """The order with the least objective, the first of equals."""
-        return min((self._laid(heights, sizes) for heights in self.all), key=lambda it: it[0])
+        return min((self._laid(heights, sizes) for heights in self.all), key=lambda entry: entry[0])
 
     def _laid(self, heights: Heights, sizes: Sequence[int]) -> tuple[int, list[int], list[int], Heights]:
         offsets = heights.offsets(sizes)

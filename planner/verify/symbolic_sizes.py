@@ -231,7 +231,7 @@ class Sizes:
     @property
     def largest_are_reached(self) -> bool:
         """Whether each of the largest sizes is the size at some point."""
-        return all(it.how is not How.BOUND for it in self._largest)
+        return all(entry.how is not How.BOUND for entry in self._largest)
 
     def point_of_largest(self, buffer: int) -> Values:
         """The point with the largest size of the buffer that was seen."""
@@ -239,18 +239,20 @@ class Sizes:
 
     def points_of_largest(self) -> Iterator[Values]:
         """The points at which some size is at its largest, each once."""
-        yield from dict.fromkeys(it.at for it in self._largest)
+        yield from dict.fromkeys(entry.at for entry in self._largest)
 
     def symbols_of(self, buffers: Sequence[int]) -> frozenset[int]:
         """The symbols on which the sizes of these buffers depend."""
         numbers = (self._of_buffer[i] for i in buffers)
-        return frozenset().union(*(self._formulas[it].used for it in numbers if it < len(self._formulas)))
+        return frozenset().union(
+            *(self._formulas[number].used for number in numbers if number < len(self._formulas))
+        )
 
     def point_of_all(self) -> Values | None:
         """A point at which every size is at its largest, if one was found."""
         if not self.largest_are_reached:
             return None
-        largest = [it.value for it in self._largest]
+        largest = [entry.value for entry in self._largest]
         for at in (next(self._space.corners()), *list(self.points_of_largest())[:8]):
             if self._distinct_at(at) == largest:
                 return at
@@ -259,7 +261,7 @@ class Sizes:
     def say_how(self) -> str:
         """By which ways the largest sizes are known."""
         count = Counter(
-            it.how for it, formula in zip(self._largest, self._formulas, strict=False) if formula.used
+            entry.how for entry, formula in zip(self._largest, self._formulas, strict=False) if formula.used
         )
         said = {
             How.CORNER: "at a corner of the range",
@@ -368,7 +370,9 @@ class LiveBound:
     def _best_of(
         self, sizes: Sequence[int], among: frozenset[int] | None, term: Term, pool: str | None
     ) -> int:
-        found = (self._proven(sizes, term, it) for it in self._certificates(sizes, among, pool))
+        found = (
+            self._proven(sizes, term, certificate) for certificate in self._certificates(sizes, among, pool)
+        )
         return max(found, default=0)
 
     def _certificates(
@@ -379,7 +383,7 @@ class LiveBound:
         if self._without_time:
             listed = [i for i in dict.fromkeys(self._without_time) if sizes[i] and (not among or i in among)]
             sets.append((self._clique(listed, sizes), None))
-        sets.sort(key=lambda it: -sum(sizes[i] for i in it[0]))
+        sets.sort(key=lambda part: -sum(sizes[i] for i in part[0]))
         for chosen, time in sets:
             if chosen:
                 names = tuple(map(self._index.id_of, chosen))
@@ -406,7 +410,7 @@ class LiveBound:
         everyone = range(len(sizes)) if among is None else sorted(among)
         return [
             (time, [i for i in everyone if sizes[i] and index.lives_at(i, time)])
-            for _, time in nlargest(count, totals, key=lambda it: it[0])
+            for _, time in nlargest(count, totals, key=lambda entry: entry[0])
         ]
 
     def _apart(self, live: Iterable[int], sizes: Sequence[int]) -> list[int]:
@@ -424,7 +428,7 @@ class LiveBound:
         """Buffers without lifetimes that are listed as conflicts, every two of them."""
         kept: list[int] = []
         for i in sorted(listed, key=lambda i: -sizes[i])[:_MOST_WITHOUT_TIME]:
-            if all((min(i, it), max(i, it)) in self._index.conflicts for it in kept):
+            if all((min(i, entry), max(i, entry)) in self._index.conflicts for entry in kept):
                 kept.append(i)
         return self._apart(kept, sizes)
 
@@ -455,9 +459,9 @@ class LiveBound:
             exclusive=pairs(index.exclusive),
             in_place=[InPlace(input=one, output=other) for one, other in pairs(index.in_place)],
             relative=[
-                Relative(buffer=it.buffer, base=it.base, offset=it.offset)
-                for it in index.problem.relative
-                if it.buffer in names and it.base in names
+                Relative(buffer=entry.buffer, base=entry.base, offset=entry.offset)
+                for entry in index.problem.relative
+                if entry.buffer in names and entry.base in names
             ],
             objective=index.problem.objective,
         )
@@ -487,9 +491,11 @@ class PlainColumns:
 
     def offsets(self, placements: Sequence[Placement]) -> "array[int] | None":
         """The offset of each buffer; None unless each has one place, in the pool."""
-        if len(placements) != len(self._number) or any(it.pool != self._pool for it in placements):
+        if len(placements) != len(self._number) or any(
+            placement.pool != self._pool for placement in placements
+        ):
             return None
-        offset = {it.buffer: it.offset for it in placements}
+        offset = {placement.buffer: placement.offset for placement in placements}
         if offset.keys() != self._number.keys():
             return None
         return array("q", map(offset.__getitem__, self._number))

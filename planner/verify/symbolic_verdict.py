@@ -76,18 +76,20 @@ def check_everywhere(
         laid = sizes.at(values)
         broken = list(orders.broken(laid))
         if broken:
-            for it in broken[:_SHOWN]:
+            for entry in broken[:_SHOWN]:
                 text = "at {}: {}"
-                findings.add(it.code, text, space.say(values), it.message, buffers=it.buffers, pool=it.pool)
+                findings.add(
+                    entry.code, text, space.say(values), entry.message, buffers=entry.buffers, pool=entry.pool
+                )
             _refute(claims)
             return
         peaks = [max(pair) for pair in zip(peaks, orders.peaks(laid), strict=True)]
     if few:
         say_most(index.pools, peaks, "looking at every value", claims)
         return
-    for it in bound.doubts:
+    for doubt in bound.doubts:
         text = "it could not be shown for every value: with upper bounds of all sizes {}"
-        findings.add(Code.NOT_SHOWN, text, it.message, buffers=it.buffers, pool=it.pool)
+        findings.add(Code.NOT_SHOWN, text, doubt.message, buffers=doubt.buffers, pool=doubt.pool)
     _refute(claims)
 
 

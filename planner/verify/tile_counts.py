@@ -102,16 +102,16 @@ class Reading:
     def least(self) -> dict[str, int]:
         """By tensor, the bytes of the elements that are needed."""
         found = {}
-        for it in self.operands:
-            if it.role == "image":
+        for operand in self.operands:
+            if operand.role == "image":
                 places = _touched(self.rows) * _touched(self.columns) * self.input_channels
-            elif it.role == "output":
+            elif operand.role == "output":
                 places = self.rows.made * self.columns.made * self.channels
-            elif it.role == "weights":
+            elif operand.role == "weights":
                 places = self.channels * self.input_channels // self.groups
             else:
-                places = self.channels if it.loops else 1
-            found[it.tensor] = places * it.each * it.element
+                places = self.channels if operand.loops else 1
+            found[operand.tensor] = places * operand.each * operand.element
         return found
 
 
@@ -126,9 +126,9 @@ def read(operator: Operator, by_id: Mapping[str, Tensor]) -> Reading | str:
     outputs = [by_id[name] for name in operator.outputs]
     if not inputs or len(outputs) != 1 or outputs[0] in inputs:
         return "the operator does not make one output from other tensors"
-    for it in (*inputs, *outputs):
-        if it.type is None or not it.shape or not all(it.shape) or element_bits(it.type) % 8:
-            return f"{it.id!r} is no tensor of whole bytes whose shape is known"
+    for entry in (*inputs, *outputs):
+        if entry.type is None or not entry.shape or not all(entry.shape) or element_bits(entry.type) % 8:
+            return f"{entry.id!r} is no tensor of whole bytes whose shape is known"
     word = word_of(operator)
     if operator.window is not None:
         return _with_window(operator.window, word, inputs, outputs[0])
@@ -148,14 +148,14 @@ def _with_window(window: Window, word: str, inputs: list[Tensor], output: Tensor
     high, wide, deep = seen
     area = prod(window.kernel)
     weights, groups = None, 1
-    for it in inputs[1:]:
-        full, size = area * deep * made[2], prod(_shape(it))
+    for input_ in inputs[1:]:
+        full, size = area * deep * made[2], prod(_shape(input_))
         if (
-            len(_shape(it)) >= 2
+            len(_shape(input_)) >= 2
             and full % size == 0
             and deep % (full // size) == made[2] % (full // size) == 0
         ):
-            weights, groups = it, full // size
+            weights, groups = input_, full // size
             break
     if weights is None and is_by_channel(word) and made[2] % deep == 0:
         groups = deep
@@ -192,15 +192,15 @@ def _product(inputs: list[Tensor], output: Tensor) -> Reading | str:
 
 def _by_element(inputs: list[Tensor], output: Tensor) -> Reading | str:
     high, wide, channels = seen = _extents(output)
-    images = [it for it in inputs if it.kind != "constant" and prod(_shape(it)) == prod(seen)]
+    images = [input_ for input_ in inputs if input_.kind != "constant" and prod(_shape(input_)) == prod(seen)]
     if (
         not images
-        or any(_extents(it) != seen for it in images)
-        or any(prod(_shape(it)) not in (1, channels) for it in inputs if it not in images)
+        or any(_extents(image) != seen for image in images)
+        or any(prod(_shape(input_)) not in (1, channels) for input_ in inputs if input_ not in images)
     ):
         return "the inputs do not have the shape of the output"
-    rows, columns = (Direction(it, it, 1, 1, 0, 1) for it in (high, wide))
-    rest = [it for it in inputs if it not in images]
+    rows, columns = (Direction(entry, entry, 1, 1, 0, 1) for entry in (high, wide))
+    rest = [input_ for input_ in inputs if input_ not in images]
     return _reading(rows, columns, channels, channels, channels, images, None, rest, output, 1, True)
 
 
@@ -220,17 +220,17 @@ def _reading(
     where: tuple[Loop, ...] = (
         ("rows", "columns", "inputs") if groups == 1 else ("rows", "columns", "channels")
     )
-    operands = [Operand(it.id, "image", _bytes(it), 1, where) for it in images]
+    operands = [Operand(image.id, "image", _bytes(image), 1, where) for image in images]
     if weights is not None:
         operands.append(Operand(weights.id, "weights", _bytes(weights), area, ("channels", "inputs")))
-    for it in others:
-        size = prod(_shape(it))
-        if it is weights or it in images:
+    for entry in others:
+        size = prod(_shape(entry))
+        if entry is weights or entry in images:
             continue
-        if channels in _shape(it):
-            operands.append(Operand(it.id, "parameter", _bytes(it), size // channels, ("channels",)))
+        if channels in _shape(entry):
+            operands.append(Operand(entry.id, "parameter", _bytes(entry), size // channels, ("channels",)))
         else:
-            operands.append(Operand(it.id, "parameter", _bytes(it), size, ()))
+            operands.append(Operand(entry.id, "parameter", _bytes(entry), size, ()))
     element = _bytes(output)
     operands.append(Operand(output.id, "output", element, 1, ("channels", "rows", "columns")))
     kind = output.type or ""
@@ -285,27 +285,29 @@ class Memory:
         names = list(tensors)
         if self.home is None:
             return True
-        if not all(it in self.at_home for it in names):
+        if not all(name in self.at_home for name in names):
             return False
-        return self.home_bytes is None or sum(self.at_home[it] for it in names) <= self.home_bytes
+        return self.home_bytes is None or sum(self.at_home[name] for name in names) <= self.home_bytes
 
 
 def memory_of(graph: Graph, options: TilingOptions, tensors: Iterable[Tensor]) -> Memory | str:
     """The memories that the options name, or what is wrong with these."""
-    pools = {it.id: it for it in graph.pools}
+    pools = {pool.id: pool for pool in graph.pools}
     if options.pool is not None:
         pool = pools.get(options.pool) if pools else Pool(id=options.pool)
         if pool is None:
             return f"the graph has no pool {options.pool!r}"
     else:
-        limited = (it for it in graph.pools if it.capacity is not None)
+        limited = (pool for pool in graph.pools if pool.capacity is not None)
         pool = next(chain(limited, graph.pools), Pool(id=UNNAMED))
     if options.capacity is not None:
         limit = options.capacity
         if pool.capacity is not None and limit > pool.capacity:
             return f"the pool {pool.id!r} has {pool.capacity:,} bytes, and the options take {limit:,} of it"
         kept = (
-            replace(it, size=min(it.size, limit - it.offset)) for it in pool.reserved if it.offset < limit
+            replace(entry, size=min(entry.size, limit - entry.offset))
+            for entry in pool.reserved
+            if entry.offset < limit
         )
         pool = replace(pool, capacity=limit, reserved=tuple(kept))
     if pool.capacity is None:
@@ -319,18 +321,18 @@ def memory_of(graph: Graph, options: TilingOptions, tensors: Iterable[Tensor]) -
         behind = names[names.index(pool.id) + 1 :] if pool.id in pools else []
         home = pools[behind[0]] if behind else None
     some = list(tensors)
-    unit = lcm(pool.alignment, *(it.alignment for it in some))
-    may = {} if home is None else {it.id: size_of(it) for it in some if _may_lie_in(it, home)}
+    unit = lcm(pool.alignment, *(entry.alignment for entry in some))
+    may = {} if home is None else {entry.id: size_of(entry) for entry in some if _may_lie_in(entry, home)}
     room = None
     if home is not None and home.capacity is not None:
-        room = max(home.capacity - sum(it.size for it in home.reserved), 0)
+        room = max(home.capacity - sum(entry.size for entry in home.reserved), 0)
     return Memory(pool, unit, _largest_stretch(pool, pool.capacity, unit), home, may, room)
 
 
 def _largest_stretch(pool: Pool, capacity: int, unit: int) -> int:
     """The bytes of the largest free stretch that begins at a multiple of the unit, in whole units."""
     base = pool.base or 0
-    taken = sorted((it.offset, it.offset + it.size) for it in pool.reserved)
+    taken = sorted((entry.offset, entry.offset + entry.size) for entry in pool.reserved)
     found = at = 0
     for begin, end in (*taken, (capacity, capacity)):
         first = -(-(base + at) // unit) * unit - base
@@ -458,9 +460,11 @@ def extents_of(found: Reading) -> tuple[int, ...]:
 def pieces_of(found: Reading, tile: Tile) -> Pieces:
     """The pieces into which the tile cuts each direction, with what they read."""
     return Pieces(
-        tuple(Piece(it, channels_read(found, it)) for it in ranges(found.channels, tile.channels)),
-        tuple(Piece(it, places_read(found.rows, it)) for it in ranges(found.rows.made, tile.rows)),
-        tuple(Piece(it, places_read(found.columns, it)) for it in ranges(found.columns.made, tile.columns)),
+        tuple(Piece(span, channels_read(found, span)) for span in ranges(found.channels, tile.channels)),
+        tuple(Piece(span, places_read(found.rows, span)) for span in ranges(found.rows.made, tile.rows)),
+        tuple(
+            Piece(span, places_read(found.columns, span)) for span in ranges(found.columns.made, tile.columns)
+        ),
         tuple(ranges(found.input_channels, tile.inputs)),
     )
 
@@ -490,7 +494,7 @@ def needs_of(found: Reading, cuts: Cuts, loops: Sequence[Loop], options: TilingO
     every turn of the loops around that one.
     """
     channels, rows, columns, inputs = cuts
-    numbers = dict(zip(LOOPS, (it.number for it in cuts), strict=True))
+    numbers = dict(zip(LOOPS, (cut.number for cut in cuts), strict=True))
     turns, turn = {}, 1
     for loop in loops:
         turn *= numbers[loop]
@@ -498,21 +502,23 @@ def needs_of(found: Reading, cuts: Cuts, loops: Sequence[Loop], options: TilingO
     grouped = found.groups > 1
     depth = channels if grouped else inputs
     needs = []
-    for it in found.operands:
-        times = max((turns[loop] for loop in it.loops if numbers[loop] > 1), default=1)
-        if it.role == "image":
+    for operand in found.operands:
+        times = max((turns[loop] for loop in operand.loops if numbers[loop] > 1), default=1)
+        if operand.role == "image":
             most, all_tiles = rows.most * columns.most * depth.most, rows.read * columns.read * depth.read
-        elif it.role == "output":
+        elif operand.role == "output":
             most = channels.size * rows.size * columns.size
             all_tiles = found.channels * found.rows.made * found.columns.made
-        elif it.role == "weights":
+        elif operand.role == "weights":
             each = found.input_channels // found.groups
             most, all_tiles = channels.size * min(inputs.most, each), found.channels * each
         else:
-            most, all_tiles = (channels.size, found.channels) if it.loops else (1, 1)
-        again = times // prod(numbers[loop] for loop in it.loops)
-        bytes_each = it.each * it.element
-        needs.append(Need(it.role, it.tensor, most * bytes_each, times, all_tiles * bytes_each * again))
+            most, all_tiles = (channels.size, found.channels) if operand.loops else (1, 1)
+        again = times // prod(numbers[loop] for loop in operand.loops)
+        bytes_each = operand.each * operand.element
+        needs.append(
+            Need(operand.role, operand.tensor, most * bytes_each, times, all_tiles * bytes_each * again)
+        )
     output, image = found.operands[-1], found.operands[0]
     pixels = rows.size * columns.size
     if inputs.number > 1 and found.sums > output.element:
@@ -526,17 +532,17 @@ def needs_of(found: Reading, cuts: Cuts, loops: Sequence[Loop], options: TilingO
 def keeps_output(needs: Sequence[Need], cuts: Cuts) -> bool:
     """Whether every tile of the output stays until it is done."""
     tiles = cuts.channels.number * cuts.rows.number * cuts.columns.number
-    return all(it.times == tiles for it in needs if it.role == "output")
+    return all(need.times == tiles for need in needs if need.role == "output")
 
 
 def counted(needs: Sequence[Need], cuts: Cuts, options: TilingOptions, memory: Memory) -> Counted:
     """The figures of a tile that has these needs."""
-    moved, unit = sum(it.bytes for it in needs), memory.unit
+    moved, unit = sum(need.bytes for need in needs), memory.unit
     return Counted(
         moved,
-        prod(it.number for it in cuts),
-        sum(it.far for it in cuts),
-        sum(whole_units(it.size, unit) * it.copies(options) for it in needs),
+        prod(cut.number for cut in cuts),
+        sum(cut.far for cut in cuts),
+        sum(whole_units(need.size, unit) * need.copies(options) for need in needs),
         beyond(needs, moved, memory),
     )
 
@@ -551,9 +557,9 @@ def beyond(needs: Sequence[Need], moved: int, memory: Memory) -> int:
     if memory.home is None:
         return 0
     may = [
-        (memory.at_home[it.tensor], it.bytes)
-        for it in needs
-        if it.tensor is not None and it.tensor in memory.at_home
+        (memory.at_home[need.tensor], need.bytes)
+        for need in needs
+        if need.tensor is not None and need.tensor in memory.at_home
     ]
     if memory.home_bytes is None or sum(size for size, _ in may) <= memory.home_bytes:
         return moved - sum(gain for _, gain in may)
@@ -584,31 +590,31 @@ class Walked(NamedTuple):
     def shows(self, needs: Iterable[Need]) -> bool:
         """Whether the steps need and move what was counted."""
         return self.is_whole and all(
-            (self.most[it.tensor], self.times[it.tensor], self.bytes[it.tensor])
-            == (it.size, it.times, it.bytes)
-            for it in needs
-            if it.tensor is not None
+            (self.most[need.tensor], self.times[need.tensor], self.bytes[need.tensor])
+            == (need.size, need.times, need.bytes)
+            for need in needs
+            if need.tensor is not None
         )
 
 
 def walk(found: Reading, pieces: Pieces, loops: Sequence[Loop]) -> Walked:
     """What moves in all steps."""
     here: dict[str, tuple[int, ...]] = {}
-    moved = {it.tensor: 0 for it in found.operands}
+    moved = {operand.tensor: 0 for operand in found.operands}
     times, most = dict(moved), dict(moved)
     made: set[tuple[int, ...]] = set()
     is_whole = True
     for at in _steps(pieces, loops):
-        for it in found.operands:
-            place = tuple(at[loop] for loop in it.loops)
-            if here.get(it.tensor) == place:
+        for operand in found.operands:
+            place = tuple(at[loop] for loop in operand.loops)
+            if here.get(operand.tensor) == place:
                 continue
-            here[it.tensor] = place
-            size = _elements(found, pieces, it, at) * it.element
-            moved[it.tensor] += size
-            times[it.tensor] += 1
-            most[it.tensor] = max(most[it.tensor], size)
-            if it.role == "output":
+            here[operand.tensor] = place
+            size = _elements(found, pieces, operand, at) * operand.element
+            moved[operand.tensor] += size
+            times[operand.tensor] += 1
+            most[operand.tensor] = max(most[operand.tensor], size)
+            if operand.role == "output":
                 is_whole = is_whole and place not in made
                 made.add(place)
     return Walked(moved, times, most, is_whole)

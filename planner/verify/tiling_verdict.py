@@ -66,9 +66,9 @@ def check_pieces(found: Reading, chosen: Chosen) -> Iterator[str]:
     """What is wrong with the pieces of a tile that the operator has."""
     pieces, tile = chosen.pieces, chosen.tile
     covered = (
-        ("channels", [it.output for it in pieces.channels], found.channels, tile.channels),
-        ("rows", [it.output for it in pieces.rows], found.rows.made, tile.rows),
-        ("columns", [it.output for it in pieces.columns], found.columns.made, tile.columns),
+        ("channels", [channel.output for channel in pieces.channels], found.channels, tile.channels),
+        ("rows", [row.output for row in pieces.rows], found.rows.made, tile.rows),
+        ("columns", [column.output for column in pieces.columns], found.columns.made, tile.columns),
         ("inputs", list(pieces.inputs), found.input_channels, tile.inputs),
     )
     for name, some, extent, size in covered:
@@ -82,12 +82,12 @@ def check_pieces(found: Reading, chosen: Chosen) -> Iterator[str]:
         ("rows", found.rows, pieces.rows),
         ("columns", found.columns, pieces.columns),
     ):
-        if not all(_reads_enough(direction, it) for it in parts):
+        if not all(_reads_enough(direction, part) for part in parts):
             yield f"a piece of {name} does not read all that it is made from"
             return
-    for it in pieces.channels:
-        first, last = found.group_of(it.output[0])[0], found.group_of(it.output[1] - 1)[1]
-        if not 0 <= it.input[0] <= first or not last <= it.input[1] <= found.input_channels:
+    for channel in pieces.channels:
+        first, last = found.group_of(channel.output[0])[0], found.group_of(channel.output[1] - 1)[1]
+        if not 0 <= channel.input[0] <= first or not last <= channel.input[1] <= found.input_channels:
             yield "a piece of channels does not read all that it is made from"
             return
     if pieces != pieces_of(found, tile):
@@ -118,7 +118,7 @@ def check_buffers(
     needs: Sequence[Need], memory: Memory, options: TilingOptions, chosen: Chosen
 ) -> Iterator[str]:
     """What is wrong with the buffers, but for their places."""
-    there = Counter((it.role, it.tensor, it.size) for it in chosen.buffers)
+    there = Counter((buffer.role, buffer.tensor, buffer.size) for buffer in chosen.buffers)
     for need in needs:
         size = whole_units(need.size, memory.unit)
         wanted = need.copies(options) if size else 0
@@ -128,10 +128,10 @@ def check_buffers(
             yield f"{what} needs {wanted} of {size:,} bytes among the buffers, where {has} are"
     for role, tensor, size in there:
         yield f"nothing needs a buffer of {size:,} bytes for {tensor or role!r} ({role})"
-    placed = {it.buffer: (it.pool, it.offset) for it in chosen.plan.placements}
-    if len({it.id for it in chosen.buffers}) < len(chosen.buffers):
+    placed = {placement.buffer: (placement.pool, placement.offset) for placement in chosen.plan.placements}
+    if len({buffer.id for buffer in chosen.buffers}) < len(chosen.buffers):
         yield "two buffers have one name"
-    if placed != {it.id: (memory.pool.id, it.offset) for it in chosen.buffers}:
+    if placed != {buffer.id: (memory.pool.id, buffer.offset) for buffer in chosen.buffers}:
         yield "the buffers are not where the plan has them"
 
 
@@ -139,7 +139,8 @@ def problem_of(memory: Memory, chosen: Chosen) -> Problem:
     """The buffers as a problem: all of them live at once, in the memory of the tiles."""
     return Problem(
         buffers=[
-            Buffer(id=it.id, size=it.size, lifetime=(0, 1), alignment=memory.unit) for it in chosen.buffers
+            Buffer(id=buffer.id, size=buffer.size, lifetime=(0, 1), alignment=memory.unit)
+            for buffer in chosen.buffers
         ],
         pools=(memory.pool,),
     )
@@ -154,7 +155,7 @@ def check_front(ways: Ways, memory: Memory, tiling: Tiling) -> tuple[tuple[Front
         return None, []
     wrong: list[str] = []
     left, judged = MOST_STEPS, list(tiling.front)
-    for number in sorted(range(len(judged)), key=lambda it: judged[it].tiles):
+    for number in sorted(range(len(judged)), key=lambda number: judged[number].tiles):
         point = judged[number]
         mistakes = list(_mistakes(ways, memory, point))
         wrong += mistakes
@@ -165,7 +166,7 @@ def check_front(ways: Ways, memory: Memory, tiling: Tiling) -> tuple[tuple[Front
         elif point.replayed and not walked and not mistakes:
             wrong.append("a point of the front is said to be walked through, which takes too long")
         judged[number] = replace(point, replayed=walked)
-    figures = [(it.l1, it.bytes) for it in tiling.front]
+    figures = [(entry.l1, entry.bytes) for entry in tiling.front]
     if any(a[0] >= b[0] or a[1] <= b[1] for a, b in pairwise(figures)):
         wrong.append("a point of the front is no better than another")
     return tuple(judged), wrong
@@ -233,10 +234,10 @@ class Family:
         """
         best: Key | None = None
 
-        def is_of_use(it: Counted) -> bool:
-            if capacity is not None and it.l1 > capacity:
+        def is_of_use(counted: Counted) -> bool:
+            if capacity is not None and counted.l1 > capacity:
                 return False
-            key = key_of(it, terms)
+            key = key_of(counted, terms)
             return key <= most if best is None else key < best
 
         for it in self._walk(is_of_use):
@@ -247,13 +248,13 @@ class Family:
         """Memory and bytes of a tile that fits and that none of the points, by memory, is as good as."""
         memories = [l1 for l1, _ in points]
 
-        def is_of_use(it: Counted) -> bool:
-            if it.l1 > capacity:
+        def is_of_use(counted: Counted) -> bool:
+            if counted.l1 > capacity:
                 return False
-            at = bisect_right(memories, it.l1)
-            return at == 0 or points[at - 1][1] > it.bytes
+            at = bisect_right(memories, counted.l1)
+            return at == 0 or points[at - 1][1] > counted.bytes
 
-        return next(((it.l1, it.bytes) for it in self._walk(is_of_use)), None)
+        return next(((entry.l1, entry.bytes) for entry in self._walk(is_of_use)), None)
 
     def _walk(self, is_of_use: Callable[[Counted], bool]) -> Iterator[Counted]:
         """The tiles that are of use: what is worse in every figure than one that is not is not, either."""
@@ -296,16 +297,16 @@ class Family:
         ]
 
 
-def key_of(it: Counted, terms: Sequence[TilingTerm]) -> Key:
+def key_of(counted: Counted, terms: Sequence[TilingTerm]) -> Key:
     """The values of these terms."""
-    return tuple(getattr(it, term) for term in terms)
+    return tuple(getattr(counted, term) for term in terms)
 
 
 def _best(cuts: Iterable[Cut]) -> list[Cut]:
     kept: list[Cut] = []
-    for it in sorted(cuts):
-        if not any(all(a <= b for a, b in zip(other, it, strict=True)) for other in kept):
-            kept.append(it)
+    for cut in sorted(cuts):
+        if not any(all(a <= b for a, b in zip(other, cut, strict=True)) for other in kept):
+            kept.append(cut)
     return kept
 
 
@@ -360,7 +361,10 @@ class Statements:
         if tiling.needs is not None:
             self.wrong.append("a tile is said to fit, and how much the smallest needs because none does")
         if tiling.complete:
-            terms = (*tiling.options.objective, *(it for it in LAST if it not in tiling.options.objective))
+            terms = (
+                *tiling.options.objective,
+                *(entry for entry in LAST if entry not in tiling.options.objective),
+            )
             most = key_of(chosen, terms)
 
             def better() -> _Finding:
@@ -391,7 +395,7 @@ class Statements:
         self._state("bound", f"no tile that fits moves fewer than {bound:,} bytes", moves_fewer)
 
     def _front_is_whole(self) -> None:
-        points = [(it.l1, it.bytes) for it in self._tiling.front or ()]
+        points = [(entry.l1, entry.bytes) for entry in self._tiling.front or ()]
 
         def missing() -> _Finding:
             point = self._family.missing_point(points, self._family.memory.capacity)
@@ -466,7 +470,7 @@ def judge_tilings(graph: Graph, tilings: Tiling | Tilings) -> Verdict:
         return Verdict(tuple(findings.violations()), found.claims)
     effort = Effort(_MOST_FOR_ALL)
     claims: list[Claim] = []
-    if [it.operator for it in tilings.tilings] != [it.id for it in graph.operators]:
+    if [tiling.operator for tiling in tilings.tilings] != [operator.id for operator in graph.operators]:
         findings.add(
             Code.TILING, "the tilings are not those of the operators of the graph, each once in order"
         )
@@ -477,7 +481,7 @@ def judge_tilings(graph: Graph, tilings: Tiling | Tilings) -> Verdict:
         found = _judged(graph, tiling, effort)
         for wrong in found.wrong:
             findings.add(Code.TILING, "{!r}: {}", tiling.operator, wrong)
-        claims += (replace(it, says=f"{tiling.operator!r}: {it.says}") for it in found.claims)
+        claims += (replace(claim, says=f"{tiling.operator!r}: {claim.says}") for claim in found.claims)
     sums = together(tilings.tilings)
     for says, has, counts in (
         ("operators are tiled", tilings.tiled, sums.tiled),
@@ -556,7 +560,7 @@ def _without_tiles(tiling: Tiling, reading: Reading | str, wrong: list[str]) -> 
     elif not isinstance(reading, str) and tiling.complete:
         wrong.append("the operator has tiles, and the tiling says that it has none")
     numbers = (tiling.needs, tiling.bound, tiling.least, tiling.whole, tiling.chosen, tiling.front)
-    if tiling.why_not is not None and any(it is not None for it in numbers):
+    if tiling.why_not is not None and any(number is not None for number in numbers):
         wrong.append("the operator has no tiles, and the tiling has figures of some")
     if tiling.looked_at or tiling.replayed:
         wrong.append("no tile was looked at where the operator has none")
@@ -605,7 +609,7 @@ def _chosen(ways: Ways, memory: Memory, chosen: Chosen) -> tuple[Counted | None,
         problem = problem_of(memory, chosen)
         if chosen.problem != problem:
             wrong.append("the problem is not that of these buffers in this memory, all live at once")
-        wrong += (str(it) for it in judge(problem, chosen.plan).violations)
+        wrong += (str(violation) for violation in judge(problem, chosen.plan).violations)
     return has, replayed, wrong
 
 
@@ -630,13 +634,15 @@ def _figures(has: Counted, memory: Memory, chosen: Chosen) -> list[str]:
 def _moved(needs: list[Need], least: dict[str, int], memory: Memory, chosen: Chosen) -> list[str]:
     """What is wrong with what is said of each tensor."""
     counts = [
-        (it.tensor, it.role, it.bytes, it.times, least[it.tensor]) for it in needs if it.tensor is not None
+        (need.tensor, need.role, need.bytes, need.times, least[need.tensor])
+        for need in needs
+        if need.tensor is not None
     ]
-    says = [(it.tensor, it.role, it.bytes, it.times, it.least) for it in chosen.moved]
+    says = [(entry.tensor, entry.role, entry.bytes, entry.times, entry.least) for entry in chosen.moved]
     if says != counts:
         return [f"what moves is {counts}, not {says}"]
-    away = sum(it.bytes for it in chosen.moved if it.beyond)
-    at_home = [it.tensor for it in chosen.moved if not it.beyond]
+    away = sum(entry.bytes for entry in chosen.moved if entry.beyond)
+    at_home = [entry.tensor for entry in chosen.moved if not entry.beyond]
     if away != (chosen.beyond or 0) or not memory.fits_home(at_home):
         return ["which tensors lie beyond is not what the bytes from beyond say"]
     return []

@@ -146,8 +146,14 @@ class Untimed:
     def backwards(self) -> "Untimed":
         """The same with time running backwards."""
         turned = [
-            replace(it, begins=it.ends, ends=it.begins, from_start=it.to_end, to_end=it.from_start)
-            for it in self.storages
+            replace(
+                storage,
+                begins=storage.ends,
+                ends=storage.begins,
+                from_start=storage.to_end,
+                to_end=storage.from_start,
+            )
+            for storage in self.storages
         ]
         pairs = [[(target, source) for source, target in them] for them in self.pairs]
         return Untimed(self.extra, turned, self.after, pairs, self.base, self.effort)
@@ -196,17 +202,17 @@ def _closures(next_to: Sequence[Ops], numbers: Sequence[Sequence[int]]) -> list[
         stack = [root]
         while stack:
             op = stack[-1]
-            missing = [it for it in numbers[op] if found[it] is None]
+            missing = [number for number in numbers[op] if found[number] is None]
             if missing and found[op] is None:
                 stack += missing
                 continue
             stack.pop()
             if found[op] is None:
                 reached = next_to[op]
-                for it in numbers[op]:
-                    reached |= found[it] or 0
+                for number in numbers[op]:
+                    reached |= found[number] or 0
                 found[op] = reached
-    return [it or 0 for it in found]
+    return [entry or 0 for entry in found]
 
 
 Pair = tuple[int, int]
@@ -275,7 +281,7 @@ def chained_bytes(
 
 def saving_of(graph: Untimed, pair: Pair) -> int:
     """The most that a pair saves."""
-    return min(graph.storages[it].size for it in pair)
+    return min(graph.storages[entry].size for entry in pair)
 
 
 def _check_chain(graph: Untimed, between: Between, chain: ChainOf, pairs: Sequence[Pair]) -> None:
@@ -387,9 +393,9 @@ class _Reading:
         ]
         extra = [_most_at_once(operator) for operator in graph.operators]
         resident = sum(
-            size_of(it)
-            for it in graph.tensors
-            if it.kind == "state" or (it.kind == "constant" and it.pools is not None)
+            size_of(tensor)
+            for tensor in graph.tensors
+            if tensor.kind == "state" or (tensor.kind == "constant" and tensor.pools is not None)
         )
         untimed = Untimed(extra, list(stored.values()), self.before(), pairs, resident, self.effort)
         return NamedGraph(untimed, self.operators, numbers)
@@ -498,8 +504,12 @@ def _has_circle(before: Sequence[Collection[int]]) -> bool:
 
 def _most_at_once(operator: Operator) -> int:
     """The most bytes of temporaries in one phase."""
-    throughout = sum(it.size for it in operator.temporaries if it.phases is None)
-    phased = [(it.phases, it.size) for it in operator.temporaries if it.phases is not None]
+    throughout = sum(temporary.size for temporary in operator.temporaries if temporary.phases is None)
+    phased = [
+        (temporary.phases, temporary.size)
+        for temporary in operator.temporaries
+        if temporary.phases is not None
+    ]
     begins = ((phases[0], size) for phases, size in phased)
     ends = ((phases[1], -size) for phases, size in phased)
     # What ends in a moment is gone before what begins in it.

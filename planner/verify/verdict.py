@@ -356,12 +356,23 @@ def as_data(verdict: Verdict) -> dict[str, object]:
         "valid": verdict.valid,
         "checked": not verdict.unchecked,
         "violations": [
-            {"code": it.code, "message": it.message, "buffers": list(it.buffers), "pool": it.pool}
-            for it in verdict.violations
+            {
+                "code": violation.code,
+                "message": violation.message,
+                "buffers": list(violation.buffers),
+                "pool": violation.pool,
+            }
+            for violation in verdict.violations
         ],
         "claims": [
-            {"subject": it.subject, "name": it.name, "says": it.says, "standing": it.standing, "by": it.by}
-            for it in verdict.claims
+            {
+                "subject": claim.subject,
+                "name": claim.name,
+                "says": claim.says,
+                "standing": claim.standing,
+                "by": claim.by,
+            }
+            for claim in verdict.claims
         ],
     }
 

@@ -59,8 +59,14 @@ def run_queue(args: argparse.Namespace) -> int:
     """Show the queue."""
     found = _ask(args, "GET", "/v1/admin/queue", lambda store: asdict(store.queue()))
     rows = [
-        (_key(it["key"]), _name(it["name"]), it["oldest"] or "", str(it["queued"]), str(it["running"]))
-        for it in found["keys"]
+        (
+            _key(entry["key"]),
+            _name(entry["name"]),
+            entry["oldest"] or "",
+            str(entry["queued"]),
+            str(entry["running"]),
+        )
+        for entry in found["keys"]
     ]
     _print_table(("key", "name", "oldest", "queued", "running"), rows, 3)
     print(f"{found['queued']} queued, {found['running']} running")
@@ -76,15 +82,15 @@ def run_running(args: argparse.Namespace) -> int:
     )
     rows = [
         (
-            it["id"],
-            _key(it["key"]),
-            it["server"] or "",
-            it["started"] or "",
-            _name(it["name"]),
-            str(it["attempt"]),
-            str(it["buffers"]),
+            entry["id"],
+            _key(entry["key"]),
+            entry["server"] or "",
+            entry["started"] or "",
+            _name(entry["name"]),
+            str(entry["attempt"]),
+            str(entry["buffers"]),
         )
-        for it in found["jobs"]
+        for entry in found["jobs"]
     ]
     _print_table(("job", "key", "server", "started", "name", "attempt", "buffers"), rows, 5)
     return Exit.DONE
@@ -99,14 +105,14 @@ def run_usage(args: argparse.Namespace) -> int:
     )
     rows = [
         (
-            _key(it["key"]),
-            _name(it["name"]),
-            it["last_use"] or "",
-            str(it["jobs"]),
-            f"{it['seconds']:.1f}",
-            human(it["bytes"]),
+            _key(entry["key"]),
+            _name(entry["name"]),
+            entry["last_use"] or "",
+            str(entry["jobs"]),
+            f"{entry['seconds']:.1f}",
+            human(entry["bytes"]),
         )
-        for it in found["keys"]
+        for entry in found["keys"]
     ]
     _print_table(("key", "name", "last use", "jobs", "seconds", "stored"), rows, 3)
     return Exit.DONE

@@ -205,7 +205,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
             message = "use a name that ends with .json, .csv, .svg or .h; --json prints"
             raise _error("unknown_suffix", plain(path), message)
     refuse_unwritable(*(args.output or ()))
-    real_paths = [os.path.realpath(it) for it in (*(args.output or ()), args.problem, args.plan)]
+    real_paths = [os.path.realpath(entry) for entry in (*(args.output or ()), args.problem, args.plan)]
     if len(set(real_paths)) < len(real_paths) and args.problem != args.plan:
         message = "two outputs, or an output and an input, cannot be the same file; choose another name"
         raise _error("one_file_twice", "--output", message)

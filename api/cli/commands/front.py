@@ -150,7 +150,9 @@ def _naming_options() -> "Iterator[None]":
     try:
         yield
     except InputError as error:
-        raise InputError(replace(it, path=_OPTIONS.get(it.path, it.path)) for it in error.issues) from None
+        raise InputError(
+            replace(issue, path=_OPTIONS.get(issue.path, issue.path)) for issue in error.issues
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +259,7 @@ def _remote(
     from memstow.planner.model.front import Front
 
     # The server calls them as the user does.
-    called = [replace(it, name=name) for it, name in zip(targets.targets, targets.names, strict=True)]
+    called = [replace(target, name=name) for target, name in zip(targets.targets, targets.names, strict=True)]
     with client:
         found = find_front(
             client,

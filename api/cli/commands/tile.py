@@ -135,7 +135,7 @@ def _write(args: argparse.Namespace, report: str, data: dict[str, Any]) -> None:
 
 def _exit(tilings: "Sequence[Tiling]") -> int:
     """Whether every operator that can have tiles has some that fit."""
-    missing = [it for it in tilings if it.chosen is None and it.why_not is None]
+    missing = [tiling for tiling in tilings if tiling.chosen is None and tiling.why_not is None]
     if not missing:
         return Exit.DONE
-    return Exit.INFEASIBLE if any(it.needs is not None for it in missing) else Exit.UNKNOWN
+    return Exit.INFEASIBLE if any(entry.needs is not None for entry in missing) else Exit.UNKNOWN

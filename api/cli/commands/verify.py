@@ -164,7 +164,10 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     from memstow.planner.model.problem import MOVES, parse_term
     from memstow.planner.verify import judge
 
-    terms = [*(it.term for it in plan.objective), *(chosen.front.terms if chosen.front is not None else ())]
+    terms = [
+        *(entry.term for entry in plan.objective),
+        *(chosen.front.terms if chosen.front is not None else ()),
+    ]
     counts_moves = any(parse_term(term) == MOVES for term in terms)
     _refuse_unused(
         hint is not None and not counts_moves and not args.recheck,
@@ -224,12 +227,14 @@ def _run_tilings(args: argparse.Namespace, document: "Problem | Graph", tilings:
 
 def _print_incomplete(tilings: "Sequence[Tiling]") -> None:
     """Of which operators a better tile, or a point of the front, may be missing."""
-    partial = [it for it in tilings if not it.complete]
+    partial = [tiling for tiling in tilings if not tiling.complete]
     if not partial:
         return
-    names = ", ".join(plain(it.operator, most=40) for it in partial[:8])
+    names = ", ".join(plain(entry.operator, most=40) for entry in partial[:8])
     more = f" and {len(partial) - 8:,} more" if len(partial) > 8 else ""
-    missing = "better tiles and points of a front" if any(it.front for it in partial) else "better tiles"
+    missing = (
+        "better tiles and points of a front" if any(entry.front for entry in partial) else "better tiles"
+    )
     print(f"  not all tiles were looked at: {missing} may be missing, of {names}{more}")
 
 
@@ -250,7 +255,9 @@ def _output_form(args: argparse.Namespace) -> str:
     if args.output == STDOUT:
         raise InputError.single("no_output", "--output", "the verdict goes to standard output; name a file")
     refuse_unwritable(args.output)
-    if os.path.realpath(args.output) in {os.path.realpath(it or "") for it in (args.problem, args.plan)}:
+    if os.path.realpath(args.output) in {
+        os.path.realpath(entry or "") for entry in (args.problem, args.plan)
+    }:
         message = "the output cannot be a file that is read; choose another name"
         raise InputError.single("one_file_twice", "--output", message)
     return format_of(args.output, None)

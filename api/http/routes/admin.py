@@ -80,7 +80,7 @@ def read_key_body(body: bytes, limits: Limits, kind: type[_Body]) -> _Body:
     try:
         return kind.model_validate(json_value(body or b"{}", limits))
     except ValidationError as error:
-        raise InputError(_issue(it, kind) for it in error.errors(include_url=False)) from None
+        raise InputError(_issue(entry, kind) for entry in error.errors(include_url=False)) from None
 
 
 def _issue(error: ErrorDetails, kind: type[BaseModel]) -> Issue:

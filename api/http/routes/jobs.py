@@ -239,7 +239,7 @@ async def end_jobs(
     require_known(request, "ids", *_FILTERS, "discard")
     caller = await service.caller(request)
     named = None if ids is None else ids.split(",")
-    if all(it is None for it in (named, state, batch, digest, search)):
+    if all(entry is None for entry in (named, state, batch, digest, search)):
         message = f"it would end all jobs: say which by one of {', '.join(('ids', *_FILTERS))}"
         raise InputError.single("missing_parameter", "query", message)
     if named is not None and len(named) > _MOST_ENDED:

@@ -65,17 +65,22 @@ class Solver:
         if any(memory is None for memory in memory_of.values()):
             found = self._plan(problem_of(groups, pools, objective), self.options)
             numbers = {pool.id: number for number, pool in pools.items()}
-            self.places = {it.buffer: Place(numbers[it.pool], it.offset) for it in found.placements}
+            self.places = {
+                placement.buffer: Place(numbers[placement.pool], placement.offset)
+                for placement in found.placements
+            }
             memory_of = {name: place.memory for name, place in self.places.items()}
         for number in sorted({memory for memory in memory_of.values() if memory is not None}):
-            self._solve_one([it for it in groups if memory_of[it.name] == number], number, pools[number])
+            self._solve_one(
+                [group for group in groups if memory_of[group.name] == number], number, pools[number]
+            )
 
     def _solve_one(self, groups: Sequence[Group], number: int, pool: Pool) -> None:
         hint = _plan_of(groups, pool, self.places)
         problem = problem_of(groups, {number: pool}, ("peak",))
         usual = {name: place for name, place in self.usual.items() if place.memory == number}
         found = self._plan(problem, replace(self.options, hint=hint), _plan_of(groups, pool, usual))
-        self.places |= {it.buffer: Place(number, it.offset) for it in found.placements}
+        self.places |= {placement.buffer: Place(number, placement.offset) for placement in found.placements}
         self.peaks[number] = found.pools[0].peak
         bound = found.pools[0].bound
         known = "no plan needs less" if bound == found.pools[0].peak else f"any plan needs {bound:,}"
@@ -103,9 +108,9 @@ def warn_of_greedy(error: Exception, stacklevel: int) -> None:
 def _plan_of(groups: Sequence[Group], pool: Pool, places: Mapping[str, Place]) -> Plan | None:
     """What is known already, as a hint."""
     placements = [
-        Placement(buffer=it.name, pool=pool.id, offset=places[it.name].offset)
-        for it in groups
-        if it.name in places
+        Placement(buffer=group.name, pool=pool.id, offset=places[group.name].offset)
+        for group in groups
+        if group.name in places
     ]
     return Plan(status=Status.FEASIBLE, placements=placements) if placements else None
 
@@ -114,7 +119,7 @@ def _reason(found: Plan) -> str:
     """Why there is no plan."""
     if found.explanation is not None:
         return f"the tensors do not fit: {found.explanation.message}"
-    over = ", ".join(f"{it.peak:,} of {it.capacity:,} bytes in {it.pool}" for it in found.closest)
+    over = ", ".join(f"{entry.peak:,} of {entry.capacity:,} bytes in {entry.pool}" for entry in found.closest)
     return f"no plan was found within the limits; the closest needs {over or 'more memory'}"
 
 
@@ -213,7 +218,7 @@ class Memstow:
         for spec in timeline.lives:
             spec.realign(alignment)
         groups = groups_of(timeline)
-        last = max((self._memory_of(it) or 1 for it in timeline.lives), default=1)
+        last = max((self._memory_of(life) or 1 for life in timeline.lives), default=1)
         pools = self._pools(last, extra_padding)
         heads = {group.name: usual[head] for head, group in groups.items() if head in usual}
         solver = Solver(self._options, self._on_plan, usual=heads)
@@ -221,7 +226,10 @@ class Memstow:
         places = places_of(timeline, groups, solver.places)
         objects = objects_of(places)
         answer: Answer = MemoryAlgoResult(
-            {spec: SpecAllocResult(it.memory, objects[spec], it.offset) for spec, it in places.items()},
+            {
+                spec: SpecAllocResult(place.memory, objects[spec], place.offset)
+                for spec, place in places.items()
+            },
             _sizes(solver.peaks, extra_padding),
         )
         return answer
@@ -242,10 +250,11 @@ class Memstow:
         if not self._memories:
             return {number: Pool(id=str(number)) for number in range(1, last + 1)}
         capacities = (
-            None if it.capacity is None else max(it.capacity - extra_padding, 0) for it in self._memories
+            None if memory.capacity is None else max(memory.capacity - extra_padding, 0)
+            for memory in self._memories
         )
         padded = zip(self._memories, capacities, strict=True)
-        return {number: replace(it, capacity=room) for number, (it, room) in enumerate(padded, start=1)}
+        return {number: replace(entry, capacity=room) for number, (entry, room) in enumerate(padded, start=1)}
 
 
 def _objective(pools: Mapping[int, Pool]) -> tuple[str, ...]:
@@ -255,7 +264,13 @@ def _objective(pools: Mapping[int, Pool]) -> tuple[str, ...]:
 
 def _sizes(peaks: Mapping[int, int], padding: int) -> list[int]:
     """The size of each memory from 0 on, which is that of constants. There is always a memory 1."""
-    return [0, *(peaks[it] + padding if it in peaks else 0 for it in range(1, max(peaks, default=1) + 1))]
+    return [
+        0,
+        *(
+            peaks[number] + padding if number in peaks else 0
+            for number in range(1, max(peaks, default=1) + 1)
+        ),
+    ]
 
 
 def _specs_of(graph_signature: object) -> SpecsOf:

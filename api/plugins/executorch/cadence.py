@@ -141,7 +141,9 @@ class CadenceAlgorithm(MemoryPlanningAlgo):
             # A place that is given is taken as it is.
             alignment=spec.alignment if offset is None else 1,
             lives=((first, last + 1),),
-            memories=tuple(it for it in memories if not constraints.is_mem_id_in_blocklist(spec, it)),
+            memories=tuple(
+                memory for memory in memories if not constraints.is_mem_id_in_blocklist(spec, memory)
+            ),
             offset=offset,
         )
 

@@ -129,7 +129,7 @@ def frame_of(graph_module: GraphModule, specs: Iterable[Spec], specs_of: SpecsOf
     nodes = _nodes_of(graph_module)
     calls: list[Call] = []
     for index, node in enumerate(nodes):
-        branches = [it for it in flattened(node.args) if _is_branch(graph_module, it)]
+        branches = [entry for entry in flattened(node.args) if _is_branch(graph_module, entry)]
         if node.op != "call_function" or not branches:
             continue
         calls.append(_call(graph_module, node, index, specs_of))
@@ -155,21 +155,21 @@ def _frame(nodes: Sequence[Node], specs: Iterable[Spec], calls: Iterable[Call]) 
 def _call(graph_module: GraphModule, node: Node, index: int, specs_of: SpecsOf) -> Call:
     kind = _KINDS.get(_name_of(node.target))
     called = node.args[kind.branches] if kind else ()
-    if kind is None or not all(_is_branch(graph_module, it) for it in called):
+    if kind is None or not all(_is_branch(graph_module, entry) for entry in called):
         message = f"it is not known how {_name_of(node.target)} runs its branches"
         raise InputError.single("unknown_control_flow", node.name, message)
-    branches = [_branch(graph_module, it) for it in called]
-    frames = tuple(frame_of(it, specs_of(it, kind.places_inputs), specs_of) for it in branches)
+    branches = [_branch(graph_module, entry) for entry in called]
+    frames = tuple(frame_of(branch, specs_of(branch, kind.places_inputs), specs_of) for branch in branches)
     results = _specs_at(node)
     if any(len(frame.outputs) != len(results) for frame in frames):
         message = "its branches do not return as many tensors as it has"
         raise InputError.single("unknown_control_flow", node.name, message)
-    operands = (it for it in flattened(node.args[kind.operands]) if hasattr(it, "meta"))
+    operands = (entry for entry in flattened(node.args[kind.operands]) if hasattr(entry, "meta"))
     return Call(
         index=index,
         branches=frames,
         results=results,
-        operands=tuple(spec for it in operands for spec in _specs_at(cast("Node", it))),
+        operands=tuple(spec for operand in operands for spec in _specs_at(cast("Node", operand))),
         is_moved=kind.is_moved,
     )
 
@@ -200,7 +200,9 @@ def _specs_at(node: Node) -> tuple[Spec, ...]:
     while _name_of(node.target) == "view" and hasattr(node.args[0], "meta"):
         node = cast("Node", node.args[0])
     return tuple(
-        cast("Spec", it) for it in flattened(node.meta.get("spec")) if hasattr(it, "allocated_memory")
+        cast("Spec", entry)
+        for entry in flattened(node.meta.get("spec"))
+        if hasattr(entry, "allocated_memory")
     )
 
 
@@ -279,14 +281,17 @@ class Timeline:
     def _can_share(self, call: Call, frame: Frame) -> bool:
         """Whether each result is one tensor of each branch, and no tensor is two results."""
         mine = set(frame.specs)
-        groups = [(call.results, mine), *((it.outputs, set(it.specs)) for it in call.branches)]
+        groups = [(call.results, mine), *((branch.outputs, set(branch.specs)) for branch in call.branches)]
         return all(
             len(set(outputs)) == len(outputs) == len(call.results)
-            and all(it in specs and it.storage_base is None for it in outputs)
+            and all(output in specs and output.storage_base is None for output in outputs)
             for outputs, specs in groups
         ) and all(
             len(
-                {self.memory_of(it) for it in (result, *(branch.outputs[number] for branch in call.branches))}
+                {
+                    self.memory_of(entry)
+                    for entry in (result, *(branch.outputs[number] for branch in call.branches))
+                }
             )
             == 1
             for number, result in enumerate(call.results)
@@ -408,7 +413,7 @@ def objects_of(places: Mapping[Spec, Place]) -> dict[Spec, int]:
     """Numbers that are equal for any two tensors of a memory that share a byte."""
     objects: dict[Spec, int] = {}
     number, memory, end = -1, 0, 0
-    for spec, place in sorted(places.items(), key=lambda it: (it[1].memory, it[1].offset)):
+    for spec, place in sorted(places.items(), key=lambda entry: (entry[1].memory, entry[1].offset)):
         if place.memory != memory or place.offset >= end:
             number, memory, end = number + 1, place.memory, place.offset
         end = max(end, place.offset + spec.allocated_memory)
