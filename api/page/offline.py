@@ -379,8 +379,9 @@ def _peaks(problem: Problem, plan: Plan) -> Iterator[tuple[str, list[int]]]:
     size_of = {buffer.id: buffer.size for buffer in problem.buffers}
     ends: dict[str, int] = {}
     for place in plan.placements:
-        if size_of[place.buffer]:
-            ends[place.pool] = max(ends.get(place.pool, 0), place.offset + size_of[place.buffer])
+        # A plan of another problem may name buffers that this one does not have: the verdict says so.
+        if size := size_of.get(place.buffer, 0):
+            ends[place.pool] = max(ends.get(place.pool, 0), place.offset + size)
     for pool in problem.pools:
         peak = ends.get(pool.id, 0)
         if peak:

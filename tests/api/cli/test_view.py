@@ -45,6 +45,14 @@ def test_the_file_holds_the_plan_and_its_problem(cli: Cli, three: Path, tmp_path
     assert held["plan"] == json.loads(plan.read_text())
 
 
+def test_a_plan_of_another_problem_is_shown_as_such(cli: Cli, three: Path, tmp_path: Path) -> None:
+    plan, page = tmp_path / "plan.json", tmp_path / "page.html"
+    placements = [{"buffer": "of another problem", "pool": "memory", "offset": 0}]
+    plan.write_text(json.dumps({"status": "feasible", "placements": placements}))
+    assert cli("view", plan, "--problem", three, "--output", page).code == Exit.DONE
+    assert "of another problem" in json.dumps(_held(page))
+
+
 @pytest.mark.parametrize("name", ["page.h", "page.tflite", "page.svg", "page.json"])
 def test_a_page_has_no_name_of_something_else(cli: Cli, three: Path, tmp_path: Path, name: str) -> None:
     plan, page = tmp_path / "plan.json", tmp_path / name
