@@ -210,9 +210,14 @@ def _costed(document: "Problem | Graph", front: "Front") -> "Problem | Graph":
 
     if isinstance(document, Problem) or front.asked.cost != "bytes":
         return document
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.verify.graph_replay import Refused
     from memstow.planner.verify.row_operators import in_bytes
 
-    return in_bytes(document)
+    try:
+        return in_bytes(document)
+    except Refused as refused:
+        raise InputError.single("too_large", "FRONT", str(refused)) from None
 
 
 def plans_left_out(made: FrontPage, front: "Front") -> str | None:

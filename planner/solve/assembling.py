@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import cycle, pairwise
 
 from memstow.planner.model import PLANNED
+from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Placement, Plan, TermValue
 from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, spans, terms_of
@@ -124,7 +125,7 @@ def assembled(
     """
     reduction = reduce(problem)
     if isinstance(reduction, Explanation):
-        raise AssertionError("places were found for buffers that have none")
+        raise RefusedPlanError(f"these buffers have no places: {reduction.message}")
     bounds = Bounds(reduction)
     terms = {term: bounds.of_term(term) for term in terms_of(problem)}
     first = next(iter(terms), None)
@@ -178,4 +179,9 @@ def plan_of_offsets(problem: Problem, offsets: "array[int]") -> Plan:
         Placement(buffer=buffer.id, pool=pool, offset=int(offset)) for buffer, offset in places
     )
     at_once = Stamp(seconds=0.0, work=0)
-    return assembled(problem, Options(deterministic=True), placements, "greedy", None, at_once)
+    try:
+        return assembled(problem, Options(deterministic=True), placements, "greedy", None, at_once)
+    except RefusedPlanError:
+        # The offsets were judged when they were found, and arrays of the caller are read in place.
+        message = "the arrays are no longer those that were placed; ask for the plan before they change"
+        raise InputError.single("arrays_changed", "sizes", message) from None

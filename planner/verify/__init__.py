@@ -100,15 +100,17 @@ def judge_problem(
     claims: Claims,
     against_orders: AgainstOrders | None = None,
     cost: CostTerm | None = None,
+    of_one_order: bool = False,
 ) -> Verdict:
     """The verdict, with the claims that were judged before; `refutes`: test what cannot be counted.
 
-    `against_orders` judges certificates about the orders of a graph; `cost` is what its schedule costs.
+    `against_orders` judges certificates about the orders of a graph; `cost` is what its schedule costs;
+    `of_one_order`: the graph allows other schedules, which this problem says nothing about.
     """
     findings = Findings()
     index = ProblemIndex(problem, findings)
     if not findings.total:
-        _count(index, plan, hint, findings, claims, against_orders, cost, refutes)
+        _count(index, plan, hint, findings, claims, against_orders, cost, refutes, of_one_order)
         if refutes:
             # Imported late: plans of a run are not tested this way.
             from memstow.planner.verify.refutation import refute_claims
@@ -126,6 +128,7 @@ def _count(
     against_orders: AgainstOrders | None,
     cost: CostTerm | None,
     refutes: bool,
+    of_one_order: bool,
 ) -> None:
     """Check everything that can be counted, and search windows for as long as it is worth."""
     if plan.digest is not None and plan.digest != digest(index.problem):
@@ -133,7 +136,7 @@ def _count(
     bare = is_bare(plan)
     planned = plan.status in PLANNED
     if not bare:
-        check_status(index, plan, findings, claims, against_orders)
+        check_status(index, plan, findings, claims, against_orders, of_one_order)
     layout = Layout(index)
     before = findings.total
     if planned or plan.placements:

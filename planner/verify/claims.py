@@ -57,8 +57,12 @@ def check_explanation(
     findings: Findings,
     claims: Claims,
     against_orders: AgainstOrders | None = None,
+    of_one_order: bool = False,
 ) -> None:
-    """Note where the explanation is missing, out of place, or false."""
+    """Note where the explanation is missing, out of place, or false.
+
+    `of_one_order`: a graph allows other schedules than that of the plan, of which counting here says nothing.
+    """
     before = findings.total
     _check(index, plan, findings)
     explanation = plan.explanation
@@ -78,6 +82,9 @@ def check_explanation(
         findings.add(Code.EXPLANATION, message)
     holds = findings.total == before
     says = f"nothing fits ({code})"
+    if of_one_order and kind in COUNTED_AGAIN:
+        says = f"nothing fits ({code}, which is counted for this schedule alone)"
+        kind = None
     if kind is not None:
         claims.proven(Subject.NOTHING_FITS, None, says, kind, holds)
     else:
@@ -324,6 +331,7 @@ def check_status(
     findings: Findings,
     claims: Claims,
     against_orders: AgainstOrders | None = None,
+    of_one_order: bool = False,
 ) -> None:
     """Note where the status contradicts the rest of the plan."""
     planned = plan.status in PLANNED
@@ -342,7 +350,7 @@ def check_status(
                 plan.status.value,
                 "all" if proven else "not all",
             )
-    check_explanation(index, plan, findings, claims, against_orders)
+    check_explanation(index, plan, findings, claims, against_orders, of_one_order)
     _check_closest(index, plan, findings, claims)
 
 

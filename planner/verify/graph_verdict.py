@@ -135,7 +135,8 @@ def judge_graph(graph: Graph, plan: Plan, hint: Plan | None = None, refutes: boo
     # With alternatives, a program may need less than without them.
     against_orders = None if graph.alternatives else partial(_against_orders, graph, refutes)
     cost = _cost_term(graph, plan, None)
-    return judge_problem(problem, plan, hint, refutes, claims, against_orders, cost)
+    of_one_order = bool(graph.alternatives) or not is_as_given(graph, replayed)
+    return judge_problem(problem, plan, hint, refutes, claims, against_orders, cost, of_one_order)
 
 
 def _judge_scheduled(
@@ -162,7 +163,8 @@ def _judge_scheduled(
     if replayed is None or findings.total:
         return Verdict(tuple(findings.violations()), claims.settled())
     problem = problem_in_order(found.graph, replayed)
-    return judge_problem(problem, plan, hint, refutes, claims, cost=_cost_term(graph, plan, found.cost))
+    cost = _cost_term(graph, plan, found.cost)
+    return judge_problem(problem, plan, hint, refutes, claims, cost=cost, of_one_order=True)
 
 
 def _cost_term(graph: Graph, plan: Plan, counted: int | None) -> CostTerm | None:
@@ -224,10 +226,8 @@ def judge_point_of_graph(
 ) -> Verdict:
     """The same of a plan of a graph, whose cost and lives are counted here."""
     schedule = front.points[number].plan.schedule
-    costed = in_bytes(graph) if front.asked.cost == "bytes" else graph
     findings = Findings()
     try:
-        cost = schedule_cost(costed, schedule)
         if schedule is None or does_more_than_order(schedule):
             listed = graph if schedule is None else scheduled(graph, schedule).graph
             order = [operator.id for operator in listed.operators]
@@ -236,6 +236,7 @@ def judge_point_of_graph(
         replayed = replay(listed, order, findings)
         if replayed is None:
             raise Refused(findings.violations()[0].message)
+        cost = schedule_cost(in_bytes(graph) if front.asked.cost == "bytes" else graph, schedule)
     except Refused as refused:
         wrong = Violation(Code.VALUE, f"point {number + 1:,} of the front: {refused}")
         return replace(verdict, violations=(*verdict.violations, wrong))

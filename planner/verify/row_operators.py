@@ -30,6 +30,7 @@ from memstow.planner.model.operator_kinds import (
     is_pool,
     word_of,
 )
+from memstow.planner.model.problem import LIMIT
 from memstow.planner.verify.graph_replay import Refused
 
 Part = tuple[int, int]
@@ -333,12 +334,21 @@ def in_bytes(graph: Graph) -> Graph:
         moved = [tensor for operator in alternative.operators for tensor in _moved(operator, own, tensors)]
         constants = {tensor.id: size_of(tensor) for tensor in moved if tensor.kind == "constant"}
         others = (size_of(tensor) for tensor in moved if tensor.kind != "constant")
-        alternatives.append(replace(alternative, cost=sum(constants.values()) + sum(others)))
-    costs = [sum(map(size_of, _moved(operator, {}, tensors))) for operator in graph.operators]
+        cost = _within_limit(sum(constants.values()) + sum(others), alternative.id)
+        alternatives.append(replace(alternative, cost=cost))
+    costs = []
+    for operator in graph.operators:
+        costs.append(_within_limit(sum(map(size_of, _moved(operator, {}, tensors))), operator.id))
     operators = tuple(
         replace(operator, cost=cost) for operator, cost in zip(graph.operators, costs, strict=True)
     )
     return replace(graph, operators=operators, alternatives=tuple(alternatives))
+
+
+def _within_limit(moved: int, name: str) -> int:
+    if moved > LIMIT:
+        raise Refused(f"{name[:64]!r} moves {moved:,} bytes; a cost is at most {LIMIT:,}")
+    return moved
 
 
 def _moved(operator: Operator, own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> Iterator[Tensor]:

@@ -229,3 +229,11 @@ def test_small_calls_import_no_classes_of_problems() -> None:
         "sys.exit(any(name.startswith(heavy) for name in sys.modules))"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_plan_of_arrays_that_have_changed_is_a_clear_error() -> None:
+    sizes = array("q", [10, 4])
+    placed = memstow.place(sizes, [0, 0], [2, 1], capacity=14)
+    sizes[0] = 20
+    with pytest.raises(InputError, match="no longer those that were placed"):
+        placed.plan()

@@ -11,7 +11,17 @@ from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.model import Status
 from memstow.planner.model.graph import Graph, Operator, Tensor, View
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Chain, Cut, DeadSet, Explanation, Plan, RefutedOrders, Way, gap_of
+from memstow.planner.model.plan import (
+    Chain,
+    Cut,
+    DeadSet,
+    Explanation,
+    Plan,
+    RefutedOrders,
+    Schedule,
+    Way,
+    gap_of,
+)
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, judge, verify
@@ -237,3 +247,44 @@ def test_large_graphs_are_judged(count: int) -> None:
     plan, certificate = proven(graph)
     assert certificate.kind == "cut"
     assert verify(graph, plan) == []
+
+
+def test_that_one_order_does_not_fit_is_no_proof_that_none_does() -> None:
+    """In 15 bytes o1 and then o0 fits; the order o0, o1 does not."""
+    graph = Graph(
+        order="free",
+        pools=[Pool(id="m", capacity=15)],
+        tensors=[Tensor(id="i", size=5), Tensor(id="t", size=7), Tensor(id="u", size=10)],
+        operators=[Operator(id="o0", outputs=["t"]), Operator(id="o1", inputs=["i"], outputs=["u"])],
+        inputs=["i"],
+        outputs=["t"],
+    )
+    explanation = Explanation(
+        code="over_capacity", message="22 bytes", pool="m", time=2, needed=22, buffers=("u", "i", "t")
+    )
+    plan = Plan(status=Status.INFEASIBLE, schedule=Schedule(order=("o0", "o1")), explanation=explanation)
+    verdict = judge(graph, plan)
+    assert [claim.standing for claim in verdict.claims if claim.subject is Subject.NOTHING_FITS] == [
+        Standing.CLAIMED
+    ]
+    assert solve(graph, OPTIONS).status is Status.OPTIMAL
+    given = judge(with_order(graph, "given"), plan)
+    assert [claim.standing for claim in given.claims if claim.subject is Subject.NOTHING_FITS] == [
+        Standing.CHECKED
+    ]
+
+
+def test_that_a_schedule_with_another_run_does_not_fit_is_no_proof_that_none_does() -> None:
+    graph = Graph(
+        pools=[Pool(id="m", capacity=14)],
+        tensors=[Tensor(id="x", size=4), Tensor(id="a", size=6), Tensor(id="b", size=8)],
+        operators=[
+            Operator(id="f", inputs=["x"], outputs=["a"]),
+            Operator(id="g", inputs=["a"], outputs=["b"]),
+        ],
+        inputs=["x"],
+        outputs=["b"],
+    )
+    explanation = Explanation(code="over_capacity", message="18", pool="m", time=2, buffers=("x", "a", "b"))
+    plan = Plan(status=Status.INFEASIBLE, schedule=Schedule(order=("f", "g", "f")), explanation=explanation)
+    assert judge(graph, plan).unchecked
