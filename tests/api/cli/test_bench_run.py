@@ -4,6 +4,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -234,7 +235,8 @@ def test_two_of_memstow_run_side_by_side_and_are_compared(cli: Cli, three: Path,
     asked = ("bench", "run", three, "generate:network,n=5", *sides, "--solvers", "greedy,exact")
     ran = cli(*asked, "--deterministic", "--output", out)
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    assert "nothing is shown to be worse: 4 pairs of runs compared" in ran.out
+    # Times may differ by chance, and four pairs are too few to tell.
+    assert re.search(r"nothing is (shown to be )?worse: 4 pairs of runs compared", ran.out)
     old, new = records(out / "old"), records(out / "new")
     assert sorted(map(timeless, old), key=str) == sorted(
         (replace(timeless(record), turn=3 - (record.turn or 0)) for record in new), key=str

@@ -383,7 +383,7 @@ def test_an_amount_with_a_unit_is_refused_with_what_to_write(client: TestClient,
 
 
 def test_tiles_are_judged(client: TestClient) -> None:
-    for query in ("capacity=4096&operator=conv&front=true", "capacity=4096"):
+    for query in ("capacity=2048&operator=conv&front=true", "capacity=2048"):
         tiling = client.post(f"/v1/tile?{query}", json=LAYER).json()
         good = client.post("/v1/verify", json={"graph": LAYER, "tiling": tiling}).json()
         assert (good["valid"], good["checked"]) == (True, True)

@@ -79,9 +79,9 @@ def test_who_waits_for_so_long_gets_the_best_plan_in_the_format_asked_for(idle: 
     ("prefer", "options"),
     [
         ({}, {}),
-        ({}, {"deterministic": True}),
+        ({}, {"deterministic": True, "time_limit": 10.0}),
         ({}, {"time_limit": 60.0}),
-        ({"prefer": "wait=0"}, {"deterministic": True}),
+        ({"prefer": "wait=0"}, {"deterministic": True, "time_limit": 10.0}),
         ({"prefer": "wait=0"}, {"solver": "cpsat"}),
     ],
     ids=[
@@ -123,7 +123,7 @@ def test_a_job_that_goes_on_has_not_said_its_last_word(idle: TestClient) -> None
 @pytest.mark.parametrize(
     ("prefer", "options"),
     [
-        (None, {"deterministic": True}),
+        (None, {"deterministic": True, "time_limit": 10.0}),
         ("respond-async", {}),
         ("respond-async, wait=0", {}),
         (None, {"time_limit": 60.0}),
