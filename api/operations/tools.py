@@ -20,10 +20,8 @@ from memstow.planner.tiling.tile import tile, tile_all
 from memstow.planner.tiling.tiling_documents import (
     all_as_data,
     as_data,
-    multiples_of,
+    options_of_texts,
     parse_tilings,
-    pixels_of,
-    terms_of,
 )
 from memstow.planner.verify.tiling_verdict import judge_tilings
 from memstow.planner.verify.verdict import as_data as verdict_as_data
@@ -136,14 +134,12 @@ def verdict_on_tilings(request: VerifyRequest, content: Mapping[str, Any]) -> di
 
 
 def _tiling_options(request: TileRequest) -> TilingOptions:
-    given = TilingOptions()
-    return TilingOptions(
+    options = TilingOptions(
         pool=request.pool,
         capacity=request.capacity,
         home=request.home,
-        objective=given.objective if request.objective is None else terms_of(request.objective),
         double_buffer=request.double_buffer,
-        im2col=given.im2col if request.im2col is None else pixels_of(request.im2col),
-        multiples=given.multiples if request.multiple is None else multiples_of(request.multiple),
         front=request.front,
     )
+    texts = {"objective": request.objective, "im2col": request.im2col, "multiples": request.multiple}
+    return options_of_texts(options, **texts)

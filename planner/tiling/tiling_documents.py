@@ -62,6 +62,18 @@ def pixels_of(text: str) -> int | Literal["tile"]:
     return int(text)
 
 
+def options_of_texts(
+    options: TilingOptions, *, objective: str | None, im2col: str | None, multiples: str | None
+) -> TilingOptions:
+    """The options with what callers write as text; what they leave out stays as it is."""
+    return replace(
+        options,
+        objective=options.objective if objective is None else terms_of(objective),
+        im2col=options.im2col if im2col is None else pixels_of(im2col),
+        multiples=options.multiples if multiples is None else multiples_of(multiples),
+    )
+
+
 def check_options(options: TilingOptions) -> None:
     """InputError with all that is wrong with the options by themselves."""
     issues = list(_issues(options))

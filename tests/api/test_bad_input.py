@@ -40,9 +40,10 @@ POSTS = (
 # A plan, a job, a part of a batch, and documents of another kind.
 LARGE_POSTS = ("/v1/plan", "/v1/jobs", "/v1/batches", "/v1/evaluate")
 GOOD = json.dumps({"problem": PROBLEM, "options": {"time_limit": 0.1}}).encode()
-# Any body is refused for less than a second of a processor. What grows with the square takes minutes; and
-# beside other work a second of a processor does a third of what it does alone.
-MOST_WORK = 8.0
+# Any body is refused for less than a second of a processor; twice that is a slow machine.
+# Beside other work a second of a processor does less, so that the least of some tries counts.
+MOST_WORK = 2.0
+TRIES = 3
 MOST_GROWTH = 300 << 20
 ROUNDS = int(os.environ.get("MEMSTOW_FUZZ_SECONDS", "5"))
 
@@ -171,9 +172,12 @@ def test_a_bad_body_is_refused_everywhere(server: Server, client: httpx2.Client,
     # What a problem means is looked at in the same way everywhere; so is what is large, in a child.
     paths = POSTS[:1] if name in STEEP else LARGE_POSTS if len(body) > 1 << 18 else POSTS
     for path in paths:
-        begin = worked(server)
-        answer = post(client, path, body)
-        assert worked(server) - begin < MOST_WORK, path
+        for _ in range(TRIES):
+            begin = worked(server)
+            answer = post(client, path, body)
+            if (work := worked(server) - begin) < MOST_WORK:
+                break
+        assert work < MOST_WORK, path
         assert 400 <= answer.status_code < 500
         assert len(answer.content) < 1 << 20
     assert resident(server) - before < MOST_GROWTH

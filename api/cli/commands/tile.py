@@ -92,20 +92,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _options(args: argparse.Namespace) -> "TilingOptions":
     from memstow.planner.model.tiling import TilingOptions
-    from memstow.planner.tiling.tiling_documents import multiples_of, pixels_of, terms_of
+    from memstow.planner.tiling.tiling_documents import options_of_texts
 
-    given = TilingOptions()
-    return TilingOptions(
+    options = TilingOptions(
         pool=args.pool,
         capacity=args.room,
         home=args.home,
-        objective=given.objective if args.objective is None else terms_of(args.objective),
         double_buffer=args.double_buffer,
-        im2col=given.im2col if args.im2col is None else pixels_of(args.im2col),
-        multiples=given.multiples if args.multiple is None else multiples_of(args.multiple),
         front=args.front,
-        work=given.work if args.work is None else args.work,
+        work=TilingOptions().work if args.work is None else args.work,
     )
+    return options_of_texts(options, objective=args.objective, im2col=args.im2col, multiples=args.multiple)
 
 
 @contextmanager
