@@ -1,13 +1,15 @@
 """A typed client of the service: `Client`, and `AsyncClient` for programs with an event loop.
 
 Requests are retried when the connection failed or the server was busy. A job is submitted with an idempotency
-key, so that retries make no second one.
+key, so that retries make no second one. What both do is in `Exchange`; here is how each waits.
 """
 
 import asyncio
+import inspect
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from functools import update_wrapper
+from typing import Any, Concatenate, Final, ParamSpec, TypedDict, TypeVar
 
 import httpx2
 
@@ -16,31 +18,52 @@ from memstow.api.client.exchange import (
     Flow,
     Follow,
     JobEvent,
-    JsonObject,
     Reply,
     Request,
     ServerError,
     Wait,
 )
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
-
-if TYPE_CHECKING:
-    from memstow.api.operations.encoding import ShapesAsked
-    from memstow.planner.model.front import Front, FrontOptions
-    from memstow.planner.model.graph import Graph
-    from memstow.planner.model.problem import Target
-    from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
 
 __all__ = ["AsyncClient", "Client", "JobEvent", "ServerError"]
 
 _ANSWER_SECONDS: Final = 60.0
 _CONNECT_SECONDS: Final = 10.0
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _waiting(operation: Callable[Concatenate[Exchange, P], Flow[T]]) -> Callable[Concatenate["Client", P], T]:
+    """The method of `Client` that carries out an operation of `Exchange`, with the same parameters."""
+
+    def method(client: "Client", /, *args: P.args, **named: P.kwargs) -> T:
+        return client._run(operation(client._exchange, *args, **named))
+
+    _describe(method, operation)
+    return method
+
+
+def _awaited(
+    operation: Callable[Concatenate[Exchange, P], Flow[T]],
+) -> Callable[Concatenate["AsyncClient", P], Coroutine[Any, Any, T]]:
+    """The same method of `AsyncClient`."""
+
+    async def method(client: "AsyncClient", /, *args: P.args, **named: P.kwargs) -> T:
+        return await client._run(operation(client._exchange, *args, **named))
+
+    _describe(method, operation)
+    return method
+
+
+def _describe(method: Callable[..., object], operation: Callable[..., object]) -> None:
+    """Let `help` show a method as its operation, and as its result what the flow of that ends with."""
+    update_wrapper(method, operation)
+    signature = inspect.signature(operation)
+    result: str = signature.return_annotation
+    result = result.removeprefix("Flow[").removesuffix("]")
+    vars(method)["__signature__"] = signature.replace(return_annotation=result)
 
 
 class Client:
@@ -60,132 +83,22 @@ class Client:
         """Close the connections."""
         self._http.close()
 
-    def plan(self, problem: "Problem | Graph", options: Options | None = None) -> Plan:
-        """The plan, in one request where the server has it in time, else when its job is done."""
-        return self._run(self._exchange.plan(problem, options))
-
-    def submit(
-        self,
-        problem: "Problem | Graph",
-        options: Options | None = None,
-        *,
-        priority: int | None = None,
-        hint_job: str | None = None,
-        idempotency_key: str | None = None,
-        name: str | None = None,
-        callback: str | None = None,
-    ) -> str:
-        """The id of a new job."""
-        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, name, callback)
-        return self._run(flow)
-
-    def front(
-        self,
-        problem: "Problem | Graph",
-        asked: "FrontOptions | None" = None,
-        options: Options | None = None,
-        *,
-        targets: "Sequence[Target | str]" = (),
-    ) -> "Front":
-        """The front of two terms, when its job is done; with targets, one in the memories of each."""
-        return self._run(self._exchange.find_front(problem, asked, options, targets))
-
-    def submit_front(
-        self,
-        problem: "Problem | Graph",
-        asked: "FrontOptions | None" = None,
-        options: Options | None = None,
-        *,
-        targets: "Sequence[Target | str]" = (),
-        priority: int | None = None,
-        idempotency_key: str | None = None,
-        name: str | None = None,
-        callback: str | None = None,
-    ) -> str:
-        """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(
-            problem, asked, options, targets, priority, idempotency_key, name, callback
-        )
-        return self._run(flow)
-
-    def front_result(self, job: str) -> "Front":
-        """The front of a job: the points so far, or all of them."""
-        return self._run(self._exchange.front(job))
-
-    def job(self, job: str) -> JsonObject:
-        """A job as the server describes it."""
-        return self._run(self._exchange.job(job))
-
-    def jobs(
-        self, *, search: str | None = None, state: str | None = None, limit: int = 50
-    ) -> list[JsonObject]:
-        """The newest jobs; those with this text in their name, or in this state."""
-        return self._run(self._exchange.jobs(search, state, limit))
-
-    def result(self, job: str, problem: "Problem | Graph") -> Plan:
-        """The plan of a job: the best so far, or the last."""
-        return self._run(self._exchange.result(job, problem))
-
-    def plan_symbolic(
-        self,
-        problem: "SymbolicProblem",
-        options: Options | None = None,
-        *,
-        shapes: "Shapes" = "order",
-        pieces: int = 2,
-    ) -> "SymbolicPlan":
-        """The plan of a problem with symbols, in one request or when its job is done."""
-        return self._run(self._exchange.plan_symbolic(problem, options, _asked(shapes, pieces)))
-
-    def submit_symbolic(
-        self,
-        problem: "SymbolicProblem",
-        options: Options | None = None,
-        *,
-        shapes: "Shapes" = "order",
-        pieces: int = 2,
-        priority: int | None = None,
-        idempotency_key: str | None = None,
-        name: str | None = None,
-        callback: str | None = None,
-    ) -> str:
-        """The id of a new job for a problem with symbols."""
-        asked = _asked(shapes, pieces)
-        flow = self._exchange.submit_symbolic(
-            problem, options, asked, priority, idempotency_key, name, callback
-        )
-        return self._run(flow)
-
-    def symbolic_result(self, job: str) -> "SymbolicPlan":
-        """The plan of a job for a problem with symbols: the best so far, or the last."""
-        return self._run(self._exchange.symbolic_result(job))
-
-    def evaluate(self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]) -> Plan:
-        """The ordinary plan of a symbolic plan, at a value of every symbol."""
-        return self._run(self._exchange.evaluate(problem, plan, at))
-
-    def stop(self, job: str, *, discard: bool = False) -> None:
-        """Stop a job and keep its best plan, or remove all of it."""
-        self._run(self._exchange.stop(job, discard))
-
-    def stop_jobs(
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        search: str | None = None,
-        state: str | None = None,
-        discard: bool = False,
-    ) -> list[str]:
-        """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
-        return self._run(self._exchange.stop_jobs(ids, search, state, discard))
-
-    def get(self, path: str) -> JsonObject:
-        """What the server has at a path, such as /v1/capabilities."""
-        return self._run(self._exchange.administer("GET", path))
-
-    def administer(self, method: str, path: str) -> JsonObject:
-        """The answer to a request for administrators, such as GET /v1/admin/queue."""
-        return self._run(self._exchange.administer(method, path))
+    plan = _waiting(Exchange.plan)
+    submit = _waiting(Exchange.submit)
+    front = _waiting(Exchange.front)
+    submit_front = _waiting(Exchange.submit_front)
+    front_result = _waiting(Exchange.front_result)
+    job = _waiting(Exchange.job)
+    jobs = _waiting(Exchange.jobs)
+    result = _waiting(Exchange.result)
+    plan_symbolic = _waiting(Exchange.plan_symbolic)
+    submit_symbolic = _waiting(Exchange.submit_symbolic)
+    symbolic_result = _waiting(Exchange.symbolic_result)
+    evaluate = _waiting(Exchange.evaluate)
+    stop = _waiting(Exchange.stop)
+    stop_jobs = _waiting(Exchange.stop_jobs)
+    get = _waiting(Exchange.get)
+    administer = _waiting(Exchange.administer)
 
     def events(self, job: str, after: int = 0) -> Iterator[JobEvent]:
         """The events of a job up to its end, over as many connections as it takes."""
@@ -252,132 +165,22 @@ class AsyncClient:
         """Close the connections."""
         await self._http.aclose()
 
-    async def plan(self, problem: "Problem | Graph", options: Options | None = None) -> Plan:
-        """The plan, in one request where the server has it in time, else when its job is done."""
-        return await self._run(self._exchange.plan(problem, options))
-
-    async def submit(
-        self,
-        problem: "Problem | Graph",
-        options: Options | None = None,
-        *,
-        priority: int | None = None,
-        hint_job: str | None = None,
-        idempotency_key: str | None = None,
-        name: str | None = None,
-        callback: str | None = None,
-    ) -> str:
-        """The id of a new job."""
-        flow = self._exchange.submit(problem, options, priority, hint_job, idempotency_key, name, callback)
-        return await self._run(flow)
-
-    async def front(
-        self,
-        problem: "Problem | Graph",
-        asked: "FrontOptions | None" = None,
-        options: Options | None = None,
-        *,
-        targets: "Sequence[Target | str]" = (),
-    ) -> "Front":
-        """The front of two terms, when its job is done; with targets, one in the memories of each."""
-        return await self._run(self._exchange.find_front(problem, asked, options, targets))
-
-    async def submit_front(
-        self,
-        problem: "Problem | Graph",
-        asked: "FrontOptions | None" = None,
-        options: Options | None = None,
-        *,
-        targets: "Sequence[Target | str]" = (),
-        priority: int | None = None,
-        idempotency_key: str | None = None,
-        name: str | None = None,
-        callback: str | None = None,
-    ) -> str:
-        """The id of a new job for a front; its events have a `point` for each point."""
-        flow = self._exchange.submit_front(
-            problem, asked, options, targets, priority, idempotency_key, name, callback
-        )
-        return await self._run(flow)
-
-    async def front_result(self, job: str) -> "Front":
-        """The front of a job: the points so far, or all of them."""
-        return await self._run(self._exchange.front(job))
-
-    async def job(self, job: str) -> JsonObject:
-        """A job as the server describes it."""
-        return await self._run(self._exchange.job(job))
-
-    async def jobs(
-        self, *, search: str | None = None, state: str | None = None, limit: int = 50
-    ) -> list[JsonObject]:
-        """The newest jobs; those with this text in their name, or in this state."""
-        return await self._run(self._exchange.jobs(search, state, limit))
-
-    async def result(self, job: str, problem: "Problem | Graph") -> Plan:
-        """The plan of a job: the best so far, or the last."""
-        return await self._run(self._exchange.result(job, problem))
-
-    async def plan_symbolic(
-        self,
-        problem: "SymbolicProblem",
-        options: Options | None = None,
-        *,
-        shapes: "Shapes" = "order",
-        pieces: int = 2,
-    ) -> "SymbolicPlan":
-        """The plan of a problem with symbols, in one request or when its job is done."""
-        return await self._run(self._exchange.plan_symbolic(problem, options, _asked(shapes, pieces)))
-
-    async def submit_symbolic(
-        self,
-        problem: "SymbolicProblem",
-        options: Options | None = None,
-        *,
-        shapes: "Shapes" = "order",
-        pieces: int = 2,
-        priority: int | None = None,
-        idempotency_key: str | None = None,
-        name: str | None = None,
-        callback: str | None = None,
-    ) -> str:
-        """The id of a new job for a problem with symbols."""
-        asked = _asked(shapes, pieces)
-        flow = self._exchange.submit_symbolic(
-            problem, options, asked, priority, idempotency_key, name, callback
-        )
-        return await self._run(flow)
-
-    async def symbolic_result(self, job: str) -> "SymbolicPlan":
-        """The plan of a job for a problem with symbols: the best so far, or the last."""
-        return await self._run(self._exchange.symbolic_result(job))
-
-    async def evaluate(self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]) -> Plan:
-        """The ordinary plan of a symbolic plan, at a value of every symbol."""
-        return await self._run(self._exchange.evaluate(problem, plan, at))
-
-    async def stop(self, job: str, *, discard: bool = False) -> None:
-        """Stop a job and keep its best plan, or remove all of it."""
-        await self._run(self._exchange.stop(job, discard))
-
-    async def stop_jobs(
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        search: str | None = None,
-        state: str | None = None,
-        discard: bool = False,
-    ) -> list[str]:
-        """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
-        return await self._run(self._exchange.stop_jobs(ids, search, state, discard))
-
-    async def get(self, path: str) -> JsonObject:
-        """What the server has at a path, such as /v1/capabilities."""
-        return await self._run(self._exchange.administer("GET", path))
-
-    async def administer(self, method: str, path: str) -> JsonObject:
-        """The answer to a request for administrators, such as GET /v1/admin/queue."""
-        return await self._run(self._exchange.administer(method, path))
+    plan = _awaited(Exchange.plan)
+    submit = _awaited(Exchange.submit)
+    front = _awaited(Exchange.front)
+    submit_front = _awaited(Exchange.submit_front)
+    front_result = _awaited(Exchange.front_result)
+    job = _awaited(Exchange.job)
+    jobs = _awaited(Exchange.jobs)
+    result = _awaited(Exchange.result)
+    plan_symbolic = _awaited(Exchange.plan_symbolic)
+    submit_symbolic = _awaited(Exchange.submit_symbolic)
+    symbolic_result = _awaited(Exchange.symbolic_result)
+    evaluate = _awaited(Exchange.evaluate)
+    stop = _awaited(Exchange.stop)
+    stop_jobs = _awaited(Exchange.stop_jobs)
+    get = _awaited(Exchange.get)
+    administer = _awaited(Exchange.administer)
 
     async def events(self, job: str, after: int = 0) -> AsyncIterator[JobEvent]:
         """The events of a job up to its end, over as many connections as it takes."""
@@ -425,13 +228,6 @@ class AsyncClient:
                 except httpx2.TransportError as error:
                     return error
         return None
-
-
-def _asked(shapes: "Shapes", pieces: int) -> "ShapesAsked":
-    # The programs of most clients do not wait for this import.
-    from memstow.api.operations.encoding import parse_shapes
-
-    return parse_shapes({"shapes": shapes, **({"pieces": pieces} if shapes == "pieces" else {})})
 
 
 class _HttpOptions(TypedDict):

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 import httpx2
 
 from memstow.api.documents import problem_of
-from memstow.api.operations.encoding import document_bytes, plan_to_bytes
+from memstow.api.operations.encoding import document_bytes, parse_shapes, plan_to_bytes, shapes_members
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError
@@ -28,11 +28,10 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
-    from memstow.api.operations.encoding import ShapesAsked
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Target
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
 
 _RETRIED: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0
@@ -102,16 +101,15 @@ Flow = Generator[Request | Wait | Follow, Reply, T]
 
 
 class Exchange:
-    """The flows of one client."""
+    """The operations of a client, each as a flow: what both clients have of them is made from these."""
 
     def __init__(self, attempts: int) -> None:
         self._attempts = max(1, attempts)
 
-    def plan(self, problem: "Problem | Graph", options: Options | None) -> Flow[Plan]:
+    def plan(self, problem: "Problem | Graph", options: Options | None = None) -> "Flow[Plan]":
         """The plan, in one request where the server has it in time, else when its job is done."""
-        answer = yield from self._send(
-            _problem_request("/v1/plan", problem, options, {}, _idempotency_header(None))
-        )
+        request = _request_about("/v1/plan", *_written(problem), options, {}, None)
+        answer = yield from self._send(request)
         job = _unfinished_job(answer)
         if job is not None:
             yield Follow(job)
@@ -121,78 +119,78 @@ class Exchange:
     def submit(
         self,
         problem: "Problem | Graph",
-        options: Options | None,
-        priority: int | None,
-        hint_job: str | None,
-        idempotency_key: str | None,
-        name: str | None,
-        callback: str | None,
-    ) -> Flow[str]:
+        options: Options | None = None,
+        *,
+        priority: int | None = None,
+        hint_job: str | None = None,
+        idempotency_key: str | None = None,
+        name: str | None = None,
+        callback: str | None = None,
+    ) -> "Flow[str]":
         """The id of a new job."""
-        members = {"priority": priority, "hint_job": hint_job}
-        header = _idempotency_header(idempotency_key)
         path = _with_query("/v1/jobs", name=name, callback=callback)
-        answer = yield from self._send(_problem_request(path, problem, options, members, header))
-        return str(answer.json()["id"])
+        members = {"priority": priority, "hint_job": hint_job}
+        request = _request_about(path, *_written(problem), options, members, idempotency_key)
+        return str((yield from self._send(request)).json()["id"])
+
+    def front(
+        self,
+        problem: "Problem | Graph",
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+        *,
+        targets: "Sequence[Target | str]" = (),
+    ) -> "Flow[Front]":
+        """The front of two terms, when its job is done; with targets, one in the memories of each."""
+        job = yield from self.submit_front(problem, asked, options, targets=targets)
+        yield Follow(job)
+        return (yield from self.front_result(job))
 
     def submit_front(
         self,
         problem: "Problem | Graph",
-        asked: "FrontOptions | None",
-        options: Options | None,
-        targets: "Sequence[Target | str]",
-        priority: int | None,
-        idempotency_key: str | None,
-        name: str | None,
-        callback: str | None,
-    ) -> Flow[str]:
-        """The id of a new job for a front."""
+        asked: "FrontOptions | None" = None,
+        options: Options | None = None,
+        *,
+        targets: "Sequence[Target | str]" = (),
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+        name: str | None = None,
+        callback: str | None = None,
+    ) -> "Flow[str]":
+        """The id of a new job for a front; its events have a `point` for each point."""
         # The programs of most clients do not wait for this import.
         from memstow.planner.front.front_documents import plain_options
 
+        path = _with_query("/v1/fronts", name=name, callback=callback)
         members = {
             "front": None if asked is None else plain_options(asked),
             "targets": [target if isinstance(target, str) else plain(target) for target in targets] or None,
             "priority": priority,
         }
-        header = _idempotency_header(idempotency_key)
-        path = _with_query("/v1/fronts", name=name, callback=callback)
-        answer = yield from self._send(_problem_request(path, problem, options, members, header))
-        return str(answer.json()["id"])
+        request = _request_about(path, *_written(problem), options, members, idempotency_key)
+        return str((yield from self._send(request)).json()["id"])
 
-    def front(self, job: str) -> "Flow[Front]":
+    def front_result(self, job: str) -> "Flow[Front]":
         """The front of a job: the points so far, or all of them."""
         from memstow.planner.front.front_documents import read_front
 
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/front"))
         return read_front(answer.content)
 
-    def find_front(
-        self,
-        problem: "Problem | Graph",
-        asked: "FrontOptions | None",
-        options: Options | None,
-        targets: "Sequence[Target | str]",
-    ) -> "Flow[Front]":
-        """The front, when its job is done."""
-        job = yield from self.submit_front(problem, asked, options, targets, None, None, None, None)
-        yield Follow(job)
-        return (yield from self.front(job))
-
-    def job(self, job: str) -> Flow[JsonObject]:
+    def job(self, job: str) -> "Flow[JsonObject]":
         """A job as the server describes it."""
-        answer = yield from self._send(Request("GET", f"/v1/jobs/{job}"))
-        document: JsonObject = answer.json()
-        return document
+        return (yield from self.administer("GET", f"/v1/jobs/{job}"))
 
-    def jobs(self, search: str | None, state: str | None, limit: int) -> Flow[list[JsonObject]]:
-        """The newest jobs that these words describe."""
+    def jobs(
+        self, *, search: str | None = None, state: str | None = None, limit: int = 50
+    ) -> "Flow[list[JsonObject]]":
+        """The newest jobs; those with this text in their name, or in this state."""
         path = _with_query("/v1/jobs", search=search, state=state, limit=str(limit))
-        answer = yield from self._send(Request("GET", path))
-        listed: list[JsonObject] = answer.json()["jobs"]
+        listed: list[JsonObject] = (yield from self.administer("GET", path))["jobs"]
         return listed
 
-    def result(self, job: str, problem: "Problem | Graph") -> Flow[Plan]:
+    def result(self, job: str, problem: "Problem | Graph") -> "Flow[Plan]":
         """The plan of a job: the best so far, or the last."""
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
         return formats.read_plan(answer.content, problem_of(problem), "json")
@@ -200,14 +198,17 @@ class Exchange:
     def plan_symbolic(
         self,
         problem: "SymbolicProblem",
-        options: Options | None,
-        asked: "ShapesAsked",
+        options: Options | None = None,
+        *,
+        shapes: "Shapes" = "order",
+        pieces: int = 2,
     ) -> "Flow[SymbolicPlan]":
         """The plan of a problem with symbols, in one request or when its job is done."""
-        from memstow.planner.shapes.symbolic_documents import read_symbolic_plan
+        from memstow.planner.shapes.symbolic_documents import read_symbolic_plan, write_symbolic
 
-        request = _symbolic_request("/v1/plan", problem, options, asked, None, None)
-        answer = yield from self._send(request)
+        written = write_symbolic(problem)
+        members = _shapes_members(shapes, pieces)
+        answer = yield from self._send(_request_about("/v1/plan", "problem", written, options, members, None))
         job = _unfinished_job(answer)
         if job is not None:
             yield Follow(job)
@@ -217,18 +218,22 @@ class Exchange:
     def submit_symbolic(
         self,
         problem: "SymbolicProblem",
-        options: Options | None,
-        asked: "ShapesAsked",
-        priority: int | None,
-        idempotency_key: str | None,
-        name: str | None,
-        callback: str | None,
-    ) -> Flow[str]:
+        options: Options | None = None,
+        *,
+        shapes: "Shapes" = "order",
+        pieces: int = 2,
+        priority: int | None = None,
+        idempotency_key: str | None = None,
+        name: str | None = None,
+        callback: str | None = None,
+    ) -> "Flow[str]":
         """The id of a new job for a problem with symbols."""
+        from memstow.planner.shapes.symbolic_documents import write_symbolic
+
         path = _with_query("/v1/jobs", name=name, callback=callback)
-        request = _symbolic_request(path, problem, options, asked, priority, idempotency_key)
-        answer = yield from self._send(request)
-        return str(answer.json()["id"])
+        members = {**_shapes_members(shapes, pieces), "priority": priority}
+        request = _request_about(path, "problem", write_symbolic(problem), options, members, idempotency_key)
+        return str((yield from self._send(request)).json()["id"])
 
     def symbolic_result(self, job: str) -> "Flow[SymbolicPlan]":
         """The plan of a job for a problem with symbols: the best so far, or the last."""
@@ -237,8 +242,10 @@ class Exchange:
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
         return read_symbolic_plan(answer.content)
 
-    def evaluate(self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]) -> Flow[Plan]:
-        """The ordinary plan of a symbolic plan at these values."""
+    def evaluate(
+        self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]
+    ) -> "Flow[Plan]":
+        """The ordinary plan of a symbolic plan, at a value of every symbol."""
         from memstow.planner.reading.json_text import parse_json
         from memstow.planner.reading.parse import parse_plan
         from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
@@ -253,13 +260,18 @@ class Exchange:
         answer = yield from self._send(Request("POST", "/v1/evaluate", body, header))
         return parse_plan(parse_json(answer.content))
 
-    def stop(self, job: str, discard: bool) -> Flow[None]:
+    def stop(self, job: str, *, discard: bool = False) -> "Flow[None]":
         """Stop a job and keep its best plan, or remove all of it."""
         yield from self._send(Request("DELETE", f"/v1/jobs/{job}" + ("?discard=true" if discard else "")))
 
     def stop_jobs(
-        self, ids: Sequence[str] | None, search: str | None, state: str | None, discard: bool
-    ) -> Flow[list[str]]:
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        search: str | None = None,
+        state: str | None = None,
+        discard: bool = False,
+    ) -> "Flow[list[str]]":
         """Stop the jobs that all of these describe, or remove all of them; the ids of those that were."""
         path = _with_query(
             "/v1/jobs",
@@ -270,14 +282,17 @@ class Exchange:
         )
         stopped: list[str] = []
         while True:
-            answer = yield from self._send(Request("DELETE", path))
-            document: JsonObject = answer.json()
+            document = yield from self.administer("DELETE", path)
             stopped += document["jobs"]
             if not document["more"]:
                 return stopped
 
-    def administer(self, method: str, path: str) -> Flow[JsonObject]:
-        """The answer to a request for administrators."""
+    def get(self, path: str) -> "Flow[JsonObject]":
+        """What the server has at a path, such as /v1/capabilities."""
+        return (yield from self.administer("GET", path))
+
+    def administer(self, method: str, path: str) -> "Flow[JsonObject]":
+        """The answer to a request for administrators, such as GET /v1/admin/queue."""
         answer = yield from self._send(Request(method, path))
         document: JsonObject = answer.json()
         return document
@@ -286,7 +301,7 @@ class Exchange:
         """The events of a job after a number."""
         return EventStream(job, after, self._attempts)
 
-    def _send(self, request: Request) -> Flow[httpx2.Response]:
+    def _send(self, request: Request) -> "Flow[httpx2.Response]":
         attempt = 0
         while True:
             reply = yield request
@@ -380,36 +395,15 @@ def _with_query(path: str, **parameters: str | None) -> str:
     return f"{path}?{urlencode(given, errors='replace')}" if given else path
 
 
-def _idempotency_header(key: str | None) -> dict[str, str]:
-    """The header by which a request makes one job, however often it is sent."""
-    return {"idempotency-key": key or uuid.uuid4().hex}
+def _written(problem: "Problem | Graph") -> tuple[str, bytes]:
+    """The member of a body that a problem or a graph is sent as, and its value."""
+    return "problem" if isinstance(problem, Problem) else "graph", document_bytes(problem)
 
 
-def _problem_request(
-    path: str,
-    problem: "Problem | Graph",
-    options: Options | None,
-    members: Mapping[str, Any],
-    headers: Mapping[str, str] | None = None,
-) -> Request:
-    member = "problem" if isinstance(problem, Problem) else "graph"
-    return _request_about(path, member, document_bytes(problem), options, members, headers)
-
-
-def _symbolic_request(
-    path: str,
-    problem: "SymbolicProblem",
-    options: Options | None,
-    asked: "ShapesAsked",
-    priority: int | None,
-    idempotency_key: str | None,
-) -> Request:
-    from memstow.api.operations.encoding import shapes_members
-    from memstow.planner.shapes.symbolic_documents import write_symbolic
-
-    members = {**shapes_members(asked), "priority": priority}
-    header = _idempotency_header(idempotency_key)
-    return _request_about(path, "problem", write_symbolic(problem), options, members, header)
+def _shapes_members(shapes: "Shapes", pieces: int) -> JsonObject:
+    """The members of a body that say of what kind the plan of a problem with symbols is."""
+    asked = {"shapes": shapes, "pieces": pieces} if shapes == "pieces" else {"shapes": shapes}
+    return {**shapes_members(parse_shapes(asked))}
 
 
 def _request_about(
@@ -417,16 +411,18 @@ def _request_about(
     member: str,
     document: bytes,
     options: Options | None,
-    members: Mapping[str, Any],
-    headers: Mapping[str, str] | None,
+    members: JsonObject,
+    idempotency_key: str | None,
 ) -> Request:
+    """A request with a document; with its idempotency key it makes one job, however often it is sent."""
     body = f'{{"{member}": '.encode() + document
     if options is not None:
         body += b', "options": ' + _options_json(options)
     for name, value in members.items():
         if value is not None:
             body += f', "{name}": {json.dumps(value)}'.encode()
-    return Request("POST", path, body + b"}", {"content-type": "application/json", **(headers or {})})
+    headers = {"content-type": "application/json", "idempotency-key": idempotency_key or uuid.uuid4().hex}
+    return Request("POST", path, body + b"}", headers)
 
 
 def _options_json(options: Options) -> bytes:

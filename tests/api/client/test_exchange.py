@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterable
+from inspect import iscoroutinefunction, signature
 from typing import Any
 
 import httpx2
 import pytest
 
+from memstow.api.client import AsyncClient, Client
 from memstow.api.client.exchange import EventStream, Exchange, Flow, Follow, Reply, Request, ServerError, Wait
 from memstow.planner import formats
 from memstow.planner.model import Status
@@ -45,7 +47,7 @@ def carried_out(flow: Flow[Any], heard: Iterable[Reply]) -> tuple[list[Any], Any
 
 
 def test_a_busy_server_is_asked_again_when_it_says_so_with_the_same_key() -> None:
-    flow = Exchange(6).submit(PROBLEM, None, 3, None, None, None, None)
+    flow = Exchange(6).submit(PROBLEM, priority=3)
     heard: list[Reply] = [
         refusal(429, "queue_full"),
         LOST,
@@ -178,3 +180,15 @@ def test_the_best_plan_so_far_is_not_taken_for_the_last() -> None:
     steps, plan = carried_out(Exchange(6).plan(PROBLEM, None), [partial, final])
     assert steps[1:] == [Follow("j1"), Request("GET", "/v1/jobs/j1/plan")]
     assert plan.status is Status.INFEASIBLE
+
+
+def test_both_clients_have_every_operation_with_the_same_parameters() -> None:
+    operations = {name for name in vars(Exchange) if not name.startswith("_")} - {"events"}
+    for client in (Client, AsyncClient):
+        assert {name for name in vars(client) if not name.startswith("_")} == operations | {"events", "close"}
+    for name in operations:
+        waiting, awaited = signature(getattr(Client, name)), signature(getattr(AsyncClient, name))
+        assert waiting == awaited
+    assert str(signature(Client.job)) == "(self, job: str) -> 'JsonObject'"
+    assert iscoroutinefunction(AsyncClient.job)
+    assert not iscoroutinefunction(Client.job)
