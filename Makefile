@@ -155,9 +155,9 @@ bench: install
 bench-hard: install
 	$(BIN)/python -m benchmarks hard $(ARGS)
 
-# Orders of operators, on the graphs of the shared data: ours, rules of thumb, and with ARGS='--cpsat 30' a model.
+# Orders of operators, on the graphs of the shared data: the best, rules of thumb, and a model; ARGS='--seconds 1' for less.
 bench-order: install
-	$(BIN)/python -m benchmarks.graphs order $(ARGS)
+	$(BIN)/python -m benchmarks orders $(ARGS)
 
 # Compares the work counts of a small deterministic set with the committed ones, to detect a slower search on any machine.
 # ARGS=--update accepts the current counts.

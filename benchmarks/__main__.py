@@ -1,4 +1,4 @@
-"""Run the benchmarks named, or all of them: `python -m benchmarks [startup] [large] [growth] ...`.
+"""Run the benchmarks named, or all of them: `python -m benchmarks [commands] [engine] [published] ...`.
 
 Three lists of their own take some minutes:
 `python -m benchmarks hard [minimalloc] ...`: the hard problems;
@@ -11,47 +11,35 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Final
 
-from benchmarks import commands, engine, graphs, hard, load, profiles, versions
-from benchmarks.measuring import Effort
-from benchmarks.page import MISSED, put
-from benchmarks.versions import FailedError
+from benchmarks import cases, profiles, sets, versions
+from benchmarks.page import MISSED, ROOT, put
+from benchmarks.versions import Checkout, FailedError
 
-ALL = {
-    "startup": commands.startup,
-    "calls": engine.calls,
-    "published": engine.published,
-    "large": commands.large,
-    "growth": commands.growth,
-    "files": commands.files,
-    "models": engine.models,
-    "orders": graphs.orders,
-    "pools": engine.pools,
-    "starts": engine.starts,
-    "service": load.rates,
-}
-HARD = "hard"
-VERSIONS = "versions"
-PROFILES = "profiles"
+HARD: Final = "hard"
+VERSIONS: Final = "versions"
+PROFILES: Final = "profiles"
 
-Known = Mapping[str, Callable[[], str]]
+Measures = Mapping[str, Callable[[], str]]
+"""By name, what measures a part of the page and returns its text."""
 
 
 def main(words: list[str]) -> int:
     """Measure, print, and put the tables on the page; 1 where a limit is missed."""
     args = _parser().parse_intermixed_args(words)
     try:
-        prefix, parts, names = _chosen(args)
+        prefix, measures, names = _chosen(args)
     except FailedError as error:
         print(error, file=sys.stderr)
         return 2
-    unknown = [name for name in names if name not in parts]
+    unknown = [name for name in names if name not in measures]
     if unknown:
-        print(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(parts)}", file=sys.stderr)
+        print(f"no benchmark is called {unknown[0]!r}; there are: {', '.join(measures)}", file=sys.stderr)
         return 2
     missed = []
-    for name in names or parts:
-        text = parts[name]()
+    for name in names or measures:
+        text = measures[name]()
         print(f"\n## {prefix}{name}\n\n{text}", flush=True)
         # The page has whole tables.
         if not args.print_only and not args.rows:
@@ -63,12 +51,12 @@ def main(words: list[str]) -> int:
     return 1 if missed else 0
 
 
-def _chosen(args: argparse.Namespace) -> tuple[str, Known, list[str]]:
+def _chosen(args: argparse.Namespace) -> tuple[str, Measures, list[str]]:
     """The list that is asked for: what its names begin with on the page, its benchmarks, and those wanted."""
     first, *rest = args.names or [""]
+    effort = sets.Effort(args.seconds, args.seeds)
     if first == HARD:
-        effort = Effort(args.seconds, args.seeds)
-        return f"{HARD}-", {name: partial(measure, effort) for name, measure in hard.PARTS.items()}, rest
+        return f"{HARD}-", _of_sets(sets.HARD, effort), rest
     if first == PROFILES:
         return f"{PROFILES}-", profiles.PARTS, rest
     if first == VERSIONS:
@@ -77,24 +65,32 @@ def _chosen(args: argparse.Namespace) -> tuple[str, Known, list[str]]:
                 f"name the folder of the other version: python -m benchmarks {VERSIONS} ../before"
             )
         folder, *names = rest
-        return f"{VERSIONS}-", versions.parts(Path(folder), args.rows, args.runs), names
-    return "", ALL, args.names
+        measures = versions.of_versions(cases.PARTS, Path(folder), args.rows, args.runs)
+        return f"{VERSIONS}-", measures, names
+    here = Checkout(ROOT)
+    alone = {name: partial(versions.measure, part, None, here) for name, part in cases.PARTS.items()}
+    return "", {**alone, **_of_sets(sets.ALL, effort)}, args.names
+
+
+def _of_sets(parts: Mapping[str, sets.ProblemSet], effort: sets.Effort) -> Measures:
+    return {name: partial(sets.measure, name, part, effort) for name, part in parts.items()}
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    rows = [case.name for part in cases.PARTS.values() for case in part]
     parser.add_argument(
         "names",
         nargs="*",
         metavar="NAME",
-        help=f"some of {', '.join(ALL)} (default: all of these); "
-        f"or `{HARD}`, and then some of {', '.join(hard.PARTS)} (default: all of these); "
-        f"or `{VERSIONS} FOLDER`, another checkout, and then some of {', '.join(versions.PARTS)} "
+        help=f"some of {', '.join([*cases.PARTS, *sets.ALL])} (default: all of these); "
+        f"or `{HARD}`, and then some of {', '.join(sets.HARD)} (default: all of these); "
+        f"or `{VERSIONS} FOLDER`, another checkout, and then some of {', '.join(cases.PARTS)} "
         "(default: all of these); "
         f"or `{PROFILES}`, and then some of {', '.join(profiles.PARTS)} (default: all of these)",
     )
     parser.add_argument("--print-only", action="store_true", help="leave benchmarks/results.md as it is")
-    group = parser.add_argument_group(f"for `{HARD}`")
+    group = parser.add_argument_group("for sets of problems")
     group.add_argument(
         "--seconds", type=float, metavar="S", help="no run gets more than this (default: as the tables say)"
     )
@@ -107,9 +103,9 @@ def _parser() -> argparse.ArgumentParser:
         type=lambda text: text.split(","),
         default=[],
         metavar="NAME,...",
-        help=f"only these, and leave the page as it is; some of {', '.join(versions.ROWS)}",
+        help=f"only these, and leave the page as it is; some of {', '.join(rows)}",
     )
-    group.add_argument("--runs", type=int, metavar="N", help="runs of each (default: 3 to 15)")
+    group.add_argument("--runs", type=int, metavar="N", help="runs of each (default: 1 to 15)")
     return parser
 
 

@@ -1,8 +1,8 @@
 """What is measured from outside runs in a process of its own: `python -P in_process.py KIND WORD ...`.
 
-A script, which the Python of any checkout runs by its path. `plan` and `route` use only names of the library
-that other versions have too; all that a kind needs is imported in its function, so that none measures the
-imports of another.
+A script, which the Python of any checkout runs by its path. `plan`, `calls`, `tiling` and `route` use only
+names of the library that other versions have too; all that a kind needs is imported in its function, so that
+none measures the imports of another.
 
 * `plan PROBLEM OPTIONS [LIBRARY]`: plan once with OPTIONS as JSON and print what came of it; LIBRARY is
   another build of the native module.
@@ -10,7 +10,8 @@ imports of another.
 * `clock OUTPUT PARTS WORD ...`: run a command of memstow and write how long some functions took. PARTS is
   JSON: for each part of the work, its functions as `module:name`, in the module that calls them.
 * `sample OUTPUT WORD ...`: run a command of memstow and write where its main thread was.
-* `tiling N`: generate, solve and verify a planted problem of N buffers, and print the seconds of each.
+* `calls`: print the milliseconds of the fastest calls of the library with few buffers and with many.
+* `tiling PROBLEM`: solve with an object for each buffer, verify the plan, and print the seconds of both.
 * `idle SECONDS`: print how late the machine alone makes an event loop with nothing to do, at p99.
 """
 
@@ -175,45 +176,70 @@ def sample(output: str, *words: str) -> int:
     return code
 
 
-def tiling(size: str) -> None:
-    """Print the seconds of each step with a planted problem, and its peak, as JSON."""
+def tiling(path: str) -> None:
+    """Print the seconds of a plan by greedy and of the verdict on it, as JSON."""
     import gc
 
-    from memstow.planner.generate.planted import DEFAULT_HEIGHT, planted
-    from memstow.planner.model.options import Event, Options, Phase
-    from memstow.planner.solve.engine import plan
-    from memstow.planner.verify import verify
+    import memstow
 
     # As the command line does: see api/cli/main.py.
     gc.disable()
+    problem = memstow.read_problem(Path(path).read_bytes())
     began = time.perf_counter()
-    problem = planted(int(size), 1)
-    generated = time.perf_counter()
-    phases: list[Phase] = []
-
-    def hear(event: Event) -> None:
-        if isinstance(event, Phase):
-            phases.append(event)
-
-    result = plan(problem, Options(time_limit=_PATIENCE, solver="greedy"), hear)
+    result = memstow.plan(problem, memstow.Options(time_limit=_PATIENCE, solver="greedy"))
     solved = time.perf_counter()
-    violations = verify(problem, result)
+    violations = memstow.verify(problem, result)
     verified = time.perf_counter()
     if violations:
         raise RuntimeError(str(violations[0]))
-    ends = [phase.seconds for phase in phases[1:]] + [solved - generated]
-    print(
-        json.dumps(
-            {
-                "generate": generated - began,
-                "solve": solved - generated,
-                "greedy": sum(e - p.seconds for p, e in zip(phases, ends, strict=True) if p.name == "greedy"),
-                "verify": verified - solved,
-                "peak": sum(use.peak for use in result.pools),
-                "optimum": DEFAULT_HEIGHT,
-            }
-        )
-    )
+    print(json.dumps({"solve": solved - began, "verify": verified - solved}))
+
+
+# Runs of a call with so many buffers.
+_RUNS: Final = {10: 300, 100: 300, 1000: 30, 1_000_000: 3}
+_LIFE: Final = 50
+
+
+def calls() -> None:
+    """Print the milliseconds of the fastest call of `plan` and `place` by number of buffers, as JSON."""
+    from array import array
+    from random import Random
+
+    import memstow
+
+    def columns(n: int) -> list["array[int]"]:
+        random = Random(1)
+        begins = array("q", (random.randrange(n) for _ in range(n)))
+        ends = array("q", (begin + random.randint(1, _LIFE) for begin in begins))
+        return [array("q", (64 * random.randint(1, 64) for _ in range(n))), begins, ends]
+
+    def problem(n: int) -> "memstow.Problem":
+        # Greedy's first passes prove the plan, as they do most.
+        random = Random(0)
+        buffers = [
+            memstow.Buffer(
+                id=f"b{i}", size=64 * random.randrange(1, 64), lifetime=(i, i + random.randrange(1, 6))
+            )
+            for i in range(n)
+        ]
+        return memstow.Problem(buffers=buffers)
+
+    figures: dict[str, float] = {}
+
+    def best(name: str, call: Any, inputs: list[Any]) -> None:
+        took = []
+        for words in inputs:
+            began = time.perf_counter()
+            call(*words)
+            took.append(time.perf_counter() - began)
+        figures[name] = 1000 * min(took)
+
+    for n in (10, 1000):
+        # Each call has a problem that no other had.
+        best(f"plan-{n}", memstow.plan, [(problem(n),) for _ in range(_RUNS[n])])
+    for n, runs in _RUNS.items():
+        best(f"place-{n}", functools.partial(memstow.place, alignment=16), [columns(n)] * runs)
+    print(json.dumps(figures))
 
 
 def idle(seconds: str) -> None:
@@ -234,5 +260,5 @@ def idle(seconds: str) -> None:
 
 
 if __name__ == "__main__":
-    kinds = {one.__name__: one for one in (plan, route, clock, sample, tiling, idle)}
+    kinds = {one.__name__: one for one in (plan, route, clock, sample, calls, tiling, idle)}
     sys.exit(kinds[sys.argv[1]](*sys.argv[2:]))

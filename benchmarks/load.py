@@ -1,7 +1,7 @@
 """The service under load, client and server on the same processors.
 
-Rates (`python -m benchmarks service`) are of a closed loop of connections; latency is that of requests sent
-at a steady rate, counted from when each should have been sent. Two kinds of load of their own last long:
+Rates are of a closed loop of connections; latency is that of requests sent at a steady rate, counted from
+when each should have been sent (`benchmarks/cases.py` measures both). Two kinds of load last long:
 
 `python -m benchmarks.load mixed [MINUTES]`: while solves run, small problems that nobody asked before, jobs
 that are followed to their end and whose plans are fetched, and people who look at lists, figures and health.
@@ -32,12 +32,9 @@ from benchmarks.problems import three_pools
 from benchmarks.servers import (
     Connection,
     bodies,
-    free_port,
     lag_p99,
-    running,
     service,
     service_with_data,
-    worked,
 )
 from memstow.planner import formats
 from memstow.planner.generate.network import network
@@ -45,9 +42,6 @@ from memstow.planner.generate.planted import planted
 from memstow.planner.processes.process import resident
 
 CONNECTIONS = 16
-STEADY_RATE = 125.0
-SECONDS = 10.0
-CACHED = 50
 
 Body = Callable[[int], bytes]
 
@@ -92,42 +86,6 @@ async def steady(port: int, path: str, body_of: Body, seconds: float, rate: floa
     for connection in idle:
         connection.close()
     return took
-
-
-def rates(seconds: float = SECONDS) -> str:
-    """The text of this part of the page."""
-    problems = bodies(int(2500 * seconds))
-    rows: list[Sequence[object]] = []
-
-    def each(number: int) -> bytes:
-        return problems[number % len(problems)]
-
-    def load(name: str, port: int, pid: int, path: str, body_of: Body) -> float:
-        asyncio.run(closed_loop(port, path, lambda i: problems[-i % len(problems)], 0.5))
-        begin = worked(pid)
-        rate, statuses = asyncio.run(closed_loop(port, path, body_of, seconds))
-        if statuses.keys() != {200}:
-            raise RuntimeError(f"{name}: {dict(statuses)}")
-        spent = (worked(pid) - begin) / statuses.total()
-        rows.append((name, f"{rate:,.0f}", f"{rate / (bare or rate):.2f}", f"{spent * 1e3:.2f}"))
-        return rate
-
-    bare = 0.0
-    port = free_port()
-    with running([sys.executable, "-P", str(IN_PROCESS), "route", str(port)], port) as pid:
-        bare = load("a bare route that validates and echoes", port, pid, "/echo", each)
-    with service() as (port, pid):
-        load("nothing cached", port, pid, "/v1/plan", each)
-        load("cached", port, pid, "/v1/plan", lambda i: problems[i % CACHED])
-    with service() as (port, _):
-        asyncio.run(closed_loop(port, "/v1/plan", lambda i: problems[-i % len(problems)], 0.5))
-        cuts = quantiles(asyncio.run(steady(port, "/v1/plan", each, seconds, STEADY_RATE)), n=100)
-        lag = lag_p99(port)
-    return (
-        table(("30 buffers", "requests/s", "of bare", "of a processor, ms each"), rows)
-        + f"\n\nAt {STEADY_RATE:.0f} requests/s, nothing cached: p50 {cuts[49] * 1e3:.1f} ms, p99 "
-        f"{cuts[98] * 1e3:.1f} ms; the event loop is at most {lag * 1e3:g} ms late (p99)."
-    )
 
 
 MIXED_MINUTES = 10.0

@@ -39,16 +39,6 @@ def needs(*folders: str) -> Callable[[Callable[P, str]], Callable[P, str]]:
     return skipping
 
 
-def problems_of(name: str) -> Iterator[tuple[str, Problem]]:
-    """The problems of a public set that the bench knows, by their paths in its folder."""
-    from memstow.planner.bench.instances import local_sets
-
-    for one in local_sets(DATA):
-        if one.public.name == name and one.folder is not None:
-            for path in sorted(one.folder.glob(one.public.pattern)):
-                yield str(path.relative_to(one.folder)), read_problem(path.read_bytes())
-
-
 def minimalloc_path(letter: str) -> Path:
     """The file of one of A-K."""
     return DATA / "minimalloc" / f"{letter}.{HEIGHT}.csv"

@@ -1,4 +1,4 @@
-"""benchmarks/results.md says what its code defines, and a limit that is missed does not pass in silence."""
+"""benchmarks/results.md has a place for each part, and a limit that is missed does not pass in silence."""
 
 import re
 from pathlib import Path
@@ -6,28 +6,26 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import commands, engine, graphs, hard
+from benchmarks import cases, profiles, sets
 from benchmarks.page import MISSED, held
+from benchmarks.sets import Batch, Effort, ProblemSet, Wanted
+from memstow.api.cli.main import build_parser
+from memstow.planner.bench.record import Ending
+from tests.planner.bench.make import made, results
 
 PAGE = (Path(__file__).parents[1] / "benchmarks" / "results.md").read_text()
+PARTS = [
+    *cases.PARTS,
+    *sets.ALL,
+    *(f"hard-{name}" for name in sets.HARD),
+    *(f"versions-{name}" for name in cases.PARTS),
+    *(f"profiles-{name}" for name in profiles.PARTS),
+]
 
 
-def _part(name: str) -> str:
-    (text,) = re.findall(rf"<!-- begin {name} -->\n(.*?)<!-- end {name} -->", PAGE, flags=re.DOTALL)
-    return str(text)
-
-
-def _rows(name: str) -> list[list[str]]:
-    lines = [line for line in _part(name).splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
-
-
-def test_the_limits_of_calls_are_those_of_the_code() -> None:
-    rows = [(row[0].strip("`"), int(row[1].replace(",", "")), float(row[3])) for row in _rows("calls")[2:]]
-    assert rows == [
-        *(("plan", n, limit) for n, limit in engine.PLAN_LIMITS_MS.items()),
-        *(("place", n, limit) for n, limit in engine.PLACE_LIMITS_MS.items()),
-    ]
+@pytest.mark.parametrize("name", PARTS)
+def test_each_part_has_one_place_on_the_page(name: str) -> None:
+    assert re.findall(rf"<!-- (begin|end) {name} -->", PAGE) == ["begin", "end"]
 
 
 def test_each_table_has_as_many_cells_in_each_row_as_in_its_head() -> None:
@@ -37,75 +35,74 @@ def test_each_table_has_as_many_cells_in_each_row_as_in_its_head() -> None:
         assert len({line.count("|") for line in table.splitlines()}) == 1, table
 
 
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        (
-            "growth",
-            f"greedy {commands.MOST_GREEDY:g} s and {commands.MOST_GIB:g} GiB, "
-            f"verify {commands.MOST_VERIFY:g} s",
-        ),
-        ("large", f"best of {commands.LARGE_RUNS} runs"),
-        ("models", f"{engine.REUSE_SECONDS:.0f} s each"),
-        ("orders", f"CP-SAT has {graphs.CPSAT_SECONDS:g} s"),
-        ("hard-minimalloc", f"{hard.MINIMALLOC_SECONDS:g} s each"),
-        ("hard-fitting", f"limit for all eleven: {hard.FITTING_LIMIT} s"),
-        ("hard-altered", f"{hard.ALTERED_SECONDS:g} s each"),
-        ("hard-planted", f"{hard.TILING_SECONDS:g} s each"),
-        ("hard-kernels", f"limit: {hard.KERNEL_LIMIT_MS} ms each"),
-        ("hard-reuse", f"limit: {hard.REUSE_SECONDS:g} s each"),
-    ],
-)
-def test_the_limits_of_the_page_are_those_of_the_code(part: str, said: str) -> None:
-    assert said in _part(part)
-
-
-def test_the_limits_in_the_tables_are_those_of_the_code() -> None:
-    limits = {row[0]: row for row in _rows("large")}
-    for solver in commands.SOLVERS:
-        process, alone = (of.get(solver) for of in (commands.PROCESS_LIMITS, commands.ENGINE_LIMITS))
-        assert limits[solver][2] == ("" if process is None else f"{process:g}")
-        assert limits[solver][5] == ("" if alone is None else f"{alone:g}")
-    told = {float(row[2]) for row in _rows("startup") if row[2].replace(".", "").isdigit()}
-    assert told == set(commands.STARTUP_LIMITS.values())
-    assert {row[0]: float(row[-1]) for row in _rows("hard-idealloc") if row[0] in hard.IDEALLOC_LIMITS} == {
-        name: seconds for name, (seconds, _) in hard.IDEALLOC_LIMITS.items()
-    }
-
-
-def _number(cell: str) -> float:
-    return float(cell.removesuffix(MISSED).replace(",", ""))
-
-
-def test_what_missed_its_limit_is_marked_on_the_page_and_nothing_else_is() -> None:
-    whole = next(row for row in _rows("hard-fitting") if row[0] == "in all")
-    checked = [(whole[2], hard.FITTING_LIMIT)]
-    checked += [(row[5], hard.KERNEL_LIMIT_MS) for row in _rows("hard-kernels")[2:]]
-    checked += [(row[1], _number(row[2])) for row in _rows("startup")[2:] if row[2]]
-    for row in _rows("large")[2:]:
-        checked += [(row[at], _number(row[at + 1])) for at in (1, 4) if row[at + 1]]
-    for row in _rows("hard-idealloc")[2:]:
-        checked.append((row[3], hard.IDEALLOC_LIMITS[row[0]][1]))
-    largest = _rows("growth")[-1]
-    checked += [
-        (largest[3], commands.MOST_GREEDY),
-        (largest[4], commands.MOST_VERIFY),
-        (largest[7], commands.MOST_GIB),
-    ]
-    assert len(checked) > 10
-    for cell, limit in checked:
-        assert (MISSED in cell) == (_number(cell) > limit), (cell, limit)
-
-
 def test_a_missed_limit_ends_the_command_with_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert held("2.50", 2.5, 2.5) == "2.50"
     assert held("2.66", 2.66, 2.5) == f"2.66 {MISSED}"
     parts = {"good": lambda: held("1", 1, 2), "slow": lambda: held("3", 3, 2)}
-    monkeypatch.setattr(command, "ALL", parts)
-    assert command.main(["good", "--print-only"]) == 0
-    assert command.main(["--print-only"]) == 1
+    monkeypatch.setattr(profiles, "PARTS", parts)
+    assert command.main(["profiles", "good", "--print-only"]) == 0
+    assert command.main(["profiles", "--print-only"]) == 1
     said = capsys.readouterr()
     assert f"3 {MISSED}" in said.out
-    assert said.err == "limits are missed in: slow\n"
+    assert said.err == "limits are missed in: profiles-slow\n"
+
+
+def _cells(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_a_set_is_shown_by_family_and_by_instance_and_what_was_not_reached_below(tmp_path: Path) -> None:
+    runs = results(
+        tmp_path,
+        made("one", "auto", 200, bound=100, seconds=2.0, work={"steps": 4_000_000}),
+        made("two", "auto", 300, bound=300, status=Ending.OPTIMAL, options={"workers": 2}),
+        made("two", "exact", status=Ending.DECLINED, seconds=0.0),
+        made("three", "auto", status=Ending.INFEASIBLE, seconds=0.5),
+    ).runs
+    wanted = {"one": Wanted(of_bound=1.5), "two": Wanted(1.0, 0.9), "three": Wanted(seconds=1.0)}
+    text = sets.tables(runs, wanted)
+    rows = {row[0]: row[1:] for row in _cells(text)}
+    assert rows["family/one"][1:] == ["100", "200 (2.00)", "", ""]
+    assert rows["family/two"][1:] == ["300", "", "300* (1.00)", "declined (0.00)"]
+    assert rows["family/three"][1:] == ["", "infeasible (0.50)", "", ""]
+    assert text.endswith(
+        f"* one: 2.00000, and 1.5 times the bound is wanted {MISSED}\n\n* two: 1.000 s of 0.9 s {MISSED}"
+    )
+    by_solver = [row for row in _cells(text) if row[0] == "family"]
+    assert [row[2:6] for row in by_solver] == [
+        ["2", "1", "1", "2.0000"],
+        ["1", "1", "0", "1.0000"],
+        ["1", "0", "0", ""],
+    ]
+    assert by_solver[0][-1] == "2.0"
+
+
+def test_a_set_is_run_by_the_bench_batch_by_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sets, "OUTPUT", tmp_path)
+    asked: list[list[str]] = []
+
+    def memstow(words: list[str]) -> int:
+        asked.append(words)
+        results(tmp_path / "small", made("one", "auto", 5, bound=5))
+        return 0
+
+    monkeypatch.setattr(sets, "memstow", memstow)
+    batches = tuple(Batch(lambda *_: ["generate:planted,n=9"], seconds, ()) for seconds in (1.0, 5.0))
+    text = sets.measure("small", ProblemSet("Two limits:", batches), Effort(most_seconds=2.0))
+    assert [words[words.index("--time-limit") + 1] for words in asked] == ["1", "2"]
+    assert text.startswith("Two limits:\n\n| problems |")
+    missing = sets.measure("small", ProblemSet("Nothing:", batches, ("no such set",)), Effort())
+    assert missing == "Skipped: `../shared/data` is not there."
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("name", [*sets.ALL, *sets.HARD])
+def test_the_options_of_each_set_are_options_of_the_bench(name: str) -> None:
+    for batch in {**sets.ALL, **sets.HARD}[name].batches:
+        args = build_parser().parse_args(
+            ["bench", "run", "a.csv", "--resume", "--output", "x", *batch.options]
+        )
+        assert args.paths == ["a.csv"]

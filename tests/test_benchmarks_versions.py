@@ -1,5 +1,7 @@
 """Two versions side by side: in turns, medians, and what one cannot do is told, and no error."""
 
+import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import versions
+from benchmarks import cases, versions
 from benchmarks.measuring import IN_PROCESS, run
 from benchmarks.page import MISSED
 from benchmarks.versions import (
@@ -53,6 +55,7 @@ def test_both_take_turns_and_a_warm_run_does_not_count(tmp_path: Path) -> None:
 
     result = measured(Case("one", (SECONDS,), measure, 2, warm=True), OLD, NEW, Inputs(tmp_path))
     assert asked == [(OLD, 0), (NEW, 0), (OLD, 0), (NEW, 0), (OLD, 1), (NEW, 1)]
+    assert result.before is not None
     assert result.before.figures("took") == [3.0, 5.0]
     assert result.now.figures("took") == [4.0, 6.0]
 
@@ -61,6 +64,13 @@ def test_rows_hold_medians_their_ratio_and_what_was_wanted() -> None:
     row = _cells([_result(SECONDS, [9.0, 4.0, 5.0], [1.0, 3.0, 2.0])])[0]
     assert row == ["a command, s", "5.0", "2.0", "0.40", "2.0", "3"]
     assert len(row) == len(HEADER)
+
+
+def test_one_version_alone_has_a_column_less(tmp_path: Path) -> None:
+    case = Case("one", (SECONDS,), lambda *_: {"took": 2.5}, 2)
+    assert _cells([measured(case, None, NEW, Inputs(tmp_path))]) == [
+        ["a command, s", f"2.5 {MISSED}", "2.0", "2"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +120,7 @@ def test_a_checkout_without_environment_is_named_and_nothing_is_measured(
     assert command.main(["versions"]) == 2
     assert "name the folder of the other version" in capsys.readouterr().err
     with pytest.raises(FailedError, match="no row is called 'fast'"):
-        versions.parts(tmp_path, ["fast"])
+        versions.of_versions(cases.PARTS, tmp_path, ["fast"])
 
 
 def test_a_checkout_that_imports_another_one_is_refused(tmp_path: Path) -> None:
@@ -151,8 +161,9 @@ def test_the_memory_of_a_process_is_not_what_its_parent_had_before() -> None:
 
 
 def test_each_row_has_a_name_of_its_own_in_its_case() -> None:
-    assert len(versions.ROWS) == sum(map(len, versions.PARTS.values()))
-    for case in versions.ROWS.values():
+    named = [case for part in cases.PARTS.values() for case in part]
+    assert len({case.name for case in named}) == len(named) > 10
+    for case in named:
         assert len({row.name for row in case.rows}) == len(case.rows) > 0
         assert case.runs > 0
 
@@ -170,3 +181,15 @@ def test_what_a_call_of_the_library_finds_is_told(tmp_path: Path) -> None:
     words = [sys.executable, "-P", str(IN_PROCESS), "plan", str(inputs.planted(20, 0, 0.0)), '{"workers": 1}']
     told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert '"status": "optimal", "value": 1048576, "bound": 1048576' in told
+
+
+def test_every_call_has_a_figure_and_a_plan_of_objects_is_verified(tmp_path: Path) -> None:
+    problem = Inputs(tmp_path).planted(20, 0, 0.0)
+    printed = run(sys.executable, "-P", IN_PROCESS, "tiling", problem).out
+    assert json.loads(printed).keys() == {"solve", "verify"}
+    (case,) = (case for case in cases.COMMAND_CASES if case.name == "calls")
+    in_process = runpy.run_path(str(IN_PROCESS))
+    assert {row.name for row in case.rows} == {
+        *(f"plan-{n}" for n in (10, 1000)),
+        *(f"place-{n}" for n in in_process["_RUNS"]),
+    }
