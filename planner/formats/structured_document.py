@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class
-from memstow.planner.model.problem import Alignment, Bytes, Count, Time
+from memstow.planner.model.problem import Alignment, Bytes, Count, Time, Version
 
 Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
 # Together with its number a name must be a valid id.
@@ -188,7 +188,7 @@ class StructuredProblem:
 class Document:
     """The envelope; only `instance` and `problem` say something of the problem."""
 
-    schema_version: Annotated[int, Field(strict=True, ge=1, le=1)]
+    schema_version: Version
     profile: Profile
     instance: Annotated[str, Field(strict=True, min_length=1, max_length=1024)]
     problem: StructuredProblem

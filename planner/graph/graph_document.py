@@ -16,13 +16,10 @@ from typing import Any, Final, NamedTuple
 
 from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.links import NOBODY, links_of
-from memstow.planner.model.errors import Issue
 from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned
 from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.records import collector_at_rest
-from memstow.planner.reading.json_text import Path, parse_path
-from memstow.planner.reading.parse import first_quoted, names_left_out
-from memstow.planner.reading.sections import Findings, Section, index_before, read_section
+from memstow.planner.reading.parse import parse_document
 
 # Issues of an element alone: they stay when other elements of the document cannot be read.
 _OF_ONE: Final = frozenset(
@@ -47,34 +44,14 @@ _REFERENCES: Final = {"unknown_tensor": "tensors", "unknown_operator": "operator
 
 def parse_graph(raw: object) -> Graph:
     """The graph a JSON value describes; an InputError with all that is wrong otherwise."""
-    with collector_at_rest():
-        findings = Findings(raw)
-        section = read_section(Graph, raw, findings)
-        if findings.full or not isinstance(raw, dict):
-            raise findings.error()
-        stand_ins = {"version": 1, "tensors": (), "operators": ()}
-        graph = Graph(**{**stand_ins, **section.values})
-        for issue in find_issues(graph):
-            if section.sound or issue.code in _OF_ONE or _is_of_a_name(issue, raw, section):
-                findings.add(issue.code, _place(parse_path(issue.path), section), issue.message)
-        if findings:
-            raise findings.error()
-        return graph
-
-
-def _is_of_a_name(issue: Issue, raw: dict[str, Any], section: Section) -> bool:
-    """Whether it is about a name that no element of the document has, those that were left out included."""
-    if issue.code not in _REFERENCES:
-        return False
-    names = names_left_out(_REFERENCES[issue.code], raw, section)
-    return names is not None and first_quoted(issue.message) not in names
-
-
-def _place(path: Path, section: Section) -> Path:
-    """The place of an issue, counted with the elements that were left out."""
-    if len(path) > 1 and isinstance(path[0], str) and isinstance(path[1], int):
-        return (path[0], index_before(section.lost.get(path[0], []), path[1]), *path[2:])
-    return path
+    return parse_document(
+        Graph,
+        raw,
+        find_issues,
+        stand_ins={"version": 1, "tensors": (), "operators": ()},
+        references=_REFERENCES,
+        may_end=lambda code, _: code not in _OF_ONE and code not in _REFERENCES,
+    )
 
 
 _NAMES: Final[Any] = {"__all__": {"name"}}

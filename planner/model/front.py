@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, SupportsIndex
 
 from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.plan import Explanation, Plan
-from memstow.planner.model.problem import Count
+from memstow.planner.model.problem import Count, Version
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
@@ -160,7 +160,7 @@ class KeptOrder:
 class Front:
     """The front of two terms, as far as it is known."""
 
-    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
+    version: Version = Field(description="Version of this schema.")
     name: str | None = Field(default=None, max_length=1024, description="The name of the problem or graph.")
     terms: tuple[_TermName, _TermName]
     points: tuple[FrontPoint, ...] = Field(

@@ -8,8 +8,19 @@ from math import prod
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, NamedTuple, SupportsIndex, get_args
 
-from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class
-from memstow.planner.model.problem import Alignment, Bytes, Count, Id, Pair, Pool
+from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class, shared_fields
+from memstow.planner.model.problem import (
+    Alignment,
+    Bytes,
+    Count,
+    Document,
+    Formula,
+    Id,
+    Pair,
+    Pool,
+    Referable,
+    Size,
+)
 from memstow.planner.model.records import Memo
 
 _BITS: Final = {
@@ -69,15 +80,15 @@ _Margin = Annotated[int, Field(strict=True, ge=0, le=1 << 31)]
 _Phase = Annotated[int, Field(strict=True, ge=0, le=1 << 62)]
 
 
-@model_class
-class Tensor:
+@shared_fields
+class AnyTensor:
     """What operators read and make."""
 
+    __slots__ = ()
+
     id: Id
-    size: Bytes | None = Field(default=None, description="Bytes; default: as shape and type say.")
-    shape: Annotated[tuple[Count, ...], Field(max_length=64)] | None = Field(
-        default=None, description="Elements in each dimension; images are rows x columns x channels."
-    )
+    size: Size | None
+    shape: Annotated[tuple[Count | Formula, ...], Field(max_length=64)] | None
     type: ElementType | None = Field(default=None, description="Type of an element.")
     kind: TensorKind = Field(
         default="data",
@@ -87,6 +98,16 @@ class Tensor:
     alignment: Alignment = Field(default=1, description="The address is a multiple of it.")
     pools: tuple[Id, ...] | None = Field(
         default=None, description="Allowed pools, preferred first; default: all, in order."
+    )
+
+
+@model_class
+class Tensor(AnyTensor):
+    """What operators read and make."""
+
+    size: Bytes | None = Field(default=None, description="Bytes; default: as shape and type say.")
+    shape: Annotated[tuple[Count, ...], Field(max_length=64)] | None = Field(
+        default=None, description="Elements in each dimension; images are rows x columns x channels."
     )
     name: Annotated[str, Field(max_length=1024, pattern=WITHOUT_NUL)] | None = Field(
         default=None, description="What the program calls it: shown beside the id, and of no other meaning."
@@ -106,12 +127,14 @@ class Tensor:
     ) -> None: ...
 
 
-@model_class
-class Temporary:
+@shared_fields
+class AnyTemporary:
     """Memory that an operator needs only while it runs."""
 
+    __slots__ = ()
+
     id: Id
-    size: Bytes
+    size: Size
     phases: tuple[_Phase, _Phase] | None = Field(
         default=None, description="Half-open range of the operator's phases; default: all of them."
     )
@@ -119,6 +142,13 @@ class Temporary:
     pools: tuple[Id, ...] | None = Field(
         default=None, description="Allowed pools, preferred first; default: all, in order."
     )
+
+
+@model_class
+class Temporary(AnyTemporary):
+    """Memory that an operator needs only while it runs."""
+
+    size: Bytes
 
     def __init__(
         self,
@@ -152,18 +182,27 @@ class Window:
     ) -> None: ...
 
 
-@model_class
-class Operator:
+@shared_fields
+class AnyOperator:
     """A step of the program: it reads its inputs and makes its outputs."""
+
+    __slots__ = ()
 
     id: Id
     type: str | None = Field(default=None, max_length=1024, description="What it computes; not interpreted.")
     inputs: tuple[Id, ...] = ()
     outputs: tuple[Id, ...] = ()
-    temporaries: tuple[Temporary, ...] = ()
+    temporaries: tuple[AnyTemporary, ...] = ()
     in_place: tuple[Pair, ...] = Field(
         default=(), description="Pairs (input, output) where the output may overwrite the input."
     )
+
+
+@model_class
+class Operator(AnyOperator):
+    """A step of the program: it reads its inputs and makes its outputs."""
+
+    temporaries: tuple[Temporary, ...] = ()
     cost: Count | None = Field(default=None, description="Work of running it once, in any unit.")
     window: Window | None = None
 
@@ -226,27 +265,29 @@ class Limits:
     def __init__(self, *, cost: "float | None" = None) -> None: ...
 
 
-class _Referable:
-    """Slots leave no room for weak references, by which is known whether a graph still lives (`Memo`)."""
+@shared_fields
+class AnyGraph:
+    """Operators, the tensors between them, and the memories that these may go to."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ()
 
-
-@model_class
-class Graph(_Referable):
-    """A program: operators, the tensors between them, and the memories that these may go to."""
-
-    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
-    name: str | None = Field(default=None, max_length=1024)
     pools: tuple[Pool, ...] = Field(
         default=(), description="As in a problem; empty: one unbounded pool called `memory`."
     )
-    tensors: tuple[Tensor, ...]
-    operators: tuple[Operator, ...] = Field(description="In the order in which the program runs them.")
+    tensors: tuple[AnyTensor, ...]
+    operators: tuple[AnyOperator, ...] = Field(description="In the order in which the program runs them.")
     inputs: tuple[Id, ...] = Field(
         default=(), description="Tensors that are there before the first operator."
     )
     outputs: tuple[Id, ...] = Field(default=(), description="Tensors that are kept after the last operator.")
+
+
+@model_class
+class Graph(Referable, AnyGraph, Document):
+    """A program: operators, the tensors between them, and the memories that these may go to."""
+
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
     before: tuple[Pair, ...] = Field(
         default=(), description="Pairs of operators: the first runs before the second."
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from memstow.planner.model.graph import ElementType
 from memstow.planner.model.model_class import Field, model_class
-from memstow.planner.model.problem import Bytes, Count, Id
+from memstow.planner.model.problem import Bytes, Count, Id, Version
 
 _Numbers = tuple[Annotated[int, Field(strict=True, ge=0)], ...]
 
@@ -140,7 +140,7 @@ class StripeLoops:
 class Loops:
     """The whole program."""
 
-    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
+    version: Version = Field(description="Version of this schema.")
     name: str | None = None
     digest: str = Field(description="SHA-256 of the canonical problem that the plan is for.")
     pools: tuple[UsedPool, ...]

@@ -462,17 +462,45 @@ _CONFIG: Final = {"extra": "forbid", "allow_inf_nan": False}
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
 def model_class(cls: type[_T]) -> type[_T]:
-    """A frozen class with these fields and the signature of its `__init__`."""
+    """A frozen class with these fields, those of its bases first, and the signature of its `__init__`."""
     raw: Any = cls
     declared = raw.__dict__.get("__init__")
-    for name in raw.__annotations__:
-        if isinstance(spec := raw.__dict__.get(name), FieldSpec):
-            setattr(raw, name, spec.for_dataclass())
+    _declare_fields(raw)
     raw.__pydantic_config__ = _CONFIG
     raw.__get_pydantic_core_schema__ = classmethod(_described_first)
     model = bare(cls, kw_only=True)
     _add_constructor(model, declared)
     return model  # type: ignore[no-any-return]
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
+def shared_fields(cls: type[_T]) -> type[_T]:
+    """A base of several classes, for the fields that all of them have. It has no slots and no instances.
+
+    A class that names such a field again narrows its type or changes its default; what it does not say stays.
+    """
+    return cls
+
+
+def _declare_fields(cls: Any) -> None:
+    """Make each field, those of the bases first, one of a dataclass that the class itself declares."""
+    kinds: dict[str, Any] = {}
+    specs: dict[str, Any] = {}
+    for holder in reversed(cls.__mro__):
+        for name, kind in getattr(holder, "__annotations__", {}).items():
+            kinds[name] = kind
+            spec, shared = holder.__dict__.get(name, _REQUIRED), specs.get(name)
+            if shared is not None and spec is _REQUIRED:
+                continue
+            if isinstance(shared, FieldSpec) and not isinstance(spec, FieldSpec):
+                spec = FieldSpec(spec, None, shared.limits, shared.description)
+            specs[name] = spec
+    cls.__annotations__ = kinds
+    for name, spec in specs.items():
+        if isinstance(spec, FieldSpec):
+            setattr(cls, name, spec.for_dataclass())
+        elif spec is not _REQUIRED:
+            setattr(cls, name, spec)
 
 
 def _described_first(cls: Any, source: Any, handler: "GetCoreSchemaHandler") -> "CoreSchema":

@@ -12,7 +12,7 @@ from heapq import nlargest
 from math import gcd, lcm
 from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 
-from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class
+from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class, shared_fields
 from memstow.planner.model.records import Memo, record
 
 Range = tuple[int, int]
@@ -46,6 +46,10 @@ Bytes = Annotated[int, Field(strict=True, ge=0, le=LIMIT)]
 Distance = Annotated[int, Field(strict=True, ge=-LIMIT, le=LIMIT)]
 Count = Annotated[int, Field(strict=True, ge=0, le=LIMIT)]
 Alignment = Annotated[int, Field(strict=True, ge=1, le=LIMIT)]
+LONGEST_FORMULA: Final = 2_000
+Formula = Annotated[str, Field(strict=True, min_length=1, max_length=LONGEST_FORMULA)]
+Size = Bytes | Formula
+"""A number, or a formula of symbols (`planner.model.symbolic`)."""
 
 # Python does not write integers of more than 4,300 digits; sums and differences of times are written as well.
 LATEST: Final = 10**4000
@@ -92,12 +96,14 @@ class Pool:
     ) -> None: ...
 
 
-@model_class
-class Buffer:
+@shared_fields
+class AnyBuffer:
     """Something that needs a place: a size, a life, and what its place must satisfy."""
 
+    __slots__ = ()
+
     id: Id
-    size: Bytes = Field(description="Bytes; a buffer of size 0 gets an aligned offset and nothing more.")
+    size: Size
     lifetime: Interval | Literal["always"] | None = Field(
         default=None, description='Half-open [begin, end) in any unit of time, or "always".'
     )
@@ -110,13 +116,36 @@ class Buffer:
     pools: tuple[Id, ...] | None = Field(
         default=None, description="Allowed pools, preferred first; default: all, in order."
     )
+
+
+@shared_fields
+class Accessed:
+    """Something that is read and written."""
+
+    __slots__ = ()
+
     accesses: Count | None = Field(default=None, description="Bytes moved in its life; default: its size.")
+
+
+@shared_fields
+class Pinned:
+    """Something whose place may be set already."""
+
+    __slots__ = ()
+
     pool: Id | None = Field(default=None, description="Pin: the pool it must be in.")
     offset: Bytes | None = Field(default=None, description="Pin: the offset it must have; needs `pool`.")
     group: Id | None = Field(
         default=None,
         description="The operator, layer or module that it belongs to: a label, which no plan depends on.",
     )
+
+
+@model_class
+class Buffer(Pinned, Accessed, AnyBuffer):
+    """Something that needs a place: a size, a life, and what its place must satisfy."""
+
+    size: Bytes = Field(description="Bytes; a buffer of size 0 gets an aligned offset and nothing more.")
 
     def __init__(
         self,
@@ -165,7 +194,7 @@ class ReuseCost:
     def __init__(self, *, buffers: "tuple[str, str] | list[str]", cost: "SupportsIndex") -> None: ...
 
 
-_ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
+ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
 
 
 class Referable:
@@ -174,16 +203,29 @@ class Referable:
     __slots__ = ("__weakref__",)
 
 
-@model_class
-class Problem(Referable):
-    """Buffers, pools, what must hold between them, and what to minimise."""
+Version = Annotated[int, Field(strict=True, ge=1, le=1)]
 
-    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
+
+@shared_fields
+class Document:
+    """A document of memstow."""
+
+    __slots__ = ()
+
+    version: Version = Field(description="Version of this schema.")
     name: str | None = Field(default=None, max_length=1024)
+
+
+@shared_fields
+class AnyProblem:
+    """Buffers, pools, and what must hold between them."""
+
+    __slots__ = ()
+
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)] = Field(
-        default=_ONE_MEMORY, description="Default: one unbounded pool called `memory`."
+        default=ONE_MEMORY, description="Default: one unbounded pool called `memory`."
     )
-    buffers: tuple[Buffer, ...]
+    buffers: tuple[AnyBuffer, ...]
     conflicts: tuple[Pair, ...] = Field(
         default=(), description="Pairs that may not overlap in memory, whatever their lifetimes."
     )
@@ -192,6 +234,13 @@ class Problem(Referable):
     )
     relative: tuple[Relative, ...] = ()
     in_place: tuple[InPlace, ...] = ()
+
+
+@model_class
+class Problem(Referable, AnyProblem, Document):
+    """Buffers, pools, what must hold between them, and what to minimise."""
+
+    buffers: tuple[Buffer, ...]
     reuse_costs: tuple[ReuseCost, ...] = ()
     objective: tuple[str, ...] | None = Field(
         default=None,
@@ -204,7 +253,7 @@ class Problem(Referable):
         self,
         *,
         buffers: "Iterable[Buffer]",
-        pools: "Iterable[Pool]" = _ONE_MEMORY,
+        pools: "Iterable[Pool]" = ONE_MEMORY,
         name: "str | None" = None,
         conflicts: "Iterable[tuple[str, str] | list[str]]" = (),
         exclusive: "Iterable[tuple[str, str] | list[str]]" = (),
@@ -273,11 +322,9 @@ def reserved_bytes(pool: Pool) -> int:
 
 
 @model_class
-class Target:
+class Target(Document):
     """The memories of a device or a board, the preferred one first."""
 
-    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(description="Version of this schema.")
-    name: str | None = Field(default=None, max_length=1024)
     source: str | None = Field(
         default=None, max_length=4096, description="Where the facts are from; a note without effect."
     )

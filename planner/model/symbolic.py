@@ -26,36 +26,45 @@ from typing import Annotated, Final, Literal, SupportsIndex
 
 from memstow.planner.model import Status
 from memstow.planner.model.digest import canonical
-from memstow.planner.model.graph import ElementType, TensorKind, View
-from memstow.planner.model.model_class import Field, fields_of, model_class
+from memstow.planner.model.graph import (
+    AnyGraph,
+    AnyOperator,
+    AnyTemporary,
+    AnyTensor,
+    ElementType,
+    TensorKind,
+    View,
+)
+from memstow.planner.model.model_class import Field, fields_of, model_class, shared_fields
 from memstow.planner.model.plan import Explanation, Placement
 from memstow.planner.model.problem import (
-    DEFAULT_POOL,
     LIMIT,
-    Alignment,
+    ONE_MEMORY,
+    AnyBuffer,
+    AnyProblem,
     Buffer,
-    Bytes,
     Count,
+    Document,
+    Formula,
     Id,
     InPlace,
-    Interval,
-    Pair,
+    Pinned,
     Pool,
     Problem,
     Referable,
     Relative,
+    Size,
+    Version,
 )
 from memstow.planner.model.records import Memo, collector_at_rest
 
 MOST_SYMBOLS: Final = 16
 MOST_POINTS: Final = 64
 """Values at which a plan is made as good as possible."""
-LONGEST_FORMULA: Final = 2_000
 MOST_ORDERS: Final = 16
 
 SymbolName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
 Value = Annotated[int, Field(strict=True, ge=-LIMIT, le=LIMIT)]
-Formula = Annotated[str, Field(strict=True, min_length=1, max_length=LONGEST_FORMULA)]
 Weight = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 Shapes = Literal["fixed", "order", "pieces"]
 Aim = Literal["worst", "sum", "first"]
@@ -101,29 +110,12 @@ class Point:
 
 
 @model_class
-class SymbolicBuffer:
+class SymbolicBuffer(Pinned, AnyBuffer):
     """A buffer whose size is a number of bytes or a formula."""
 
-    id: Id
-    size: Bytes | Formula = Field(
+    size: Size = Field(
         description="Bytes, or a formula: whole numbers, symbols, + - * // %, parentheses, ceil_div(a, b), "
         "align(a, b), min(...), max(...)."
-    )
-    lifetime: Interval | Literal["always"] | None = Field(
-        default=None, description='Half-open [begin, end) in any unit of time, or "always".'
-    )
-    lifetimes: tuple[Interval, ...] | None = Field(
-        default=None, description="Several half-open live ranges, instead of `lifetime`."
-    )
-    alignment: Alignment = Field(
-        default=1, description="The effective alignment is the least common multiple with the pool's."
-    )
-    pools: tuple[Id, ...] | None = Field(default=None, description="Allowed pools; default: all.")
-    pool: Id | None = Field(default=None, description="Pin: the pool it must be in.")
-    offset: Bytes | None = Field(default=None, description="Pin: the offset it must have; needs `pool`.")
-    group: Id | None = Field(
-        default=None,
-        description="The operator, layer or module that it belongs to: a label, which no plan depends on.",
     )
 
     def __init__(
@@ -141,17 +133,12 @@ class SymbolicBuffer:
     ) -> None: ...
 
 
-_ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
+@shared_fields
+class Symbols:
+    """The symbols of formulas, and the values of them at which a plan must be good."""
 
+    __slots__ = ()
 
-@model_class
-class SymbolicProblem(Referable):
-    """Buffers whose sizes are formulas, pools, what must hold between them, and where a plan must be good."""
-
-    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(
-        default=1, description="Version of this schema."
-    )
-    name: str | None = Field(default=None, max_length=1024)
     symbols: Annotated[tuple[Symbol, ...], Field(min_length=1, max_length=MOST_SYMBOLS)]
     points: Annotated[tuple[Point, ...], Field(max_length=MOST_POINTS)] = Field(
         default=(), description="Values that matter, the main one first. Default: the symbols' `values`."
@@ -162,18 +149,14 @@ class SymbolicProblem(Referable):
         "the weighted sum of the peaks (sum), or the ratio at the first point and then the largest of the "
         "others (first).",
     )
-    pools: Annotated[tuple[Pool, ...], Field(min_length=1)] = Field(
-        default=_ONE_MEMORY, description="Default: one unbounded pool called `memory`."
-    )
+
+
+@model_class
+class SymbolicProblem(Referable, AnyProblem, Symbols, Document):
+    """Buffers whose sizes are formulas, pools, what must hold between them, and where a plan must be good."""
+
+    version: Version = 1
     buffers: tuple[SymbolicBuffer, ...]
-    conflicts: tuple[Pair, ...] = Field(
-        default=(), description="Pairs that may not overlap in memory, whatever their lifetimes."
-    )
-    exclusive: tuple[Pair, ...] = Field(
-        default=(), description="Pairs that are never live together, whatever their lifetimes say."
-    )
-    relative: tuple[Relative, ...] = ()
-    in_place: tuple[InPlace, ...] = ()
     objective: Annotated[tuple[str, ...], Field(min_length=1, max_length=1)] = Field(
         default=("peak",), description="What is the peak: peak, peak:POOL or max_peak."
     )
@@ -185,7 +168,7 @@ class SymbolicProblem(Referable):
         buffers: "Iterable[SymbolicBuffer]",
         points: "Iterable[Point]" = (),
         aim: "Aim" = "worst",
-        pools: "Iterable[Pool]" = _ONE_MEMORY,
+        pools: "Iterable[Pool]" = ONE_MEMORY,
         name: "str | None" = None,
         conflicts: "Iterable[tuple[str, str] | list[str]]" = (),
         exclusive: "Iterable[tuple[str, str] | list[str]]" = (),
@@ -405,28 +388,16 @@ def _text(text: str) -> str:
     return f"{len(text.encode('utf-8', 'surrogatepass'))}:{text}"
 
 
-_Phase = Annotated[int, Field(strict=True, ge=0, le=1 << 62)]
-
-
 @model_class
-class SymbolicTensor:
+class SymbolicTensor(AnyTensor):
     """A tensor whose size or shape may be formulas."""
 
-    id: Id
-    size: Bytes | Formula | None = Field(
+    size: Size | None = Field(
         default=None, description="Bytes, or a formula; default: as shape and type say."
     )
     shape: Annotated[tuple[Count | Formula, ...], Field(max_length=64)] | None = Field(
         default=None, description="Elements in each dimension: numbers or formulas."
     )
-    type: ElementType | None = Field(default=None, description="Type of an element.")
-    kind: TensorKind = Field(
-        default="data",
-        description="data; constant: weights, planned only where `pools` names a place; state: live always; "
-        "external: lies elsewhere and is not planned.",
-    )
-    alignment: Alignment = Field(default=1, description="The address is a multiple of it.")
-    pools: tuple[Id, ...] | None = Field(default=None, description="Allowed pools; default: all.")
 
     def __init__(
         self,
@@ -442,16 +413,10 @@ class SymbolicTensor:
 
 
 @model_class
-class SymbolicTemporary:
+class SymbolicTemporary(AnyTemporary):
     """Memory that an operator needs only while it runs; its size may be a formula."""
 
-    id: Id
-    size: Bytes | Formula = Field(description="Bytes, or a formula.")
-    phases: tuple[_Phase, _Phase] | None = Field(
-        default=None, description="Half-open range of the operator's phases; default: all of them."
-    )
-    alignment: Alignment = Field(default=1, description="The address is a multiple of it.")
-    pools: tuple[Id, ...] | None = Field(default=None, description="Allowed pools; default: all.")
+    size: Size = Field(description="Bytes, or a formula.")
 
     def __init__(
         self,
@@ -465,17 +430,10 @@ class SymbolicTemporary:
 
 
 @model_class
-class SymbolicOperator:
+class SymbolicOperator(AnyOperator):
     """A step of the program: it reads its inputs and makes its outputs."""
 
-    id: Id
-    type: str | None = Field(default=None, max_length=1024, description="What it computes; not interpreted.")
-    inputs: tuple[Id, ...] = ()
-    outputs: tuple[Id, ...] = ()
     temporaries: tuple[SymbolicTemporary, ...] = ()
-    in_place: tuple[Pair, ...] = Field(
-        default=(), description="Pairs (input, output) where the output may overwrite the input."
-    )
 
     def __init__(
         self,
@@ -490,29 +448,12 @@ class SymbolicOperator:
 
 
 @model_class
-class SymbolicGraph:
+class SymbolicGraph(AnyGraph, Symbols, Document):
     """A program whose sizes are formulas: operators in the order in which they run, and their tensors."""
 
-    version: Annotated[int, Field(strict=True, ge=1, le=1)] = Field(
-        default=1, description="Version of this schema."
-    )
-    name: str | None = Field(default=None, max_length=1024)
-    symbols: Annotated[tuple[Symbol, ...], Field(min_length=1, max_length=MOST_SYMBOLS)]
-    points: Annotated[tuple[Point, ...], Field(max_length=MOST_POINTS)] = Field(
-        default=(), description="Values that matter, the main one first. Default: the symbols' `values`."
-    )
-    aim: Aim = Field(default="worst", description="As in a symbolic problem.")
-    pools: tuple[Pool, ...] = Field(
-        default=(), description="As in a problem; empty: one unbounded pool called `memory`."
-    )
+    version: Version = 1
     tensors: tuple[SymbolicTensor, ...]
-    operators: tuple[SymbolicOperator, ...] = Field(
-        description="In the order in which the program runs them."
-    )
-    inputs: tuple[Id, ...] = Field(
-        default=(), description="Tensors that are there before the first operator."
-    )
-    outputs: tuple[Id, ...] = Field(default=(), description="Tensors that are kept after the last operator.")
+    operators: tuple[SymbolicOperator, ...]
     views: tuple[View, ...] = ()
     objective: Annotated[tuple[str, ...], Field(min_length=1, max_length=1)] = Field(
         default=("peak",), description="What is the peak: peak, peak:POOL or max_peak."

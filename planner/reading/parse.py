@@ -5,19 +5,18 @@ that a document can be mended in one go; issues that only the missing elements c
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
-from memstow.planner.model.problem import DEFAULT_POOL, Pool, Problem, Target
+from memstow.planner.model.problem import ONE_MEMORY, Problem, Target
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import Path, parse_path
 from memstow.planner.reading.sections import (
     Findings,
-    Renamed,
     Section,
     index_before,
     read_section,
@@ -26,7 +25,6 @@ from memstow.planner.reading.sections import (
 
 _T = TypeVar("_T")
 
-_STAND_INS: Final[dict[str, Any]] = {"version": 1, "buffers": (), "pools": (Pool(id=DEFAULT_POOL),)}
 # A string as `repr` writes it.
 _QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"")
 _REFERENCES: Final = {"unknown_buffer": "buffers", "unknown_pool": "pools", "unknown_symbol": "symbols"}
@@ -41,84 +39,48 @@ _UNLESS_MORE: Final = {
 }
 
 
-def parse_problem(raw: object) -> Problem:
-    """The problem a JSON value describes; an InputError with all that is wrong otherwise."""
+def parse_document(
+    holder: type[_T],
+    raw: object,
+    find_issues: Callable[[_T], Iterable[Issue]],
+    *,
+    stand_ins: Mapping[str, Any],
+    references: Mapping[str, str] = _REFERENCES,
+    may_end: Callable[[str, Section], bool] | None = None,
+) -> _T:
+    """The document that a JSON value describes; an InputError with all that is wrong otherwise.
+
+    `find_issues` says what is wrong between the fields. Where elements could not be read, the rest is looked
+    at, with `stand_ins` for fields that it would be nothing without, and issues are left out that these
+    elements might end: `references` names the list in which what an issue calls unknown may have been, and
+    `may_end` says whether an issue of another code may end (by default those of problems).
+    """
+    may_end = _may_end_with_more if may_end is None else may_end
     with collector_at_rest():
-        return _problem(raw)
-
-
-def parse_plan(raw: object) -> Plan:
-    """The plan a JSON value describes; whether it is right is for `planner.verify` to say."""
-    findings = Findings(raw)
-    plan = _whole(Plan, raw, findings)
-    _add_repeated(findings, (), plan)
-    return plan
-
-
-def parse_options(raw: object) -> Options:
-    """The options a JSON value describes."""
-    findings = Findings(raw)
-    options = _whole(Options, raw, findings)
-    if options.hint is not None:
-        _add_repeated(findings, ("hint",), options.hint)
-    return options
-
-
-def parse_target(raw: object) -> Target:
-    """The target a JSON value describes."""
-    if isinstance(raw, dict) and "buffers" in raw:
-        message = "this is a problem, where a target is expected: a target has `pools` and no buffers"
-        raise InputError.single("not_a_target", "$", message)
-    findings = Findings(raw)
-    section = read_section(Target, raw, findings)
-    pools = section.values.get("pools")
-    if pools:
-        # The pools must be consistent without any problem; issues of single fields are reported already.
-        problem = Problem(version=1, buffers=(), pools=pools)
-        for issue in find_issues(problem):
+        findings = Findings(raw)
+        section = read_section(holder, raw, findings)
+        if findings.full or not isinstance(raw, dict):
+            raise findings.error()
+        absent = {name: value for name, value in stand_ins.items() if not section.values.get(name)}
+        document = holder(**{**section.values, **absent})
+        names = (
+            {} if section.sound else {field: _left_out(field, raw, section) for field in references.values()}
+        )
+        for issue in find_issues(document):
+            if not section.sound:
+                if may_end(issue.code, section):
+                    continue
+                unread = names[references[issue.code]] if issue.code in references else set()
+                if unread is None or _first_quoted(issue.message) in unread:
+                    continue
             findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
-    if findings:
-        raise findings.error()
-    return Target(**section.values)
+        if findings:
+            raise findings.error()
+        return document
 
 
-def check_made(problem: Problem, findings: Findings, place: Callable[[Path], Path]) -> None:
-    """Check a problem made from another document; `place` tells where in it a part was made from."""
-    add_issues(Renamed(findings, place), find_issues(problem))
-
-
-def add_issues(findings: Findings, issues: list[Issue]) -> None:
-    """Take over what the semantic checks found."""
-    for issue in issues:
-        if findings.full:
-            break
-        findings.add(issue.code, parse_path(issue.path), issue.message)
-
-
-def _problem(raw: object) -> Problem:
-    findings = Findings(raw)
-    section = read_section(Problem, raw, findings)
-    if findings.full or not isinstance(raw, dict):
-        raise findings.error()
-    stand_ins = {name: value for name, value in _STAND_INS.items() if not section.values.get(name)}
-    problem = Problem(**{**section.values, **stand_ins})
-    if section.sound:
-        add_issues(findings, find_issues(problem))
-    else:
-        add_issues_of_the_rest(findings, find_issues(problem), raw, section)
-    if findings:
-        raise findings.error()
-    return problem
-
-
-def _add_repeated(findings: Findings, at: Path, plan: Plan) -> None:
-    for index, message in repeated_placements(plan.placements):
-        findings.add(REPEATED, (*at, "placements", index), message)
-    if findings:
-        raise findings.error()
-
-
-def _whole(holder: type[_T], raw: object, findings: Findings) -> _T:
+def parse_whole(holder: type[_T], raw: object, findings: Findings) -> _T:
+    """The document that a JSON value describes; an InputError if any of it cannot be read."""
     with collector_at_rest():
         value = read_whole(holder, raw, findings)
     if not isinstance(value, holder):
@@ -126,17 +88,58 @@ def _whole(holder: type[_T], raw: object, findings: Findings) -> _T:
     return value
 
 
-def add_issues_of_the_rest(
-    findings: Findings, issues: list[Issue], raw: dict[str, Any], section: Section
-) -> None:
-    """Take over the issues of what could be read, but those that only what is missing may cause."""
-    names = {field: names_left_out(field, raw, section) for field in _REFERENCES.values()}
-    for issue in issues:
-        if _may_end_with_more(issue.code, section):
-            continue
-        absent = names[_REFERENCES[issue.code]] if issue.code in _REFERENCES else set()
-        if absent is not None and first_quoted(issue.message) not in absent:
-            findings.add(issue.code, _place_in_document(parse_path(issue.path), section), issue.message)
+def parse_problem(raw: object) -> Problem:
+    """The problem a JSON value describes."""
+    return parse_document(
+        Problem, raw, find_issues, stand_ins={"version": 1, "buffers": (), "pools": ONE_MEMORY}
+    )
+
+
+def parse_target(raw: object) -> Target:
+    """The target a JSON value describes."""
+    if isinstance(raw, dict) and "buffers" in raw:
+        message = "this is a problem, where a target is expected: a target has `pools` and no buffers"
+        raise InputError.single("not_a_target", "$", message)
+    return parse_document(
+        Target,
+        raw,
+        # Its pools must be consistent without any problem.
+        lambda target: find_issues(Problem(buffers=(), pools=target.pools)),
+        stand_ins={"version": 1, "pools": ONE_MEMORY},
+        may_end=lambda _, __: False,
+    )
+
+
+def parse_plan(raw: object) -> Plan:
+    """The plan a JSON value describes; whether it is right is for `planner.verify` to say."""
+    findings = Findings(raw)
+    plan = parse_whole(Plan, raw, findings)
+    _refuse_repeated(findings, (), plan)
+    return plan
+
+
+def parse_options(raw: object) -> Options:
+    """The options a JSON value describes."""
+    findings = Findings(raw)
+    options = parse_whole(Options, raw, findings)
+    if options.hint is not None:
+        _refuse_repeated(findings, ("hint",), options.hint)
+    return options
+
+
+def _refuse_repeated(findings: Findings, at: Path, plan: Plan) -> None:
+    for index, message in repeated_placements(plan.placements):
+        findings.add(REPEATED, (*at, "placements", index), message)
+    if findings:
+        raise findings.error()
+
+
+def check_made(problem: Problem, findings: Findings, place: Callable[[Path], Path]) -> None:
+    """Check a problem made from another document; `place` tells where in it a part was made from."""
+    for issue in find_issues(problem):
+        if findings.full:
+            break
+        findings.add(issue.code, place(parse_path(issue.path)), issue.message)
 
 
 def _may_end_with_more(code: str, section: Section) -> bool:
@@ -147,7 +150,7 @@ def _may_end_with_more(code: str, section: Section) -> bool:
     )
 
 
-def names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[str] | None:
+def _left_out(field: str, raw: dict[str, Any], section: Section) -> set[str] | None:
     """Ids of the elements left out of this list, quoted; None when one may have had any name."""
     if field in section.broken:
         return None
@@ -161,10 +164,10 @@ def names_left_out(field: str, raw: dict[str, Any], section: Section) -> set[str
     return names
 
 
-def first_quoted(message: str) -> str | None:
+def _first_quoted(message: str) -> str | None:
     """The first name in a message, as it is quoted there: the one that the message is about."""
-    found = _QUOTED.search(message)
-    return None if found is None else found.group()
+    quoted = _QUOTED.search(message)
+    return None if quoted is None else quoted.group()
 
 
 def _place_in_document(path: Path, section: Section) -> Path:

@@ -19,8 +19,7 @@ from functools import reduce
 from typing import Final, Literal
 
 from memstow.planner.model.errors import MemstowError
-from memstow.planner.model.problem import LIMIT
-from memstow.planner.model.symbolic import LONGEST_FORMULA
+from memstow.planner.model.problem import LIMIT, LONGEST_FORMULA
 from memstow.planner.reading.printable import shown
 
 

@@ -5,14 +5,13 @@ that order, sizes as its formulas say.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
 
 from memstow.planner.formats.native import encode_document, plain
 from memstow.planner.graph.lowering import Places, listed_problem
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import REPEATED, repeated_placements
-from memstow.planner.model.problem import DEFAULT_POOL, Pool
+from memstow.planner.model.problem import ONE_MEMORY
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.model.symbolic import (
     Symbol,
@@ -21,9 +20,9 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.reading.json_text import parse_json
-from memstow.planner.reading.parse import add_issues, add_issues_of_the_rest
-from memstow.planner.reading.sections import Findings, read_section, read_whole
+from memstow.planner.reading.json_text import parse_json, parse_path
+from memstow.planner.reading.parse import parse_document, parse_whole
+from memstow.planner.reading.sections import Findings
 from memstow.planner.shapes.symbolic_check import CheckedGraph, checked_graph, find_symbolic_issues
 
 
@@ -82,32 +81,19 @@ def read_symbolic_graph(data: bytes) -> SymbolicGraph:
 
 def parse_symbolic_graph(raw: object) -> SymbolicGraph:
     """The symbolic graph that a JSON value describes."""
-    with collector_at_rest():
-        findings = Findings(raw)
-        graph = read_whole(SymbolicGraph, raw, findings)
-        if not isinstance(graph, SymbolicGraph):
-            raise findings.error()
-        add_issues(findings, checked_graph(graph).issues)
-        if findings:
-            raise findings.error()
-        return graph
+    findings = Findings(raw)
+    graph = parse_whole(SymbolicGraph, raw, findings)
+    for issue in checked_graph(graph).issues:
+        findings.add(issue.code, parse_path(issue.path), issue.message)
+    if findings:
+        raise findings.error()
+    return graph
 
 
 def write_symbolic_graph(graph: SymbolicGraph) -> bytes:
     """The symbolic graph as JSON."""
     with collector_at_rest():
         return encode_document(plain(graph))
-
-
-_T = TypeVar("_T")
-
-_STAND_INS: Final[dict[str, Any]] = {
-    "version": 1,
-    "symbols": (Symbol(id="_", min=0, max=0),),
-    "buffers": (),
-    "pools": (Pool(id=DEFAULT_POOL),),
-    "objective": ("peak",),
-}
 
 
 def is_symbolic(raw: object) -> bool:
@@ -129,20 +115,18 @@ def parse_symbolic(raw: object) -> SymbolicProblem:
     """The symbolic problem that a JSON value describes; a symbolic graph is that of its given order."""
     if is_symbolic_graph(raw):
         return lower_symbolic(parse_symbolic_graph(raw))
-    with collector_at_rest():
-        findings = Findings(raw)
-        section = read_section(SymbolicProblem, raw, findings)
-        if findings.full or not isinstance(raw, dict):
-            raise findings.error()
-        stand_ins = {name: value for name, value in _STAND_INS.items() if not section.values.get(name)}
-        problem = SymbolicProblem(**{**section.values, **stand_ins})
-        if section.sound:
-            add_issues(findings, find_symbolic_issues(problem))
-        else:
-            add_issues_of_the_rest(findings, find_symbolic_issues(problem), raw, section)
-        if findings:
-            raise findings.error()
-        return problem
+    return parse_document(
+        SymbolicProblem,
+        raw,
+        find_symbolic_issues,
+        stand_ins={
+            "version": 1,
+            "symbols": (Symbol(id="_", min=0, max=0),),
+            "buffers": (),
+            "pools": ONE_MEMORY,
+            "objective": ("peak",),
+        },
+    )
 
 
 def write_symbolic(problem: SymbolicProblem) -> bytes:
@@ -158,27 +142,19 @@ def read_symbolic_plan(data: bytes) -> SymbolicPlan:
 
 def parse_symbolic_plan(raw: object) -> SymbolicPlan:
     """The plan that a JSON value describes."""
-    with collector_at_rest():
-        findings = Findings(raw)
-        plan = _whole(SymbolicPlan, raw, findings)
-        for at, message in repeated_placements(plan.placements):
-            findings.add(REPEATED, ("placements", at), message)
-        for index, order in enumerate(plan.orders):
-            for at, message in repeated_placements(order.placements):
-                findings.add(REPEATED, ("orders", index, "placements", at), message)
-        if findings:
-            raise findings.error()
-        return plan
+    findings = Findings(raw)
+    plan = parse_whole(SymbolicPlan, raw, findings)
+    for at, message in repeated_placements(plan.placements):
+        findings.add(REPEATED, ("placements", at), message)
+    for index, order in enumerate(plan.orders):
+        for at, message in repeated_placements(order.placements):
+            findings.add(REPEATED, ("orders", index, "placements", at), message)
+    if findings:
+        raise findings.error()
+    return plan
 
 
 def write_symbolic_plan(plan: SymbolicPlan) -> bytes:
     """The plan as JSON."""
     with collector_at_rest():
         return encode_document(plain(plan))
-
-
-def _whole(holder: type[_T], raw: object, findings: Findings) -> _T:
-    value = read_whole(holder, raw, findings)
-    if not isinstance(value, holder):
-        raise findings.error()
-    return value

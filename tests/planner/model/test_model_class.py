@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from memstow.planner.formats import read_problem
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.model_class import fields_of, maker_of
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
+from memstow.planner.model.model_class import Field, fields_of, maker_of, model_class, shared_fields
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Live, Placement, Plan
 from memstow.planner.model.problem import (
@@ -25,6 +26,14 @@ from memstow.planner.model.problem import (
     Reserved,
     ReuseCost,
     Target,
+)
+from memstow.planner.model.symbolic import (
+    SymbolicBuffer,
+    SymbolicGraph,
+    SymbolicOperator,
+    SymbolicProblem,
+    SymbolicTemporary,
+    SymbolicTensor,
 )
 from memstow.planner.reading.parse import parse_target
 
@@ -207,3 +216,54 @@ def test_what_is_made_without_checks_is_the_same() -> None:
         maker_of(Live, "time")
     with pytest.raises(ValueError, match="argument"):
         make(3)
+
+
+@shared_fields
+class Base:
+    __slots__ = ()
+
+    size: int | str = Field(default=0, description="How large.", ge=0)
+    many: tuple[int | str, ...]
+
+
+@model_class
+class Narrow(Base):
+    size: int
+    many: tuple[int, ...] = (1,)
+    own: int = 2
+
+
+def test_fields_of_a_base_come_first_and_keep_what_a_class_does_not_say() -> None:
+    assert list(fields_of(Narrow)) == ["size", "many", "own"]
+    metadata = {field.name: field.metadata for field in dataclasses.fields(Narrow)}
+    assert metadata["size"] == {"description": "How large.", "ge": 0}
+    make: Any = Narrow
+    assert make() == make(size=0, many=[1], own=2)
+    for wrong in ({"size": "a"}, {"size": -1}, {"many": ["a"]}):
+        with pytest.raises(ValidationError):
+            make(**wrong)
+    assert not hasattr(make(), "__dict__")
+
+
+@pytest.mark.parametrize(
+    ("ordinary", "symbolic", "differ"),
+    [
+        (Buffer, SymbolicBuffer, {"size"}),
+        (Problem, SymbolicProblem, {"version", "buffers", "objective"}),
+        (Tensor, SymbolicTensor, {"size", "shape"}),
+        (Temporary, SymbolicTemporary, {"size"}),
+        (Operator, SymbolicOperator, {"temporaries"}),
+        (Graph, SymbolicGraph, {"version", "tensors", "operators", "objective"}),
+    ],
+)
+def test_documents_with_formulas_have_the_fields_of_those_without(
+    ordinary: Any, symbolic: Any, differ: set[str]
+) -> None:
+    one, two = (
+        {field.name: field for field in dataclasses.fields(holder)} for holder in (ordinary, symbolic)
+    )
+    common = one.keys() & two.keys()
+    assert [name for name in one if name in common] == [name for name in two if name in common]
+    for name in common - differ:
+        facts = [(field.type, field.default, field.metadata) for field in (one[name], two[name])]
+        assert facts[0] == facts[1]
