@@ -124,16 +124,20 @@ def _large_document(data: bytes) -> "Problem | Graph | None":
     """What a large document in native JSON describes; None where the ordinary readers should read it."""
     if len(data) < FEW_BYTES:
         return None
-    from memstow.planner.model.instances import valid_instance_in
+    from memstow.planner.model.model_class import instance_in
+    from memstow.planner.model.records import collector_at_rest
 
-    if b'"operators"' not in data:
-        from memstow.planner.check import find_issues
+    with collector_at_rest():
+        if b'"operators"' not in data:
+            from memstow.planner.check import find_issues
 
-        return valid_instance_in(data, Problem, find_issues)
-    from memstow.planner.graph.check import find_issues as find_issues_of_graph
-    from memstow.planner.model.graph import Graph
+            problem = instance_in(data, Problem)
+            return None if problem is None or find_issues(problem) else problem
+        from memstow.planner.graph.check import find_issues as find_issues_of_graph
+        from memstow.planner.model.graph import Graph
 
-    return valid_instance_in(data, Graph, find_issues_of_graph)
+        graph = instance_in(data, Graph)
+        return None if graph is None or find_issues_of_graph(graph) else graph
 
 
 def document_of(raw: object) -> "Problem | Graph":

@@ -1,21 +1,22 @@
 """Classes of the wire schema that Python code can also build, with lists, NumPy integers and defaults.
 
 `Field` says once what a field may hold: it takes what pydantic's `Field` takes and imports nothing.
-Pydantic takes longer to load than most problems take to solve, so values that are plainly right are
-checked without it (docs/architecture.md). A reader returns the value as a field holds it, or says that it
-is not plain: then pydantic decides (`planner.model.validators`), which also takes NumPy's integers and
-iterators, and says what is wrong with all others. So a reader may refuse anything, but what it takes,
-pydantic takes as well, and makes the same of it: the tests compare them.
+Pydantic takes longer to load than most problems take to solve, so values that are plainly right are read
+without it, by native code (`native/values.cpp`): the types of JSON, lists, tuples and instances within their
+limits, from Python or from the text of a document. Whatever that refuses goes to pydantic
+(`planner.model.validators`), which also takes NumPy's integers and iterators, and says what is wrong with all
+others. So the native reader may refuse anything, but what it takes, pydantic takes as well, and makes the
+same of it: the tests compare them.
 
-From top to bottom: what a field may hold, readers of numbers and texts, readers of all types, the
-decorator `model_class`, and quick ways to make many instances.
+From top to bottom: what a field may hold, kinds of plain values, the decorator `model_class`, and quick ways
+to make many instances.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cache
-from math import inf, isfinite
+from math import inf
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -23,7 +24,6 @@ from typing import (
     Any,
     Final,
     Literal,
-    NoReturn,
     TypeVar,
     Union,
     dataclass_transform,
@@ -31,11 +31,16 @@ from typing import (
     get_origin,
 )
 
-from memstow.planner.model.records import bare, set_constructor
+from memstow.planner.model import _instances
+from memstow.planner.model._instances import NotPlainError as NotPlainError
+from memstow.planner.model.records import bare, collector_at_rest, set_constructor
 
+_T = TypeVar("_T")
 _REQUIRED: Final[Any] = object()
 WITHOUT_NUL: Final = r"^[^\x00]*$"
 """The pattern of text that neither ends early in C nor is refused by a database."""
+NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
+"""The pattern of a name in a formula."""
 
 
 class FieldSpec:
@@ -142,320 +147,154 @@ def _fields_of(holder: Any) -> dict[str, FieldFacts]:
     return {field.name: FieldFacts(field) for field in dataclasses.fields(holder)}
 
 
-Reader = Callable[[Any], Any]
 Limits = Mapping[str, Any]
 
-_LARGEST_EXACT: Final = 1 << 53
-"""Up to here each integer is a float."""
+_LEAST: Final = -(1 << 63)
+_MOST: Final = (1 << 63) - 1
+_TEXT: Final = {None: "any", WITHOUT_NUL: "no NUL", NAME: "name"}
 
 
-class NotPlainError(ValueError):
-    """The value may be right or wrong: pydantic knows."""
+def plain_value(kind: Any, value: object) -> Any:
+    """The value as a field of this type holds it; NotPlainError where pydantic has to look at it."""
+    return _instances.plain(_kind_of(kind), value)
 
 
-def _refuse(_: object) -> NoReturn:
-    """No value is plain."""
-    raise NotPlainError
-
-
-def _integer(_: object, limits: Limits) -> Reader:
-    """Integers in a range."""
-    least, most = limits.get("ge", -inf), min(limits.get("le", inf), limits.get("lt", inf) - 1)
-
-    def read(value: Any) -> int:
-        if type(value) is int and least <= value <= most:
-            return value
-        raise NotPlainError
-
-    return read
-
-
-def _number(_: object, limits: Limits) -> Reader:
-    """Finite numbers in a range: integers become what they are as floats."""
-    least, most = limits.get("ge", -inf), limits.get("le", inf)
-
-    def read(value: Any) -> float:
-        exact = type(value) is float or (type(value) is int and -_LARGEST_EXACT <= value <= _LARGEST_EXACT)
-        if exact and least <= value <= most and isfinite(value):
-            return float(value)
-        raise NotPlainError
-
-    return read
-
-
-def _truth(_: object, __: Limits) -> Reader:
-    """true and false."""
-
-    def read(value: Any) -> bool:
-        if type(value) is bool:
-            return value
-        raise NotPlainError
-
-    return read
-
-
-def _text(_: object, limits: Limits) -> Reader:
-    """Text of a length, each character whole; the one pattern that is known is that of no NUL."""
-    shortest, longest = limits.get("min_length", 0), limits.get("max_length", inf)
-    pattern = limits.get("pattern")
-    if pattern not in (None, WITHOUT_NUL):
-        return _refuse
-    unwanted = None if pattern is None else "\0"
-
-    def read(value: Any) -> str:
-        if (
-            type(value) is str
-            and shortest <= len(value) <= longest
-            and (unwanted is None or unwanted not in value)
-            and (value.isascii() or _is_whole(value))
-        ):
-            return value
-        raise NotPlainError
-
-    return read
-
-
-def _is_whole(text: str) -> bool:
-    """Whether no character is half of one."""
+def instance_in(data: bytes, holder: type[_T]) -> _T | None:
+    """The instance that the JSON describes; None where a value is not plain."""
+    kind: Any = holder
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _literal(kind: Any, _: Limits) -> Reader:
-    """One of these strings."""
-    allowed = frozenset(get_args(kind))
-
-    def read(value: Any) -> str:
-        if type(value) is str and value in allowed:
-            return value
-        raise NotPlainError
-
-    return read
-
-
-class PlainFields:
-    """How the fields of a class are set from plain values."""
-
-    def __init__(self, holder: Any) -> None:
-        self._holder = holder
-        facts = fields_of(holder)
-        setters = {name: holder.__dict__[name].__set__ for name in facts}
-        self._known = {name: (plain_reader(fact.kind), setters[name]) for name, fact in facts.items()}
-        self._constants = tuple(
-            (name, setters[name], fact.default()) for name, fact in facts.items() if fact.has_constant
-        )
-        self._others = tuple(
-            (name, setters[name], _no_default if fact.is_required else fact.default)
-            for name, fact in facts.items()
-            if not fact.has_constant
-        )
-
-    def put(self, instance: object, given: Mapping[Any, Any]) -> None:
-        """Set each field of a new instance."""
-        known = self._known
-        for name, value in given.items():
-            if name not in known:
-                raise NotPlainError
-            read, put = known[name]
-            put(instance, read(value))
-        for name, put, default in self._constants:
-            if name not in given:
-                put(instance, default)
-        for name, put, make in self._others:
-            if name not in given:
-                put(instance, make())
-
-    def read(self, value: Any) -> Any:
-        """The instance itself, or one made of an object of a document."""
-        if type(value) is self._holder:
-            return value
-        if type(value) is not dict:
-            raise NotPlainError
-        made = object.__new__(self._holder)
-        self.put(made, value)
-        return made
-
-
-def _no_default() -> NoReturn:
-    raise NotPlainError
+        with collector_at_rest():
+            instance = _instances.value_in(_kind_of(kind), bytes(data))
+    except NotPlainError:
+        return None
+    return instance if isinstance(instance, holder) else None
 
 
 @cache
-def plain_fields(holder: Any) -> PlainFields:
-    """How the fields of this class are set."""
-    return PlainFields(holder)
+def _kind_of(kind: Any) -> _instances.Kind:
+    return _kind(kind, {})
 
 
-@cache
-def plain_reader(kind: Any) -> Reader:
-    """Reads plain values of this type."""
-    return _reader(kind, {})
-
-
-def _reader(kind: Any, limits: Limits) -> Reader:
+def _kind(kind: Any, limits: Limits) -> _instances.Kind:
+    """The plain values of a type; some types have none."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         for spec in arguments[1:]:
-            limits = both_limits(limits, spec.limits if isinstance(spec, FieldSpec) else {"unknown": spec})
-        return _reader(arguments[0], limits)
+            limits = _both(limits, spec.limits if isinstance(spec, FieldSpec) else {"unknown": spec})
+        return _kind(arguments[0], limits)
     if origin in (Union, UnionType):
-        return _union(arguments, limits)
+        return _choice(arguments, limits)
     make, understood = _MAKERS.get(kind if origin is None else origin, (_of_a_class, frozenset()))
-    return make(kind, limits) if understood.issuperset(limits) else _refuse
+    return make(kind, limits) if understood.issuperset(limits) else _nothing()
 
 
-def both_limits(limits: Limits, others: Limits) -> Limits:
+def _both(limits: Limits, others: Limits) -> Limits:
     """Both hold; where they say different things of the same, only pydantic knows how."""
     if any(limits[name] != others[name] for name in limits.keys() & others.keys()):
         return {"unknown": others}
     return {**limits, **others}
 
 
-def _list(kind: Any, limits: Limits) -> Reader:
-    members = get_args(kind)
-    if len(members) == 2 and members[1] is Ellipsis:
-        is_class = hasattr(members[0], "__pydantic_config__")
-        return _list_of_any_length(plain_reader(members[0]), limits, members[0] if is_class else None)
-    readers = tuple(map(plain_reader, members))
-    count = len(readers)
-
-    def read(value: Any) -> tuple[Any, ...]:
-        if (type(value) is list or type(value) is tuple) and len(value) == count:
-            return tuple([read_one(one) for read_one, one in zip(readers, value, strict=True)])
-        raise NotPlainError
-
-    return read if not limits else _refuse
+def _nothing() -> _instances.Kind:
+    return _instances.one_of([], False, "")
 
 
-def _list_of_any_length(read_one: Reader, limits: Limits, holder: type | None) -> Reader:
-    shortest, longest = limits.get("min_length", 0), limits.get("max_length", inf)
-
-    def read(value: Any) -> tuple[Any, ...]:
-        if (type(value) is list or type(value) is tuple) and shortest <= len(value) <= longest:
-            if holder is not None and {*map(type, value)} <= {holder}:
-                return tuple(value)
-            return tuple(map(read_one, value))
-        raise NotPlainError
-
-    return read
-
-
-def _object(kind: Any, _: Limits) -> Reader:
-    read_name, read_member = map(plain_reader, get_args(kind))
-
-    def read(value: Any) -> dict[Any, Any]:
-        if type(value) is dict:
-            return {read_name(name): read_member(member) for name, member in value.items()}
-        raise NotPlainError
-
-    return read
-
-
-def _of_a_class(kind: Any, _: Limits) -> Reader:
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        members = {member.value: member for member in kind}
-        return lambda value: value if type(value) is kind else _member(members, value)
-    if hasattr(kind, "__pydantic_config__"):
-        return _of_a_model_class(kind)
-    return _refuse
-
-
-def _of_a_model_class(holder: Any) -> Reader:
-    fields: PlainFields | None = None
-
-    def read(value: Any) -> Any:
-        nonlocal fields
-        if type(value) is holder:
-            return value
-        if fields is None:
-            # Made when it is needed: what no value has is not looked at.
-            fields = plain_fields(holder)
-        return fields.read(value)
-
-    return read
-
-
-def _member(members: dict[Any, Any], value: Any) -> Any:
-    if type(value) is str and value in members:
-        return members[value]
-    raise NotPlainError
-
-
-def _union(kinds: tuple[Any, ...], limits: Limits) -> Reader:
-    """Of a union; null is one of the kinds or not."""
+def _choice(kinds: tuple[Any, ...], limits: Limits) -> _instances.Kind:
+    """A union; null is one of its kinds or not."""
     others = [kind for kind in kinds if kind is not NoneType]
+    null = len(others) < len(kinds)
     if len(others) == 1:
-        read_it = _reader(others[0], limits)
-    elif "discriminator" in limits:
-        read_it = _tagged(others, limits["discriminator"]) if len(limits) == 1 else _refuse
-    else:
-        read_it = _first_of(others) if not limits else _refuse
-    if len(others) == len(kinds):
-        return read_it
-    return lambda value: None if value is None else read_it(value)
+        return _instances.one_of([_kind(others[0], limits)], null, "")
+    if limits.keys() == {"discriminator"}:
+        tag = limits["discriminator"]
+        classes = [_class(kind, get_args(fields_of(kind)[tag].kind)) for kind in others]
+        return _instances.one_of(classes, null, tag)
+    shapes = [_shape_of(kind) for kind in others]
+    if limits or None in shapes or len(set(shapes)) < len(shapes):
+        return _instances.one_of([], null, "")  # Which of them a value is meant to be, pydantic knows.
+    return _instances.one_of(list(map(_kind_of, others)), null, "")
 
 
-def _tagged(kinds: list[Any], tag: str) -> Reader:
-    holders = {name: kind for kind in kinds for name in get_args(fields_of(kind)[tag].kind)}
-    classes = frozenset(kinds)
-
-    def read(value: Any) -> Any:
-        if type(value) in classes:
-            return value
-        name = value.get(tag) if type(value) is dict else None
-        if type(name) is str and name in holders:
-            return plain_fields(holders[name]).read(value)
-        raise NotPlainError
-
-    return read
-
-
-def _first_of(kinds: list[Any]) -> Reader:
-    shapes = [shape_of(kind) for kind in kinds]
-    if None in shapes or len(set(shapes)) < len(shapes):
-        return _refuse  # Which of them a value is meant to be, pydantic knows.
-    readers = dict(zip(shapes, map(plain_reader, kinds), strict=True))
-
-    def read(value: Any) -> Any:
-        read_it = readers.get(_SHAPES.get(type(value)))
-        if read_it is None:
-            raise NotPlainError
-        return read_it(value)
-
-    return read
-
-
-def shape_of(kind: Any) -> type | None:
+def _shape_of(kind: Any) -> type | None:
     """What a value of the kind looks like in JSON: a number, a text or a list; None: something else."""
     origin = get_origin(kind)
     if origin is Annotated:
-        return shape_of(get_args(kind)[0])
+        return _shape_of(get_args(kind)[0])
     return _SHAPES.get(kind if origin is None else origin, str if origin is Literal else None)
 
 
+def _integer(_: Any, limits: Limits) -> _instances.Kind:
+    least = max(limits.get("ge", _LEAST), _LEAST)
+    most = min(limits.get("le", _MOST), limits.get("lt", _MOST + 1) - 1, _MOST)
+    return _instances.integer(least, most)
+
+
+def _number(_: Any, limits: Limits) -> _instances.Kind:
+    return _instances.number(limits.get("ge", -inf), limits.get("le", inf))
+
+
+def _truth(_: Any, __: Limits) -> _instances.Kind:
+    return _instances.truth()
+
+
+def _text(_: Any, limits: Limits) -> _instances.Kind:
+    letters = _TEXT.get(limits.get("pattern"))
+    shortest, longest = limits.get("min_length", 0), limits.get("max_length", _MOST)
+    return _nothing() if letters is None else _instances.text(shortest, longest, letters)
+
+
+def _words(kind: Any, _: Limits) -> _instances.Kind:
+    return _instances.words([(word, word) for word in get_args(kind) if type(word) is str])
+
+
+def _list(kind: Any, limits: Limits) -> _instances.Kind:
+    members = get_args(kind)
+    if len(members) == 2 and members[1] is Ellipsis:
+        shortest, longest = limits.get("min_length", 0), limits.get("max_length", _MOST)
+        return _instances.list_of(_kind_of(members[0]), shortest, longest)
+    return _instances.row_of(list(map(_kind_of, members))) if not limits else _nothing()
+
+
+def _table(kind: Any, _: Limits) -> _instances.Kind:
+    name, member = get_args(kind)
+    return _instances.table_of(_kind_of(name), _kind_of(member))
+
+
+def _of_a_class(kind: Any, _: Limits) -> _instances.Kind:
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _instances.words([(member.value, member) for member in kind if isinstance(member.value, str)])
+    return _class(kind, ()) if hasattr(kind, "__pydantic_config__") else _nothing()
+
+
+def _class(holder: Any, tags: tuple[str, ...]) -> _instances.Kind:
+    # Described when the first object is read: what no value has is not looked at.
+    return _instances.object_of(holder, lambda: list(map(_described, fields_of(holder).values())), tags)
+
+
+def _described(field: FieldFacts) -> tuple[str, _instances.Kind, bool, object, bool]:
+    default = None if field.is_required else field.default() if field.has_constant else field.default
+    return field.name, _kind_of(field.kind), field.is_required, default, not field.has_constant
+
+
 _SHAPES: Final[dict[Any, type]] = {int: int, float: int, str: str, list: list, tuple: list}
-RANGE: Final = frozenset({"strict", "ge", "le", "allow_inf_nan"})
-LENGTH: Final = frozenset({"min_length", "max_length"})
-_MAKERS: Final[dict[Any, tuple[Callable[[Any, Limits], Reader], frozenset[str]]]] = {
-    int: (_integer, RANGE | {"lt"}),
-    float: (_number, RANGE),
+_RANGE: Final = frozenset({"strict", "ge", "le", "allow_inf_nan"})
+_LENGTH: Final = frozenset({"min_length", "max_length"})
+_MAKERS: Final[dict[Any, tuple[Callable[[Any, Limits], _instances.Kind], frozenset[str]]]] = {
+    int: (_integer, _RANGE | {"lt"}),
+    float: (_number, _RANGE),
     bool: (_truth, frozenset({"strict"})),
-    str: (_text, LENGTH | {"strict", "pattern"}),
-    Literal: (_literal, frozenset()),
-    tuple: (_list, LENGTH),
-    dict: (_object, frozenset()),
+    str: (_text, _LENGTH | {"strict", "pattern"}),
+    Literal: (_words, frozenset()),
+    tuple: (_list, _LENGTH),
+    dict: (_table, frozenset()),
 }
-"""What makes the reader of a type, and the limits that it keeps; with any other limit no value is plain."""
+"""What makes the kind of a type, and the limits that it keeps; with any other limit no value is plain."""
 
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
-_T = TypeVar("_T")
 _CONFIG: Final = {"extra": "forbid", "allow_inf_nan": False}
 """How pydantic takes such a class: no unknown fields, no infinities."""
 
@@ -526,7 +365,7 @@ def _add_constructor(model: Any, declared: Any) -> None:
         if defaults:
             given = defaults | given
         try:
-            plain_fields(model).put(self, given)
+            _instances.fill(_kind_of(model), self, given)
         except NotPlainError:
             from memstow.planner.model.validators import fill
 
@@ -564,9 +403,6 @@ def instances_of(model: type[_T], count: int, **columns: object) -> tuple[_T, ..
 
     A field has a list with a value for each instance, or one value for all of them.
     """
-    # Small runs have few instances, and do not wait for this import.
-    from memstow.planner.model import _instances
-
     given: list[tuple[str, object]] = []
     for field in dataclasses.fields(model):  # type: ignore[arg-type]
         value = columns.pop(field.name, field.default)

@@ -35,7 +35,7 @@ from memstow.planner.model.graph import (
     TensorKind,
     View,
 )
-from memstow.planner.model.model_class import Field, fields_of, model_class, shared_fields
+from memstow.planner.model.model_class import NAME, Field, fields_of, model_class, shared_fields
 from memstow.planner.model.plan import Explanation, Placement
 from memstow.planner.model.problem import (
     LIMIT,
@@ -63,7 +63,7 @@ MOST_POINTS: Final = 64
 """Values at which a plan is made as good as possible."""
 MOST_ORDERS: Final = 16
 
-SymbolName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
+SymbolName = Annotated[str, Field(strict=True, pattern=NAME, max_length=64)]
 Value = Annotated[int, Field(strict=True, ge=-LIMIT, le=LIMIT)]
 Weight = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 Shapes = Literal["fixed", "order", "pieces"]

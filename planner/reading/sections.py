@@ -24,7 +24,7 @@ from memstow.planner.model.model_class import (
     alternatives,
     element_of,
     fields_of,
-    plain_reader,
+    plain_value,
 )
 from memstow.planner.reading.json_text import Path, json_path, order_in, value_at
 from memstow.planner.reading.printable import printable, shown
@@ -360,8 +360,6 @@ def _label_fits(kind: Any, label: str) -> bool:
 _CHUNK: Final = 2_000
 _WIDE: Final = 1_000
 _DEEPEST: Final = 6
-_MANY: Final = 20_000
-"""So many elements of a list are read faster by pydantic than without, the time to load it included."""
 
 
 @dataclass(slots=True)
@@ -412,17 +410,17 @@ def read_whole(holder: Any, raw: object, findings: Findings, at: Path = ()) -> A
 
 def read_elements(kind: object, raw: list[Any], findings: Findings, at: Path) -> tuple[list[Any], list[int]]:
     """The sound elements of a list of that kind, and the indices of the others."""
-    read = _chunk_reader(kind, len(raw))
+    element: Any = kind
     elements: list[Any] = []
     lost: list[int] = []
     for start in range(0, len(raw), _CHUNK):
         chunk = raw[start : start + _CHUNK]
         if not any(map(_is_wide, chunk)):
-            try:
-                elements.extend(read(chunk))
+            sound, values, _ = _plain_or_validated(tuple[element, ...], chunk)
+            if sound:
+                elements.extend(values)
                 continue
-            except ValueError:
-                pass  # Found again one by one, with its index.
+            # What is wrong is found again one by one, with its index.
         for index, item in enumerate(chunk, start):
             if findings.full:
                 return elements, lost
@@ -472,10 +470,7 @@ def _read_value(kind: object, raw: object, findings: Findings, at: Path) -> tupl
     errors: list[ErrorDetails] = []
     # Pydantic gathers all errors of a call: an object that could hold too many is read field by field only.
     if holder is None or not _is_wide(raw):
-        try:
-            return True, plain_reader(kind)(raw)
-        except NotPlainError:
-            sound, value, errors = _validated(kind, raw)
+        sound, value, errors = _plain_or_validated(kind, raw)
         if sound:
             return True, value
     if holder is not None:
@@ -498,26 +493,18 @@ def _holder_of(kind: object, raw: object) -> Any | None:
     return holders[0] if len(holders) == 1 else None
 
 
-def _validated(kind: object, raw: object) -> "tuple[bool, Any, list[ErrorDetails]]":
-    """Whether pydantic takes it; the value, and what is wrong."""
-    from pydantic import ValidationError
+def _plain_or_validated(kind: Any, raw: object) -> "tuple[bool, Any, list[ErrorDetails]]":
+    """Whether the value is of this kind; the value as a field holds it, and what is wrong."""
+    try:
+        return True, plain_value(kind, raw), []
+    except NotPlainError:
+        from pydantic import ValidationError
 
-    from memstow.planner.model.validators import validator_of
-
+        from memstow.planner.model.validators import validator_of
     try:
         return True, validator_of(kind).validate_python(raw), []
     except ValidationError as error:
         return False, None, error.errors(include_url=False)
-
-
-def _chunk_reader(kind: Any, count: int) -> Callable[[list[Any]], list[Any]]:
-    """Reads a chunk of so many elements as one; a ValueError if it has to be read one by one."""
-    if count >= _MANY:
-        from memstow.planner.model.validators import validator_of
-
-        return validator_of(list[kind]).validate_python
-    read = plain_reader(kind)
-    return lambda chunk: list(map(read, chunk))
 
 
 def _may_be_null(kind: object) -> bool:

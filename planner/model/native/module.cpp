@@ -1,4 +1,4 @@
-// The door between Python and the reader of documents: takes the description of a kind, and texts of it.
+// The door between Python and the readers of plain values: takes the description of a kind, and values of it.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -7,71 +7,117 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <utility>
+
 #include "values.hpp"
 
 namespace {
 
 namespace nb = nanobind;
+using memstow::model::Class;
 using memstow::model::Kind;
 using Shared = std::shared_ptr<Kind>;
 
-constexpr std::size_t kMostFields = 64;
+class NotPlain : public std::exception {
+  public:
+    const char* what() const noexcept override { return "the value is not plain"; }
+};
 
-Shared text(std::size_t shortest, std::size_t longest, bool may_hold_nul, std::vector<std::string> words) {
+Shared shared(Kind kind) { return std::make_shared<Kind>(std::move(kind)); }
+
+Shared text(std::size_t shortest, std::size_t longest, const std::string& letters) {
+    using enum Kind::Letters;
     Kind kind;
-    kind.text = {shortest, longest, may_hold_nul, std::move(words)};
-    return std::make_shared<Kind>(std::move(kind));
+    kind.text = {shortest, longest, letters == "any" ? kAny : letters == "name" ? kName : kNoNul};
+    return shared(std::move(kind));
+}
+
+Shared words(const std::vector<std::pair<std::string, nb::object>>& values) {
+    Kind kind;
+    for (const auto& [word, value] : values) kind.words.push_back({word, value});
+    return shared(std::move(kind));
+}
+
+Shared truth() {
+    Kind kind;
+    kind.truth = true;
+    return shared(std::move(kind));
 }
 
 Shared integer(std::int64_t least, std::int64_t most) {
     Kind kind;
     kind.integer = {least, most};
-    return std::make_shared<Kind>(std::move(kind));
+    return shared(std::move(kind));
+}
+
+Shared number(double least, double most) {
+    Kind kind;
+    kind.number = {least, most};
+    return shared(std::move(kind));
 }
 
 Shared list_of(Shared element, std::size_t shortest, std::size_t longest) {
     Kind kind;
     kind.list = {{std::move(element)}, true, shortest, longest};
-    return std::make_shared<Kind>(std::move(kind));
+    return shared(std::move(kind));
 }
 
 Shared row_of(std::vector<Shared> members) {
     Kind kind;
     kind.list = {std::move(members), false, 0, 0};
-    return std::make_shared<Kind>(std::move(kind));
+    return shared(std::move(kind));
 }
 
-// Each field as its name, its kind, whether it has a default, and that.
-using FieldArguments = std::tuple<std::string, Shared, bool, nb::object>;
-
-Shared object_of(nb::type_object holder, const std::vector<FieldArguments>& fields) {
-    if (fields.size() > kMostFields) throw nb::value_error("there are too many fields");
-    Kind::Object found{holder, {}};
-    for (const auto& [name, kind, has_default, value] : fields) {
-        found.fields.push_back(
-            {name, nb::str(name.data(), name.size()), kind, has_default ? value : nb::object()});
-    }
+Shared table_of(Shared name, Shared member) {
     Kind kind;
-    kind.object = std::move(found);
-    return std::make_shared<Kind>(std::move(kind));
+    kind.table = {std::move(name), std::move(member)};
+    return shared(std::move(kind));
 }
 
-Shared one_of(const std::vector<Shared>& kinds, bool null) {
+Shared object_of(nb::type_object holder, nb::callable describe, std::vector<std::string> tags) {
+    auto described = std::make_shared<Class>();
+    described->holder = std::move(holder);
+    described->describe = std::move(describe);
+    described->tags = std::move(tags);
+    Kind kind;
+    kind.classes.push_back(std::move(described));
+    return shared(std::move(kind));
+}
+
+Shared one_of(const std::vector<Shared>& kinds, bool null, const std::string& tag) {
     Kind kind;
     kind.null = null;
+    kind.tag = tag;
     for (const Shared& it : kinds) {
         if (it->null) kind.null = true;
+        if (it->truth) kind.truth = true;
         if (it->text) kind.text = it->text;
+        if (!it->words.empty()) kind.words = it->words;
         if (it->integer) kind.integer = it->integer;
+        if (it->number) kind.number = it->number;
         if (it->list) kind.list = it->list;
-        if (it->object) kind.object = it->object;
+        if (it->table) kind.table = it->table;
+        if (!it->tag.empty()) kind.tag = it->tag;
+        kind.classes.insert(kind.classes.end(), it->classes.begin(), it->classes.end());
     }
-    return std::make_shared<Kind>(std::move(kind));
+    return shared(std::move(kind));
+}
+
+nb::object or_not_plain(nb::object value) {
+    if (!value.is_valid()) throw NotPlain();
+    return value;
 }
 
 nb::object value_in(const Shared& kind, nb::bytes data) {
-    const nb::object value = memstow::model::read(*kind, {data.c_str(), data.size()});
-    return value.is_valid() ? value : nb::none();
+    return or_not_plain(memstow::model::read(*kind, {data.c_str(), data.size()}));
+}
+
+nb::object plain(const Shared& kind, nb::handle value) {
+    return or_not_plain(memstow::model::plain(*kind, value));
+}
+
+void fill(const Shared& kind, nb::handle instance, nb::dict arguments) {
+    if (!memstow::model::fill(*kind->classes.at(0), instance, arguments)) throw NotPlain();
 }
 
 nb::object instances(nb::type_object holder, const std::vector<std::pair<nb::str, nb::object>>& fields,
@@ -89,22 +135,30 @@ nb::object instances(nb::type_object holder, const std::vector<std::pair<nb::str
 }  // namespace
 
 NB_MODULE(_instances, m) {
-    m.doc() = "Instances of the classes of the wire schema, from documents or from columns.";
+    m.doc() = "Plain values and instances of the classes of the wire schema.";
     nb::set_leak_warnings(false);
+    nb::exception<NotPlain>(m, "NotPlainError", PyExc_ValueError);
     nb::class_<Kind>(m, "Kind", "What a field may hold.");
-    m.def("text", &text, nb::arg("shortest"), nb::arg("longest"), nb::arg("may_hold_nul"), nb::arg("words"),
-          "Text of so many characters; one of these words, if there are any.");
+    m.def("text", &text, nb::arg("shortest"), nb::arg("longest"), nb::arg("letters"),
+          "Text of so many characters: any, those of a name, or without NUL.");
+    m.def("words", &words, nb::arg("values"), "One of these words, each with the value that it stands for.");
+    m.def("truth", &truth, "true and false.");
     m.def("integer", &integer, nb::arg("least"), nb::arg("most"), "An integer in this range.");
+    m.def("number", &number, nb::arg("least"), nb::arg("most"), "A finite number in this range.");
     m.def("list_of", &list_of, nb::arg("element"), nb::arg("shortest"), nb::arg("longest"),
           "A list of so many elements of one kind.");
     m.def("row_of", &row_of, nb::arg("members"), "A list with one member of each of these kinds.");
-    m.def(
-        "object_of", &object_of, nb::arg("holder"), nb::arg("fields"),
-        "An object that becomes an instance: of each field name, kind, whether it has a default, and that.");
-    m.def("one_of", &one_of, nb::arg("kinds"), nb::arg("null"),
-          "A value of one of these kinds, which look different, or null.");
-    m.def("value_in", &value_in, nb::arg("kind"), nb::arg("data"),
-          "The value that is all of the JSON text; None where it is not plain.");
+    m.def("table_of", &table_of, nb::arg("name"), nb::arg("member"),
+          "An object that stays one, of any names of a kind.");
+    m.def("object_of", &object_of, nb::arg("holder"), nb::arg("describe"), nb::arg("tags"),
+          "An object that becomes an instance. `describe` returns of each field name, kind, whether it is "
+          "required, the default, and whether that is called; `tags` are for `one_of`.");
+    m.def("one_of", &one_of, nb::arg("kinds"), nb::arg("null"), nb::arg("tag"),
+          "A value of one of these kinds, which look different, or null; of classes the tag tells which.");
+    m.def("value_in", &value_in, nb::arg("kind"), nb::arg("data"), "The value that is all of the JSON text.");
+    m.def("plain", &plain, nb::arg("kind"), nb::arg("value").none(), "The value as a field holds it.");
+    m.def("fill", &fill, nb::arg("kind"), nb::arg("instance"), nb::arg("arguments"),
+          "Set the fields of a new instance of a class.");
     m.def("instances", &instances, nb::arg("holder"), nb::arg("fields"), nb::arg("count"),
           "So many instances, as a tuple: each field has a list with a value for each, or one for all.");
 }

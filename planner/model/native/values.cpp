@@ -1,6 +1,10 @@
 #include "values.hpp"
 
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "text.hpp"
 
@@ -10,9 +14,11 @@ namespace {
 namespace nb = nanobind;
 using plain::Scanner;
 
-nb::object checked(PyObject* made) {
-    if (made == nullptr) throw nb::python_error();
-    return nb::steal(made);
+constexpr std::int64_t kLargestExact = std::int64_t{1} << 53;  // up to here each integer is a float
+
+nb::object checked(PyObject* object) {
+    if (object == nullptr) throw nb::python_error();
+    return nb::steal(object);
 }
 
 nb::object blank(nb::handle holder) {
@@ -24,11 +30,93 @@ void set(nb::handle instance, nb::handle key, nb::handle value) {
     if (PyObject_GenericSetAttr(instance.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
 }
 
+bool has_letters(std::string_view text, Kind::Letters letters) {
+    if (letters == Kind::Letters::kAny) return true;
+    if (letters == Kind::Letters::kNoNul) return text.find('\0') == std::string_view::npos;
+    const auto is_letter = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
+    return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
+        return is_letter(c) || (c >= '0' && c <= '9');
+    });
+}
+
+bool is_within(const Kind::Text& kind, std::string_view text, std::size_t length) {
+    return kind.shortest <= length && length <= kind.longest && has_letters(text, kind.letters);
+}
+
+nb::object word_of(const Kind& kind, std::string_view text) {
+    for (const Kind::Word& word : kind.words) {
+        if (word.word == text) return word.value;
+    }
+    return {};
+}
+
+bool is_within(const Kind::List& kind, std::size_t count) {
+    return kind.any_length ? kind.shortest <= count && count <= kind.longest : count == kind.members.size();
+}
+
+const Kind* member_at(const Kind::List& kind, std::size_t place) {
+    if (kind.any_length) return kind.members[0].get();
+    return place < kind.members.size() ? kind.members[place].get() : nullptr;
+}
+
+nb::object tuple_of(std::vector<nb::object>& values, std::size_t begin) {
+    const std::size_t count = values.size() - begin;
+    nb::object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    for (std::size_t i = 0; i < count; ++i) {
+        PyTuple_SetItem(tuple.ptr(), static_cast<Py_ssize_t>(i), values[begin + i].release().ptr());
+    }
+    values.resize(begin);
+    return tuple;
+}
+
+// The fields that an instance gets one by one, and then those that nobody has named.
+class Setter {
+  public:
+    Setter(Class& holder, nb::handle instance) : fields_(holder.described()), instance_(instance) {}
+
+    // The field of that name, once; nothing where there is none. `is_name` compares a field with the name.
+    template <class IsName>
+    const Class::Field* next(IsName is_name) {
+        // Most documents have the fields in the order of the class.
+        const std::size_t count = fields_.size();
+        for (std::size_t step = 0; step < count; ++step) {
+            const std::size_t place = (begin_ + step) % count;
+            if (!is_name(fields_[place])) continue;
+            if ((seen_ >> place & 1) != 0) return nullptr;
+            seen_ |= std::uint64_t{1} << place;
+            begin_ = place + 1;
+            return &fields_[place];
+        }
+        return nullptr;
+    }
+
+    void put(const Class::Field& field, nb::handle value) { set(instance_, field.key, value); }
+
+    bool put_others() {
+        for (std::size_t i = 0; i < fields_.size(); ++i) {
+            if ((seen_ >> i & 1) != 0) continue;
+            const Class::Field& field = fields_[i];
+            if (!field.value.is_valid()) return false;
+            put(field, field.calls ? field.value() : field.value);
+        }
+        return true;
+    }
+
+  private:
+    const std::vector<Class::Field>& fields_;
+    nb::handle instance_;
+    std::uint64_t seen_ = 0;
+    std::size_t begin_ = 0;
+};
+
 struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 
+// Of text. Nothing where the value is not plain; floats, tables and choices of classes are left to others.
 class Reader {
   public:
     explicit Reader(std::string_view text) : scanner_(text) {}
@@ -39,31 +127,26 @@ class Reader {
     }
 
   private:
-    // Nothing where the value is not plain.
     nb::object read(const Kind& kind) {
-        if (scanner_.sees('"')) return kind.text ? text(*kind.text) : nb::object();
+        if (scanner_.sees('"')) return text(kind);
         if (scanner_.sees('[')) return kind.list ? list(*kind.list) : nb::object();
-        if (scanner_.sees('{')) return kind.object ? object(*kind.object) : nb::object();
+        if (scanner_.sees('{')) return kind.classes.size() == 1 ? object(*kind.classes[0]) : nb::object();
         if (scanner_.sees('n')) return kind.null && scanner_.word("null") ? nb::none() : nb::object();
         return kind.integer ? integer(*kind.integer) : nb::object();
     }
 
-    nb::object text(const Kind::Text& kind) {
+    nb::object text(const Kind& kind) {
         if (!scanner_.string(string_)) return {};
         const std::string_view read = string_;
-        if (!kind.words.empty()) {
-            if (std::find(kind.words.begin(), kind.words.end(), read) == kind.words.end()) return {};
-        } else if (!kind.may_hold_nul && read.find('\0') != std::string_view::npos) {
-            return {};
-        } else if (const std::size_t length = read.size() <= 1 ? read.size() : plain::characters(read);
-                   length < kind.shortest || length > kind.longest) {
-            return {};
-        }
+        if (!kind.words.empty()) return word_of(kind, read);
+        if (!kind.text) return {};
+        const std::size_t length = read.size() <= 1 ? read.size() : plain::characters(read);
+        if (!is_within(*kind.text, read, length)) return {};
         // A name stands at many places: one object for all of them.
         if (const auto known = texts_.find(read); known != texts_.end()) return known->second;
-        nb::object made =
+        nb::object text =
             checked(PyUnicode_FromStringAndSize(read.data(), static_cast<Py_ssize_t>(read.size())));
-        return texts_.emplace(std::string(read), std::move(made)).first->second;
+        return texts_.emplace(std::string(read), std::move(text)).first->second;
     }
 
     nb::object integer(const Kind::Integer& kind) {
@@ -75,54 +158,25 @@ class Reader {
     nb::object list(const Kind::List& kind) {
         const std::size_t begin = values_.size();
         const bool whole = scanner_.list([&] {
-            const std::size_t place = values_.size() - begin;
-            if (!kind.any_length && place >= kind.members.size()) return false;
-            nb::object value = read(*kind.members[kind.any_length ? 0 : place]);
+            const Kind* member = member_at(kind, values_.size() - begin);
+            nb::object value = member != nullptr ? read(*member) : nb::object();
             if (!value.is_valid()) return false;
             values_.push_back(std::move(value));
             return true;
         });
-        const std::size_t count = values_.size() - begin;
-        const bool fits =
-            kind.any_length ? kind.shortest <= count && count <= kind.longest : count == kind.members.size();
-        if (!whole || !fits) return {};
-        nb::object made = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
-        for (std::size_t i = 0; i < count; ++i) {
-            PyTuple_SetItem(made.ptr(), static_cast<Py_ssize_t>(i), values_[begin + i].release().ptr());
-        }
-        values_.resize(begin);
-        return made;
+        return whole && is_within(kind, values_.size() - begin) ? tuple_of(values_, begin) : nb::object();
     }
 
-    nb::object object(const Kind::Object& kind) {
-        nb::object instance = blank(kind.holder);
-        std::uint64_t seen = 0;
-        std::size_t next = 0;
+    nb::object object(Class& holder) {
+        nb::object instance = blank(holder.holder);
+        Setter setter(holder, instance);
         const bool whole = scanner_.object([&](std::string_view name) {
-            // Most documents have the fields in the order of the class.
-            std::size_t place = next;
-            while (place < kind.fields.size() && kind.fields[place].name != name) ++place;
-            if (place == kind.fields.size()) {
-                place = 0;
-                while (place < next && kind.fields[place].name != name) ++place;
-                if (place == next) return false;
-            }
-            if ((seen >> place & 1) != 0) return false;
-            seen |= std::uint64_t{1} << place;
-            next = place + 1;
-            const nb::object value = read(*kind.fields[place].kind);
-            if (!value.is_valid()) return false;
-            set(instance, kind.fields[place].key, value);
-            return true;
+            const Class::Field* field = setter.next([&](const Class::Field& it) { return it.name == name; });
+            const nb::object value = field != nullptr ? read(*field->kind) : nb::object();
+            if (value.is_valid()) setter.put(*field, value);
+            return value.is_valid();
         });
-        if (!whole) return {};
-        for (std::size_t i = 0; i < kind.fields.size(); ++i) {
-            if ((seen >> i & 1) != 0) continue;
-            const Kind::Field& field = kind.fields[i];
-            if (!field.value.is_valid()) return {};
-            set(instance, field.key, field.value);
-        }
-        return instance;
+        return whole && setter.put_others() ? instance : nb::object();
     }
 
     Scanner scanner_;
@@ -131,15 +185,165 @@ class Reader {
     std::unordered_map<std::string, nb::object, Hash, std::equal_to<>> texts_;
 };
 
+// The UTF-8 of text; nothing where a character is half of one.
+std::optional<std::string_view> utf8(PyObject* text) {
+    Py_ssize_t size;
+    const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+    if (data != nullptr) return std::string_view(data, static_cast<std::size_t>(size));
+    PyErr_Clear();
+    return std::nullopt;
+}
+
+nb::object plain_text(const Kind& kind, nb::handle value) {
+    const std::optional<std::string_view> text = utf8(value.ptr());
+    if (!text) return {};
+    if (!kind.words.empty()) return word_of(kind, *text);
+    const auto length = static_cast<std::size_t>(PyUnicode_GetLength(value.ptr()));
+    return kind.text && is_within(*kind.text, *text, length) ? nb::borrow(value) : nb::object();
+}
+
+nb::object plain_integer(const Kind& kind, nb::handle value) {
+    int overflow;
+    const std::int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    if (overflow != 0) return {};
+    if (kind.integer) {
+        const bool fits = kind.integer->least <= number && number <= kind.integer->most;
+        return fits ? nb::borrow(value) : nb::object();
+    }
+    if (!kind.number || number < -kLargestExact || number > kLargestExact) return {};
+    const auto exact = static_cast<double>(number);
+    if (exact < kind.number->least || exact > kind.number->most) return {};
+    return checked(PyFloat_FromDouble(exact));
+}
+
+nb::object plain_number(const Kind& kind, nb::handle value) {
+    const double number = PyFloat_AsDouble(value.ptr());
+    const bool fits =
+        kind.number && std::isfinite(number) && kind.number->least <= number && number <= kind.number->most;
+    return fits ? nb::borrow(value) : nb::object();
+}
+
+nb::object plain_list(const Kind::List& kind, nb::handle value) {
+    const bool is_list = PyList_Check(value.ptr());
+    const auto size = [&] { return is_list ? PyList_Size(value.ptr()) : PyTuple_Size(value.ptr()); };
+    if (!is_within(kind, static_cast<std::size_t>(size()))) return {};
+    std::vector<nb::object> values;
+    values.reserve(static_cast<std::size_t>(size()));
+    for (Py_ssize_t i = 0; i < size(); ++i) {
+        const nb::object element =
+            nb::borrow(is_list ? PyList_GetItem(value.ptr(), i) : PyTuple_GetItem(value.ptr(), i));
+        const Kind* member = member_at(kind, values.size());
+        nb::object read = member != nullptr ? plain(*member, element) : nb::object();
+        if (!read.is_valid()) return {};
+        values.push_back(std::move(read));
+    }
+    return is_within(kind, values.size()) ? tuple_of(values, 0) : nb::object();
+}
+
+nb::object plain_table(const Kind::Table& kind, nb::handle value) {
+    nb::dict table;
+    PyObject *name, *member;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(value.ptr(), &at, &name, &member) != 0) {
+        const nb::object held = nb::borrow(member);
+        const nb::object key = plain(*kind.name, nb::borrow(name));
+        const nb::object read = key.is_valid() ? plain(*kind.member, held) : nb::object();
+        if (!read.is_valid()) return {};
+        if (PyDict_SetItem(table.ptr(), key.ptr(), read.ptr()) != 0) throw nb::python_error();
+    }
+    return table;
+}
+
+// The class of an object: the only one, or the one that its tag names.
+Class* class_of(const Kind& kind, nb::handle value) {
+    if (kind.tag.empty()) return kind.classes.empty() ? nullptr : kind.classes[0].get();
+    const nb::str tag(kind.tag.data(), kind.tag.size());
+    PyObject* named = PyDict_GetItemWithError(value.ptr(), tag.ptr());
+    if (named == nullptr || !PyUnicode_CheckExact(named)) return nullptr;
+    const std::optional<std::string_view> text = utf8(named);
+    if (!text) return nullptr;
+    for (const std::shared_ptr<Class>& it : kind.classes) {
+        if (std::find(it->tags.begin(), it->tags.end(), *text) != it->tags.end()) return it.get();
+    }
+    return nullptr;
+}
+
+nb::object plain_object(const Kind& kind, nb::handle value) {
+    if (kind.table) return plain_table(*kind.table, value);
+    Class* const holder = class_of(kind, value);
+    if (holder == nullptr) return {};
+    nb::object instance = blank(holder->holder);
+    return fill(*holder, instance, value) ? instance : nb::object();
+}
+
+// An instance of one of the classes, or one of the members of an enumeration.
+bool is_instance(const Kind& kind, nb::handle value) {
+    const nb::handle type = value.type();
+    return std::any_of(kind.classes.begin(), kind.classes.end(),
+                       [&](const auto& it) { return it->holder.is(type); }) ||
+           std::any_of(kind.words.begin(), kind.words.end(),
+                       [&](const auto& it) { return it.value.is(value); });
+}
+
 }  // namespace
+
+const std::vector<Class::Field>& Class::described() {
+    if (!is_described) {
+        std::vector<Field> described;
+        for (const nb::handle it : describe()) {
+            const auto name = nb::cast<std::string>(it[0]);
+            PyObject* key = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+            if (key == nullptr) throw nb::python_error();
+            PyUnicode_InternInPlace(&key);
+            const bool is_required = nb::cast<bool>(it[2]);
+            described.push_back({name, nb::steal(key), nb::cast<std::shared_ptr<Kind>>(it[1]),
+                                 is_required ? nb::object() : nb::object(it[3]), nb::cast<bool>(it[4])});
+        }
+        if (described.size() > 64) throw nb::value_error("there are too many fields");
+        fields = std::move(described);
+        is_described = true;
+    }
+    return fields;
+}
 
 nb::object read(const Kind& kind, std::string_view text) {
     text = plain::without_mark(text);
     return plain::is_readable(text) ? Reader(text).all(kind) : nb::object();
 }
 
+nb::object plain(const Kind& kind, nb::handle value) {
+    PyObject* const it = value.ptr();
+    if (it == Py_None) return kind.null ? nb::none() : nb::object();
+    if (PyUnicode_CheckExact(it)) return plain_text(kind, value);
+    if (PyLong_CheckExact(it)) return plain_integer(kind, value);
+    if (PyFloat_CheckExact(it)) return plain_number(kind, value);
+    if (PyBool_Check(it)) return kind.truth ? nb::borrow(value) : nb::object();
+    if (PyList_CheckExact(it) || PyTuple_CheckExact(it)) {
+        return kind.list ? plain_list(*kind.list, value) : nb::object();
+    }
+    if (PyDict_CheckExact(it)) return plain_object(kind, value);
+    return is_instance(kind, value) ? nb::borrow(value) : nb::object();
+}
+
+bool fill(Class& holder, nb::handle instance, nb::handle arguments) {
+    Setter setter(holder, instance);
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(arguments.ptr(), &at, &name, &value) != 0) {
+        if (!PyUnicode_CheckExact(name)) return false;
+        const nb::object argument = nb::borrow(value);
+        const Class::Field* field = setter.next([&](const Class::Field& it) {
+            return it.key.ptr() == name || PyUnicode_Compare(it.key.ptr(), name) == 0;
+        });
+        const nb::object read = field != nullptr ? plain(*field->kind, argument) : nb::object();
+        if (!read.is_valid()) return false;
+        setter.put(*field, read);
+    }
+    return setter.put_others();
+}
+
 nb::object instances(nb::handle holder, const std::vector<Column>& columns, std::size_t count) {
-    nb::object made = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    nb::object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
     for (std::size_t i = 0; i < count; ++i) {
         const auto place = static_cast<Py_ssize_t>(i);
         nb::object instance = blank(holder);
@@ -147,9 +351,9 @@ nb::object instances(nb::handle holder, const std::vector<Column>& columns, std:
             PyObject* const values = column.values.ptr();
             set(instance, column.key, PyList_Check(values) ? PyList_GetItem(values, place) : values);
         }
-        PyTuple_SetItem(made.ptr(), place, instance.release().ptr());
+        PyTuple_SetItem(tuple.ptr(), place, instance.release().ptr());
     }
-    return made;
+    return tuple;
 }
 
 }  // namespace memstow::model

@@ -1,4 +1,4 @@
-// Instances of the classes of the wire schema, straight from the text of a document or from columns.
+// Plain values of the wire schema: from the text of a document, from Python's values, or from columns.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,18 +15,47 @@
 
 namespace memstow::model {
 
+struct Kind;
+
+// A class of the wire schema. Its fields are described when the first of its objects is read.
+struct Class {
+    struct Field {
+        std::string name;
+        nanobind::object key;  // the name as Python has it
+        std::shared_ptr<Kind> kind;
+        nanobind::object value;  // where the document says nothing; none: it must
+        bool calls = false;      // whether the value is a function that makes one
+    };
+
+    nanobind::object holder;
+    nanobind::object describe;  // returns the fields
+    std::vector<Field> fields;
+    bool is_described = false;
+    std::vector<std::string> tags;  // of a choice of classes: what its tag may say
+
+    const std::vector<Field>& described();
+};
+
 // What a field may hold: a kind for each way in which a value may look in JSON. A value that looks like none
-// of them, or is not within its limits, is not plain: the ordinary readers say what is the matter with it.
+// of them, or is not within its limits, is not plain: pydantic says what is the matter with it.
 struct Kind {
+    enum class Letters { kAny, kNoNul, kName };
     struct Text {
         std::size_t shortest = 0;
         std::size_t longest = 0;
-        bool may_hold_nul = false;
-        std::vector<std::string> words;  // these only, where there are any
+        Letters letters = Letters::kAny;
+    };
+    struct Word {
+        std::string word;
+        nanobind::object value;
     };
     struct Integer {
         std::int64_t least = 0;
         std::int64_t most = 0;
+    };
+    struct Number {
+        double least = 0;
+        double most = 0;
     };
     struct List {
         std::vector<std::shared_ptr<Kind>> members;  // the one of all elements, or one for each
@@ -34,26 +63,31 @@ struct Kind {
         std::size_t shortest = 0;
         std::size_t longest = 0;
     };
-    struct Field {
-        std::string name;
-        nanobind::object key;  // the name as Python has it
-        std::shared_ptr<Kind> kind;
-        nanobind::object value;  // where the document says nothing; none: it must
-    };
-    struct Object {
-        nanobind::object holder;
-        std::vector<Field> fields;
+    struct Table {
+        std::shared_ptr<Kind> name;
+        std::shared_ptr<Kind> member;
     };
 
     bool null = false;
+    bool truth = false;
     std::optional<Text> text;
+    std::vector<Word> words;
     std::optional<Integer> integer;
+    std::optional<Number> number;
     std::optional<List> list;
-    std::optional<Object> object;
+    std::optional<Table> table;
+    std::vector<std::shared_ptr<Class>> classes;  // if several, the tag tells which of them
+    std::string tag;
 };
 
 // The value of this kind that is all of the text; nothing for any other.
 nanobind::object read(const Kind& kind, std::string_view text);
+
+// The value as a field of this kind holds it; nothing where it is not plain.
+nanobind::object plain(const Kind& kind, nanobind::handle value);
+
+// Set the fields of a new instance from a dict of arguments; false where one of them is not plain.
+bool fill(Class& holder, nanobind::handle instance, nanobind::handle arguments);
 
 // So many instances of a class, as a tuple. Each field has a value for all of them, or a list with one for
 // each.

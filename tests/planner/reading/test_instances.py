@@ -15,8 +15,7 @@ from memstow.planner.graph.check import find_issues as issues_of_graph
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor
-from memstow.planner.model.instances import instance_in, valid_instance_in
-from memstow.planner.model.model_class import instances_of
+from memstow.planner.model.model_class import instance_in, instances_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.reading.json_text import FEW_BYTES, parse_json
 from memstow.planner.reading.parse import parse_problem
@@ -101,7 +100,6 @@ def test_a_name_is_one_object_wherever_it_stands() -> None:
 def test_what_contradicts_itself_is_left_to_the_readers_with_messages() -> None:
     data = encode_graph(Graph(tensors=(), operators=(Operator(id="o", inputs=("t",)),)))
     assert instance_in(data, Graph) is not None
-    assert valid_instance_in(data, Graph, lambda _: []) is not None
     with pytest.raises(InputError, match="there is no tensor 't'"):
         formats.read_document(data + b" " * FEW_BYTES)
 
