@@ -9,11 +9,12 @@ from tests.api.page.browser import Look, browser
 from tests.api.serving import Server
 
 
-@pytest.fixture(scope="module")
+# Not of the session: while playwright runs, nothing else in this thread may run an event loop.
+@pytest.fixture(scope="package")
 def running() -> Iterator[Any]:
-    """The browser."""
-    with browser() as it:
-        yield it
+    """The browser, which is ended when other tests than those of the page come."""
+    with browser() as started:
+        yield started
 
 
 @pytest.fixture
