@@ -105,9 +105,9 @@ def agree(mine: str, made: str, other_names: dict[str, str]) -> bool:
     mine = other_names.get(mine, mine)
     for name, meaning in other_names.items():
         mine = mine.replace(f"[{name},", f"[{meaning},")
-    # Parameters and results of a plain Python callable are written by hand.
-    if made == "Callable":
-        return mine.startswith("Callable[")
+    # What is in a plain Python container, what a callable takes and returns, is written by hand.
+    if made in ("Callable", "dict", "list", "tuple"):
+        return mine == made or mine.startswith(f"{made}[")
     # A callback gets a list and may say so; a pointer may be null.
     mine, made = (it.replace("list[", "Sequence[") for it in (mine, made))
     return mine in (made, f"{made} | None")
