@@ -23,7 +23,7 @@ EXTRAS: Final = {
     "service": "memstow serve, keys, admin and db",
     "postgres": "a PostgreSQL database as the store of the service",
     "otel": "traces of the service",
-    "dask": "a Dask cluster: --scheduler, --executor dask",
+    "dask": "a Dask cluster: --executor dask",
 }
 """What each extra is for; of those for users, `all` has several of these."""
 RUNTIME: Final = "tflite-micro"

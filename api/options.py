@@ -394,22 +394,6 @@ KEY: Final = Option(
     otherwise="``MEMSTOW_KEY``",
     more=". Unlike the variable, other users of the machine can see an argument",
 )
-SCHEDULER: Final = Option(
-    "scheduler",
-    "address of a Dask scheduler, such as ``tcp://host:8786``, whose workers solve the problem together",
-    Text(),
-    "URL",
-    more=" ([scale.md](scale.md#one-problem-on-many-machines)); if they do not answer, a line on standard "
-    "error says so, and it is solved here. Not with `--deterministic`, `--lock` or `--server`",
-)
-MEMBERS: Final = Option(
-    "members",
-    "with {scheduler}: number of runs that do",
-    Whole(1, 64),
-    "N",
-    otherwise="the threads of its workers, at most 8",
-    more="; at most 64",
-)
 SCRATCH: Final = Option(
     "scratch",
     "plan around the memory that kernels ask for: `measure` runs the package tflite-micro; else the log of a "

@@ -3,12 +3,6 @@
 `jobs` prints two tables. The first is of jobs of bounded work, by the number of workers. The second shows
 what server, scheduler and workers spend on solves that go on for long: their events, their best plans, their
 signs of life.
-
-`team [SEEDS] [MILLIONS]`: a problem solved by one run and by a team of two, on two workers of one thread.
-Each problem has a peak to be reached, given as a gap to its bound, at which all runs end, or when each thread
-has had so many millions of steps. What counts is the work of the thread that has done most: with a core for
-each, that is the time. Seconds are shown as well; where the cores are busy they are no measure of anything. A
-member that is killed at the end does not report its work, which is then missing in the sum.
 """
 
 import json
@@ -16,23 +10,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from statistics import median
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.page import stamp, table
-from benchmarks.problems import minimalloc_problems, one_after_the_other, there
 from benchmarks.servers import ask, farm, service, worked, worked_by_children
-from memstow.api.operations.encoding import document_bytes, options_to_text
-from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
-from memstow.api.workers.dask_executor import DaskExecutor
-from memstow.api.workers.executor import RunControl
-from memstow.api.workers.team import Team
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
-from memstow.planner.model.options import Incumbent, Options
-from memstow.planner.model.problem import Problem
-from memstow.planner.solve import engine
 
 JOBS = 24
 BUFFERS = 300
@@ -154,129 +138,9 @@ def print_jobs() -> None:
     print(stamp())
 
 
-TEAM_WORKERS = 2
-TEAM_MEMORY = 4 << 30
-# Far more than the work takes: what ends a run is work.
-TEAM_SECONDS = 300.0
-# The lowest peak of J that one run reaches in some seconds.
-J_PEAK, J_BOUND = 1_013_760, 989_184
-
-
-@dataclass(frozen=True, slots=True)
-class TeamCase:
-    """A problem, the gap at which a run ends, and whether a plan is known: only then it is taken apart."""
-
-    name: str
-    problem: Problem
-    gap: float = 0.0
-    apart: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TeamRun:
-    """What one run, or a team, has come to."""
-
-    reached: bool
-    longest: int  # work of the member that has done most
-    total: int
-    seconds: float
-    stopped: float  # seconds from the plan that ended it to the end of all
-    peak: int
-
-
-def team_cases() -> Iterator[TeamCase]:
-    """Those of MiniMalloc where they are there, and planted ones."""
-    if there("minimalloc"):
-        by_letter = dict(minimalloc_problems())
-        yield TeamCase("D, proven", by_letter["D"])
-        yield TeamCase(f"J, {J_PEAK:,}", by_letter["J"], (J_PEAK - J_BOUND) / J_PEAK)
-    yield TeamCase("planted 200, 1 % slack, 1.03", planted(200, 1, slack=0.01), 0.03)
-    yield TeamCase("planted 600, 1 % slack, proven", planted(600, 1, slack=0.01))
-    parts = one_after_the_other((f"{seed}", planted(150, seed, slack=0.01)) for seed in range(4))
-    yield TeamCase("four parts of 150, 1.03", parts, 0.03, apart=True)
-
-
-def team_run(executor: DaskExecutor, case: TeamCase, options: Options, size: int) -> TeamRun:
-    """One run of a team of this size."""
-    best_at = 0.0
-
-    def hear(update: SolveUpdate) -> None:
-        nonlocal best_at
-        if isinstance(update, Incumbent):
-            best_at = time.monotonic()
-
-    start = None
-    if case.apart:
-        start = engine.plan(case.problem, Options(solver="greedy", deterministic=True, work_limit=1_000_000))
-    request = SolveRequest(problem=document_bytes(case.problem), options=options_to_text(options))
-    control = RunControl(memory=TEAM_MEMORY, seconds=options.time_limit + 60, on_update=hear)
-    begin = time.monotonic()
-    team = Team(executor, request, control, size, start)
-    result: SolveResult = team.run(options.time_limit, None)
-    end = time.monotonic()
-    value, bound = result.value or 0, result.bound or 0
-    reached = (value - bound) / value <= options.gap
-    works = list(team.works.values())
-    return TeamRun(reached, max(works, default=0), sum(works), end - begin, end - best_at, value)
-
-
-def team_rows(executor: DaskExecutor, case: TeamCase, seeds: int, work: int) -> Iterator[list[object]]:
-    """By way of solving: how many seeds have reached the peak, and with which work."""
-    ways = (("one thread", 1, 1), ("two threads", 2, 1), ("team of two", 1, 2))
-    for name, threads, size in ways:
-        options = Options(time_limit=TEAM_SECONDS, work_limit=work * threads, gap=case.gap, workers=threads)
-        runs = [team_run(executor, case, replace(options, seed=100 * seed), size) for seed in range(seeds)]
-        share = [run.longest / threads / 1e6 for run in runs]
-        ends = [run.stopped for run in runs if run.reached]
-        yield [
-            case.name,
-            name,
-            f"{sum(run.reached for run in runs)} of {seeds}",
-            f"{median(share):,.1f}",
-            " ".join(f"{run:,.1f}" for run in sorted(share)),
-            f"{median(run.total for run in runs) / 1e6:,.1f}",
-            f"{median(run.seconds for run in runs):.1f}",
-            f"{max(ends):.2f}" if ends else "",
-        ]
-
-
-def print_teams(seeds: int = 5, millions: int = 600) -> None:
-    """Print the table, a row as soon as it is there."""
-    header = (
-        "problem",
-        "by",
-        "reached",
-        "work of a thread, millions",
-        "of each seed",
-        "work in all",
-        "s",
-        "s to the end of all",
-    )
-    with farm(TEAM_WORKERS) as dask:
-        executor = DaskExecutor(dask.address, 30.0, lambda _reason: None, on_notice=lambda _notice: None)
-        executor.prepare()
-        try:
-            while executor.threads < TEAM_WORKERS:
-                time.sleep(0.1)
-            # What is imported once is no part of a run.
-            team_run(executor, TeamCase("", planted(50, 0, slack=0.1)), Options(time_limit=2.0), TEAM_WORKERS)
-            rows = []
-            for case in team_cases():
-                for one in team_rows(executor, case, seeds, 1_000_000 * millions):
-                    rows.append(one)
-                    print(*one, sep="  ", flush=True, file=sys.stderr)
-        finally:
-            executor.close()
-    print(table(header, rows, left=2))
-    print()
-    print(stamp())
-
-
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["jobs"]:
             print_jobs()
-        case ["team", *numbers]:
-            print_teams(*map(int, numbers))
         case _:
             sys.exit(__doc__)

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from memstow.api.workers.team_on_cluster import plan_on_cluster as plan_on_cluster
     from memstow.planner.exports import export as export
     from memstow.planner.explain.shortfall import (
         Away as Away,
@@ -160,7 +159,6 @@ __version__ = "0.1.0"
 
 # The public names by the module that defines them; `as` above makes them public to type checkers as well.
 _HOMES: Final = {
-    "memstow.api.workers.team_on_cluster": ("plan_on_cluster",),
     "memstow.planner.exports": ("export",),
     "memstow.planner.explain.shortfall": (
         "Away",

@@ -35,17 +35,6 @@ class Budget:
     @property
     def work_left(self) -> int | None: ...
 
-class Exchange:
-    """What runs of the same problem elsewhere have found."""
-
-    def __init__(self, rank: int) -> None: ...
-    def offer(self, instance: Instance, layout: _instance.Layout, height: int) -> None: ...
-    def raise_bound(self, bound: int) -> None: ...
-    @property
-    def height(self) -> int | None: ...
-    @property
-    def placed(self) -> Placed | None: ...
-
 class Instance:
     """The arrays of `solvers.instance.Instance`, and their rows."""
 
@@ -154,7 +143,6 @@ class ExactOptions:
         workers: int,
         deterministic: bool,
         seed: int,
-        others: Exchange | None,
     ) -> None: ...
 
 class ExactStatus(Enum):
@@ -253,7 +241,6 @@ class ImproveOptions:
         workers: int,
         deterministic: bool,
         seed: int,
-        others: Exchange | None,
     ) -> None: ...
 
 class ImproveResult:

@@ -7,12 +7,11 @@ from array import array
 from collections.abc import Sequence
 
 from memstow.solvers import _native
-from memstow.solvers._native import Budget, Exchange, Grid, LiveBound, Lowest, Occupied
+from memstow.solvers._native import Budget, Grid, LiveBound, Lowest, Occupied
 from memstow.solvers.instance import Instance, Layout
 
 __all__ = [
     "Budget",
-    "Exchange",
     "Grid",
     "LiveBound",
     "Occupied",

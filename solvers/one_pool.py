@@ -61,7 +61,6 @@ def _options(kind: type[_Options], task: Task) -> _Options:
         workers=task.workers,
         deterministic=task.deterministic,
         seed=task.seed,
-        others=task.others,
     )
 
 

@@ -72,7 +72,6 @@ class Task:
     memory: int | None = None  # bytes that a child process may use; None: a share of what there is
     hint_places: tuple[HintPlace, ...] = ()  # for the term moves: any other place is a move
     hint_buffers: int = 0  # the number of buffers, not of size 0, that the hint places
-    others: _native.Exchange | None = None  # other runs of this task, which a search hears of on the way
 
     @property
     def native_hint(self) -> _native.Hint:

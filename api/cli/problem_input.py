@@ -365,8 +365,6 @@ NEED_OBJECTS: Final = (
     options.HINT,
     options.LOCK,
     options.SERVER,
-    options.SCHEDULER,
-    options.MEMBERS,
     options.SHAPES,
     options.PREFIX,
     options.SECTION,

@@ -45,34 +45,6 @@ def refuse_unused_key(args: argparse.Namespace) -> None:
         raise InputError.single("unused_option", "--key", message)
 
 
-def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for a cluster whose workers solve the problem together."""
-    cluster = parser.add_argument_group("cluster")
-    add_options(cluster, table.SCHEDULER, table.MEMBERS)
-
-
-def refuse_odd_clusters(args: argparse.Namespace) -> None:
-    """InputError for arguments that contradict those for a cluster."""
-    from memstow.planner.model.errors import InputError
-
-    if args.scheduler is None:
-        if args.members is not None:
-            message = "it says how many runs solve a problem on a cluster: add --scheduler"
-            raise InputError.single("unused_option", "--members", message)
-        return
-    # Imported late: few runs name a cluster.
-    from memstow.api.workers.scheduler_address import check_scheduler
-
-    check_scheduler(args.scheduler, "--scheduler")
-    if args.server is not None:
-        message = "--server and --scheduler cannot be combined: each says who solves the problem"
-        raise InputError.single("two_ways", "--server", message)
-    for name, given in (("--deterministic", args.deterministic), ("--lock", args.lock is not None)):
-        if given:
-            message = "it cannot be combined with --scheduler: the plan of a cluster depends on time"
-            raise InputError.single("two_ways", name, message)
-
-
 def options_of(args: argparse.Namespace, problem: "Problem") -> "Options":
     """The options; a hint is a plan for this problem."""
     from dataclasses import replace

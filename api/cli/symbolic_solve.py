@@ -26,7 +26,6 @@ _NOT_FOR_SYMBOLS: Final = (
     *options.CHANGES,
     *_OF_GRAPHS,
     options.HINT,
-    options.SCHEDULER,
     options.GAP,
     options.SOLVER,
     options.LOCK,

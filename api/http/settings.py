@@ -118,9 +118,6 @@ class Settings(BaseModel):
     max_batch: Number = Field(1_000, description="Jobs in a batch.")
     max_time_limit: Seconds = Field(3600.0, description="Seconds that one solve may take.")
     max_workers: int = Field(8, ge=1, le=256, description="Threads that one solve may use.")
-    max_members: int = Field(
-        4, ge=1, le=64, description="Runs on a cluster that may solve one problem together."
-    )
     solve_memory: Size = Field(
         4 << 30, description="Bytes of memory that one solve may use, in a process of its own."
     )
@@ -256,7 +253,6 @@ class Settings(BaseModel):
             max_workers=self.max_workers,
             solve_memory=self.solve_memory,
             max_batch=self.max_batch,
-            max_members=self.max_members,
         )
 
     def allowed_callbacks(self) -> Allowed:

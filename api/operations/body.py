@@ -27,7 +27,6 @@ from memstow.api.operations.body_parts import (
 )
 from memstow.api.operations.encoding import (
     FRONT,
-    MEMBERS,
     TARGETS,
     cache_key,
     cache_key_of_parts,
@@ -37,7 +36,6 @@ from memstow.api.operations.encoding import (
     hint_key,
     options_to_text,
     with_front,
-    with_members,
 )
 from memstow.api.operations.plan_forms import require_writable
 from memstow.api.operations.request_types import BodyForm, Limits, QueryValue, ValidatedRequest
@@ -173,11 +171,14 @@ _ENVELOPE_MEMBERS: Final = (
     "hint",
     "priority",
     "hint_job",
-    MEMBERS,
     "shapes",
     "pieces",
 )
 _PROBLEM_MEMBERS: Final = ("version", "buffers", "operators")
+# Members that once were, and what takes their place.
+_DROPPED: Final = {
+    "members": "one run solves a problem: instead of several on a cluster, give it more threads by `workers`"
+}
 # Members that say of what kind the plan of a problem with symbols is.
 _OF_SYMBOLS: Final = ("shapes", "pieces")
 # The formats in which a problem or a graph may have symbols.
@@ -215,9 +216,6 @@ class ParsedRequest:
             terms = self.front.fronts[0][1].terms
             text = with_front(text, self.front.asked, self.front.targets)
             key = cache_key_with_hint(key, text.encode())
-        count = self.members.get(MEMBERS, 1)
-        if isinstance(count, int):
-            text = with_members(text, count)
         return ValidatedRequest(
             problem=document_bytes(self.problem),
             options=text,
@@ -303,8 +301,6 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))
-    if MEMBERS in members:
-        collect(issues, "", lambda: _check_members(members[MEMBERS], options, limits))
     return _with_front(_parsed(issues, problem, options, members), front, FRONT, subject)
 
 
@@ -420,7 +416,7 @@ def envelope(
     if not isinstance(raw, dict):
         raise InputError.single("not_an_object", path, wrong_type("an object", raw))
     issues += [
-        Issue("unknown_field", f"{path}[{shown(name)}]", unknown_field(name, allowed))
+        Issue("unknown_field", f"{path}[{shown(name)}]", _DROPPED.get(name) or unknown_field(name, allowed))
         for name in raw
         if name not in allowed
     ]
@@ -459,18 +455,6 @@ def _check_options(options: Options, limits: Limits) -> None:
         meant = f"did you mean {close}? " if close is not None else ""
         message = f"there is no solver {shown(options.solver)}; {meant}use one of {', '.join(solvers)}"
         raise InputError.single("unknown_solver", "$.solver", message)
-
-
-def _check_members(count: object, options: Options | None, limits: Limits) -> None:
-    """Refuse a team that the server or the options do not allow."""
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        message = f"expected a whole number from 1, given {shown(count)}"
-        raise InputError.single("out_of_range", f"$.{MEMBERS}", message)
-    if count > limits.max_members:
-        raise over_limit(f"$.{MEMBERS}", "runs", count, limits.max_members, "max_members")
-    if count > 1 and options is not None and options.deterministic:
-        message = "a deterministic run cannot be spread over a cluster: leave one of the two out"
-        raise InputError.single("deterministic_team", f"$.{MEMBERS}", message)
 
 
 def checked_priority(priority: object) -> int:

@@ -70,9 +70,8 @@ TARGETS: Final = "targets"
 """The member that says in whose memories, where it is for several."""
 SHAPES_KEY: Final = "shapes"
 """The member of the options of a job that says of what kind the plan of its problem with symbols is."""
-MEMBERS: Final = "members"
-"""The member that says how many runs of a cluster solve the problem together."""
-_OF_KINDS: Final = (FRONT, TARGETS, SHAPES_KEY, "pieces", MEMBERS)
+# `members` stands in jobs of before teams of a cluster were dropped; one run solves them.
+_OF_KINDS: Final = (FRONT, TARGETS, SHAPES_KEY, "pieces", "members")
 # Characters of a cache key that say which version it is of.
 MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
@@ -101,16 +100,6 @@ def with_front(options: str, asked: "FrontOptions", targets: "Sequence[Target]" 
     if targets:
         members[TARGETS] = [plain(target) for target in targets]
     return json.dumps(members)
-
-
-def with_members(options: str, count: int) -> str:
-    """The options of a job that so many runs solve together."""
-    return options if count == 1 else json.dumps({**json.loads(options), MEMBERS: count})
-
-
-def members_in(options: str) -> int:
-    """How many runs solve the job together."""
-    return int(json.loads(options).get(MEMBERS, 1))
 
 
 def front_in(options: str) -> "FrontOptions":

@@ -43,7 +43,7 @@ from memstow.api.operations.request_types import (
     decode,
     encode,
 )
-from memstow.api.operations.solve import Inbox, OnUpdate, solve
+from memstow.api.operations.solve import OnUpdate, solve
 from memstow.planner import formats
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError, Issue
@@ -89,9 +89,7 @@ def warm_up() -> None:
     _ = (engine, survey, verify)
 
 
-def perform_by_name(
-    name: str, message: Message, on_update: OnUpdate, cancel: threading.Event, inbox: Inbox | None = None
-) -> Message:
+def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: threading.Event) -> Message:
     """Carry out an operation for another process: request and result are messages."""
     operation = OPERATIONS[name]
     request = decode(operation.request, message)
@@ -100,7 +98,7 @@ def perform_by_name(
     if isinstance(request, SolveFrontRequest):
         return encode(_front_of(request, on_update, cancel))
     if isinstance(request, SolveRequest):
-        return encode(solve(request, on_update, cancel, inbox))
+        return encode(solve(request, on_update, cancel))
     return encode(operation.perform(request, None))
 
 

@@ -28,7 +28,6 @@ class Limits:
     max_workers: int
     solve_memory: int
     max_batch: int
-    max_members: int = 1
     time_setting: str = "max_time_limit"  # the setting that `max_time_limit` comes from
 
 
@@ -65,7 +64,6 @@ class SolveRequest:
     options: str
     hint: bytes | None = None
     known_plan: bytes | None = None  # the best plan so far; the result is never worse
-    rank: int | None = None  # of this member of a team; None: it solves alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,14 +213,6 @@ class FrontUpdate:
     points: tuple[PointUpdate, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What other members of a team have found: a verified plan, a proven bound of the first term."""
-
-    plan: bytes | None = None
-    bound: int | None = None
-
-
 SolveUpdate = SolveResult | FrontUpdate | Event
 """Reported while a solve goes on: a better plan, the front so far, or an event."""
 
@@ -322,16 +312,6 @@ def encode_update(update: SolveUpdate) -> Message:
     if isinstance(update, FrontUpdate):
         return {"kind": "front", **encode(update)}
     return {"kind": "event", "event": event_name(update), "data": event_data(update)}
-
-
-def encode_known(known: Known) -> Message:
-    """What is told to a run while it goes on, as a message."""
-    return {"kind": "known", **encode(known)}
-
-
-def decode_known(message: Message) -> Known:
-    """What the message tells."""
-    return Known(plan=message["plan"], bound=message["bound"])
 
 
 def decode_update(message: Message) -> SolveUpdate:

@@ -1,6 +1,5 @@
 """A solve as the service runs it: first a short attempt, then the whole time with reports on the way."""
 
-import queue
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from memstow.api.operations.encoding import (
     plan_from_bytes,
     plan_to_bytes,
 )
-from memstow.api.operations.request_types import Known, SolveRequest, SolveResult, SolveUpdate
+from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
 from memstow.planner.backends import is_model
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Event, Options
@@ -92,7 +91,6 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.plain._columns import Columns
     from memstow.planner.plain.column_documents import PlainPlan
-    from memstow.planner.solve.turns import Others
 
 # Only models heed a memory limit, and none takes part in a short attempt: any number will do.
 _ATTEMPT_MEMORY: Final = 1 << 30
@@ -101,40 +99,17 @@ _SECONDS_AT_ONCE: Final = 0.002
 
 OnEvent = Callable[[Event], None]
 OnUpdate = Callable[[SolveUpdate], None]
-Inbox = queue.SimpleQueue[Known]
-"""What comes for a run while it goes on."""
 
 
-def solve(
-    request: SolveRequest, on_update: OnUpdate, cancel: threading.Event, inbox: Inbox | None = None
-) -> SolveResult:
-    """Solve with the whole time limit; better plans and events are reported on the way.
-
-    A member of a team hears by the inbox what the others have found.
-    """
-    others = None if inbox is None or request.rank is None else _others(request.rank, inbox)
+def solve(request: SolveRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
+    """Solve with the whole time limit; better plans and events are reported on the way."""
     problem = document_from(request.problem)
     options = options_from_text(request.options, request.hint)
     known = None if request.known_plan is None else plan_from_bytes(request.known_plan)
     plan = solve_fully(
-        problem, options, known, lambda plan: on_update(result_of(problem, plan)), on_update, cancel, others
+        problem, options, known, lambda plan: on_update(result_of(problem, plan)), on_update, cancel
     )
     return result_of(problem, plan)
-
-
-def _others(rank: int, inbox: Inbox) -> "Others":
-    """What takes in all that comes by the inbox, in a thread of its own, until this process ends."""
-    from memstow.planner.solve.turns import Others
-
-    others = Others(rank)
-
-    def listen() -> None:
-        while True:
-            known = inbox.get()
-            others.tell(None if known.plan is None else plan_from_bytes(known.plan), known.bound)
-
-    threading.Thread(target=listen, name="memstow others", daemon=True).start()
-    return others
 
 
 def try_briefly(
@@ -264,7 +239,6 @@ def solve_fully(
     on_plan: OnPlan,
     on_event: OnEvent,
     cancel: threading.Event,
-    others: "Others | None" = None,
 ) -> Plan:
     """The plan of the whole run, never worse than a known one; better plans are reported on the way.
 
@@ -286,16 +260,11 @@ def solve_fully(
     publisher = Publisher(on_plan, start)
     publisher.start()
     try:
-        if others is not None and isinstance(problem, Problem):
-            plan = engine.plan_with_others(problem, options, on_event, cancel, publisher.offer, others)
-        else:
-            plan = engine.plan(problem, options, on_event, cancel, publisher.offer)
+        plan = engine.plan(problem, options, on_event, cancel, publisher.offer)
     finally:
         publisher.close()
     if start is None:
         return plan
     if better(plan, start):
         return with_bound_of(problem, asked, plan, start) if isinstance(problem, Problem) else plan
-    # The work of a member counts whatever it has come to.
-    work = start.work if others is None else plan.work
-    return replace(start, seconds=round(time.monotonic() - begin, 6), work=work)
+    return replace(start, seconds=round(time.monotonic() - begin, 6))

@@ -7,17 +7,13 @@ of the server that starts it.
 """
 
 import os
-import queue
 import sys
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from memstow.planner.processes import child_side
 from memstow.planner.processes.child_side import Sender, serve_request
 from memstow.planner.processes.frames import Message
-
-if TYPE_CHECKING:
-    from memstow.api.operations.request_types import Known
 
 # What may take longer has a lower priority than what a caller may be waiting for.
 _LONG_SECONDS: Final = 15.0
@@ -26,12 +22,6 @@ _LONG_SECONDS: Final = 15.0
 def main(arguments: list[str]) -> None:
     """Serve one request."""
     sender = Sender(int(arguments[0]))
-    inbox: queue.SimpleQueue[Known] = queue.SimpleQueue()
-
-    def hear(message: Message) -> None:
-        from memstow.api.operations.request_types import decode_known
-
-        inbox.put(decode_known(message))
 
     def answer(request: Message, cancel: threading.Event) -> Message:
         from memstow.api.operations import operations
@@ -44,7 +34,6 @@ def main(arguments: list[str]) -> None:
             request["request"],
             lambda update: sender.send(encode_update(update)),
             cancel,
-            inbox,
         )
         return {"kind": "done", "result": result}
 
@@ -54,7 +43,7 @@ def main(arguments: list[str]) -> None:
         operations.warm_up()
         sender.send({"kind": "ready"})
 
-    serve_request(sender, warm_up, answer, _failed, hear)
+    serve_request(sender, warm_up, answer, _failed)
 
 
 def _failed(error: Exception) -> Message:

@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
 
@@ -20,15 +20,12 @@ from distributed.core import Status
 
 from memstow.api.operations.operations import OPERATIONS, Operation
 from memstow.api.operations.request_types import (
-    Known,
     SolveRequest,
     SolveResult,
     decode,
-    decode_known,
     decode_update,
     encode,
     encode_issues,
-    encode_known,
     encode_update,
 )
 from memstow.api.workers.executor import ChildError, MissingError, RunControl, result_from
@@ -102,7 +99,7 @@ class Run:
 
     # For the thread that waits
 
-    def wait(self, send_stop: Callable[[], None], send_known: Callable[[Known], None]) -> Message:
+    def wait(self, send_stop: Callable[[], None]) -> Message:
         """The last message; ChildError where none comes, LostError where the scheduler is lost."""
         while True:
             try:
@@ -112,8 +109,6 @@ class Run:
             if done is not None:
                 return done
             self._check(time.monotonic(), send_stop)
-            if self.worker is not None and (known := self._control.to_tell()) is not None:
-                send_known(known)
 
     def _receive(self, messages: Sequence[Message]) -> Message | None:
         self._heard_at = time.monotonic()
@@ -134,7 +129,6 @@ class Run:
             # Dask has started it again, without the best plan.
             raise ChildError("child_lost", "the worker that solved it is lost")
         self.worker = worker
-        self._control.on_wait(False)
 
     def _end(self) -> None:
         self._ended_at = time.monotonic()
@@ -169,28 +163,15 @@ _SEND_SECONDS: Final = 30.0
 _WORKING: Final = (Status.running, Status.paused, Status.closing_gracefully)
 
 _children: Final = ChildExecutor()
-_runs: Final[dict[str, "_Run"]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What a server says of a run that goes on here."""
-
-    stop: threading.Event = field(default_factory=threading.Event)
-    told: queue.SimpleQueue[Known] = field(default_factory=queue.SimpleQueue)
-
-    def to_tell(self) -> Known | None:
-        try:
-            return self.told.get_nowait()
-        except queue.Empty:
-            return None
+# By name: what asks a run to end.
+_stops: Final[dict[str, threading.Event]] = {}
 
 
 def perform(name: str, inbox: str, data: bytes) -> None:
     """A task of Dask: carry out a request, and send all messages of the run to the inbox of the server."""
     (message,) = Reader().feed(data)
     worker, key = get_worker(), str(get_worker().get_current_task())
-    run = _runs[name] = _Run()
+    asked_to_stop = _stops[name] = threading.Event()
     outbox = Outbox(get_client(), inbox, name, message["heartbeat"])
     operation = OPERATIONS[message["operation"]]
     request = decode(operation.request, message["request"])
@@ -198,31 +179,22 @@ def perform(name: str, inbox: str, data: bytes) -> None:
         memory=message["memory"],
         seconds=message["seconds"],
         on_update=lambda update: outbox.send(encode_update(update)),
-        stop_requested=run.stop.is_set,
+        stop_requested=asked_to_stop.is_set,
         kill_requested=lambda: outbox.lost or not _wanted(worker, key),
-        to_tell=run.to_tell,
     )
     try:
         outbox.send({"kind": "begun", "worker": worker.address})
         outbox.send(_last_message(lambda: encode(_children.run(operation, request, control))))
     finally:
-        del _runs[name]
+        del _stops[name]
         outbox.close()
 
 
 def stop(name: str) -> None:
     """Ask the run of this name to end with its best plan."""
-    run = _runs.get(name)
-    if run is not None:
-        run.stop.set()
-
-
-def tell(data: bytes, name: str) -> None:
-    """Tell the run of this name what others of its team have found."""
-    run = _runs.get(name)
-    if run is not None:
-        for message in Reader().feed(data):
-            run.told.put(decode_known(message))
+    asked_to_stop = _stops.get(name)
+    if asked_to_stop is not None:
+        asked_to_stop.set()
 
 
 def _wanted(worker: Worker, key: str) -> bool:
@@ -311,39 +283,24 @@ class DaskExecutor:
         lease_seconds: float,
         on_killed: Callable[[str], None],
         on_workers: Callable[[Mapping[str, int]], None] = lambda _counts: None,
-        on_notice: Callable[[Notice], None] | None = None,
     ) -> None:
-        self._logs = on_notice is None
         self.on_killed = on_killed
         self._lease_seconds = lease_seconds
         self._inbox = ""
         self._closed = threading.Event()
         self._started = False
-        self._cluster = Cluster(
-            scheduler, lease_seconds, Hooks(on_notice or _log_notice, on_workers, self._listen)
-        )
+        self._cluster = Cluster(scheduler, lease_seconds, Hooks(_log_notice, on_workers, self._listen))
 
     @property
     def connected(self) -> bool:
         """Whether the scheduler can be reached."""
         return self._cluster.connected
 
-    @property
-    def spreads(self) -> bool:
-        """Each worker has its own."""
-        return True
-
-    @property
-    def threads(self) -> int:
-        """The number of runs that the workers can do at a time."""
-        return self._cluster.threads
-
     def prepare(self) -> None:
         """Start the thread that connects to the scheduler."""
         if not self._started:
             self._started = True
-            if self._logs:
-                _set_up_log()
+            _set_up_log()
             self._cluster.start()
 
     def close(self) -> None:
@@ -361,15 +318,13 @@ class DaskExecutor:
                 call = self._call(operation.name, request, control, needs, run)
                 self._cluster.begin(call)
                 try:
-                    done = run.wait(partial(self._cluster.send, call, stop), partial(self._tell, call))
+                    done = run.wait(partial(self._cluster.send, call, stop))
                     return result_from(done, operation, control)
                 except LostError:
-                    self._warn("cluster_lost_run")
-                    control.on_wait(True)
+                    log.warning("cluster_lost_run")
                 except MissingError as error:
-                    self._warn("cluster_missing", worker=run.worker, message=str(error))
+                    log.warning("cluster_missing", worker=run.worker, message=str(error))
                     self._cluster.note_lack(run.worker or "", needs)
-                    control.on_wait(True)
                 finally:
                     if run.silent and run.worker is not None:
                         self._cluster.suspect(run.worker)
@@ -400,9 +355,6 @@ class DaskExecutor:
             waits_for_version=True,
         )
 
-    def _tell(self, call: Call, known: Known) -> None:
-        self._cluster.send(call, partial(tell, pack(encode_known(known))))
-
     def _await_connection(self, control: RunControl) -> None:
         while not self.connected:
             ended = control.kill_requested() or control.stop_requested()
@@ -417,16 +369,11 @@ class DaskExecutor:
         while True:
             self._receive(await inbox.get())
 
-    def _warn(self, event: str, **details: str | None) -> None:
-        """Log it, unless this is no server: what a command prints is its plan."""
-        if self._logs:
-            log.warning(event, **details)
-
     def _receive(self, data: bytes) -> None:
         try:
             (bundle,) = Reader().feed(data)
         except (GarbageError, ValueError, TypeError) as error:
-            self._warn("cluster_garbage", error=str(error)[:500])
+            log.warning("cluster_garbage", error=str(error)[:500])
             return
         call = self._cluster.call_of(bundle.get("run", ""))
         if call is not None and isinstance(call.ends, Run):

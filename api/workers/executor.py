@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from memstow.api.operations.operations import Operation
-from memstow.api.operations.request_types import Known, SolveUpdate, decode, decode_issues
+from memstow.api.operations.request_types import SolveUpdate, decode, decode_issues
 from memstow.planner.model.errors import MemstowError, MissingBackEndError
 from memstow.planner.processes.frames import Message
 
@@ -51,11 +51,7 @@ class RunControl:
     """Whether it should end with the best plan so far."""
     kill_requested: Callable[[], bool] = lambda: False
     """Whether nobody wants its result."""
-    to_tell: Callable[[], Known | None] = lambda: None
-    """What the run is to be told: the others of its team have found it since this was last called."""
     tick: Callable[[], None] = lambda: None
-    on_wait: Callable[[bool], None] = lambda _waits: None
-    """Called with False when a machine of a cluster has begun, and with True when it is lost."""
 
 
 class Executor(Protocol):
@@ -63,10 +59,6 @@ class Executor(Protocol):
 
     on_killed: Callable[[str], None]
     """Called with the reason whenever a run ended without a result."""
-
-    @property
-    def spreads(self) -> bool:
-        """Whether several runs of one problem have processors of their own."""
 
     def prepare(self) -> None:
         """Get ready for the next run; a failure is left to that run to report."""

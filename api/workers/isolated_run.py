@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 import structlog
 
 from memstow.api.operations.operations import Operation
-from memstow.api.operations.request_types import decode_update, encode, encode_known
+from memstow.api.operations.request_types import decode_update, encode
 from memstow.api.workers.executor import SHORTAGE, ChildError, RunControl, out_of_memory, result_from
 from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import EndedError, MemoryLimitError, Process, Session
@@ -115,11 +115,6 @@ class ChildExecutor:
         self._spare: Process | None = None
         self._running: set[Process] = set()
         self._closed = False
-
-    @property
-    def spreads(self) -> bool:
-        """The processors of this machine are for other jobs."""
-        return False
 
     def prepare(self) -> None:
         """Start a spare child, if there is none."""
@@ -242,9 +237,6 @@ class _Supervisor:
                 raise ChildError("stuck", "did not end when it was told to")
         elif control.stop_requested() and not self._stop_sent:
             self._send_stop(now)
-        known = control.to_tell()
-        if known is not None:
-            self._session.say(encode_known(known))
         control.tick()
 
     def _is_stuck(self, now: float) -> bool:

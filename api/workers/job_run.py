@@ -19,7 +19,6 @@ from memstow.api.operations.encoding import (
     bytes_in_order,
     document_from,
     is_of_this_version,
-    members_in,
     options_from_text,
     plan_from_bytes,
 )
@@ -379,12 +378,6 @@ class JobSteps:
                 return self._executor.run(SOLVE_SYMBOLIC, request, control)
             if isinstance(request, SolveFrontRequest):
                 return self._executor.run(SOLVE_FRONT, request, control)
-            members = members_in(run.job.options) if self._executor.spreads else 1
-            if members > 1:
-                from memstow.api.workers.team import Team
-
-                start = None if known is None else plan_from_bytes(known)
-                return Team(self._executor, request, control, members, start).run(seconds, None)
             return self._executor.run(SOLVE, request, control)
 
     @staticmethod

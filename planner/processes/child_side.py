@@ -176,12 +176,10 @@ def serve_request(
     warm_up: Callable[[], None],
     answer: Callable[[Message, threading.Event], Message],
     failed: Callable[[Exception], Message],
-    hear: Callable[[Message], None] = lambda _message: None,
 ) -> None:
     """Warm up, wait for the one request, keep to its limits, and send the answer as the last message.
 
-    First of all it moves into its folder. The event that `answer` gets is set when the parent sends `cancel`;
-    what it tells besides, `hear` gets.
+    First of all it moves into its folder. The event that `answer` gets is set when the parent sends `cancel`.
     """
     pending: queue.SimpleQueue[Message] = queue.SimpleQueue()
     cancel = threading.Event()
@@ -189,8 +187,6 @@ def serve_request(
     def receive(message: Message) -> None:
         if message["kind"] == "cancel":
             cancel.set()
-        elif message["kind"] == "known":
-            hear(message)
         else:
             pending.put(message)
 

@@ -1,15 +1,14 @@
 """Plans put together of what is known: places of parts, bounds of other runs, offsets of arrays."""
 
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import cycle, pairwise
+from collections.abc import Sequence
+from itertools import cycle
 
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Placement, Plan, TermValue
-from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, spans, terms_of
+from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, terms_of
 from memstow.planner.model.records import record
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.answer import Answers
@@ -17,74 +16,6 @@ from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.run_state import RunState, Stamp, TermBound, task_of
 from memstow.planner.verify import recount
-
-
-def independent_parts(problem: Problem) -> list[list[int]]:
-    """The buffers of each part, by their numbers; one part where it cannot be told apart.
-
-    A plan of a part is one of the whole where there is one pool and its peak is all that counts.
-    """
-    whole = [list(range(len(problem.buffers)))]
-    if len(problem.pools) != 1 or not problem.buffers:
-        return whole
-    terms = terms_of(problem)
-    if len(terms) != 1 or not terms[0].is_peak_of(problem.pools[0].id, 1):
-        return whole
-    if any(buffer.lifetime == ALWAYS for buffer in problem.buffers):
-        return whole
-    leaders = list(range(len(problem.buffers)))
-
-    def leader(one: int) -> int:
-        while leaders[one] != one:
-            leaders[one] = leaders[leaders[one]]
-            one = leaders[one]
-        return one
-
-    for one, other in _joined(problem):
-        leaders[leader(one)] = leader(other)
-    parts: dict[int, list[int]] = {}
-    for number in range(len(leaders)):
-        parts.setdefault(leader(number), []).append(number)
-    return list(parts.values())
-
-
-def plan_of_part(plan: Plan, part: Problem) -> Plan:
-    """The places that the plan has for the buffers of the part."""
-    ids = {buffer.id for buffer in part.buffers}
-    return replace(plan, placements=tuple(place for place in plan.placements if place.buffer in ids))
-
-
-def _joined(problem: Problem) -> Iterator[tuple[int, int]]:
-    """Pairs of buffers that are in one part, enough of them to connect each part."""
-    number_of = {buffer.id: number for number, buffer in enumerate(problem.buffers)}
-    by_time = sorted(
-        (begin, end, number) for number, buffer in enumerate(problem.buffers) for begin, end in spans(buffer)
-    )
-    latest = (0, -1)
-    for begin, end, number in by_time:
-        if latest[1] >= 0 and begin < latest[0]:
-            yield number, latest[1]
-        if latest[1] < 0 or end > latest[0]:
-            latest = (end, number)
-    groups: dict[str, list[int]] = {}
-    for number, buffer in enumerate(problem.buffers):
-        if buffer.group is not None:
-            groups.setdefault(buffer.group, []).append(number)
-    for members in groups.values():
-        yield from pairwise(members)
-    for one, other in _pairs(problem):
-        yield number_of[one], number_of[other]
-
-
-def _pairs(problem: Problem) -> Iterator[tuple[str, str]]:
-    for pair in (*problem.conflicts, *problem.exclusive):
-        yield pair[0], pair[1]
-    for relative in problem.relative:
-        yield relative.buffer, relative.base
-    for share in problem.in_place:
-        yield share.input, share.output
-    for cost in problem.reuse_costs:
-        yield cost.buffers[0], cost.buffers[1]
 
 
 @record

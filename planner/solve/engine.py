@@ -33,7 +33,6 @@ from memstow.solvers.solver import Solver, Task, Window
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-    from memstow.planner.solve.turns import Others
 
 
 def plan(
@@ -70,18 +69,6 @@ def plan_for_judge(
     return _Run(problem, options, on_event, cancel, on_better, judge).plan()
 
 
-def plan_with_others(
-    problem: Problem,
-    options: Options,
-    on_event: Listener,
-    cancel: threading.Event,
-    on_better: OnBetter,
-    others: "Others",
-) -> Plan:
-    """The same beside other runs of the problem, of which it hears while it goes on."""
-    return _Run(problem, options, on_event, cancel, on_better, recount, others).plan()
-
-
 class _Run:
     """One call of `plan`."""
 
@@ -93,9 +80,7 @@ class _Run:
         cancel: threading.Event | None,
         on_better: OnBetter | None,
         judge: Judge,
-        others: "Others | None" = None,
     ) -> None:
-        self._others = others
         self._progress = Progress(on_event)
         self._problem = problem
         self._options = options
@@ -130,9 +115,6 @@ class _Run:
         """The plan of a problem of many buffers that is plain; None for any other, and where nothing fits."""
         problem, options = self._problem, self._options
         if len(problem.buffers) < MANY or not takes(options) or self._answers.judge is not recount:
-            return None
-        if self._others is not None:
-            # What they say is about objects.
             return None
         with collector_at_rest():
             columns = columns_of(problem)
@@ -174,8 +156,6 @@ class _Run:
         self._progress.bound(state.first_bound, state.prover)
         if solver is not None:
             require_willing(solver, task)
-        if self._others is not None:
-            task = replace(task, others=self._others.join(reduction, task, next(iter(scales), 1)))
         accept = partial(self._answers.accept, reduction, bounds, state)
         on_layout = self._on_layout(state, accept)
         turns = Turns(state, self._progress, self._budget, self._options.gap, self._cancel, on_layout)

@@ -1,86 +1,20 @@
-"""The turns of a run: solvers work one after another, each from the best layout and bounds so far.
-
-Other runs of the same problem may tell of theirs meanwhile.
-"""
+"""The turns of a run: solvers work one after another, each from the best layout and bounds so far."""
 
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from memstow.planner.backends import is_model
 from memstow.planner.model.options import Bound, Incumbent, Listener, Phase, solver_gave_up, solver_missing
-from memstow.planner.model.plan import Plan, gap_of
+from memstow.planner.model.plan import gap_of
 from memstow.planner.model.records import record
 from memstow.planner.solve.portfolio import CHECK_SECONDS, Stage
 from memstow.planner.solve.run_state import RunState
-from memstow.solvers import core
 from memstow.solvers.core import Budget
-from memstow.solvers.greedy import layout_from
-from memstow.solvers.instance import Instance, Layout
-from memstow.solvers.one_pool import reason_to_decline
+from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Listeners, Outcome, Solver, Task
-
-if TYPE_CHECKING:
-    from memstow.planner.reduce import Reduction
-
-
-ANOTHER_RUN: Final = "another run"
-"""Named as the solver of a layout that a run was told of."""
-
-
-class Others:
-    """What the other runs have found, told from any thread. The plans are verified."""
-
-    def __init__(self, rank: int) -> None:
-        self.exchange = core.Exchange(rank)
-        """What native searches look at."""
-        self._lock = threading.Lock()
-        self._plan: Plan | None = None
-        self._bound: int | None = None
-        self._reduction: Reduction | None = None
-        self._scale = 1
-
-    def tell(self, plan: Plan | None, bound: int | None) -> None:
-        """Another run has found this plan, or proven this bound of the first term."""
-        with self._lock:
-            self._plan, self._bound = plan or self._plan, bound if bound is not None else self._bound
-            self._pass_on()
-
-    def join(self, reduction: "Reduction", task: Task, scale: int) -> core.Exchange | None:
-        """A run of this task begins, where a unit of the first term is worth so much.
-
-        None if its solvers hear of nothing.
-        """
-        if not task.terms or task.deterministic or reason_to_decline(task) is not None:
-            return None
-        with self._lock:
-            self._reduction, self._scale = reduction, scale
-            self._pass_on()
-        return self.exchange
-
-    def _pass_on(self) -> None:
-        """Hand on what was told, once it is known which arrays it is about."""
-        reduction = self._reduction
-        if reduction is None:
-            return
-        plan, bound = self._plan, self._bound
-        self._plan = self._bound = None
-        if bound is not None:
-            self.exchange.raise_bound(-(-bound // self._scale))
-        if plan is None or not plan.placements:
-            return
-        layout = reduction.layout(plan.placements)
-        # A plan may have buffers where the arrays of this run have no place: off the grid of its unit.
-        if min(layout.offset, default=-1) >= 0:
-            height = height_of(reduction.instance, layout)
-            self.exchange.offer(reduction.instance.native, layout, height)
-
-
-def height_of(instance: Instance, layout: Layout) -> int:
-    """Where the layout of one pool ends."""
-    return core.pool_peaks(instance, layout)[0]
 
 
 class Progress:
@@ -187,7 +121,6 @@ class Turns:
         """Let each stage have its turn; a proof that nothing fits ends them."""
         failed = False
         for stage in stages:
-            task = self._hear_others(task)
             if self._is_done():
                 break
             if (stage.stands_in and not failed) or stage.solver.declines(task) is not None:
@@ -209,27 +142,7 @@ class Turns:
                 break
             best = self.state.best
             task = replace(task, start=best.layout if best else None, lower_bounds=self.state.lower_bounds())
-        self._hear_others(task)
         return None
-
-    def _hear_others(self, task: Task) -> Task:
-        """The task with the best layout of other runs, if that is lower."""
-        others = task.others
-        if others is None:
-            return task
-        height, placed = others.height, others.placed
-        if placed is None or height is None:
-            return task
-        value = self.state.first_value()
-        if value is not None and height * self.state.scales[0] >= value:
-            return task
-        fits = height <= task.instance.capacity[0]
-        layout = layout_from(placed)
-        # Imported late: few runs are members of a team.
-
-        self.state.learn(ANOTHER_RUN, Outcome(layout, fits, (height,) if fits else (), ANOTHER_RUN))
-        best = self.state.best
-        return replace(task, start=best.layout if best else None)
 
     def _is_done(self) -> bool:
         """Whether the plan is good enough, or the budget is spent."""

@@ -35,7 +35,6 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.search_arguments import (
-    add_cluster,
     add_limits,
     add_search,
     add_server,
@@ -44,7 +43,6 @@ from memstow.api.cli.search_arguments import (
     less_reading,
     options_of,
     options_without_hint,
-    refuse_odd_clusters,
     refuse_unused_key,
 )
 from memstow.api.cli.symbolic_solve import check_symbolic, refuse_shapes, shapes, solve_symbolic
@@ -175,7 +173,6 @@ memstow solve model.json --json | memstow verify model.json -
 memstow solve - --format csv --output-format csv < model.csv
 memstow solve attention.json --shapes pieces:2 --output plan.json --output offsets.h
 memstow solve model.json --server http://localhost:8080
-memstow solve model.json --scheduler tcp://localhost:8786 --members 4 --time-limit 60
 """,
     )
     add_problem(parser)
@@ -186,7 +183,6 @@ memstow solve model.json --scheduler tcp://localhost:8786 --members 4 --time-lim
     add_limits(parser)
     add_options(parser.add_argument_group("lock"), options.LOCK, options.LOCKED)
     add_server(parser)
-    add_cluster(parser)
     models = parser.add_argument_group("TensorFlow Lite Micro (.tflite)")
     add_options(models, options.SCRATCH, options.ORDER_ONLY, options.REPLAN)
     add_results(parser)
@@ -197,7 +193,6 @@ def run(args: argparse.Namespace) -> int:
     """Read the problem, solve it, and write the plan."""
     refuse_two_stdins(args.file, args.hint, args.target)
     refuse_odd_locks(args)
-    refuse_odd_clusters(args)
     refuse_unused_key(args)
     check_results(args)
     warn_if_terminal(args.file)
@@ -307,14 +302,11 @@ def _plan(
 ) -> "tuple[Plan, bool]":
     from memstow.planner.solve import engine
 
-    # The caller who names a cluster means this one.
-    server = args.server or (os.environ.get("MEMSTOW_SERVER") if args.scheduler is None else None)
+    server = args.server or os.environ.get("MEMSTOW_SERVER")
 
     def work(hear: "Listener", cancel: threading.Event) -> "Plan":
         if server:
             return _remote(args, server, document, options, hear, cancel)
-        if args.scheduler is not None:
-            return _on_cluster(args, document, options, hear, cancel)
         return engine.plan(document, options, on_event=hear, cancel=cancel)
 
     return _searched(work, next(iter(problem_of(document).terms()), "fits"), search)
@@ -357,26 +349,6 @@ def _remote(
 
     with client:
         return solve(client, document, options, hear, cancel.is_set, job_name(document, args.file))
-
-
-def _on_cluster(
-    args: argparse.Namespace,
-    document: "Problem | Graph",
-    options: "Options",
-    hear: "Listener",
-    cancel: threading.Event,
-) -> "Plan":
-    from memstow.api.workers.team_on_cluster import plan_on_cluster
-
-    return plan_on_cluster(
-        document,
-        options,
-        scheduler=args.scheduler,
-        members=args.members,
-        on_event=hear,
-        cancel=cancel,
-        on_notice=print_error,
-    )
 
 
 def _exit_code(plan: "Plan") -> int:

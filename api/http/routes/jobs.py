@@ -119,13 +119,6 @@ ByWhatIsShown = Annotated[
                 **schemas.SHAPES_MEMBERS,
                 "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
                 "hint_job": {"type": "string", "description": "A job whose plan is where to start."},
-                "members": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 64,
-                    "default": 1,
-                    "description": "Runs that solve it together, where the server has a cluster.",
-                },
             },
             ["problem"],
             {"problem": samples.PROBLEM, "options": {"time_limit": 60.0}, "priority": 1},
@@ -142,9 +135,7 @@ async def submit(
     caller = await service.caller(request)
     service.require_open()
     _require_form_of_job(request, output_format_name)
-    body, form = await read_problem_body(
-        request, service, format, "priority", "hint_job", "members", names=[CALLBACK]
-    )
+    body, form = await read_problem_body(request, service, format, "priority", "hint_job", names=[CALLBACK])
     key = await service.in_thread(idempotency_key_of, request, caller, body)
     earlier = await find_submitted(service, key)
     if earlier is not None:

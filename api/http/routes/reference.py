@@ -101,7 +101,6 @@ async def get_capabilities(request: Request, service: CurrentService) -> Respons
                 "max_batch": limits.max_batch,
                 "max_time_limit": limits.max_time_limit,
                 "max_workers": limits.max_workers,
-                "max_members": limits.max_members,
                 "solve_memory": limits.solve_memory,
             },
             "callbacks": bool(settings.callback_allow),

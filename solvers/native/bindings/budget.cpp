@@ -6,8 +6,6 @@
 #include <optional>
 
 #include "bindings/bindings.hpp"
-#include "bindings/convert.hpp"
-#include "core/exchange.hpp"
 
 namespace memstow::bindings {
 namespace {
@@ -23,21 +21,6 @@ std::optional<std::int64_t> work_left(const Budget& budget) {
     return budget.work_limit() - budget.work();
 }
 
-void offer(Exchange& self, const NativeInstance& instance, nb::handle layout, Bytes height) {
-    self.offer(to_layout(instance.instance, layout), height);
-}
-
-std::optional<Bytes> height(const Exchange& self) {
-    if (self.height() == kLimit) return std::nullopt;
-    return self.height();
-}
-
-std::optional<Placed> placed(const Exchange& self) {
-    Layout layout = self.layout();
-    if (layout.empty()) return std::nullopt;
-    return Placed{std::move(layout)};
-}
-
 }  // namespace
 
 void bind_budget(nb::module_& m) {
@@ -51,12 +34,6 @@ void bind_budget(nb::module_& m) {
         .def_prop_ro("cancelled", &Budget::cancelled)
         .def_prop_ro("seconds_left", &seconds_left)
         .def_prop_ro("work_left", &work_left);
-    nb::class_<Exchange>(m, "Exchange", "What runs of the same problem elsewhere have found.")
-        .def(nb::init<std::int64_t>(), nb::arg("rank"))
-        .def("offer", &offer, nb::arg("instance"), nb::arg("layout"), nb::arg("height"))
-        .def("raise_bound", &Exchange::raise_bound, nb::arg("bound"))
-        .def_prop_ro("height", &height)
-        .def_prop_ro("placed", &placed);
 }
 
 }  // namespace memstow::bindings

@@ -52,7 +52,7 @@ std::optional<Placed> placed(const ExactResult& result) {
 }
 
 void make_options(ExactOptions* self, Bytes limit, bool fit_only, Bytes bound, int workers,
-                  bool deterministic, std::uint64_t seed, const Exchange* others) {
+                  bool deterministic, std::uint64_t seed) {
     new (self) ExactOptions;
     self->limit = limit;
     self->fit_only = fit_only;
@@ -60,7 +60,6 @@ void make_options(ExactOptions* self, Bytes limit, bool fit_only, Bytes bound, i
     self->workers = workers;
     self->deterministic = deterministic;
     self->seed = seed;
-    self->others = others;
 }
 
 void bind_result(nb::module_& m) {
@@ -87,8 +86,7 @@ void bind_exact(nb::module_& m) {
     bind_result(m);
     nb::class_<ExactOptions>(m, "ExactOptions", "What the search of one pool may do, and what is known.")
         .def("__init__", &make_options, nb::kw_only(), nb::arg("limit"), nb::arg("fit_only"),
-             nb::arg("bound"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
-             nb::arg("others").none(), nb::keep_alive<1, 8>());
+             nb::arg("bound"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"));
     nb::class_<Reach>(m, "Reach", "What an exact search could do.")
         .def_ro("largest", &Reach::largest)
         .def_ro("searchable", &Reach::searchable)

@@ -20,7 +20,7 @@ ImproveResult solve(const NativeInstance& self, nb::handle start, const ImproveO
 }
 
 void make_options(ImproveOptions* self, Bytes limit, bool fit_only, Bytes bound, int workers,
-                  bool deterministic, std::uint64_t seed, const Exchange* others) {
+                  bool deterministic, std::uint64_t seed) {
     new (self) ImproveOptions;
     self->limit = limit;
     self->fit_only = fit_only;
@@ -28,7 +28,6 @@ void make_options(ImproveOptions* self, Bytes limit, bool fit_only, Bytes bound,
     self->workers = workers;
     self->deterministic = deterministic;
     self->seed = seed;
-    self->others = others;
 }
 
 }  // namespace
@@ -36,8 +35,7 @@ void make_options(ImproveOptions* self, Bytes limit, bool fit_only, Bytes bound,
 void bind_improve(nb::module_& m) {
     nb::class_<ImproveOptions>(m, "ImproveOptions", "Where the search ends, and how it goes.")
         .def("__init__", &make_options, nb::kw_only(), nb::arg("limit"), nb::arg("fit_only"),
-             nb::arg("bound"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"),
-             nb::arg("others").none(), nb::keep_alive<1, 8>());
+             nb::arg("bound"), nb::arg("workers"), nb::arg("deterministic"), nb::arg("seed"));
     nb::class_<ImproveResult>(m, "ImproveResult", "A layout that is no higher than the start.")
         .def_prop_ro("placed", [](const ImproveResult& self) { return Placed{self.layout}; })
         .def_ro("height", &ImproveResult::height);

@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "improve/heard.hpp"
 #include "improve/throughout.hpp"
 #include "improve/worker.hpp"
 
@@ -52,13 +51,9 @@ Bytes least_height(const Instance& instance, const ImproveOptions& options, cons
 
 class Run {
   public:
-    Run(const Instance& instance, const Layout& start, const ImproveOptions& options, const Heard& others,
-        Budget& budget, const OnImproved& on_improved)
-        : instance_(instance),
-          options_(options),
-          others_(others),
-          budget_(budget),
-          on_improved_(on_improved) {
+    Run(const Instance& instance, const Layout& start, const ImproveOptions& options, Budget& budget,
+        const OnImproved& on_improved)
+        : options_(options), budget_(budget), on_improved_(on_improved) {
         result_.layout = start;
         result_.height = height_of(instance, options.pool, start);
         bound_ = least_height(instance, options, start);
@@ -83,8 +78,7 @@ class Run {
 
   private:
     bool done() const {
-        const Bytes bound = std::max(bound_, others_.bound());
-        return result_.height <= bound || (options_.fit_only && result_.height <= options_.limit);
+        return result_.height <= bound_ || (options_.fit_only && result_.height <= options_.limit);
     }
 
     template <class Job>
@@ -106,29 +100,16 @@ class Run {
         if (done()) finished_.store(true, std::memory_order_relaxed);
     }
 
-    // A layout of another run, if it is lower; nobody here has to be told of it.
-    void hear_others() {
-        if (others_.height() >= result_.height) return;
-        result_.layout = others_.layout();
-        result_.height = height_of(instance_, options_.pool, result_.layout);
-        shared_height_.store(result_.height, std::memory_order_relaxed);
-    }
-
-    // Whether another run has a lower layout, or has proven that this one cannot be lowered.
-    bool others_settle(Bytes height) const { return others_.settles(height - 1); }
-
     void search(Worker& worker) {
         const Worker::Stop stop = [&](std::int64_t steps) {
             budget_.count(kWorkOfStep * steps);
             return finished_.load(std::memory_order_relaxed) || budget_.spent() ||
-                   shared_height_.load(std::memory_order_relaxed) < worker.height() ||
-                   others_settle(worker.height());
+                   shared_height_.load(std::memory_order_relaxed) < worker.height();
         };
         for (;;) {
             const bool found = worker.work(stop);
             const std::lock_guard lock(mutex_);
             if (found) offer(worker);
-            hear_others();
             worker.adopt(result_.layout, result_.height);
             if (finished_.load(std::memory_order_relaxed) || done() || budget_.spent()) return;
         }
@@ -160,9 +141,7 @@ class Run {
         budget_.count(kWorkOfStep * std::max<std::int64_t>(1, steps));
     }
 
-    const Instance& instance_;
     const ImproveOptions& options_;
-    const Heard others_;
     Budget& budget_;
     const OnImproved& on_improved_;
     Bytes bound_ = 0;
@@ -178,22 +157,19 @@ class Run {
 ImproveResult improve_layout(const Instance& instance, const Layout& start, const ImproveOptions& options,
                              Budget& budget, const OnImproved& on_improved) {
     const std::optional<AboveThroughout> above = AboveThroughout::of(instance, options.pool, start);
-    if (!above) {
-        return Run(instance, start, options, Heard(options.others, nullptr), budget, on_improved).run();
-    }
+    if (!above) return Run(instance, start, options, budget, on_improved).run();
     // Moved to whole steps of the grid, the start may be higher than it was, by less than a step.
     Bytes height = height_of(instance, options.pool, start);
     const Bytes base = above->base();
     ImproveOptions rest = options;
     rest.bound = std::max<Bytes>(0, options.bound - base);
     rest.limit = std::max<Bytes>(0, options.limit - base);
-    const Heard heard(options.others, &*above);
     const OnImproved on_rest = [&](const Layout& layout, Bytes lower) {
         if (lower + base >= height) return;
         height = lower + base;
         if (on_improved) on_improved(above->whole(layout), height);
     };
-    ImproveResult result = Run(above->instance(), above->start(), rest, heard, budget, on_rest).run();
+    ImproveResult result = Run(above->instance(), above->start(), rest, budget, on_rest).run();
     result.height += base;
     if (result.height > height) {
         result.height = height;

@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "core/budget.hpp"
-#include "core/exchange.hpp"
 #include "core/instance.hpp"
 
 namespace memstow::improve {
@@ -20,7 +19,6 @@ struct ImproveOptions {
     int workers = 1;
     // The same instance, start, options and work limit give the same result, whatever the machine's load.
     bool deterministic = false;
-    const Exchange* others = nullptr;  // other runs of this instance, which are heard of on the way
 };
 
 // Called from the worker threads, one call at a time, with lower and lower heights.

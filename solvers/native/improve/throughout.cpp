@@ -57,47 +57,36 @@ std::optional<AboveThroughout> AboveThroughout::of(const Instance& instance, Ind
                                                    const Layout& start) {
     if (instance.item_count() < kLeastItems) return std::nullopt;
     AboveThroughout made;
+    std::vector<Index> throughout;
     for (Index item = 0; item < instance.item_count(); ++item) {
         if (start[item].offset < 0) return std::nullopt;
-        (lives_throughout(instance, item) ? made.throughout_ : made.others_).push_back(item);
+        (lives_throughout(instance, item) ? throughout : made.others_).push_back(item);
     }
-    spare_one(made.throughout_, made.others_, instance);
-    if (made.others_.empty() || made.throughout_.size() < start.size() / kShare) return std::nullopt;
+    spare_one(throughout, made.others_, instance);
+    if (made.others_.empty() || throughout.size() < start.size() / kShare) return std::nullopt;
     const std::optional<Bytes> grid = common_grid(instance, pool);
     if (!grid) return std::nullopt;
-    made.step_ = *grid;
-    std::sort(made.throughout_.begin(), made.throughout_.end(),
+    std::sort(throughout.begin(), throughout.end(),
               [&](Index a, Index b) { return start[a].offset < start[b].offset; });
     made.bottom_.resize(start.size());
-    for (const Index item : made.throughout_) {
-        made.bottom_[item] = {pool, made.base_};
+    std::vector<Bytes> below{0};  // by how many of them: what they take
+    for (const Index item : throughout) {
+        made.bottom_[item] = {pool, below.back()};
         // Each of them ends where the next one may begin.
         const Bytes size = instance.parts_of(item)[0].size;
-        made.extents_.push_back((size + *grid - 1) / *grid * *grid);
-        made.base_ += made.extents_.back();
+        below.push_back(below.back() + (size + *grid - 1) / *grid * *grid);
     }
-    made.start_ = made.lowered(start);
+    made.base_ = below.back();
+    for (const Index item : made.others_) {
+        const Place& place = start[item];
+        const auto above = std::partition_point(throughout.begin(), throughout.end(), [&](Index lower) {
+            return start[lower].offset < place.offset;
+        });
+        made.start_.push_back({place.pool, place.offset - below[above - throughout.begin()]});
+    }
     made.instance_ = search::restrict_to(instance, made.others_);
     if (made.instance_.pools[pool].capacity < kLimit) made.instance_.pools[pool].capacity -= made.base_;
     return made;
-}
-
-Layout AboveThroughout::lowered(const Layout& all) const {
-    std::vector<std::pair<Bytes, Bytes>> ends;  // of those that live throughout: offset, and extent
-    for (std::size_t k = 0; k < throughout_.size(); ++k) {
-        ends.emplace_back(all[throughout_[k]].offset, extents_[k]);
-    }
-    std::sort(ends.begin(), ends.end());
-    std::vector<Bytes> below{0};  // by how many of them: what they take
-    for (const auto& [offset, extent] : ends) below.push_back(below.back() + extent);
-    Layout layout;
-    for (const Index item : others_) {
-        const Place& place = all[item];
-        const auto above = std::partition_point(ends.begin(), ends.end(),
-                                                [&](const auto& it) { return it.first < place.offset; });
-        layout.push_back({place.pool, place.offset - below[above - ends.begin()]});
-    }
-    return layout;
 }
 
 Layout AboveThroughout::whole(const Layout& others) const {

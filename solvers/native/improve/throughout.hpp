@@ -17,14 +17,11 @@ class AboveThroughout {
     static std::optional<AboveThroughout> of(const Instance& instance, Index pool, const Layout& start);
 
     const Instance& instance() const { return instance_; }
+    // What the others have in the start, without what lies below them of those that live throughout. It is no
+    // higher than the start less the base, but for less than a step of the grid.
     const Layout& start() const { return start_; }
     // Where the others begin.
     Bytes base() const { return base_; }
-    // All offsets are multiples of it.
-    Bytes step() const { return step_; }
-    // What the others have in a valid layout of all, without what lies below them of those that live
-    // throughout. It is no higher than that layout less the base, but for less than a step.
-    Layout lowered(const Layout& all) const;
     // The layout of all items, from one of the others.
     Layout whole(const Layout& others) const;
 
@@ -33,11 +30,9 @@ class AboveThroughout {
 
     Instance instance_;
     Layout start_;
-    Bytes base_ = 0, step_ = 1;
+    Bytes base_ = 0;
     Layout bottom_;              // by item of the whole; the others have no place
     std::vector<Index> others_;  // items of the whole
-    std::vector<Index> throughout_;
-    std::vector<Bytes> extents_;  // of these, in whole steps
 };
 
 }  // namespace memstow::improve

@@ -45,7 +45,7 @@ class Engine {
           budget_(budget),
           components_(instance),
           progress_(instance, components_, options, events),
-          turns_(components_, searchable(components_, progress_), progress_, budget, options.others) {}
+          turns_(components_, searchable(components_, progress_), progress_, budget) {}
     ExactResult run();
 
   private:
@@ -64,7 +64,6 @@ class Engine {
     void lay(Index component, const std::vector<Bytes>& offsets);
     void work_guarded();
     void work();
-    void hear_others();
     bool next(Task& task);
     Decision& search_of(Searches& searches, const Task& task) const;
     void take(const Task& task, Answer answer, const Decision& search);
@@ -78,7 +77,6 @@ class Engine {
     Progress progress_;
     Turns turns_;
     std::int64_t nodes_ = 0;
-    Bytes heard_ = kLimit;  // height of the last layout of another run that was looked at
     std::exception_ptr failure_;
 };
 
@@ -115,24 +113,16 @@ void Engine::lay(Index component, const std::vector<Bytes>& offsets) {
     if (top < progress_.top(component)) progress_.lower(component, top, items, offsets);
 }
 
-void Engine::hear_others() {
-    const Exchange* const others = options_.others;
-    if (others == nullptr || others->height() >= heard_) return;
-    heard_ = others->height();
-    if (heard_ < progress_.best()) turns_.adopt(others->layout());
-}
-
 // False when nothing is left to be searched, or the budget is spent.
 bool Engine::next(Task& task) {
     const std::lock_guard lock(mutex_);
-    hear_others();
     if (progress_.over()) return false;
     turns_.refill();
     if (progress_.over() || budget_.spent()) return false;
     task.what = turns_.least_searched();
     Ladder* const ladder = task.what.ladder;
     if (ladder == nullptr) return false;
-    task.attempt = ladder->next(task.what.opened->packing, progress_.floor(), progress_.limit(),
+    task.attempt = ladder->next(task.what.opened->packing, progress_.bound(), progress_.limit(),
                                 options_.fit_only, options_.seed << 32);
     ladder->nodes += 1;  // the other workers look elsewhere first
     task.slots = std::min(turns_.count(), kMostOpen);
@@ -165,8 +155,7 @@ void Engine::work() {
         Decision& search = search_of(searches, task);
         const Decision::Stop stop = [&](std::int64_t steps) {
             budget_.count(steps);
-            return budget_.spent() || progress_.ended() || ladder.settled(task.attempt.height) ||
-                   (options_.others != nullptr && options_.others->settles(task.attempt.height));
+            return budget_.spent() || progress_.ended() || ladder.settled(task.attempt.height);
         };
         const Answer answer = search.run(task.attempt.height, task.attempt.strategy, task.attempt.seed,
                                          task.attempt.node_limit, stop);

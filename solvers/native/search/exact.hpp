@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/budget.hpp"
-#include "core/exchange.hpp"
 #include "core/instance.hpp"
 
 namespace memstow::search {
@@ -21,7 +20,6 @@ struct ExactOptions {
     bool deterministic = false;  // one thread, and nothing but the budget's work limit and cancel can stop it
     std::uint64_t seed = 1;
     std::size_t memory = std::size_t{128} << 20;  // bytes for tables of refuted states, all workers together
-    const Exchange* others = nullptr;  // other runs of this instance, which are heard of on the way
 };
 
 // An exhausted search: there is no layout of at most this height.

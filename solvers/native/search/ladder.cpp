@@ -6,8 +6,6 @@ namespace memstow::search {
 namespace {
 
 constexpr std::int64_t kCyclesForBound = 4;
-// Runs of one problem begin this many strategies apart: prime to their number, and with two runs far apart.
-constexpr std::int64_t kRankApart = 3;
 
 // Orders and sides take turns: no single one wins everywhere (docs/search.md, "Strategies").
 std::vector<Strategy> strategies() {
@@ -61,11 +59,6 @@ Bytes rung(const Packing& packing, Bytes low, Bytes high, std::int64_t cycle) {
 void Ladder::improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn) {
     if (height >= top_) return;
     if (turn_ > count_of(strategies())) winner_ = turn;  // the first ones come easily
-    adopt(height, std::move(offsets));
-}
-
-void Ladder::adopt(Bytes height, std::vector<Bytes> offsets) {
-    if (height >= top_) return;
     improved_ = turn_;
     top_ = height;
     offsets_ = std::move(offsets);
@@ -94,7 +87,7 @@ Attempt Ladder::next(const Packing& packing, Bytes goal, Bytes limit, bool fit_o
     // The bound decides most problems, so all begin there; then every other turn goes to a rung above it, and
     // more of them when the bound has resisted for long.
     const bool at_bound = !again && (cycle == 0 || (turn_ + cycle) % (cycle < kCyclesForBound ? 2 : 5) == 0);
-    attempt.turn = again ? favourites[k / 3 % 4] : (turn_++ + kRankApart * rank_) % count;
+    attempt.turn = again ? favourites[k / 3 % 4] : turn_++ % count;
     attempt.strategy = all[attempt.turn];
     attempt.node_limit = restart_nodes(packing.count()) * luby(cycle + 1);
     const Bytes low = std::max(goal, bound_);

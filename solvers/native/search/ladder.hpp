@@ -24,10 +24,8 @@ struct Attempt {
 
 class Ladder {
   public:
-    // rank: of several runs of one problem, each begins with another strategy.
-    explicit Ladder(const Packing& packing, const Budget* budget = nullptr, std::int64_t rank = 0)
-        : rank_(rank),
-          bound_(packing.step_up(std::max(packing.bound(budget), row_bound(packing)))),
+    explicit Ladder(const Packing& packing, const Budget* budget = nullptr)
+        : bound_(packing.step_up(std::max(packing.bound(budget), row_bound(packing)))),
           searchable_(packing.count() <= kMostItems),
           mark_bound(bound_) {}
 
@@ -37,8 +35,7 @@ class Ladder {
     std::int64_t nodes = 0;
 
     void improve(Bytes height, std::vector<Bytes> offsets, std::int64_t turn);
-    void adopt(Bytes height, std::vector<Bytes> offsets);  // one that another run has found
-    bool refute(const Packing& packing, Bytes height);     // true when the bound rose
+    bool refute(const Packing& packing, Bytes height);  // true when the bound rose
     bool searchable() const { return searchable_; }
 
     // The next height to try when nothing below `goal` helps and nothing above `limit` does.
@@ -51,7 +48,6 @@ class Ladder {
     }
 
   private:
-    std::int64_t rank_;
     Bytes top_ = kLimit;
     Bytes bound_;
     bool searchable_;

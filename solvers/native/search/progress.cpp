@@ -39,18 +39,13 @@ void Progress::raise_bound(Index component, Bytes bound, const Refutation& how) 
 void Progress::lower(Index component, Bytes top, std::span<const Index> items,
                      std::span<const Bytes> offsets) {
     const Bytes before = best();
-    adopt(component, top, items, offsets);
-    if (best() < before && events_.incumbent) events_.incumbent(layout_, best());
-}
-
-void Progress::adopt(Index component, Bytes top, std::span<const Index> items,
-                     std::span<const Bytes> offsets) {
     for (std::size_t i = 0; i < items.size(); ++i) {
         layout_[items[i]] = {in_.choices[items[i]][0].pool, offsets[i]};
     }
     by_top_.erase(by_top_.find(tops_[component]));
     tops_[component] = top;
     by_top_.insert(top);
+    if (best() < before && events_.incumbent) events_.incumbent(layout_, best());
 }
 
 ExactResult Progress::result() const {

@@ -2,7 +2,6 @@
 // improvement.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <set>
 #include <span>
@@ -21,12 +20,8 @@ class Progress {
     Bytes limit() const { return limit_; }
     Bytes bound() const { return bound_; }
     Bytes best() const { return by_top_.empty() ? 0 : *by_top_.rbegin(); }
-    // The bound, or that of another run if it is higher: what is proven elsewhere is not claimed here.
-    Bytes floor() const {
-        return options_.others == nullptr ? bound_ : std::max(bound_, options_.others->bound());
-    }
     // Below this height nothing is gained.
-    Bytes goal() const { return options_.fit_only ? limit_ : floor(); }
+    Bytes goal() const { return options_.fit_only ? limit_ : bound_; }
     Bytes top(Index component) const { return tops_[component]; }
     bool settled(Index component) const { return top(component) <= goal(); }
     const Layout& layout() const { return layout_; }
@@ -39,8 +34,6 @@ class Progress {
     void raise_bound(Index component, Bytes bound, const Refutation& how);
     // Items of the component have new offsets, and its layout now ends at `top`.
     void lower(Index component, Bytes top, std::span<const Index> items, std::span<const Bytes> offsets);
-    // The same for a layout that another run has found: nobody here has to be told of it.
-    void adopt(Index component, Bytes top, std::span<const Index> items, std::span<const Bytes> offsets);
 
     ExactResult result() const;
 

@@ -25,15 +25,13 @@ std::pair<Bytes, std::vector<Bytes>> laid(const Packing& packing, const Layout& 
 
 }  // namespace
 
-Turns::Turns(const Components& components, std::vector<Index> searchable, Progress& progress, Budget& budget,
-             const Exchange* others)
+Turns::Turns(const Components& components, std::vector<Index> searchable, Progress& progress, Budget& budget)
     : components_(components),
       progress_(progress),
       budget_(budget),
       pieces_(components.count()),
       waiting_(searchable.begin(), searchable.end()),
-      nodes_(kFirstTurn),
-      rank_(others == nullptr ? 0 : others->rank()) {}
+      nodes_(kFirstTurn) {}
 
 bool Turns::has_had_its_turn(const Piece& piece) const {
     return std::all_of(piece.ladders.begin(), piece.ladders.end(),
@@ -99,47 +97,15 @@ bool Turns::open(Index component) {
         piece.opened.push_back(std::make_shared<Opened>());
         piece.opened.back()->packing = std::move(packing);
     }
-    // While it was closed another run may have found something.
-    if (!first && !adopted_.empty()) adopt(component, piece, adopted_);
     return true;
 }
 
 std::unique_ptr<Ladder> Turns::first_ladder(Index component, const Packing& packing) {
-    auto ladder = std::make_unique<Ladder>(packing, &budget_, rank_);
+    auto ladder = std::make_unique<Ladder>(packing, &budget_);
     auto [top, offsets] = laid(packing, progress_.layout());
     ladder->improve(top, std::move(offsets), 0);
     progress_.raise_bound(component, ladder->bound(), {ladder->bound() - 1, 1});
     return ladder;
-}
-
-void Turns::adopt(const Layout& layout) {
-    adopted_ = layout;
-    for (Index c = 0; c < components_.count(); ++c) {
-        Piece& piece = pieces_[c];
-        if (!piece.ladders.empty()) {
-            // What is closed is seen to when it is opened again.
-            if (!piece.opened.empty()) adopt(c, piece, layout);
-            continue;
-        }
-        const Bytes top = components_.height(c, layout);
-        if (top >= progress_.top(c)) continue;
-        const auto items = components_.items(c);
-        std::vector<Bytes> offsets;
-        for (const Index item : items) offsets.push_back(layout[item].offset);
-        progress_.adopt(c, top, items, offsets);
-    }
-}
-
-// Each packing keeps the lower of its two layouts.
-void Turns::adopt(Index component, Piece& piece, const Layout& layout) {
-    for (std::size_t k = 0; k < piece.ladders.size(); ++k) {
-        auto [top_there, offsets] = laid(piece.opened[k]->packing, layout);
-        if (top_there >= piece.ladders[k]->top()) continue;
-        piece.ladders[k]->adopt(top_there, offsets);
-        std::vector<Index> items;
-        for (const PackingItem& item : piece.opened[k]->packing.items) items.push_back(item.original);
-        progress_.adopt(component, top(component), items, offsets);
-    }
 }
 
 Turns::Pick Turns::least_searched() const {

@@ -26,14 +26,10 @@ struct Opened {
 class Turns {
   public:
     // `searchable`: components, those that decide first at the front.
-    Turns(const Components& components, std::vector<Index> searchable, Progress& progress, Budget& budget,
-          const Exchange* others = nullptr);
+    Turns(const Components& components, std::vector<Index> searchable, Progress& progress, Budget& budget);
 
     // Closes what is settled, and what has had its turn while others wait; opens what is next.
     void refill();
-
-    // Takes in a layout that another run has found, as far as it is lower than what is known here.
-    void adopt(const Layout& layout);
 
     // One of the packings of an open component, and what is known of it.
     struct Pick {
@@ -63,7 +59,6 @@ class Turns {
     void close_some();
     bool open_some();
     bool open(Index component);
-    void adopt(Index component, Piece& piece, const Layout& layout);
     std::unique_ptr<Ladder> first_ladder(Index component, const Packing& packing);
 
     const Components& components_;
@@ -73,8 +68,6 @@ class Turns {
     std::deque<Index> waiting_;
     std::vector<Index> open_, later_;  // later: those that have had their turn
     std::int64_t nodes_;               // of a turn
-    std::int64_t rank_;                // of this run among those of one problem
-    Layout adopted_;                   // the last layout of another run; empty while there is none
 };
 
 }  // namespace memstow::search

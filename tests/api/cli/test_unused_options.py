@@ -43,7 +43,6 @@ SOLVE = [
     (("--at", "s=1"), (*PROBLEM, "graph.json", "model.tflite")),
     (("--shapes", "order"), (*PROBLEM, "graph.json", "model.tflite")),
     (("--key", "secret"), EVERY),
-    (("--members", "2"), EVERY),
     (("--locked",), EVERY),
     (("--prefix", "net"), EVERY),
     (("--section", "p=here"), EVERY),

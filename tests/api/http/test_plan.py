@@ -423,6 +423,14 @@ def test_what_is_wrong_is_told_with_its_code_and_its_place(
     assert [(error["code"], error["path"]) for error in document["errors"]] == [(code, path)]
 
 
+@pytest.mark.parametrize("path", ["/v1/plan", "/v1/jobs"])
+def test_who_asks_for_a_team_is_told_of_threads(client: TestClient, path: str) -> None:
+    body = {"problem": PROBLEM, "members": 4}
+    document = problem_document(client.post(path, json=body), 422, "unknown_field")
+    assert [error["path"] for error in document["errors"]] == ['$["members"]']
+    assert "`workers`" in document["errors"][0]["message"]
+
+
 def test_everything_that_is_wrong_is_told_at_once(client: TestClient) -> None:
     body = {"problem": {"version": 1, "buffers": [{"size": -1}]}, "options": {"gap": 7.0, "x": 1}}
     document = problem_document(client.post("/v1/plan", json=body), 422, "invalid_request")

@@ -22,7 +22,7 @@ def run_of(lease_seconds: float = 60.0, **control: Any) -> Run:
 
 
 def last_of(run: Run, send_stop: Callable[[], None] = lambda: None) -> Message:
-    return run.wait(send_stop, lambda _known: None)
+    return run.wait(send_stop)
 
 
 def of_plan(plan: bytes) -> SolveResult:
