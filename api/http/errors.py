@@ -110,7 +110,7 @@ def without_plan(answer: bytes) -> ApiError:
     return ApiError(422, "no_plan_found", f"{detail}: raise `time_limit` or `work_limit`{_AS_JSON}")
 
 
-def api_error_of(error: Exception) -> ApiError:  # noqa: C901  (one case a line)
+def api_error_of(error: Exception) -> ApiError:
     """The error response for an exception."""
     match error:
         case ApiError():

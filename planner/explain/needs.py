@@ -226,9 +226,10 @@ class _NeedsSearch:
             return Need(pool.id, capacity, None, None)
         if result.status in PLANNED:
             (term,) = result.objective
-            return Need(
-                pool.id, capacity, max(least, term.bound), max(least, _end_in(problem, result, pool.id))
-            )
+            # A buffer of size 0 must be inside the pool as well.
+            size_of = {buffer.id: buffer.size for buffer in problem.buffers}
+            ends = (p.offset + size_of[p.buffer] for p in result.placements if p.pool == pool.id)
+            return Need(pool.id, capacity, max(least, term.bound), max((least, *ends)))
         # A plan of the problem as it is shows that its capacity is enough.
         return Need(pool.id, capacity, least, capacity if plan.status in PLANNED else None)
 
@@ -250,12 +251,6 @@ class _NeedsSearch:
             return Plan(status=Status.UNKNOWN)
         options = Options(time_limit=seconds)
         return engine.plan(problem, options)
-
-
-def _end_in(problem: Problem, plan: Plan, pool: str) -> int:
-    """The end of the last buffer in the pool; a buffer of size 0 must be inside the pool as well."""
-    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
-    return max((p.offset + size_of[p.buffer] for p in plan.placements if p.pool == pool), default=0)
 
 
 def as_data(result: Needs) -> dict[str, Any]:

@@ -92,7 +92,12 @@ class Cover:
         for member in members:
             if member in chosen or member in barred:
                 continue
-            if not any(self._does_as_much(other, member) for other in tried):
+            # One that has failed and does as much wherever this one counts stands for it.
+            if not any(
+                self._amounts[other] >= self._amounts[member]
+                and not self._sums_of[member] & ~self._sums_of[other]
+                for other in tried
+            ):
                 chosen.add(member)
                 answer = self._extend(chosen, barred, most - 1, work)
                 if answer is not False:
@@ -105,9 +110,6 @@ class Cover:
                 break
         barred.difference_update(tried)
         return answer
-
-    def _does_as_much(self, one: int, other: int) -> bool:
-        return self._amounts[one] >= self._amounts[other] and not self._sums_of[other] & ~self._sums_of[one]
 
     def _fewest(self, chosen: set[int], barred: set[int]) -> int:
         """So many more are needed at least."""
@@ -481,7 +483,12 @@ class _Lives:
                 chosen[it] = 0
                 if it not in self._near:
                     gone += self.sizes[it]
-                    self._remove_after(it, step, removed)
+                    # Note when it would have ended, and begun again.
+                    for begin, end in self._spans[it]:
+                        if begin > step:
+                            removed[begin] += self.sizes[it]
+                        if end > step:
+                            removed[end] -= self.sizes[it]
         return self._without_needless(chosen, room)
 
     def _beginning(self) -> dict[int, list[int]]:
@@ -492,14 +499,6 @@ class _Lives:
             for begin, _ in spanned if self._sharers or entry not in self._near else ():
                 beginning.setdefault(begin, []).append(entry)
         return beginning
-
-    def _remove_after(self, buffer: int, step: int, removed: list[int]) -> None:
-        """Note when it would have ended, and begun again."""
-        for begin, end in self._spans[buffer]:
-            if begin > step:
-                removed[begin] += self.sizes[buffer]
-            if end > step:
-                removed[end] -= self.sizes[buffer]
 
     def _without_needless(self, chosen: Mapping[int, int], room: int) -> list[int]:
         live = self.live(chosen)

@@ -212,10 +212,19 @@ def _alignment(pool: Pool, base: int | None, start: int, buffers: Iterable[Buffe
 
 def write_c_header(memory: MemoryMap) -> str:
     """The header."""
-    guard = f"{memory.naming.macro}_MEMORY_H"
+    macro = memory.naming.macro
+    guard = f"{macro}_MEMORY_H"
     parts = [
         f"{plan_heading(memory)}\n{guard_begin(guard, 'stddef.h', 'stdint.h')}",
-        _c_language(memory.naming.macro),
+        f"""\
+#ifdef __cplusplus
+#define {macro}_ALIGNED(bytes) alignas(bytes)
+#define {macro}_ASSERT(condition, message) static_assert(condition, message)
+#else
+#define {macro}_ALIGNED(bytes) _Alignas(bytes)
+#define {macro}_ASSERT(condition, message) _Static_assert(condition, message)
+#endif
+""",
         *(_c_pool(memory, pool) for pool in memory.problem.pools),
         *(_c_section(memory, arena) for arena in memory.arenas),
         _c_declarations(memory),
@@ -243,18 +252,6 @@ def c_array(memory: MemoryMap, arena: Arena, storage: str = "") -> str:
         f"{macro}_ALIGNED({unsigned(arena.alignment)}) {storage}{macro}_SECTION_{arena.name} unsigned char "
         f"{arena_symbol(memory, arena)}[{unsigned(arena.size)}];"
     )
-
-
-def _c_language(macro: str) -> str:
-    return f"""\
-#ifdef __cplusplus
-#define {macro}_ALIGNED(bytes) alignas(bytes)
-#define {macro}_ASSERT(condition, message) static_assert(condition, message)
-#else
-#define {macro}_ALIGNED(bytes) _Alignas(bytes)
-#define {macro}_ASSERT(condition, message) _Static_assert(condition, message)
-#endif
-"""
 
 
 def _c_pool(memory: MemoryMap, pool: Pool) -> str:

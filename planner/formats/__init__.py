@@ -87,7 +87,12 @@ def read_document(
     if name is None and not looks_like_json(data):
         name = told_by_content(data)
     if name in _OF_GRAPHS and not _graph_format(name).is_json:
-        return _read_model(data, name, in_place, dims or {})
+        model = _graph_format(name)
+        return (
+            model.read_graph(data)
+            if model.read_model is None
+            else model.read_model(data, in_place, dims or {})
+        )
     if dims:
         from memstow.planner.formats.format import no_open_dimensions
 
@@ -113,11 +118,6 @@ def read_graph(
         message = "this is a problem, where a graph is expected: a graph has `operators`"
         raise InputError.single("not_a_graph", "$", message)
     return document
-
-
-def _read_model(data: bytes, name: str, in_place: bool, dims: Mapping[str, int]) -> "Graph":
-    form = _graph_format(name)
-    return form.read_graph(data) if form.read_model is None else form.read_model(data, in_place, dims)
 
 
 def _large_document(data: bytes) -> "Problem | Graph | None":
@@ -194,7 +194,16 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
 
         raw = raw["plan"] if is_lock(raw) else raw
     if isinstance(raw, dict) and "placements" not in raw:
-        _refuse_other_results(raw)
+        # What memstow writes as well, and is no plan.
+        if {"terms", "points"} <= raw.keys():
+            message = (
+                "this is a front, where a plan is expected: `memstow verify` takes the plan of its point N "
+                "by --point N, and writes it to a file of its own by --output"
+            )
+            raise InputError.single("not_a_plan", "$", message)
+        if "tilings" in raw or {"operator", "unit"} <= raw.keys():
+            message = "these are tiles of operators, where a plan is expected: `memstow verify` judges them"
+            raise InputError.single("not_a_plan", "$", message)
     is_problem = isinstance(raw, dict) and "buffers" in raw and "placements" not in raw
     if is_problem or (isinstance(raw, list) and not is_plan(raw)):
         message = "this is a problem, where a plan is expected: the problem is named before its plan"
@@ -203,19 +212,6 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
     if form.read_plan is None:
         raise _no_plans(form.name)
     return form.read_plan(raw, problem)
-
-
-def _refuse_other_results(raw: dict[str, Any]) -> None:
-    """InputError for what memstow has made as well, and is no plan."""
-    if {"terms", "points"} <= raw.keys():
-        message = (
-            "this is a front, where a plan is expected: `memstow verify` takes the plan of its point N by "
-            "--point N, and writes it to a file of its own by --output"
-        )
-        raise InputError.single("not_a_plan", "$", message)
-    if "tilings" in raw or {"operator", "unit"} <= raw.keys():
-        message = "these are tiles of operators, where a plan is expected: `memstow verify` judges them"
-        raise InputError.single("not_a_plan", "$", message)
 
 
 def write_plan(problem: Problem, plan: Plan, name: str = "json") -> bytes:

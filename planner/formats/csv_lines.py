@@ -137,19 +137,17 @@ class CellError(Exception):
         self.meaning = meaning
 
 
-def _check_count(data: bytes) -> None:
-    """Refuse what would need too much memory: a line is an object, a list and its numbers."""
-    lines = max(data.count(b"\n"), data.count(b"\r"))
-    if data.count(b",") + 4 * lines > MOST_VALUES:
-        raise InputError.single("too_large", "$", f"more than {MOST_VALUES:,} values, the most that is read")
-
-
 class Lines:
     """The lines of a CSV after its header, and their issues."""
 
     def __init__(self, data: bytes, allowed: tuple[str, ...], required: tuple[str, ...]) -> None:
         check_marks(data)
-        _check_count(data)
+        # A line is an object, a list and its numbers: refuse what would need too much memory.
+        lines = max(data.count(b"\n"), data.count(b"\r"))
+        if data.count(b",") + 4 * lines > MOST_VALUES:
+            raise InputError.single(
+                "too_large", "$", f"more than {MOST_VALUES:,} values, the most that is read"
+            )
         self._data = data
         self._rows = self._read()
         first = next(self._rows, None)

@@ -327,23 +327,19 @@ def _row_reader(columns: Columns) -> Callable[[list[str]], tuple[_Buffer, _Windo
             buffer["offset"] = number(row[c_offset], "offset")
         if c_gaps is None or not row[c_gaps].strip():
             return buffer, none
-        return buffer, _with_gaps(buffer, row[c_gaps], addend)
+        begin, end = buffer.pop("lifetime")
+        try:
+            gaps = parse_gaps(row[c_gaps], addend)
+            check_gaps(gaps, (begin, end), buffer["size"])
+        except GapError as error:
+            raise CellError("malformed_gap", "gaps", str(error)) from None
+        lives = lives_between((begin, end), gaps)
+        # A buffer that is never held as a whole has no life of its own: its windows have.
+        if lives:
+            buffer["lifetimes"] = [list(life) for life in lives]
+        return buffer, [(gap, gap.window) for gap in gaps if gap.window is not None]
 
     return read
-
-
-def _with_gaps(buffer: _Buffer, cell: str, addend: int) -> _Windows:
-    begin, end = buffer.pop("lifetime")
-    try:
-        gaps = parse_gaps(cell, addend)
-        check_gaps(gaps, (begin, end), buffer["size"])
-    except GapError as error:
-        raise CellError("malformed_gap", "gaps", str(error)) from None
-    lives = lives_between((begin, end), gaps)
-    # A buffer that is never held as a whole has no life of its own: its windows have.
-    if lives:
-        buffer["lifetimes"] = [list(life) for life in lives]
-    return [(gap, gap.window) for gap in gaps if gap.window is not None]
 
 
 def _origin_of(path: Path, origin: "array[int]") -> tuple[int, str | None]:

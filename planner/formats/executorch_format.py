@@ -5,7 +5,7 @@ input for Cadence has specs, memories with ids from 1, and placement constraints
 tensor is, in the words of ExecuTorch: `mem_id`, which counts from 1, and `mem_offset`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import lcm
 from typing import Annotated, Any, Final
@@ -141,7 +141,12 @@ def read_cadence(raw: Any, findings: Findings) -> Problem | None:
     if not section.sound:
         return None
     document = CadenceDocument(**section.values)
-    _check_lists(document.memory_config, findings)
+    count = len(document.memory_config.memory_sizes)
+    for field in ("memory_alignments", "memory_names", "base_addrs"):
+        values = getattr(document.memory_config, field)
+        if values is not None and len(values) != count:
+            message = f"holds {len(values)} values for {count} memories; give one for each"
+            findings.add("wrong_length", ("memory_config", field), message)
     if findings:
         return None
     _check_ids(document, findings)
@@ -265,15 +270,6 @@ class _Reading:
                 return path
 
 
-def _check_lists(config: MemoryConfig, findings: Findings) -> None:
-    count = len(config.memory_sizes)
-    for field in ("memory_alignments", "memory_names", "base_addrs"):
-        values = getattr(config, field)
-        if values is not None and len(values) != count:
-            message = f"holds {len(values)} values for {count} memories; give one for each"
-            findings.add("wrong_length", ("memory_config", field), message)
-
-
 def _check_ids(document: CadenceDocument, findings: Findings) -> None:
     count = len(document.memory_config.memory_sizes)
     for path, number in _memory_ids(document):
@@ -318,8 +314,15 @@ def document_of(problem: Problem, refusals: Refusals) -> dict[str, object]:
     """The problem as specs and constraints; fields that they cannot express are added to the refusals."""
     _refuse(problem, refusals)
     number_of = {pool.id: number for number, pool in enumerate(problem.pools, start=1)}
+    config: dict[str, object] = {
+        "memory_sizes": [pool.capacity for pool in problem.pools],
+        "memory_alignments": [pool.alignment for pool in problem.pools],
+        "memory_names": [pool.id for pool in problem.pools],
+    }
+    if all(pool.base is not None for pool in problem.pools):
+        config["base_addrs"] = [pool.base for pool in problem.pools]
     return {
-        "memory_config": _config(problem.pools),
+        "memory_config": config,
         "specs": [
             _spec(buffer, f"$.buffers[{index}]", number_of, refusals)
             for index, buffer in enumerate(problem.buffers)
@@ -339,17 +342,6 @@ def document_of(problem: Problem, refusals: Refusals) -> dict[str, object]:
             if buffer.pool is not None
         ],
     }
-
-
-def _config(pools: Sequence[Pool]) -> dict[str, object]:
-    config: dict[str, object] = {
-        "memory_sizes": [pool.capacity for pool in pools],
-        "memory_alignments": [pool.alignment for pool in pools],
-        "memory_names": [pool.id for pool in pools],
-    }
-    if all(pool.base is not None for pool in pools):
-        config["base_addrs"] = [pool.base for pool in pools]
-    return config
 
 
 def _spec(buffer: Buffer, path: str, number_of: Mapping[str, int], refusals: Refusals) -> dict[str, object]:
@@ -373,40 +365,29 @@ def _refuse(problem: Problem, refusals: Refusals) -> None:
             refusals.add(f"$.{field}")
     if problem.terms() != replace(problem, objective=None).terms():
         refusals.add("$.objective", "it has none, so that only the usual one can be meant")
-    _refuse_distances(problem, refusals)
-    _refuse_pools(problem, refusals)
-    for index, buffer in enumerate(problem.buffers):
-        if buffer.accesses is not None:
-            refusals.add(f"$.buffers[{index}].accesses")
-
-
-def _refuse_distances(problem: Problem, refusals: Refusals) -> None:
     alignments = {pool.alignment for pool in problem.pools}
     for index, tie in enumerate(problem.relative):
         if len(alignments) > 1 and any(tie.offset % alignment for alignment in alignments):
             why = "in memories of different alignments distances are multiples of all of them"
             refusals.add(f"$.relative[{index}].offset", why)
-
-
-def _refuse_pools(problem: Problem, refusals: Refusals) -> None:
     some_based = any(pool.base is not None for pool in problem.pools)
     steps = {buffer.alignment for buffer in problem.buffers}
     for index, pool in enumerate(problem.pools):
-        _refuse_pool(f"$.pools[{index}]", pool, refusals)
+        path = f"$.pools[{index}]"
+        if pool.capacity is None:
+            refusals.add(f"{path}.capacity", "every memory has a size")
+        elif pool.capacity % pool.alignment:
+            refusals.add(f"{path}.capacity", "what does not fill a whole step of the alignment is not used")
+        for field in ("reserved", "cost"):
+            if getattr(pool, field):
+                refusals.add(f"{path}.{field}")
         if some_based and pool.base is None:
             refusals.add(f"$.pools[{index}].base", "all memories have a base or none")
         elif pool.base is not None and any(pool.base % step for step in {*steps, pool.alignment}):
             refusals.add(f"$.pools[{index}].base", "offsets are aligned there, not addresses")
-
-
-def _refuse_pool(path: str, pool: Pool, refusals: Refusals) -> None:
-    if pool.capacity is None:
-        refusals.add(f"{path}.capacity", "every memory has a size")
-    elif pool.capacity % pool.alignment:
-        refusals.add(f"{path}.capacity", "what does not fill a whole step of the alignment is not used")
-    for field in ("reserved", "cost"):
-        if getattr(pool, field):
-            refusals.add(f"{path}.{field}")
+    for index, buffer in enumerate(problem.buffers):
+        if buffer.accesses is not None:
+            refusals.add(f"$.buffers[{index}].accesses")
 
 
 @model_class

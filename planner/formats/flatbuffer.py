@@ -246,15 +246,14 @@ class NewParts:
         size = len(content) + 4 * len(fields)
         self._align(size, 4, 0)
         first = self._size + size - len(content)
+        # Places are counted from the begin of the old file, backwards.
         words = (
-            field if isinstance(field, int) else first - 4 * slot + self._distance(field)
+            field
+            if isinstance(field, int)
+            else first - 4 * slot + (field.at if isinstance(field, OldPart) else -field.at)
             for slot, field in enumerate(fields)
         )
         return self._prepend(content + struct.pack(f"<{len(fields)}I", *words), 4, 0)
-
-    def _distance(self, part: Part) -> int:
-        """How far behind the begin of the old file it is."""
-        return part.at if isinstance(part, OldPart) else -part.at
 
     def _prepend(self, content: bytes, alignment: int, inside: int) -> NewPart:
         self._align(len(content), alignment, inside)

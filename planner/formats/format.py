@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
-from memstow.planner.model.problem import ALWAYS, PEAK, Buffer, Interval, Pool, Problem, merged
+from memstow.planner.model.problem import ALWAYS, PEAK, Buffer, Interval, Problem, merged
 from memstow.planner.model.records import record
 
 if TYPE_CHECKING:
@@ -77,7 +77,15 @@ def refuse_beyond_buffers(problem: Problem, refusals: Refusals) -> None:
     if len(problem.pools) > 1:
         refusals.add("$.pools", "there are several pools")
     else:
-        _refuse_beyond_memory(problem.pools[0], refusals)
+        for field, default in (
+            ("capacity", None),
+            ("alignment", 1),
+            ("reserved", ()),
+            ("base", None),
+            ("cost", 0),
+        ):
+            if getattr(problem.pools[0], field) != default:
+                refusals.add(f"$.pools[0].{field}")
     for field in ("conflicts", "exclusive", "relative", "in_place", "reuse_costs"):
         if getattr(problem, field):
             refusals.add(f"$.{field}")
@@ -86,18 +94,6 @@ def refuse_beyond_buffers(problem: Problem, refusals: Refusals) -> None:
     for index, buffer in enumerate(problem.buffers):
         if buffer.accesses is not None:
             refusals.add(f"$.buffers[{index}].accesses")
-
-
-def _refuse_beyond_memory(pool: Pool, refusals: Refusals) -> None:
-    for field, default in (
-        ("capacity", None),
-        ("alignment", 1),
-        ("reserved", ()),
-        ("base", None),
-        ("cost", 0),
-    ):
-        if getattr(pool, field) != default:
-            refusals.add(f"$.pools[0].{field}")
 
 
 def plan_of_placements(placements: tuple[Placement, ...], findings: "Findings", *path: str) -> Plan:

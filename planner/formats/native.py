@@ -1,7 +1,7 @@
 """The native JSON: the wire schema as it is, defaults left out, an element of a list a line."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 from functools import cache
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.formats.format import Format, GraphFormat
 from memstow.planner.model.model_class import fields_of
-from memstow.planner.model.plan import Placement, Plan
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.reading.parse import parse_plan, parse_problem
@@ -62,19 +62,6 @@ class _Written:
     text: str
 
 
-def _placements(placements: Sequence[Placement]) -> str:
-    """The list of placements: the same text, without an encoder for each."""
-    text_of = {placement.pool: _encode(placement.pool) for placement in placements}
-    lines = ",\n    ".join(
-        [
-            f'{{"buffer": {_quoted(placement.buffer)}, "pool": {text_of[placement.pool]}, '
-            f'"offset": {placement.offset}}}'
-            for placement in placements
-        ]
-    )
-    return f"[\n    {lines}\n  ]"
-
-
 def write_problem(problem: Problem) -> bytes:
     """The problem as native JSON."""
     with collector_at_rest():
@@ -87,7 +74,16 @@ def write_plan(_problem: Problem, plan: Plan) -> bytes:
         if len(plan.placements) < _MANY:
             return encode_document(plain(plan))
         document = plain(replace(plan, placements=plan.placements[:1]))
-        return encode_document({**document, "placements": _Written(_placements(plan.placements))})
+        # The same text, without an encoder for each.
+        text_of = {placement.pool: _encode(placement.pool) for placement in plan.placements}
+        lines = ",\n    ".join(
+            [
+                f'{{"buffer": {_quoted(placement.buffer)}, "pool": {text_of[placement.pool]}, '
+                f'"offset": {placement.offset}}}'
+                for placement in plan.placements
+            ]
+        )
+        return encode_document({**document, "placements": _Written(f"[\n    {lines}\n  ]")})
 
 
 def _lines(document: Mapping[str, object]) -> Iterator[str]:

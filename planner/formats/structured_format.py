@@ -4,7 +4,7 @@ Every field that changes what a good plan is, is honoured or refused; so is what
 count the end of reserved ranges as well, ours do not: an objective passes where that makes no difference.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import lcm
 from typing import Any, Final
 
@@ -59,11 +59,7 @@ def same_optimum(problem: Problem) -> bool:
     if all(_from_the_bottom(pool) and pool.id in bound for pool in reserving):
         return True
     first = next(index for index, term in enumerate(terms) if term in _PEAKS)
-    return all(len(names) == 1 for names in choices) and _only_peaks(terms[first:])
-
-
-def _only_peaks(terms: Sequence[Term]) -> bool:
-    return all(term in _PEAKS for term in terms)
+    return all(len(names) == 1 for names in choices) and all(term in _PEAKS for term in terms[first:])
 
 
 def _from_the_bottom(pool: Pool) -> bool:
@@ -100,7 +96,12 @@ class Reading:
 
     def problem(self) -> Problem:
         """The problem; what cannot be understood or honoured is added to the findings."""
-        self._refuse_repeated_pools()
+        # One number with two names; one name twice is one id twice, as of buffers: the checks find that.
+        name_of: dict[int, str] = {}
+        for index, pool in enumerate(self._source.pools):
+            if name_of.setdefault(pool.id, pool.name) != pool.name:
+                message = f"{pool.id} is the id of another pool already; give each pool an id of its own"
+                self._findings.add("duplicate_pool", ("problem", "pools", index, "id"), message)
         self._refuse_unsupported()
         self._gather_pins()
         sizes = self._block_sizes()
@@ -131,20 +132,17 @@ class Reading:
         if not isinstance(index, int):
             return ("problem",)
         if field == "buffers":
-            return self._place_in_buffer(index, rest)
+            if rest[:1] in (("pool",), ("offset",)):
+                pin = self._pins.get(self._source.buffers[index].id)
+                if pin is not None:
+                    return ("problem", "constraints", "pinned_allocations", pin[0], *rest)
+            renamed = tuple(_BUFFER_FIELDS.get(str(step), step) for step in rest[:1])
+            return ("problem", "buffers", index, *renamed, *rest[1:2])
         if field == "pools":
             return ("problem", "pools", index, *(("reserved_ranges",) if rest[:1] == ("reserved",) else rest))
         origin = self._origins.get(str(field), [])
         source = origin[index] if index < len(origin) else 0
         return ("problem", *_LISTS.get(str(field), ()), source)
-
-    def _place_in_buffer(self, index: int, rest: Path) -> Path:
-        if rest[:1] in (("pool",), ("offset",)):
-            pin = self._pins.get(self._source.buffers[index].id)
-            if pin is not None:
-                return ("problem", "constraints", "pinned_allocations", pin[0], *rest)
-        renamed = tuple(_BUFFER_FIELDS.get(str(step), step) for step in rest[:1])
-        return ("problem", "buffers", index, *renamed, *rest[1:2])
 
     def _made(self, field: str, parts: Iterator[tuple[int, Any]]) -> tuple[Any, ...]:
         found = list(parts)
@@ -160,14 +158,6 @@ class Reading:
 
     def _pair(self, first: int, second: int) -> Pair:
         return self._buffer_id(first), self._buffer_id(second)
-
-    def _refuse_repeated_pools(self) -> None:
-        """One number with two names; one name twice is one id twice, as of buffers: the checks find that."""
-        name_of: dict[int, str] = {}
-        for index, pool in enumerate(self._source.pools):
-            if name_of.setdefault(pool.id, pool.name) != pool.name:
-                message = f"{pool.id} is the id of another pool already; give each pool an id of its own"
-                self._findings.add("duplicate_pool", ("problem", "pools", index, "id"), message)
 
     def _refuse_unsupported(self) -> None:
         for index, pool in enumerate(self._source.pools):

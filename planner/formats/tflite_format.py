@@ -121,8 +121,14 @@ def kept_pairs(subgraphs: Sequence[Subgraph]) -> list[tuple[int, int]]:
     """Pairs of operators of the first subgraph of which the first must run before the second."""
     main, *others = subgraphs
     pairs = set(_by_variable(main))
-    for tensor in _variable_tensors(main):
-        pairs.update(pairwise(tensor))
+    # By tensor that keeps its value from one run to the next, the operators that use it.
+    users: dict[int, list[int]] = {}
+    for i, operator in enumerate(main.operators):
+        for tensor in dict.fromkeys((*operator.inputs, *operator.outputs)):
+            if main.tensors[tensor].is_variable:
+                users.setdefault(tensor, []).append(i)
+    for in_turn in users.values():
+        pairs.update(pairwise(in_turn))
     called = CALLING if any(map(_may_end_the_run, chain(*(entry.operators for entry in others)))) else ()
     pairs.update(_by_end(main, called))
     return sorted(pairs)
@@ -143,16 +149,6 @@ def _by_end(subgraph: Subgraph, called: Collection[str]) -> Iterator[tuple[int, 
         if _may_end_the_run(operator) or operator.name in called:
             yield from ((earlier, i) for earlier in since[:-1])
             barrier, since = i, []
-
-
-def _variable_tensors(subgraph: Subgraph) -> list[list[int]]:
-    """For each tensor that keeps its value from one run to the next, the operators that use it."""
-    users: dict[int, list[int]] = {}
-    for i, operator in enumerate(subgraph.operators):
-        for tensor in dict.fromkeys((*operator.inputs, *operator.outputs)):
-            if subgraph.tensors[tensor].is_variable:
-                users.setdefault(tensor, []).append(i)
-    return list(users.values())
 
 
 def _by_variable(subgraph: Subgraph) -> Iterator[tuple[int, int]]:
@@ -247,7 +243,14 @@ def read_graph(data: bytes, in_place: bool = False) -> Graph:
             ),
             inputs=tuple(str(i) for i in dict.fromkeys((*main.inputs, *unmade))),
             outputs=tuple(str(i) for i in dict.fromkeys(main.outputs)),
-            before=(*_kept(subgraphs), *_made_after(main)),
+            before=(
+                *[(str(first), str(then)) for first, then in kept_pairs(subgraphs)],
+                *[
+                    (str(i), f"{i}{_MADE}")
+                    for i, operator in enumerate(main.operators)
+                    if operator.name == NPU
+                ],
+            ),
         )
     require_valid(graph)
     return graph
@@ -355,14 +358,6 @@ def _steps(operator: Operator) -> tuple[Operator, ...]:
     return replace(operator, outputs=()), Operator(
         id=f"{operator.id}{_MADE}", type=NPU, outputs=operator.outputs
     )
-
-
-def _kept(subgraphs: Sequence[Subgraph]) -> list[tuple[str, str]]:
-    return [(str(first), str(then)) for first, then in kept_pairs(subgraphs)]
-
-
-def _made_after(main: Subgraph) -> list[tuple[str, str]]:
-    return [(str(i), f"{i}{_MADE}") for i, operator in enumerate(main.operators) if operator.name == NPU]
 
 
 def _temporary(called: CalledTensor, subgraph: Subgraph) -> Temporary | None:

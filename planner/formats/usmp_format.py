@@ -4,7 +4,7 @@ A case has sizes, which buffers conflict, and pools, preferred first. The input 
 objects, by their own names; the answer has a PoolAllocation for every buffer.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
 from memstow.planner.formats.format import Format, Refusals, against_moments, plan_of_placements, refuse_pins
@@ -139,7 +139,16 @@ def read_infos(raw: Any, findings: Findings) -> Problem | None:
         version=1,
         pools=pools,
         objective=objective_of(pools),
-        buffers=tuple(_buffer(info, names) for info in infos.buffer_infos),
+        buffers=tuple(
+            Buffer(
+                id=info.name_hint,
+                size=info.size_bytes,
+                lifetime=ALWAYS if info.constant else None,
+                alignment=info.alignment,
+                pools=None if info.pool_candidates == names else info.pool_candidates,
+            )
+            for info in infos.buffer_infos
+        ),
         conflicts=tuple(pair for _, pair in listed),
     )
     check_made(problem, findings, lambda path: _place_of_infos(path, [place for place, _ in listed]))
@@ -162,7 +171,17 @@ def infos_of(problem: Problem, refusals: Refusals) -> dict[str, object]:
     conflicts: dict[str, list[str]] = {}
     for one, other in problem.conflicts:
         conflicts.setdefault(one, []).append(other)
-    _refuse_lives(problem, constant_pools, refusals)
+    for index, buffer in enumerate(problem.buffers):
+        path = f"$.buffers[{index}]"
+        if buffer.lifetime != ALWAYS:
+            if buffer.lifetime is not None or buffer.lifetimes:
+                refusals.add(f"{path}.lifetime", "conflicts are given by name, not by times")
+            if constant_pools & set(allowed_pools(problem, buffer)):
+                refusals.add(
+                    f"{path}.pools", "a pool is for what is always live or for the rest, not for both"
+                )
+        if buffer.accesses is not None:
+            refusals.add(f"{path}.accesses")
     return {
         "buffer_infos": [
             {
@@ -186,33 +205,9 @@ def infos_of(problem: Problem, refusals: Refusals) -> dict[str, object]:
     }
 
 
-def _refuse_lives(problem: Problem, constant_pools: Set[str], refusals: Refusals) -> None:
-    for index, buffer in enumerate(problem.buffers):
-        path = f"$.buffers[{index}]"
-        if buffer.lifetime != ALWAYS:
-            if buffer.lifetime is not None or buffer.lifetimes:
-                refusals.add(f"{path}.lifetime", "conflicts are given by name, not by times")
-            if constant_pools & set(allowed_pools(problem, buffer)):
-                refusals.add(
-                    f"{path}.pools", "a pool is for what is always live or for the rest, not for both"
-                )
-        if buffer.accesses is not None:
-            refusals.add(f"{path}.accesses")
-
-
 def _pool(info: PoolInfo) -> Pool:
     unrestricted = info.size_hint_bytes == UNRESTRICTED
     return Pool(id=info.pool_name, capacity=None if unrestricted else info.size_hint_bytes)
-
-
-def _buffer(info: BufferInfo, pools: tuple[str, ...]) -> Buffer:
-    return Buffer(
-        id=info.name_hint,
-        size=info.size_bytes,
-        lifetime=ALWAYS if info.constant else None,
-        alignment=info.alignment,
-        pools=None if info.pool_candidates == pools else info.pool_candidates,
-    )
 
 
 def _conflicts(infos: Infos) -> Iterator[tuple[Path, Pair]]:
@@ -314,7 +309,15 @@ def write_problem(problem: Problem) -> bytes:
             if getattr(pool, field) != default:
                 refusals.add(f"$.pools[{index}].{field}")
     refuse_pins(problem, refusals)
-    document = _case_of(problem) if _is_case(problem) else infos_of(problem, refusals)
+    document = (
+        {
+            "sizes": {buffer.id: buffer.size for buffer in problem.buffers},
+            "edges": [list(pair) for pair in problem.conflicts],
+            "pools": [{"name": pool.id, "size": pool.capacity} for pool in problem.pools],
+        }
+        if _is_case(problem)
+        else infos_of(problem, refusals)
+    )
     refusals.raise_any()
     return encode_document(document)
 
@@ -327,14 +330,6 @@ def _is_case(problem: Problem) -> bool:
         buffer == bare and buffer.pools in (None, names)
         for buffer, bare in zip(problem.buffers, plain, strict=True)
     )
-
-
-def _case_of(problem: Problem) -> dict[str, object]:
-    return {
-        "sizes": {buffer.id: buffer.size for buffer in problem.buffers},
-        "edges": [list(pair) for pair in problem.conflicts],
-        "pools": [{"name": pool.id, "size": pool.capacity} for pool in problem.pools],
-    }
 
 
 def _read_case(raw: Any, findings: Findings) -> Problem | None:

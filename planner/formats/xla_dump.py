@@ -179,7 +179,11 @@ def _text(data: bytes) -> str:
 
 
 def _buffers(allocation: Allocation, pool: str | None, lives: _Lives) -> Iterator[Buffer]:
-    alignment = _alignment(allocation.values)
+    # XLA does not write its alignment: as far as that tells, what all offsets are multiples of.
+    bits = _MOST_ALIGNMENT
+    for value in allocation.values:
+        bits |= value.offset
+    alignment = bits & -bits
     for value in allocation.values:
         first, last = _life(value, lives)
         yield Buffer(
@@ -204,14 +208,6 @@ def _life(value: Value, lives: _Lives) -> tuple[int, int]:
         message = f"{shown(value.id)} has no live range: the two files are not of one program"
         raise InputError.single("no_live_range", "$", message)
     return life
-
-
-def _alignment(values: list[Value]) -> int:
-    """What all offsets are multiples of, as far as that tells: XLA does not write its alignment."""
-    bits = _MOST_ALIGNMENT
-    for value in values:
-        bits |= value.offset
-    return bits & -bits
 
 
 def _ties(allocation: Allocation, lives: _Lives) -> Iterator[Relative]:

@@ -125,7 +125,10 @@ def nest_of(program: Program, stripe: Stripe, one: Operator, places: Places) -> 
         columns=stripe.columns,
         operators=tuple(_members(program, cut, one, places)),
         rings=tuple(_ring(graph, cut, place, ring.rows, places) for place, ring in rings.items()),
-        strips=tuple(_strip(cut, spans) for spans in cut.strips.spans),
+        strips=tuple(
+            tuple(_columns(cut, place, span) for place, span in enumerate(spans))
+            for spans in cut.strips.spans
+        ),
         steps=tuple(rows),
         frees=_frees(cut, rows, list(rings)),
     )
@@ -157,10 +160,6 @@ def _steps(members: Members) -> Iterator[tuple[int, ...]]:
 
 def _needs(first: int, end: int) -> tuple[int, int]:
     return (first, end) if first < end else (0, 0)
-
-
-def _strip(cut: Cut, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    return tuple(_columns(cut, place, span) for place, span in enumerate(spans))
 
 
 def _columns(cut: Cut, place: int, span: tuple[int, int]) -> tuple[int, ...]:

@@ -138,7 +138,9 @@ def _lines(loops: Loops) -> Iterator[str]:
         yield ""
         match segment:
             case WholeOperator():
-                yield from _alone(number, segment)
+                tensors = f"{_listed(segment.inputs)} -> {_listed(segment.outputs)}"
+                yield f"{number}. {_name(segment.id, segment.runs)}: {tensors}"
+                yield from (f"   {line}" for line in _scratches(segment.temporaries))
             case Copy():
                 yield f"{number}. copy {plain(segment.source)} to {plain(segment.target)}"
             case StripeLoops():
@@ -158,12 +160,6 @@ def _name(named: str, runs: str | None) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(plain, names)) or "nothing"
-
-
-def _alone(number: int, operator: WholeOperator) -> Iterator[str]:
-    tensors = f"{_listed(operator.inputs)} -> {_listed(operator.outputs)}"
-    yield f"{number}. {_name(operator.id, operator.runs)}: {tensors}"
-    yield from (f"   {line}" for line in _scratches(operator.temporaries))
 
 
 def _scratches(them: Sequence[Scratch]) -> Iterator[str]:
@@ -232,12 +228,10 @@ def _steps(loops: StripeLoops) -> Iterator[str]:
         if phrase.times > 1:
             yield f"  {phrase.times:,} times, i = 0..{phrase.times - 1}:"
             margin = "    "
-        for step, growth in zip(phrase.steps, _growth_text(phrase), strict=True):
+        for step, growth in zip(
+            phrase.steps, phrase.growth or [(0,) * len(step) for step in phrase.steps], strict=True
+        ):
             yield margin + _step(loops.operators[step[0]], step, growth)
-
-
-def _growth_text(phrase: Phrase) -> Sequence[Step]:
-    return phrase.growth or [(0,) * len(step) for step in phrase.steps]
 
 
 def _step(member: StripeMember, step: Step, growth: Step) -> str:
@@ -427,7 +421,10 @@ class _Header:
         yield _table(f"int32_t {s}_arguments", [[argument] for argument in self.arguments], bare=True)
         yield _table(
             f"{s}_scratch {s}_scratches",
-            ([self.pools[entry.pool], entry.offset, entry.size, *_phases(entry)] for entry in self.scratch),
+            (
+                [self.pools[entry.pool], entry.offset, entry.size, *(entry.phases or (0, 0))]
+                for entry in self.scratch
+            ),
         )
         yield f"enum {{ {m}_SEGMENT_COUNT = {len(segments)} }};\n"
         yield guard_end(f"{m}_H")
@@ -504,10 +501,6 @@ class _Header:
         for what in ("members", "rings", "columns", "steps"):
             empty = what == "rings" and not loops.rings
             yield "0" if empty else f"{self.symbol}_{number}_{what}"
-
-
-def _phases(scratch: Scratch) -> tuple[int, int]:
-    return scratch.phases or (0, 0)
 
 
 def _table(declared: str, rows: Iterable[Sequence[object]], *, bare: bool = False) -> str:

@@ -93,12 +93,20 @@ class Process(Group):
         self.events, events = os.pipe()
         try:
             arguments = [part.replace("{events}", str(events)) for part in command]
+            # The environment of this process, with the temporary folder and the same import path.
+            paths = [path or os.getcwd() for path in sys.path]
             self._popen = subprocess.Popen(  # noqa: S603
                 arguments,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=_environment(self.folder),
+                env={
+                    **os.environ,
+                    **child_side.folder_variables(self.folder),
+                    "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                    "PYTHONWARNINGS": "ignore",
+                },
                 pass_fds=(events,),
                 process_group=0,
             )
@@ -143,24 +151,21 @@ class Process(Group):
                 assert self._popen.stdin is not None  # noqa: S101
                 self._popen.stdin.close()
             os.close(self.events)
-            self._wait_and_remove_folder(wait)
-
-    def _wait_and_remove_folder(self, wait: float) -> None:
-        try:
-            self._popen.wait(wait)
-        except subprocess.TimeoutExpired:
-            # The kernel is still freeing its memory; the caller does not have to wait for that.
-            reaper = threading.Thread(target=self._reap, daemon=True)
             try:
-                reaper.start()
-            except RuntimeError:
-                # No more threads may be started.
-                self._popen.wait()
-            else:
-                _reapers.append(reaper)
-        finally:
-            # Not left to the thread: this process may end before the child does.
-            shutil.rmtree(self.folder, ignore_errors=True)
+                self._popen.wait(wait)
+            except subprocess.TimeoutExpired:
+                # The kernel is still freeing its memory; the caller does not have to wait for that.
+                reaper = threading.Thread(target=self._reap, daemon=True)
+                try:
+                    reaper.start()
+                except RuntimeError:
+                    # No more threads may be started.
+                    self._popen.wait()
+                else:
+                    _reapers.append(reaper)
+            finally:
+                # Not left to the thread: this process may end before the child does.
+                shutil.rmtree(self.folder, ignore_errors=True)
 
     def _reap(self) -> None:
         self._popen.wait()
@@ -173,18 +178,6 @@ def wait_for_reapers(seconds: float) -> None:
     for reaper in _reapers:
         reaper.join(max(end - time.monotonic(), 0.0))
     _reapers[:] = [reaper for reaper in _reapers if reaper.is_alive()]
-
-
-def _environment(own: Path) -> dict[str, str]:
-    """The environment of this process, with the temporary folder and the same import path."""
-    paths = [path or os.getcwd() for path in sys.path]
-    return {
-        **os.environ,
-        **child_side.folder_variables(own),
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONWARNINGS": "ignore",
-    }
 
 
 def _descendants(process: int) -> Iterator[int]:

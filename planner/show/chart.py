@@ -34,11 +34,10 @@ class Scale:
 
     def at(self, value: float) -> float:
         """The place of a value."""
-        low, high, value = (self._scaled(entry) for entry in (self.low, self.high, value))
+        low, high, value = (
+            (log(max(entry, 1)) if self.by_factors else entry) for entry in (self.low, self.high, value)
+        )
         return self.begin + (self.end - self.begin) * (value - low) / (high - low or 1.0)
-
-    def _scaled(self, value: float) -> float:
-        return log(max(value, 1)) if self.by_factors else value
 
 
 def frame(top: int, tall: int) -> str:

@@ -47,14 +47,12 @@ def _points(front: Front, points: Sequence[FrontPoint]) -> list[str]:
         row = [count(point.values[term]) for term in front.terms]
         if open_:
             row += [count(point.bounds[term]) if term in point.bounds else "-" for term in front.terms]
-            row.append(percent(_gap(front, point)))
+            # The larger of the gaps of the two terms.
+            row.append(
+                percent(max(gap_of(point.values[term], point.bounds.get(term, 0)) for term in front.terms))
+            )
         rows.append((*row, "proven" if point.proven else "open"))
     return table((*head, ""), rows, left=0)
-
-
-def _gap(front: Front, point: FrontPoint) -> float:
-    """The larger of the gaps of the two terms."""
-    return max(gap_of(point.values[term], point.bounds.get(term, 0)) for term in front.terms)
 
 
 def _verdict(front: Front) -> str:
@@ -194,7 +192,8 @@ def front_svg(front: Front) -> str:
     if points:
         across, up = _axes(front, points)
         lines += _frame(across, up)
-        labels = _Labels(_labelled(len(points)))
+        # Each how many points have a label.
+        labels = _Labels(max(1, -(-len(points) // _MOST_LABELS)))
         for curve in curves:
             lines += _stairs(curve, across, up, labels)
     else:
@@ -336,11 +335,6 @@ def _legend(curves: Sequence[_Curve]) -> Iterator[str]:
             stroke_width=3,
             paint_order="stroke",
         )
-
-
-def _labelled(number: int) -> int:
-    """Each how many points have a label."""
-    return max(1, -(-number // _MOST_LABELS))
 
 
 def _description(front: Front, curves: Sequence[_Curve]) -> str:

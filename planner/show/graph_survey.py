@@ -75,7 +75,17 @@ def graph_survey(graph: Graph, rows: int) -> str:
     lines += _outlook_lines(graph, rows)
     largest = _largest(taken, rows)
     if largest:
-        lines += ["", *_step_table(graph, largest)]
+        header = ("largest steps", "type", "live bytes", "saved in place")
+        cells = [
+            (
+                short_name(graph.operators[step.operator].id),
+                short_name(graph.operators[step.operator].type or "-"),
+                count(step.bytes),
+                count(step.saved),
+            )
+            for step in largest
+        ]
+        lines += ["", *table(header, cells, left=2)]
     return "\n".join(lines)
 
 
@@ -96,17 +106,3 @@ def _outlook_lines(graph: Graph, rows: int) -> list[str]:
 
 def _largest(taken: Sequence[Step], rows: int) -> list[Step]:
     return nlargest(rows, taken, key=lambda step: step.bytes)
-
-
-def _step_table(graph: Graph, largest: Sequence[Step]) -> list[str]:
-    header = ("largest steps", "type", "live bytes", "saved in place")
-    rows = [
-        (
-            short_name(graph.operators[step.operator].id),
-            short_name(graph.operators[step.operator].type or "-"),
-            count(step.bytes),
-            count(step.saved),
-        )
-        for step in largest
-    ]
-    return table(header, rows, left=2)

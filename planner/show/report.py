@@ -63,7 +63,7 @@ def plan_lines(plan: Plan, placed: int, bases: dict[str, int], drawn: list[str])
         [
             (
                 plain(use.pool, most=40),
-                _capacity(use),
+                "unlimited" if use.capacity is None else count(use.capacity),
                 count(use.peak),
                 count(use.bound),
                 _gap(plan, use),
@@ -79,11 +79,6 @@ def plan_lines(plan: Plan, placed: int, bases: dict[str, int], drawn: list[str])
             (plain(t.term, most=40), count(t.value), count(t.bound), percent(t.gap)) for t in plan.objective
         ]
         lines += ["", *table(("objective", "value", "bound", "gap"), rows)]
-    lines += ["", _verdict(plan, placed)]
-    return lines + (["", *drawn] if drawn else [])
-
-
-def _verdict(plan: Plan, placed: int) -> str:
     # Nothing was to be minimised: that it fits is all there is to say.
     status = plan.status if plan.objective else "fits"
     said = [f"{status}: {placed:,} {'buffer' if placed == 1 else 'buffers'} placed"]
@@ -94,11 +89,8 @@ def _verdict(plan: Plan, placed: int) -> str:
         by = f" by {plain(plan.prover)}" if plan.prover is not None else ""
         how = f" ({', '.join(kinds)})" if kinds else ""
         said.append(f"proven{by}{how}")
-    return ", ".join(said) + f", {seconds(plan.seconds)}"
-
-
-def _capacity(use: PoolUse) -> str:
-    return "unlimited" if use.capacity is None else count(use.capacity)
+    lines += ["", ", ".join(said) + f", {seconds(plan.seconds)}"]
+    return lines + (["", *drawn] if drawn else [])
 
 
 def _addresses(base: int | None, peak: int) -> str:

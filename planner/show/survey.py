@@ -127,7 +127,16 @@ def survey(
         lines += _timeless(steps)
     moments = hardest(problem.buffers, steps, rows)
     if moments:
-        lines += ["", *_moment_table(moments)]
+        cells = [
+            (
+                f"{time_text(m.begin)} until {time_text(m.end)}",
+                names([b.id for b in m.buffers], 3),
+                count(m.live),
+                count(len(m.buffers)),
+            )
+            for m in moments
+        ]
+        lines += ["", *table(("hardest moments", "largest first", "live bytes", "buffers"), cells, left=2)]
         if labels:
             lines += ["", *_label_table(moments[0], labels, width)]
     return "\n".join(lines)
@@ -264,19 +273,6 @@ def _pool_table(pools: Sequence[_PoolSummary]) -> list[str]:
     ]
     more = [f"({len(pools) - MOST_POOLS:,} more pools)"] if len(pools) > MOST_POOLS else []
     return table(header, rows) + more
-
-
-def _moment_table(moments: Sequence[Moment]) -> list[str]:
-    rows = [
-        (
-            f"{time_text(m.begin)} until {time_text(m.end)}",
-            names([b.id for b in m.buffers], 3),
-            count(m.live),
-            count(len(m.buffers)),
-        )
-        for m in moments
-    ]
-    return table(("hardest moments", "largest first", "live bytes", "buffers"), rows, left=2)
 
 
 def _label_table(moment: Moment, labels: "Mapping[str, Label]", width: int) -> list[str]:

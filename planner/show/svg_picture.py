@@ -27,7 +27,6 @@ from memstow.planner.show.drawing import (
     Columns,
     Life,
     Scene,
-    ShadeRun,
     columns_of,
     grade,
     ink_on,
@@ -158,22 +157,18 @@ def spots(panel: Panel, thin: Sequence[Box]) -> Iterator[str]:
         size *= 2
     paths: dict[tuple[int, int], list[str]] = {}
     for run in found:
-        paths.setdefault((run.grade, run.level), []).append(_shade_outline(panel, run, columns, rows))
+        # Whole pixels: no seams between neighbours, and no column too narrow to be seen.
+        left = min(RIGHT - 1, floor(panel.across(columns.edges[run.first]) + 0.5))
+        right = floor(panel.across(columns.edges[run.last]) + 0.5)
+        wide = max(1, right - left)
+        low = panel.bottom - run.row * panel.tall // rows
+        tall = low - (panel.bottom - (run.row + 1) * panel.tall // rows)
+        paths.setdefault((run.grade, run.level), []).append(f"M{left} {low}h{wide}v-{tall}h-{wide}z")
     for (on_ramp, level), path in sorted(paths.items()):
         yield (
             f'<path class="shade" fill="{shade(RAMP[on_ramp], level)}" shape-rendering="crispEdges" '
             f'd="{"".join(path)}"/>'
         )
-
-
-def _shade_outline(panel: Panel, run: ShadeRun, columns: Columns, rows: int) -> str:
-    # Whole pixels: no seams between neighbours, and no column too narrow to be seen.
-    left = min(RIGHT - 1, floor(panel.across(columns.edges[run.first]) + 0.5))
-    right = floor(panel.across(columns.edges[run.last]) + 0.5)
-    wide = max(1, right - left)
-    low = panel.bottom - run.row * panel.tall // rows
-    tall = low - (panel.bottom - (run.row + 1) * panel.tall // rows)
-    return f"M{left} {low}h{wide}v-{tall}h-{wide}z"
 
 
 MOST_TOOLTIPS: Final = 1_500
@@ -317,20 +312,6 @@ def ground(panel: Panel, columns: Columns) -> Iterator[str]:
     )
     if panel.axis.kind != "buffers":
         yield _holes(panel, columns)
-    yield from _reserved(panel)
-
-
-def _holes(panel: Panel, columns: Columns) -> str:
-    path = [f"M{LEFT} {panel.bottom}"]
-    before = 0
-    for edge, height in zip(columns.edges, skyline(panel.lives, columns), strict=False):
-        if height != before:
-            path.append(f"H{px(panel.across(edge))}V{px(panel.up(height))}")
-            before = height
-    return f'<path class="holes" fill="{HOLE}" d="{"".join(path)}H{RIGHT}V{panel.bottom}z"/>'
-
-
-def _reserved(panel: Panel) -> Iterator[str]:
     thin: set[int] = set()
     for entry in panel.pool.reserved:
         end = min(entry.offset + entry.size, panel.height)
@@ -348,6 +329,16 @@ def _reserved(panel: Panel) -> Iterator[str]:
     if thin:
         path = "".join(f"M{LEFT} {y}h{ACROSS}v1h-{ACROSS}z" for y in sorted(thin))
         yield f'<path class="reserved" fill="{RESERVED}" d="{path}"/>'
+
+
+def _holes(panel: Panel, columns: Columns) -> str:
+    path = [f"M{LEFT} {panel.bottom}"]
+    before = 0
+    for edge, height in zip(columns.edges, skyline(panel.lives, columns), strict=False):
+        if height != before:
+            path.append(f"H{px(panel.across(edge))}V{px(panel.up(height))}")
+            before = height
+    return f'<path class="holes" fill="{HOLE}" d="{"".join(path)}H{RIGHT}V{panel.bottom}z"/>'
 
 
 def moment(panel: Panel) -> Iterator[str]:

@@ -123,7 +123,10 @@ def maps(
         free = free[len(letters) :]
         drawn = list(_map(sheet, pool, uses[pool.id], lives, letters))
         if len(problem.pools) > 1:
-            lines += [*([""] if lines else []), _heading(uses[pool.id], width)]
+            use = uses[pool.id]
+            limit = "" if use.capacity is None else f" of {human(use.capacity)}"
+            figures = f": {human(use.peak)}{limit}"
+            lines += [*([""] if lines else []), plain(use.pool, most=width - len(figures)) + figures]
         lines += [*drawn, _axis_line(sheet)]
         if letters:
             lines += _names(list(zip(letters, buffers.values(), strict=True)), labels or {}, sheet)
@@ -199,12 +202,6 @@ def _drawn(
         yield from [""] * above
     for row in reversed(range(rows)):
         yield _line(labels.get(row, ""), "".join(cells[row]).replace(" ", blanks.get(row, " ")))
-
-
-def _heading(use: PoolUse, width: int) -> str:
-    limit = "" if use.capacity is None else f" of {human(use.capacity)}"
-    figures = f": {human(use.peak)}{limit}"
-    return plain(use.pool, most=width - len(figures)) + figures
 
 
 def _line(label: str, cells: str) -> str:
@@ -295,11 +292,7 @@ def _names(named: Sequence[tuple[str, Buffer]], labels: "Mapping[str, Label]", s
         label = labels.get(buffer.id)
         shown = "" if label is None else shown_label(label, min(left, _LONGEST_LABEL))
         entries.append(f"{letter} {_padded(name, widest[0])} {size:>{widest[1]}}  {shown}".strip())
-    return _side_by_side(entries, room)
-
-
-def _side_by_side(entries: Sequence[str], room: int) -> list[str]:
-    """Entries in columns as wide as the widest, each read downwards."""
+    # Entries in columns as wide as the widest, each read downwards.
     width = max(map(breadth, entries))
     columns = max(1, (room + _BETWEEN) // (width + _BETWEEN))
     lines = -(-len(entries) // columns)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from memstow.planner.model.tiling import Chosen, FrontTile, Loop, Tile, Tiling
+from memstow.planner.model.tiling import Chosen, Loop, Tile, Tiling
 from memstow.planner.show.formatting import count, plain, short_name, table
 
 
@@ -39,7 +39,16 @@ def tilings_report(tilings: Sequence[Tiling]) -> str:
 def _row(tiling: Tiling) -> tuple[str, ...]:
     head = short_name(tiling.operator), plain(tiling.type or "-", most=24)
     if tiling.chosen is None:
-        return (*head, "none fits", "", "", _needs(tiling), "", count(tiling.least or 0), "")
+        return (
+            *head,
+            "none fits",
+            "",
+            "",
+            "?" if tiling.needs is None else f"needs {count(tiling.needs)}",
+            "",
+            count(tiling.least or 0),
+            "",
+        )
     chosen = tiling.chosen
     times = f"{chosen.bytes / tiling.least:.2f}x" if tiling.least else ""
     return (
@@ -52,10 +61,6 @@ def _row(tiling: Tiling) -> tuple[str, ...]:
         count(tiling.least or 0),
         times + ("" if tiling.complete else "*"),
     )
-
-
-def _needs(tiling: Tiling) -> str:
-    return "?" if tiling.needs is None else f"needs {count(tiling.needs)}"
 
 
 def _lines(tiling: Tiling) -> Iterator[str]:
@@ -83,7 +88,20 @@ def _lines(tiling: Tiling) -> Iterator[str]:
         yield from _tables(tiling.chosen)
     if tiling.front is not None:
         yield ""
-        yield from _front(tiling.front)
+        yield from table(
+            ("tile", "channels are", "tiles", "l1", "bytes moved"),
+            [
+                (
+                    _size(entry.tile),
+                    "outside" if entry.loops[0] == "channels" else "inside",
+                    count(entry.tiles),
+                    count(entry.l1),
+                    count(entry.bytes),
+                )
+                for entry in tiling.front
+            ],
+            left=2,
+        )
 
 
 def _chosen_lines(tiling: Tiling, chosen: Chosen) -> Iterator[str]:
@@ -133,23 +151,6 @@ def _tables(chosen: Chosen) -> Iterator[str]:
         [
             (short_name(buffer.id), buffer.role, count(buffer.offset), count(buffer.size))
             for buffer in chosen.buffers
-        ],
-        left=2,
-    )
-
-
-def _front(front: Sequence[FrontTile]) -> list[str]:
-    return table(
-        ("tile", "channels are", "tiles", "l1", "bytes moved"),
-        [
-            (
-                _size(entry.tile),
-                "outside" if entry.loops[0] == "channels" else "inside",
-                count(entry.tiles),
-                count(entry.l1),
-                count(entry.bytes),
-            )
-            for entry in front
         ],
         left=2,
     )

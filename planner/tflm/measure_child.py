@@ -12,7 +12,7 @@ import threading
 from importlib import import_module
 from typing import Any, Final
 
-from memstow.planner.formats.flatbuffer import FieldValue, Flatbuffer, NewParts, OldPart, Part, Table
+from memstow.planner.formats.flatbuffer import FieldValue, Flatbuffer, NewParts, OldPart, Part
 from memstow.planner.formats.tflite_format import arena_bytes
 from memstow.planner.formats.tflite_model import (
     CALLING,
@@ -35,7 +35,8 @@ def cut_model(model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: 
     table = list(root.tables(ModelField.SUBGRAPHS))[subgraph]
     held = subgraphs[subgraph]
     it = held.operators[operator]
-    used = {*it.inputs, *it.outputs, *_intermediates(table, operator, len(held.tensors))}
+    listed = list(table.tables(SubgraphField.OPERATORS))[operator].integers(OperatorField.INTERMEDIATES)
+    used = {*it.inputs, *it.outputs, *[i for i in listed or () if 0 <= i < len(held.tensors)]}
     handles = set(it.outputs) if it.name == VAR_HANDLE else set()
     sizes = {
         i: 0 if i in handles else arena_bytes(held.tensors[i], f"$.subgraphs[{subgraph}].tensors[{i}]")
@@ -64,12 +65,6 @@ def cut_model(model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: 
         if target is not None:
             whole[field] = OldPart(target)
     return front.file(front.table(whole)), sum(sizes.values())
-
-
-def _intermediates(table: Table, operator: int, tensors: int) -> list[int]:
-    """The tensors that an operator names for its own use."""
-    listed = list(table.tables(SubgraphField.OPERATORS))[operator].integers(OperatorField.INTERMEDIATES)
-    return [i for i in listed or () if 0 <= i < tensors]
 
 
 _USED: Final = re.compile(rb"Arena allocation (head|tail) (\d+) bytes")
@@ -116,7 +111,9 @@ def main(arguments: list[str]) -> None:
 def _answer(request: Message, _cancel: threading.Event) -> Message:
     runtime = Runtime()
     model: bytes = request["model"]
-    enough = _enough(model)
+    # An arena that is surely large enough: pages of it that nobody touches take no memory.
+    arena = arena_of(model, word=WORKSTATION)
+    enough = _stepped(2 * (arena.head or 0) + (arena.planning or 0) + 4 * len(model) + _SPARE)
     used = runtime.used(model, enough)
     if request["kind"] == "arena":
         found: Message = {"least": _least(runtime, model, used["tail"], enough), **used}
@@ -146,12 +143,6 @@ def _loads(runtime: Runtime, model: bytes, arena: int) -> bool:
         finally:
             os._exit(sys.exc_info()[0] is not None)
     return os.waitpid(child, 0)[1] == 0
-
-
-def _enough(model: bytes) -> int:
-    """An arena that is surely large enough: pages of it that nobody touches take no memory."""
-    arena = arena_of(model, word=WORKSTATION)
-    return _stepped(2 * (arena.head or 0) + (arena.planning or 0) + 4 * len(model) + _SPARE)
 
 
 def _stepped(size: int) -> int:

@@ -32,7 +32,6 @@ from memstow.planner.tflm.runtime_model import (
     LEFT_TO_RUNTIME,
     PLAN_METADATA,
     SCRATCH,
-    RuntimeLayout,
     RuntimeModel,
     Scratch,
     arena_of,
@@ -82,7 +81,16 @@ def carried_plan(model: bytes, scratch: Scratch | None = None) -> CarriedPlan | 
         tensor.size > 0 and at == LEFT_TO_RUNTIME
         for tensor, at in zip(of_model.tensors, offsets, strict=True)
     )
-    return CarriedPlan(_whole(graph, of_model, layout), layout.head, left)
+    places = {tensor.name: at for tensor, at in zip(of_model.tensors, layout.offsets, strict=True)}
+    placements = tuple(
+        Placement(buffer=buffer.id, pool=DEFAULT_POOL, offset=places[buffer.id])
+        for buffer in listed_problem(graph).buffers
+    )
+    return CarriedPlan(
+        Plan(status=Status.FEASIBLE, placements=placements, schedule=Schedule(order=listed(graph))),
+        layout.head,
+        left,
+    )
 
 
 def _outside(model: RuntimeModel, offsets: Sequence[int]) -> Iterator[Issue]:
@@ -90,15 +98,6 @@ def _outside(model: RuntimeModel, offsets: Sequence[int]) -> Iterator[Issue]:
         if tensor.size and at < LEFT_TO_RUNTIME:
             message = f"the plan puts tensor {tensor.name} {-at:,} bytes before the arena"
             yield Issue("wrong_plan", "$", message)
-
-
-def _whole(graph: Graph, model: RuntimeModel, layout: RuntimeLayout) -> Plan:
-    places = {tensor.name: at for tensor, at in zip(model.tensors, layout.offsets, strict=True)}
-    placements = tuple(
-        Placement(buffer=buffer.id, pool=DEFAULT_POOL, offset=places[buffer.id])
-        for buffer in listed_problem(graph).buffers
-    )
-    return Plan(status=Status.FEASIBLE, placements=placements, schedule=Schedule(order=listed(graph)))
 
 
 def plan_in(planned: bytes, graph: Graph) -> CarriedPlan:
@@ -168,7 +167,8 @@ def planned_model(model: bytes, plan: Plan, *, replan: bool = False) -> bytes:
     if max(offsets, default=0) > _LARGEST:
         raise _impossible("its offsets do not fit into 32 bits")
     written = _with_plan(ordered, encoded_offsets(of_model.subgraphs, offsets))
-    _require_same(graph, read_graph(written))
+    if graph != read_graph(written):
+        raise _impossible("its parts share bytes, so that it would be another model")
     found = carried_plan(written)
     if found is None or verify(read_graph(written), found.plan):
         raise _impossible("its parts share bytes, so that it would be another model")
@@ -256,11 +256,6 @@ def _refuse_wrong_plan(graph: Graph, plan: Plan) -> None:
     found = verify(graph, bare)
     if found:
         raise InputError(Issue(str(entry.code), "plan", entry.message) for entry in found[:_MOST_REPORTED])
-
-
-def _require_same(graph: Graph, written: Graph) -> None:
-    if graph != written:
-        raise _impossible("its parts share bytes, so that it would be another model")
 
 
 def _impossible(why: str) -> InputError:

@@ -372,21 +372,18 @@ def arena_of(
     asked = scratch or {}
     layout = runtime_layout(of_model, carried_offsets(model, len(of_model.tensors)), asked)
     main = read_subgraphs(model)[0]
-    kept = _WORDS[word].persistent * (len(main.inputs) + len(main.outputs))
-    planning = max(0, _planning(of_model, asked, _WORDS[word]) - kept)
-    return arena(None if layout is None else layout.head, planning, tail)
-
-
-def _planning(model: RuntimeModel, scratch: Scratch, words: _Words) -> int:
-    """What is there at once: requests of kernels, a record of each tensor, the rows of the planner."""
-    requests = sum(map(len, scratch.values()))
-    planned = sum(tensor.size > 0 for tensor in model.tensors) + requests
-    return (
+    # What is there at once: requests of kernels, a record of each tensor, the rows of the planner.
+    words = _WORDS[word]
+    kept = words.persistent * (len(main.inputs) + len(main.outputs))
+    requests = sum(map(len, asked.values()))
+    planned = sum(tensor.size > 0 for tensor in of_model.tensors) + requests
+    planning = (
         words.request * (_SPARE_REQUESTS + requests)
-        + words.subgraph * model.subgraphs
-        + words.tensor * (len(model.tensors) + requests)
+        + words.subgraph * of_model.subgraphs
+        + words.tensor * (len(of_model.tensors) + requests)
         + words.planned * planned
     )
+    return arena(None if layout is None else layout.head, max(0, planning - kept), tail)
 
 
 _LIVE: Final = frozenset(("live_bytes", "cut", "refuted"))

@@ -311,7 +311,12 @@ def cuts(extent: int, multiple: int, read: Callable[[Span], Span]) -> list[Cut]:
         parts = [read(piece) for piece in spans(extent, size)]
         lengths = [end - begin for begin, end in parts]
         found.append(Cut(size, len(parts), sum(lengths), max(lengths), -size % multiple))
-    return _undominated(found)
+    kept: list[Cut] = []
+    # Whatever is at least as good in every figure comes first in this order.
+    for cut in sorted(found, key=lambda entry: (entry.number, entry.size, *entry[2:])):
+        if not any(all(a <= b for a, b in zip(other, cut, strict=True)) for other in kept):
+            kept.append(cut)
+    return kept
 
 
 def is_every_size(extent: int) -> bool:
@@ -331,15 +336,6 @@ def _sizes(extent: int) -> Iterable[int]:
     even = {-(-extent // count) for count in range(1, _MOST_COUNTS + 1)}
     round_sizes = {1 << bit for bit in range(extent.bit_length())}
     return sorted((size for size in even | round_sizes if extent <= size * MOST_PIECES), reverse=True)
-
-
-def _undominated(found: Sequence[Cut]) -> list[Cut]:
-    kept: list[Cut] = []
-    # Whatever is at least as good in every figure comes first in this order.
-    for cut in sorted(found, key=lambda entry: (entry.number, entry.size, *entry[2:])):
-        if not any(all(a <= b for a, b in zip(other, cut, strict=True)) for other in kept):
-            kept.append(cut)
-    return kept
 
 
 class Cuts(NamedTuple):

@@ -18,7 +18,7 @@ from memstow.planner.model.errors import InputError, RefusedPlanError, closest_m
 from memstow.planner.model.graph import Graph, Operator, Tensor, free_id, index_of, size_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
-from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
+from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.model.tiling import (
     CHANNELS_INSIDE,
     CHANNELS_OUTSIDE,
@@ -135,7 +135,15 @@ def memories_of(graph: Graph, options: TilingOptions) -> Memories:
         if pool.capacity is not None and options.capacity > pool.capacity:
             message = f"the pool {pool.id!r} has {pool.capacity:,} bytes; give so many or fewer"
             raise InputError.single("beyond_pool", "capacity", message)
-        pool = replace(pool, capacity=options.capacity, reserved=_within(pool, options.capacity))
+        pool = replace(
+            pool,
+            capacity=options.capacity,
+            reserved=tuple(
+                replace(entry, size=min(entry.size, options.capacity - entry.offset))
+                for entry in pool.reserved
+                if entry.offset < options.capacity
+            ),
+        )
     if pool.capacity is None:
         message = f"the pool {pool.id!r} has no capacity; give one, such as 64KiB"
         if not graph.pools:
@@ -174,14 +182,6 @@ def _pool_named(graph: Graph, name: str, option: str) -> Pool:
         f"did you mean {close}?" if close else f"there are {', '.join(names[:8])}" if names else "it has none"
     )
     raise InputError.single("unknown_pool", option, f"the graph has no pool {name!r}; {there}")
-
-
-def _within(pool: Pool, capacity: int) -> tuple[Reserved, ...]:
-    return tuple(
-        replace(entry, size=min(entry.size, capacity - entry.offset))
-        for entry in pool.reserved
-        if entry.offset < capacity
-    )
 
 
 def unit_of(pool: Pool, tensors: Iterable[Tensor]) -> int:
@@ -374,22 +374,18 @@ def place_buffers(found: Sequence[Need], options: TilingOptions, pool: Pool, uni
         ],
         pools=(pool,),
     )
-    made = plan(problem, Options(deterministic=True, hint=_in_a_row(problem, begin)))
+    # One after the other in the largest free stretch, which the search has measured.
+    places = []
+    for buffer in problem.buffers:
+        places.append(Placement(buffer=buffer.id, pool=problem.pools[0].id, offset=begin))
+        begin += buffer.size
+    made = plan(problem, Options(deterministic=True, hint=Plan(status=Status.FEASIBLE, placements=places)))
     offsets = {placement.buffer: placement.offset for placement in made.placements}
     buffers = tuple(
         TileBuffer(name, need.role, need.tensor, -(-need.size // unit) * unit, offsets[name])
         for name, need in named
     )
     return Placed(buffers, problem, made)
-
-
-def _in_a_row(problem: Problem, begin: int) -> Plan:
-    """One after the other in the largest free stretch, which the search has measured."""
-    places = []
-    for buffer in problem.buffers:
-        places.append(Placement(buffer=buffer.id, pool=problem.pools[0].id, offset=begin))
-        begin += buffer.size
-    return Plan(status=Status.FEASIBLE, placements=places)
 
 
 def _named_buffers(found: Sequence[Need], options: TilingOptions) -> Iterator[tuple[str, Need]]:
@@ -520,24 +516,20 @@ def _found(tiling: Tiling, space: Space, memories: Memories, most: int) -> Tilin
             for entry in front_of(space, capacity, works[-1])
         )
     complete = space.has_all_sizes and all(work.complete for work in works)
+    # The first way to cut a direction is into one piece.
+    one = Cuts(space.channels[0], space.rows[0], space.columns[0], space.inputs[0])
+    l1 = space.candidate(one, CHANNELS_OUTSIDE).l1
     return replace(
         tiling,
         needs=needed,
         bound=bound if space.has_all_sizes else None,
         least=sum(least.values()),
-        whole=_whole(space, capacity),
+        whole=Whole(l1, l1 <= capacity),
         complete=complete,
         looked_at=sum(work.done for work in works),
         chosen=chosen,
         front=front,
     )
-
-
-def _whole(space: Space, capacity: int) -> Whole:
-    # The first way to cut a direction is into one piece.
-    one = Cuts(space.channels[0], space.rows[0], space.columns[0], space.inputs[0])
-    l1 = space.candidate(one, CHANNELS_OUTSIDE).l1
-    return Whole(l1, l1 <= capacity)
 
 
 def _chosen(
@@ -547,6 +539,11 @@ def _chosen(
     at_home = space.homes.best(found)
     begin, _ = memories.room(tiling.unit)
     placed = place_buffers(found, tiling.options, memories.pool, tiling.unit, begin)
+    by_channels, by_rows, by_columns = (
+        read_by_channels(space.layer),
+        read_by_rows(space.layer, 0),
+        read_by_rows(space.layer, 1),
+    )
     return Chosen(
         tile=_tile(best.cuts),
         loops=best.loops,
@@ -555,7 +552,17 @@ def _chosen(
         alignment=best.alignment,
         l1=best.l1,
         beyond=None if tiling.home is None else best.beyond,
-        pieces=_pieces(space.layer, best.cuts),
+        pieces=Pieces(
+            tuple(
+                Piece(span, by_channels(span))
+                for span in spans(space.layer.channels, best.cuts.channels.size)
+            ),
+            tuple(Piece(span, by_rows(span)) for span in spans(space.layer.rows, best.cuts.rows.size)),
+            tuple(
+                Piece(span, by_columns(span)) for span in spans(space.layer.columns, best.cuts.columns.size)
+            ),
+            tuple(spans(space.layer.input_channels, best.cuts.inputs.size)),
+        ),
         moved=tuple(
             Moved(
                 need.tensor,
@@ -576,13 +583,3 @@ def _chosen(
 
 def _tile(cuts: Cuts) -> Tile:
     return Tile(cuts.channels.size, cuts.rows.size, cuts.columns.size, cuts.inputs.size)
-
-
-def _pieces(layer: Layer, cuts: Cuts) -> Pieces:
-    by_channels, by_rows, by_columns = read_by_channels(layer), read_by_rows(layer, 0), read_by_rows(layer, 1)
-    return Pieces(
-        tuple(Piece(span, by_channels(span)) for span in spans(layer.channels, cuts.channels.size)),
-        tuple(Piece(span, by_rows(span)) for span in spans(layer.rows, cuts.rows.size)),
-        tuple(Piece(span, by_columns(span)) for span in spans(layer.columns, cuts.columns.size)),
-        tuple(spans(layer.input_channels, cuts.inputs.size)),
-    )

@@ -110,8 +110,30 @@ def _check(index: ProblemIndex, plan: Plan, findings: Findings) -> None:
         findings.add(
             Code.EXPLANATION, "the explanation names {!r}, which is not a buffer", name, buffers=(name,)
         )
-    _check_pool(index, explanation, findings)
-    _check_amounts(explanation, findings)
+    pool = None if explanation.pool is None else index.pool_index.get(explanation.pool)
+    if explanation.pool is not None and pool is None:
+        message = "the explanation names {!r}, which is not a pool"
+        findings.add(Code.EXPLANATION, message, explanation.pool, pool=explanation.pool)
+    elif pool is not None:
+        for what, claimed, true in (
+            ("bytes", explanation.capacity, index.pools[pool].capacity),
+            ("reserved bytes", explanation.reserved, measure(index.reserved[pool])),
+        ):
+            if claimed not in (None, true):
+                findings.add(
+                    Code.EXPLANATION,
+                    "the explanation says that {!r} has {} {}, not {}",
+                    explanation.pool,
+                    claimed,
+                    what,
+                    "unlimited" if true is None else true,
+                    pool=explanation.pool,
+                )
+    needed, capacity = explanation.needed, explanation.capacity
+    if needed is not None and capacity is not None and needed <= capacity:
+        findings.add(Code.EXPLANATION, "the explanation needs {} bytes and has {}", needed, capacity)
+    if explanation.code == "no_place" and (explanation.time, needed) != (None, None):
+        findings.add(Code.EXPLANATION, "that a buffer has no place is so at any time and whatever is needed")
     if not unknown and (explanation.pool is None or explanation.pool in index.pool_index):
         reason = _reason_against(index, explanation)
         if reason is not None:
@@ -141,38 +163,6 @@ def _check_orders(
     if reason is not None:
         findings.add(Code.EXPLANATION, "the explanation does not show that nothing fits: {}", reason)
     return True
-
-
-def _check_amounts(explanation: Explanation, findings: Findings) -> None:
-    needed, capacity = explanation.needed, explanation.capacity
-    if needed is not None and capacity is not None and needed <= capacity:
-        findings.add(Code.EXPLANATION, "the explanation needs {} bytes and has {}", needed, capacity)
-    if explanation.code == "no_place" and (explanation.time, needed) != (None, None):
-        findings.add(Code.EXPLANATION, "that a buffer has no place is so at any time and whatever is needed")
-
-
-def _check_pool(index: ProblemIndex, explanation: Explanation, findings: Findings) -> None:
-    name = explanation.pool
-    if name is None:
-        return
-    pool = index.pool_index.get(name)
-    if pool is None:
-        findings.add(Code.EXPLANATION, "the explanation names {!r}, which is not a pool", name, pool=name)
-        return
-    for what, claimed, true in (
-        ("bytes", explanation.capacity, index.pools[pool].capacity),
-        ("reserved bytes", explanation.reserved, measure(index.reserved[pool])),
-    ):
-        if claimed not in (None, true):
-            findings.add(
-                Code.EXPLANATION,
-                "the explanation says that {!r} has {} {}, not {}",
-                name,
-                claimed,
-                what,
-                "unlimited" if true is None else true,
-                pool=name,
-            )
 
 
 def _reason_against(index: ProblemIndex, explanation: Explanation) -> str | None:
@@ -242,53 +232,52 @@ class Proofs:
                 term = parse_term(claim.term)
                 if term is None:
                     return f"bytes say nothing about {claim.term!r}"
-                cheapest_only = self._cheapest_only(position)
+                # An earlier term may say that every buffer is in its cheapest pool.
+                cheapest_only = any(
+                    parse_term(earlier.term) == PLACEMENT_COST and earlier.value == self._least(earlier.term)
+                    for earlier in self._claims[:position]
+                )
                 return reason_against(self._index, term, claim.bound, certificate, cheapest_only)
             case Least():
                 least = self._least(claim.term)
                 if least < claim.bound:
                     return f"the least each can have alone adds up to {least:,}"
             case Exhausted() as certificate:
-                return self._against_search(position, certificate)
+                if not certificate.solver:
+                    return "the solver has no name"
+                if not certificate.refuted:
+                    return None if claim.bound == 0 else "no height was refuted"
+                if any(refuted.nodes < 1 for refuted in certificate.refuted):
+                    return "a height was refuted without a single node"
+                highest = max(refuted.height for refuted in certificate.refuted)
+                if highest != claim.bound - 1:
+                    return f"{highest:,} is the highest value refuted, not {claim.bound - 1:,}"
             case ExhaustedWindow() as certificate:
-                return self._against_window(position, certificate)
+                term = parse_term(claim.term)
+                if term is None:
+                    return f"a window says nothing about {claim.term!r}"
+                try:
+                    return reason_against_window(
+                        self._index, term, claim.bound, certificate, self._search_steps
+                    )
+                except TooMuch:
+                    self.unchecked.add(position)
+                    return None
             case Cut() | RefutedOrders() as certificate:
-                return self._against_order_proof(position, certificate)
+                if self._against_orders is None:
+                    return "it is about the orders of a graph"
+                term = parse_term(claim.term)
+                pools = self._index.pools
+                if len(pools) != 1 or term is None or not term.is_peak_of(pools[0].id, 1):
+                    return "it is about the peak of a single pool"
+                try:
+                    return self._against_orders(claim.bound, certificate)
+                except TooMuch:
+                    self.unchecked.add(position)
+                    return None
             case Model() as certificate:
                 return None if certificate.solver else "the solver has no name"
         return None
-
-    def _against_window(self, position: int, certificate: ExhaustedWindow) -> str | None:
-        claim = self._claims[position]
-        term = parse_term(claim.term)
-        if term is None:
-            return f"a window says nothing about {claim.term!r}"
-        try:
-            return reason_against_window(self._index, term, claim.bound, certificate, self._search_steps)
-        except TooMuch:
-            self.unchecked.add(position)
-            return None
-
-    def _against_order_proof(self, position: int, certificate: Cut | RefutedOrders) -> str | None:
-        claim = self._claims[position]
-        if self._against_orders is None:
-            return "it is about the orders of a graph"
-        term = parse_term(claim.term)
-        pools = self._index.pools
-        if len(pools) != 1 or term is None or not term.is_peak_of(pools[0].id, 1):
-            return "it is about the peak of a single pool"
-        try:
-            return self._against_orders(claim.bound, certificate)
-        except TooMuch:
-            self.unchecked.add(position)
-            return None
-
-    def _cheapest_only(self, position: int) -> bool:
-        """Whether an earlier term says that every buffer is in its cheapest pool."""
-        return any(
-            parse_term(claim.term) == PLACEMENT_COST and claim.value == self._least(claim.term)
-            for claim in self._claims[:position]
-        )
 
     def _least(self, term: str) -> int:
         if term == COST and self._cost is not None:
@@ -296,33 +285,17 @@ class Proofs:
         if parse_term(term) != PLACEMENT_COST:
             return 0
         if self._least_cost is None:
-            self._least_cost = self._count_least_cost()
+            index, total = self._index, 0
+            costs = [pool.cost for pool in index.pools]
+            cheapest: dict[tuple[str, ...] | int | None, int] = {}
+            for i, buffer in enumerate(index.buffers):
+                if buffer.size:
+                    kind = index.pool_kind(i)
+                    if kind not in cheapest:
+                        cheapest[kind] = min((costs[pool] for pool in index.allowed(i)), default=0)
+                    total += access_count(buffer) * cheapest[kind]
+            self._least_cost = total
         return self._least_cost
-
-    def _count_least_cost(self) -> int:
-        index, total = self._index, 0
-        costs = [pool.cost for pool in index.pools]
-        cheapest: dict[tuple[str, ...] | int | None, int] = {}
-        for i, buffer in enumerate(index.buffers):
-            if buffer.size:
-                kind = index.pool_kind(i)
-                if kind not in cheapest:
-                    cheapest[kind] = min((costs[pool] for pool in index.allowed(i)), default=0)
-                total += access_count(buffer) * cheapest[kind]
-        return total
-
-    def _against_search(self, position: int, certificate: Exhausted) -> str | None:
-        claim = self._claims[position]
-        if not certificate.solver:
-            return "the solver has no name"
-        if not certificate.refuted:
-            return None if claim.bound == 0 else "no height was refuted"
-        if any(refuted.nodes < 1 for refuted in certificate.refuted):
-            return "a height was refuted without a single node"
-        highest = max(refuted.height for refuted in certificate.refuted)
-        if highest != claim.bound - 1:
-            return f"{highest:,} is the highest value refuted, not {claim.bound - 1:,}"
-        return None
 
 
 def check_status(
@@ -393,14 +366,32 @@ def check_pools(
             continue
         uses[pool] = use
         before = findings.total
-        _check_use(index, use, values.peaks[pool] if planned else None, findings)
+        capacity = index.pools[pool].capacity
+        if use.capacity != capacity:
+            findings.add(
+                Code.CAPACITY,
+                "the capacity of {!r} is {}, not {}",
+                use.pool,
+                _capacity(capacity),
+                _capacity(use.capacity),
+                pool=use.pool,
+            )
+        peak = values.peaks[pool]
+        if planned and use.peak != peak:
+            findings.add(Code.PEAK, "the peak of {!r} is {}, not {}", use.pool, peak, use.peak, pool=use.pool)
         says = use_in_words(use.pool, use.capacity, use.peak)
         claims.counted(Subject.POOL, use.pool, says, findings.total == before and planned)
         if planned:
             before = findings.total
             said_by = _said_by(index, plan, use)
             _check_pool_bound(index, use, said_by, findings)
-            _say_pool_bound(use, said_by, findings.total == before, claims)
+            holds = findings.total == before
+            says = f"no plan has a peak below {use.bound:,} in {use.pool!r}"
+            if holds and use.bound and use.certificate is None and said_by is not None:
+                claims.resting(Subject.POOL_BOUND, use.pool, says, (Subject.BOUND, said_by.term))
+            elif use.bound:
+                kind = "counted" if use.certificate is None else use.certificate.kind
+                claims.proven(Subject.POOL_BOUND, use.pool, says, kind, holds)
     if planned:
         for pool, entry in enumerate(index.pools):
             if pool not in uses:
@@ -412,35 +403,11 @@ def _capacity(capacity: int | None) -> str:
     return "unlimited" if capacity is None else f"{capacity:,}"
 
 
-def _check_use(index: ProblemIndex, use: PoolUse, peak: int | None, findings: Findings) -> None:
-    capacity = index.pools[index.pool_index[use.pool]].capacity
-    if use.capacity != capacity:
-        findings.add(
-            Code.CAPACITY,
-            "the capacity of {!r} is {}, not {}",
-            use.pool,
-            _capacity(capacity),
-            _capacity(use.capacity),
-            pool=use.pool,
-        )
-    if peak is not None and use.peak != peak:
-        findings.add(Code.PEAK, "the peak of {!r} is {}, not {}", use.pool, peak, use.peak, pool=use.pool)
-
-
 def _said_by(index: ProblemIndex, plan: Plan, use: PoolUse) -> TermValue | None:
     """The first term, where it is the peak of this pool."""
     first = plan.objective[0] if plan.objective else None
     term = None if first is None else parse_term(first.term)
     return first if term is not None and term.is_peak_of(use.pool, len(index.pools)) else None
-
-
-def _say_pool_bound(use: PoolUse, said_by: TermValue | None, holds: bool, claims: Claims) -> None:
-    says = f"no plan has a peak below {use.bound:,} in {use.pool!r}"
-    if holds and use.bound and use.certificate is None and said_by is not None:
-        claims.resting(Subject.POOL_BOUND, use.pool, says, (Subject.BOUND, said_by.term))
-    elif use.bound:
-        kind = "counted" if use.certificate is None else use.certificate.kind
-        claims.proven(Subject.POOL_BOUND, use.pool, says, kind, holds)
 
 
 def _check_pool_bound(
@@ -469,7 +436,11 @@ def _check_pool_bound(
                 pool=use.pool,
             )
         return
-    reason = _against_pool_bound(index, use)
+    reason = None
+    if use.certificate is not None:
+        reason = reason_against(index, peak_of(use.pool), use.bound, use.certificate, cheapest_only=False)
+    elif use.bound:
+        reason = "it has no certificate"
     if reason is not None:
         code = Code.UNCERTIFIED if use.certificate is None else Code.CERTIFICATE
         findings.add(
@@ -480,12 +451,6 @@ def _check_pool_bound(
             reason,
             pool=use.pool,
         )
-
-
-def _against_pool_bound(index: ProblemIndex, use: PoolUse) -> str | None:
-    if use.certificate is None:
-        return "it has no certificate" if use.bound else None
-    return reason_against(index, peak_of(use.pool), use.bound, use.certificate, cheapest_only=False)
 
 
 def check_objective(
@@ -511,58 +476,45 @@ def check_objective(
     for position, claim in enumerate(plan.objective):
         before = findings.total
         value = values.value(claim.term)
-        _check_value(claim, value, values, findings)
+        if value is not None:
+            if claim.value != value:
+                findings.add(Code.VALUE, "{} is {}, not {}", claim.term, value, claim.value)
+        else:
+            greatest = values.greatest(claim.term)
+            if greatest is not None and claim.value > greatest:
+                findings.add(Code.VALUE, "{} is at most {}, not {}", claim.term, greatest, claim.value)
         gap = gap_of(claim.value, claim.bound)
         if claim.gap != gap:
             findings.add(Code.GAP, "the gap of {} is {}, not {}", claim.term, gap, claim.gap)
-        _say_value(claim, value, findings.total == before, claims)
+        holds = findings.total == before
+        says = f"{claim.term} is {claim.value:,}"
+        if value is None:
+            claims.claimed(Subject.VALUE, claim.term, says, None, holds)
+        else:
+            claims.counted(Subject.VALUE, claim.term, says, holds)
         before = findings.total
-        _check_bound(claim, proofs.reason_against(position), findings)
-        _say_bound(claim, findings.total == before, position not in proofs.unchecked, claims)
-
-
-def _check_bound(claim: TermValue, reason: str | None, findings: Findings) -> None:
-    if claim.bound > claim.value:
-        findings.add(
-            Code.BOUND, "the bound {} of {} is above its value {}", claim.bound, claim.term, claim.value
-        )
-    if claim.certificate is None and claim.bound > 0:
-        findings.add(Code.UNCERTIFIED, "nothing says why {} is at least {}", claim.term, claim.bound)
-    if reason is not None:
-        findings.add(
-            Code.CERTIFICATE,
-            "the certificate does not prove that {} is at least {}: {}",
-            claim.term,
-            claim.bound,
-            reason,
-        )
-
-
-def _say_value(claim: TermValue, value: int | None, holds: bool, claims: Claims) -> None:
-    says = f"{claim.term} is {claim.value:,}"
-    if value is None:
-        claims.claimed(Subject.VALUE, claim.term, says, None, holds)
-    else:
-        claims.counted(Subject.VALUE, claim.term, says, holds)
-
-
-def _say_bound(claim: TermValue, holds: bool, checked: bool, claims: Claims) -> None:
-    if not claim.bound:
-        return
-    says = f"no plan has {claim.term} below {claim.bound:,}"
-    author = by_word_of(claim.certificate, checked=checked)
-    if author is not None or not checked:
-        claims.claimed(Subject.BOUND, claim.term, says, author, holds)
-    else:
-        kind = "counted" if claim.certificate is None else claim.certificate.kind
-        claims.proven(Subject.BOUND, claim.term, says, kind, holds)
-
-
-def _check_value(claim: TermValue, value: int | None, values: ObjectiveValues, findings: Findings) -> None:
-    if value is not None:
-        if claim.value != value:
-            findings.add(Code.VALUE, "{} is {}, not {}", claim.term, value, claim.value)
-        return
-    greatest = values.greatest(claim.term)
-    if greatest is not None and claim.value > greatest:
-        findings.add(Code.VALUE, "{} is at most {}, not {}", claim.term, greatest, claim.value)
+        reason = proofs.reason_against(position)
+        if claim.bound > claim.value:
+            findings.add(
+                Code.BOUND, "the bound {} of {} is above its value {}", claim.bound, claim.term, claim.value
+            )
+        if claim.certificate is None and claim.bound > 0:
+            findings.add(Code.UNCERTIFIED, "nothing says why {} is at least {}", claim.term, claim.bound)
+        if reason is not None:
+            findings.add(
+                Code.CERTIFICATE,
+                "the certificate does not prove that {} is at least {}: {}",
+                claim.term,
+                claim.bound,
+                reason,
+            )
+        if not claim.bound:
+            continue
+        holds, checked = findings.total == before, position not in proofs.unchecked
+        says = f"no plan has {claim.term} below {claim.bound:,}"
+        author = by_word_of(claim.certificate, checked=checked)
+        if author is not None or not checked:
+            claims.claimed(Subject.BOUND, claim.term, says, author, holds)
+        else:
+            kind = "counted" if claim.certificate is None else claim.certificate.kind
+            claims.proven(Subject.BOUND, claim.term, says, kind, holds)

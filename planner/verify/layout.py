@@ -121,17 +121,14 @@ class ProblemIndex:
         if group == ALONE:
             return self.grid(self.buffers[buffer].alignment, pool)
         if (group, pool) not in self._group_grids:
-            self._group_grids[group, pool] = self._group_grid(group, pool)
+            # Where the origin of the group's deltas may be.
+            found: Grid | None = Grid(1, 0)
+            for member in self.rigid.members[group]:
+                step, first = self.grid(self.buffers[member].alignment, pool)
+                found = found and both(found, Grid(step, (first - self.rigid.delta[member]) % step))
+            self._group_grids[group, pool] = found
         found = self._group_grids[group, pool]
         return found and Grid(found.step, (found.first + self.rigid.delta[buffer]) % found.step)
-
-    def _group_grid(self, group: int, pool: int) -> Grid | None:
-        """Where the origin of the group's deltas may be."""
-        found: Grid | None = Grid(1, 0)
-        for member in self.rigid.members[group]:
-            step, first = self.grid(self.buffers[member].alignment, pool)
-            found = found and both(found, Grid(step, (first - self.rigid.delta[member]) % step))
-        return found
 
     def allowed(self, buffer: int) -> Sequence[int]:
         """Pools the buffer may be in, its pin and those of its group respected."""
@@ -382,7 +379,11 @@ class Layout:
                 continue
             self.pool[buffer] = pool
             self.offset[buffer] = placement.offset
-        self._note_missing(seen, findings)
+        missing = seen.find(0)
+        while missing >= 0:
+            name = self.index.id_of(missing)
+            findings.add(Code.MISSING, "{!r} has no place", name, buffers=(name,))
+            missing = seen.find(0, missing + 1)
 
     def by_pool(self) -> list[list[int]]:
         """The placed buffers that have a size, of each pool."""
@@ -391,13 +392,6 @@ class Layout:
             if pool != NOWHERE and buffer.size:
                 placed[pool].append(i)
         return placed
-
-    def _note_missing(self, seen: bytearray, findings: Findings) -> None:
-        missing = seen.find(0)
-        while missing >= 0:
-            name = self.index.id_of(missing)
-            findings.add(Code.MISSING, "{!r} has no place", name, buffers=(name,))
-            missing = seen.find(0, missing + 1)
 
     def overlapping(self, one: int, other: int) -> bool:
         """Whether the two share a byte."""
@@ -420,59 +414,57 @@ def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> Non
         if buffer.pools is not None or buffer.pool is not None:
             check_pool(index, buffer, pool, findings)
         if buffer.offset is not None and buffer.offset != offset:
-            _note_wrong_offset(index, buffer, pool, offset, findings)
+            findings.add(
+                Code.PINNED_OFFSET,
+                "{!r} is pinned to offset {} but is at {}",
+                buffer.id,
+                buffer.offset,
+                offset,
+                buffers=(buffer.id,),
+                pool=index.pools[pool].id,
+            )
         if (offset + (index.pools[pool].base or 0)) % lcm(buffer.alignment, index.pools[pool].alignment):
-            _note_misaligned(index, buffer, pool, offset, findings)
+            it = index.pools[pool]
+            findings.add(
+                Code.MISALIGNED,
+                "{!r} is at offset {} of {!r} (base {}): the address must be a multiple of {}",
+                buffer.id,
+                offset,
+                it.id,
+                it.base or 0,
+                lcm(buffer.alignment, it.alignment),
+                buffers=(buffer.id,),
+                pool=it.id,
+            )
         if offset + buffer.size > index.ends[pool]:
-            _note_beyond_capacity(index, buffer, pool, offset, findings)
+            it = index.pools[pool]
+            findings.add(
+                Code.BEYOND_CAPACITY,
+                "{!r} ends at {} but {!r} ends at {}",
+                buffer.id,
+                offset + buffer.size,
+                it.id,
+                index.ends[pool],
+                buffers=(buffer.id,),
+                pool=it.id,
+            )
         if index.reserved[pool] and buffer.size:
-            _check_reserved(index, layout, i, findings)
+            pool, end = layout.pool[i], layout.ends[i]
+            reserved = index.reserved_within(pool, layout.offset[i], end)
+            if reserved is not None:
+                name = index.id_of(i)
+                findings.add(
+                    Code.RESERVED,
+                    "{!r} is at [{:d}, {:d}) of {!r}, where [{:d}, {:d}) is reserved",
+                    name,
+                    layout.offset[i],
+                    end,
+                    index.pools[pool].id,
+                    *reserved,
+                    buffers=(name,),
+                    pool=index.pools[pool].id,
+                )
     _check_distances(index, layout, findings)
-
-
-def _note_wrong_offset(
-    index: ProblemIndex, buffer: Buffer, pool: int, offset: int, findings: Findings
-) -> None:
-    findings.add(
-        Code.PINNED_OFFSET,
-        "{!r} is pinned to offset {} but is at {}",
-        buffer.id,
-        buffer.offset,
-        offset,
-        buffers=(buffer.id,),
-        pool=index.pools[pool].id,
-    )
-
-
-def _note_misaligned(index: ProblemIndex, buffer: Buffer, pool: int, offset: int, findings: Findings) -> None:
-    it = index.pools[pool]
-    findings.add(
-        Code.MISALIGNED,
-        "{!r} is at offset {} of {!r} (base {}): the address must be a multiple of {}",
-        buffer.id,
-        offset,
-        it.id,
-        it.base or 0,
-        lcm(buffer.alignment, it.alignment),
-        buffers=(buffer.id,),
-        pool=it.id,
-    )
-
-
-def _note_beyond_capacity(
-    index: ProblemIndex, buffer: Buffer, pool: int, offset: int, findings: Findings
-) -> None:
-    it = index.pools[pool]
-    findings.add(
-        Code.BEYOND_CAPACITY,
-        "{!r} ends at {} but {!r} ends at {}",
-        buffer.id,
-        offset + buffer.size,
-        it.id,
-        index.ends[pool],
-        buffers=(buffer.id,),
-        pool=it.id,
-    )
 
 
 def check_pool(index: ProblemIndex, buffer: Buffer, pool: int, findings: Findings) -> None:
@@ -497,24 +489,6 @@ def check_pool(index: ProblemIndex, buffer: Buffer, pool: int, findings: Finding
             ", ".join(map(repr, buffer.pools[:8])) + (", ..." if len(buffer.pools) > 8 else ""),
             buffers=(buffer.id,),
             pool=name,
-        )
-
-
-def _check_reserved(index: ProblemIndex, layout: Layout, buffer: int, findings: Findings) -> None:
-    pool, end = layout.pool[buffer], layout.ends[buffer]
-    reserved = index.reserved_within(pool, layout.offset[buffer], end)
-    if reserved is not None:
-        name = index.id_of(buffer)
-        findings.add(
-            Code.RESERVED,
-            "{!r} is at [{:d}, {:d}) of {!r}, where [{:d}, {:d}) is reserved",
-            name,
-            layout.offset[buffer],
-            end,
-            index.pools[pool].id,
-            *reserved,
-            buffers=(name,),
-            pool=index.pools[pool].id,
         )
 
 
@@ -620,13 +594,38 @@ class ObjectiveValues:
                 pool = self._index.pool_index.get(term.pool or "")
                 return None if pool is None else self.peaks[pool]
             case Kind.PLACEMENT_COST:
-                return self._placement_cost()
+                costs = [pool.cost for pool in self._index.pools]
+                return sum(
+                    access_count(buffer) * costs[pool]
+                    for buffer, pool in zip(self._index.buffers, self._layout.pool, strict=True)
+                    if pool != NOWHERE and buffer.size
+                )
             case Kind.PREFERENCE:
-                return self._preference()
+                # Bytes times how many pools their buffer prefers to its own; none are preferred to a pin.
+                total = 0
+                everywhere = tuple(pool.id for pool in self._index.pools)
+                for buffer, pool in zip(self._index.buffers, self._layout.pool, strict=True):
+                    if pool != NOWHERE and buffer.pool is None:
+                        order = everywhere if buffer.pools is None else buffer.pools
+                        name = self._index.pools[pool].id
+                        total += buffer.size * (order.index(name) if name in order else len(order))
+                return total
             case Kind.REUSE_COST:
                 return sum(cost for pair, cost in self._index.reuse_costs if self._layout.overlapping(*pair))
             case Kind.MOVES:
-                return None if self._hint is None else self._moves(self._hint)
+                if self._hint is None:
+                    return None
+                # Buffers that are elsewhere than in the hint; those it does not place have not moved.
+                before = {placement.buffer: placement for placement in reversed(self._hint.placements)}
+                pools, layout = self._index.pools, self._layout
+                moved = 0
+                for buffer, pool, offset in zip(self._index.buffers, layout.pool, layout.offset, strict=True):
+                    if pool == NOWHERE or not buffer.size:
+                        continue
+                    place = before.get(buffer.id)
+                    if place is not None and (place.pool, place.offset) != (pools[pool].id, offset):
+                        moved += 1
+                return moved
 
     def greatest(self, text: str) -> int | None:
         """An upper limit of a term whose value cannot be counted."""
@@ -634,35 +633,3 @@ class ObjectiveValues:
         if term is None or term.kind is not Kind.MOVES:
             return None
         return sum(1 for buffer in self._index.buffers if buffer.size)
-
-    def _placement_cost(self) -> int:
-        costs = [pool.cost for pool in self._index.pools]
-        return sum(
-            access_count(buffer) * costs[pool]
-            for buffer, pool in zip(self._index.buffers, self._layout.pool, strict=True)
-            if pool != NOWHERE and buffer.size
-        )
-
-    def _preference(self) -> int:
-        """Bytes times how many pools their buffer prefers to its own; none are preferred to a pin."""
-        total = 0
-        everywhere = tuple(pool.id for pool in self._index.pools)
-        for buffer, pool in zip(self._index.buffers, self._layout.pool, strict=True):
-            if pool != NOWHERE and buffer.pool is None:
-                order = everywhere if buffer.pools is None else buffer.pools
-                name = self._index.pools[pool].id
-                total += buffer.size * (order.index(name) if name in order else len(order))
-        return total
-
-    def _moves(self, hint: Plan) -> int:
-        """Buffers that are elsewhere than in the hint; those it does not place have not moved."""
-        before = {placement.buffer: placement for placement in reversed(hint.placements)}
-        pools, layout = self._index.pools, self._layout
-        moved = 0
-        for buffer, pool, offset in zip(self._index.buffers, layout.pool, layout.offset, strict=True):
-            if pool == NOWHERE or not buffer.size:
-                continue
-            place = before.get(buffer.id)
-            if place is not None and (place.pool, place.offset) != (pools[pool].id, offset):
-                moved += 1
-        return moved

@@ -138,7 +138,9 @@ class Swept:
 
 def check_overlaps(index: ProblemIndex, layout: Layout, findings: Findings) -> list[Swept]:
     """Note every pair that conflicts and shares bytes; return each pool as the sweep has found it."""
-    _check_conflicts(index, layout, findings)
+    for pair in index.conflicts:
+        if layout.overlapping(*pair):
+            _judge(index, layout, findings, *pair, when="listed as a conflict")
     pools = []
     for placed in layout.by_pool():
         lives = Lives(index, layout, placed)
@@ -159,13 +161,6 @@ def _pressure_apart(lives: Lives) -> Pressure | None:
     (defect, _, _), _, most, moment = judge_plan(size, begin, end, array("q", [1]), low, LIMIT)
     # The judge of columns counts to 2^63; what it refuses, the sweep looks at and names.
     return Pressure(most, moment, shared=False) if defect == Defect.NONE and most < LIMIT else None
-
-
-def _check_conflicts(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
-    """Note every pair of `conflicts` that shares bytes."""
-    for pair in index.conflicts:
-        if layout.overlapping(*pair):
-            _judge(index, layout, findings, *pair, when="listed as a conflict")
 
 
 class _Sweep:

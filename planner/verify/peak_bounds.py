@@ -175,11 +175,7 @@ class EmptyPools:
             return False
         start = max(-least for least in shift.values())
         start = max(pins) if pins else grid.lowest_from(start)
-        return self._place(pool, start, grid, shift, pinned=bool(pins))
-
-    def _place(self, pool: int, start: int, grid: Grid, shift: dict[int, int], pinned: bool) -> bool:
-        """Move up past reserved ranges until the group is free, or beyond the end of the pool."""
-        index = self._index
+        # Move up past reserved ranges until the group is free, or beyond the end of the pool.
         limit = index.ends[pool]
         while True:
             if (start - grid.first) % grid.step or min(start + d for d in shift.values()) < 0:
@@ -194,7 +190,7 @@ class EmptyPools:
             ]
             if not past:
                 return True
-            if pinned:
+            if bool(pins):
                 return False
             start = grid.lowest_from(max(past))
 
@@ -331,12 +327,13 @@ def _against_conflicts(index: ProblemIndex, buffers: Sequence[int], time: int | 
         if chosen.issuperset(pair) and not index.rigid.together(*pair):
             return f"{index.id_of(pair[0])!r} and {index.id_of(pair[1])!r} may share bytes in place"
     if time is not None:
-        return _against_time(index, buffers, chosen, time)
-    return _against_pairs(index, buffers)
-
-
-def _against_pairs(index: ProblemIndex, buffers: Sequence[int]) -> str | None:
-    """Why some two of them need not be apart, where no moment is named at which all live."""
+        dead = next((i for i in buffers if not index.lives_at(i, time)), None)
+        if dead is not None:
+            return f"{index.id_of(dead)!r} does not live at {time}"
+        for pair in index.exclusive:
+            if chosen.issuperset(pair) and not index.rigid.together(*pair):
+                return f"{index.id_of(pair[0])!r} and {index.id_of(pair[1])!r} are exclusive"
+        return None
     if len(buffers) > _MOST_WITHOUT_TIME:
         return f"without a time no more than {_MOST_WITHOUT_TIME} buffers are compared with each other"
     lives = {i: index.lives(i) for i in buffers}
@@ -345,16 +342,6 @@ def _against_pairs(index: ProblemIndex, buffers: Sequence[int]) -> str | None:
             continue
         if (one, other) in index.exclusive or not lives_meet(lives[one], lives[other]):
             return f"{index.id_of(one)!r} and {index.id_of(other)!r} do not conflict"
-    return None
-
-
-def _against_time(index: ProblemIndex, buffers: Sequence[int], chosen: set[int], time: int) -> str | None:
-    dead = next((i for i in buffers if not index.lives_at(i, time)), None)
-    if dead is not None:
-        return f"{index.id_of(dead)!r} does not live at {time}"
-    for pair in index.exclusive:
-        if chosen.issuperset(pair) and not index.rigid.together(*pair):
-            return f"{index.id_of(pair[0])!r} and {index.id_of(pair[1])!r} are exclusive"
     return None
 
 
@@ -367,15 +354,11 @@ def pools_of(index: ProblemIndex, buffers: Sequence[int], cheapest_only: bool) -
         allowed = empty_pools.pools_for(i)
         if cheapest_only and (index.buffers[i].accesses is None or index.buffers[i].accesses):
             if allowed not in cheapest:
-                cheapest[allowed] = _cheapest(index, allowed)
+                least = min((index.pools[pool].cost for pool in allowed), default=0)
+                cheapest[allowed] = frozenset(pool for pool in allowed if index.pools[pool].cost == least)
             allowed = cheapest[allowed]
         pools.append(allowed)
     return pools
-
-
-def _cheapest(index: ProblemIndex, pools: frozenset[int]) -> frozenset[int]:
-    least = min((index.pools[pool].cost for pool in pools), default=0)
-    return frozenset(pool for pool in pools if index.pools[pool].cost == least)
 
 
 def _union(pools: Sequence[frozenset[int]]) -> list[int]:
@@ -470,34 +453,6 @@ def reason_against_window(
 
     Raises TooMuch where the search takes more steps.
     """
-    reason = _against_frame(index, term, certificate)
-    if reason is not None:
-        return reason
-    buffers = [index.buffer_index[name] for name in certificate.buffers]
-    clipped: list[Range] = []
-    for i in buffers:
-        lives = [
-            (max(begin, certificate.begin), min(end, certificate.end))
-            for begin, end in index.lives(i)
-            if begin < certificate.end and certificate.begin < end
-        ]
-        if len(lives) != 1:
-            return f"{index.id_of(i)!r} does not live once in the window"
-        clipped.append(lives[0])
-    reason = _against_sharing(index, buffers, clipped)
-    if reason is not None:
-        return reason
-    grids = [index.grid_of(i, index.pool_index[certificate.pool]) for i in buffers]
-    known = [grid for grid in grids if grid is not None]
-    if len(known) < len(grids):
-        return None  # One of them has no place at all.
-    step = gcd(common_step(known), known[0].first)
-    sizes = [index.buffers[i].size for i in buffers]
-    return _against_height(sizes, clipped, (certificate.begin, certificate.end), step, bound, steps)
-
-
-def _against_frame(index: ProblemIndex, term: Term, certificate: ExhaustedWindow) -> str | None:
-    """Why it is not about buffers that must be in the pool of the term."""
     if term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
         return f"a window says nothing about {term}"
     unnamed = against_names(index, certificate)
@@ -514,17 +469,28 @@ def _against_frame(index: ProblemIndex, term: Term, certificate: ExhaustedWindow
             return f"{index.id_of(i)!r} need not be in {certificate.pool!r}"
         if index.rigid.group[i] != ALONE:
             return f"{index.id_of(i)!r} is at a fixed distance to another"
-    return None
-
-
-def _against_sharing(index: ProblemIndex, buffers: Sequence[int], clipped: Sequence[Range]) -> str | None:
-    """Why two of them that live together in the window may share bytes all the same."""
+    clipped: list[Range] = []
+    for i in buffers:
+        lives = [
+            (max(begin, certificate.begin), min(end, certificate.end))
+            for begin, end in index.lives(i)
+            if begin < certificate.end and certificate.begin < end
+        ]
+        if len(lives) != 1:
+            return f"{index.id_of(i)!r} does not live once in the window"
+        clipped.append(lives[0])
     life_of = dict(zip(buffers, clipped, strict=True))
     for pairs in (index.exclusive, index.in_place):
         for one, other in pairs:
             if one in life_of and other in life_of and lives_meet([life_of[one]], [life_of[other]]):
                 return f"{index.id_of(one)!r} and {index.id_of(other)!r} may share bytes"
-    return None
+    grids = [index.grid_of(i, index.pool_index[certificate.pool]) for i in buffers]
+    known = [grid for grid in grids if grid is not None]
+    if len(known) < len(grids):
+        return None  # One of them has no place at all.
+    step = gcd(common_step(known), known[0].first)
+    sizes = [index.buffers[i].size for i in buffers]
+    return _against_height(sizes, clipped, (certificate.begin, certificate.end), step, bound, steps)
 
 
 def _against_height(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memstow.planner.model import PLANNED
-from memstow.planner.model.plan import Plan, TermValue
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Range, Term, terms_of
 from memstow.planner.verify.layout import (
     ALONE,
@@ -102,18 +102,15 @@ class Packing:
             if not places:
                 return None
             _, pool, offset = min(places, key=lambda place: place[0])
-            self._put(body, pool, offset)
+            there = self._pools[pool]
+            for i, delta in zip(body.members, body.deltas, strict=True):
+                self._layout.pool[i] = pool
+                self._layout.offset[i] = offset + delta
+                size = self._index.buffers[i].size
+                if size:
+                    there.placed.append(i)
+                    there.top = max(there.top, offset + delta + size)
         return self._layout
-
-    def _put(self, body: Body, pool: int, offset: int) -> None:
-        there = self._pools[pool]
-        for i, delta in zip(body.members, body.deltas, strict=True):
-            self._layout.pool[i] = pool
-            self._layout.offset[i] = offset + delta
-            size = self._index.buffers[i].size
-            if size:
-                there.placed.append(i)
-                there.top = max(there.top, offset + delta + size)
 
     def _lowest(self, body: Body, pool: int, stacked: bool) -> int | None:
         """The lowest free offset of the body; of a pinned one its pin."""
@@ -189,25 +186,19 @@ def refute_claims(
         return
     effort = Effort(most=MOST_STEPS)
     if any(claim.subject is Subject.NOTHING_FITS for claim in open_claims):
-        _refute_misfit(index, plan, effort, claims, findings)
+        # Lay out the buffers named by the explanation, or all buffers if it names none.
+        named = plan.explanation.buffers if plan.explanation is not None else ()
+        chosen = [index.buffer_index[name] for name in named] or range(len(index.buffers))
+        if next(_layouts(index, plan, (), bodies(index, chosen), effort), None) is not None:
+            claims.refute(Subject.NOTHING_FITS, None)
+            findings.add(
+                Code.EXPLANATION,
+                "the explanation does not show that nothing fits: the judge has found places for {}",
+                "these buffers" if named else "all buffers",
+            )
     bounds = [claim for claim in open_claims if claim.subject is Subject.BOUND]
     if bounds:
         _refute_bounds(index, plan, hint, bounds, effort, claims, findings, cost)
-
-
-def _refute_misfit(
-    index: ProblemIndex, plan: Plan, effort: Effort, claims: Claims, findings: Findings
-) -> None:
-    """Lay out the buffers named by the explanation, or all buffers if it names none."""
-    named = plan.explanation.buffers if plan.explanation is not None else ()
-    chosen = [index.buffer_index[name] for name in named] or range(len(index.buffers))
-    if next(_layouts(index, plan, (), bodies(index, chosen), effort), None) is not None:
-        claims.refute(Subject.NOTHING_FITS, None)
-        findings.add(
-            Code.EXPLANATION,
-            "the explanation does not show that nothing fits: the judge has found places for {}",
-            "these buffers" if named else "all buffers",
-        )
 
 
 def _refute_bounds(
@@ -228,24 +219,20 @@ def _refute_bounds(
         for claim in plan.objective:
             value = values.value(claim.term)
             if value is not None and value < claim.bound and claim.term in waiting:
-                _note(claim, value, claims, findings)
+                claims.refute(Subject.BOUND, claim.term)
+                findings.add(
+                    Code.CERTIFICATE,
+                    "the bound {} of {} is too high: the judge has found a plan with {}",
+                    claim.bound,
+                    claim.term,
+                    value,
+                )
                 waiting.remove(claim.term)
             # A bound holds for plans that are worth the same in the terms before.
             if value != claim.value:
                 break
         if not waiting:
             return
-
-
-def _note(claim: TermValue, value: int, claims: Claims, findings: Findings) -> None:
-    claims.refute(Subject.BOUND, claim.term)
-    findings.add(
-        Code.CERTIFICATE,
-        "the bound {} of {} is too high: the judge has found a plan with {}",
-        claim.bound,
-        claim.term,
-        value,
-    )
 
 
 def _layouts(

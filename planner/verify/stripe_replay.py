@@ -244,7 +244,16 @@ def strips_of(parts: Parts, effort: Effort) -> Iterator[Strip]:
     for begin in range(0, whole, parts.width):
         effort.spend(each)
         strip = _strip(parts, begin, min(begin + parts.width, whole))
-        _check_reads(parts, strip)
+        for place, sources in enumerate(parts.sources):
+            reader = parts.rolling[place]
+            for name, maker in sources:
+                first, last = reader.reads[name][1].of(*strip[place])
+                there = strip[maker]
+                if first < last and not there[0] <= first < last <= there[1]:
+                    raise Refused(
+                        f"{reader.operator.id!r} reads columns {first:,} to {last:,} of {name!r}, "
+                        f"and the strip has {there[0]:,} to {there[1]:,}"
+                    )
         for place, columns in enumerate(strip):
             made[place].append(columns)
         yield strip
@@ -276,18 +285,6 @@ def _strip(parts: Parts, begin: int, end: int) -> Strip:
     return strip
 
 
-def _check_reads(parts: Parts, strip: Strip) -> None:
-    for place, sources in enumerate(parts.sources):
-        for name, maker in sources:
-            begin, end = parts.rolling[place].reads[name][1].of(*strip[place])
-            there = strip[maker]
-            if begin < end and not there[0] <= begin < end <= there[1]:
-                raise Refused(
-                    f"{parts.rolling[place].operator.id!r} reads columns {begin:,} to {end:,} of {name!r}, "
-                    f"and the strip has {there[0]:,} to {there[1]:,}"
-                )
-
-
 _EMPTY = -1
 
 
@@ -304,7 +301,10 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
             effort.spend(max(end - begin, 0))
             held = slots.get(maker)
             for wanted in range(begin, end):
-                there = wanted < keeping.done[maker] if held is None else _is_in(held, wanted)
+                if held is None:
+                    there = wanted < keeping.done[maker]
+                else:
+                    there = bool(held) and held[wanted % len(held)] == wanted
                 if not there:
                     raise Refused(f"row {wanted:,} of {name!r} is not there when {it.operator.id!r} reads it")
         held = slots.get(place)
@@ -319,10 +319,6 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
     for place, entry in enumerate(parts.rolling):
         if parts.is_sink(place) and keeping.done[place] != entry.made.rows:
             raise Refused(f"{entry.operator.id!r} makes {keeping.done[place]:,} of {entry.made.rows:,} rows")
-
-
-def _is_in(held: list[int], row: int) -> bool:
-    return bool(held) and held[row % len(held)] == row
 
 
 _SUM: Final = 4

@@ -260,7 +260,16 @@ class Family:
         """The tiles that are of use: what is worse in every figure than one that is not is not, either."""
         self.effort.spend(1)
         options = self.ways.options
-        all_ways = self._all_ways()
+        # How each direction may be cut, without what is worse than another way in every figure.
+        all_ways = [
+            _best(
+                self.ways.cut(loop, size)
+                for size in (
+                    [extent] if loop == "inputs" and not self.found.adds_up else range(1, extent + 1)
+                )
+            )
+            for loop, extent in zip(LOOPS, extents_of(self.found), strict=True)
+        ]
         least = Cuts(*(Cut(*map(min, zip(*some, strict=True))) for some in all_ways))
         by_loop = dict(zip(LOOPS, all_ways, strict=True))
 
@@ -283,18 +292,6 @@ class Family:
                             it = look(middle._replace(columns=columns), loops)
                             if it is not None:
                                 yield it
-
-    def _all_ways(self) -> list[list[Cut]]:
-        """How each direction may be cut, without what is worse than another way in every figure."""
-        return [
-            _best(
-                self.ways.cut(loop, size)
-                for size in (
-                    [extent] if loop == "inputs" and not self.found.adds_up else range(1, extent + 1)
-                )
-            )
-            for loop, extent in zip(LOOPS, extents_of(self.found), strict=True)
-        ]
 
 
 def key_of(counted: Counted, terms: Sequence[TilingTerm]) -> Key:
@@ -330,7 +327,15 @@ class Statements:
         else:
             self._is_best(chosen)
         if tiling.complete and tiling.front is not None:
-            self._front_is_whole()
+            points = [(entry.l1, entry.bytes) for entry in self._tiling.front or ()]
+
+            def missing() -> _Finding:
+                point = self._family.missing_point(points, self._family.memory.capacity)
+                if point is None:
+                    return None
+                return f"the front lacks a point: a tile needs {point[0]:,} bytes and moves {point[1]:,}"
+
+            self._state("front", f"no tile is missing among the {len(points):,} points of the front", missing)
 
     def _nothing_fits(self) -> None:
         tiling, capacity = self._tiling, self._family.memory.capacity
@@ -393,17 +398,6 @@ class Statements:
             )
 
         self._state("bound", f"no tile that fits moves fewer than {bound:,} bytes", moves_fewer)
-
-    def _front_is_whole(self) -> None:
-        points = [(entry.l1, entry.bytes) for entry in self._tiling.front or ()]
-
-        def missing() -> _Finding:
-            point = self._family.missing_point(points, self._family.memory.capacity)
-            if point is None:
-                return None
-            return f"the front lacks a point: a tile needs {point[0]:,} bytes and moves {point[1]:,}"
-
-        self._state("front", f"no tile is missing among the {len(points):,} points of the front", missing)
 
     def _state(
         self, name: Literal["needs", "best", "bound", "front"], says: str, finding: Callable[[], _Finding]
