@@ -33,7 +33,16 @@ from memstow.planner.graph.graph_issues import (
 from memstow.planner.graph.links import NOBODY, links_of, state_order, topological_order
 from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, index_of, names_in_views
+from memstow.planner.model.graph import (
+    Alternative,
+    Graph,
+    Operator,
+    Tensor,
+    columns_of,
+    index_of,
+    names_in_views,
+)
+from memstow.planner.model.problem import ONE_MEMORY, Problem
 from memstow.planner.model.records import Memo
 
 
@@ -329,7 +338,11 @@ def _problem_issues(graph: Graph) -> Iterator[Issue]:
     """Issues of what a graph shares with a problem: pools, alignments, rigid groups, the objective."""
     # The names are checked as those of a graph already.
     ours = ("duplicate_buffer", "unknown_buffer", "relative_cycle", "two_distances", "pair_of_one")
-    problem = timeless_problem(graph)
+    if graph.views or columns_of(graph).has_pools or len(graph.pools) > 1 or any(p.cost for p in graph.pools):
+        problem = timeless_problem(graph)
+    else:
+        # In one memory that costs nothing, buffers that name no pools and have no views are right.
+        problem = Problem(buffers=(), pools=graph.pools or ONE_MEMORY, objective=graph.objective)
     issues = [issue for issue in find_problem_issues(problem) if issue.code not in ours]
     places = Places(graph) if issues else None
     for issue in issues:

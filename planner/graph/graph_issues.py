@@ -7,8 +7,6 @@ asks for all of them. Rules about tensors, windows and pairs in place are those 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from itertools import chain
-from operator import attrgetter
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, Links, links_of, roots
@@ -20,6 +18,7 @@ from memstow.planner.model.graph import (
     Tensor,
     View,
     Window,
+    columns_of,
     index_of,
     names_in_views,
     shape_bytes,
@@ -30,15 +29,14 @@ from memstow.planner.model.problem import LIMIT
 
 def element_issues(graph: Graph) -> Iterator[Issue]:
     """Issues of each element by itself, and ids that are used twice."""
+    columns = columns_of(graph)
     yield from _duplicates(graph)
-    yield from tensor_issues(graph.tensors, "$.tensors")
-    for i, operator in enumerate(graph.operators):
-        if operator.temporaries:
-            yield from _phase_issues(operator, f"$.operators[{i}]")
-    tensors = index_of(graph).tensors
-    for i, operator in enumerate(graph.operators):
-        if operator.window is not None:
-            yield from window_issues(operator, tensors, f"$.operators[{i}].window")
+    if columns.has_shapes:
+        yield from tensor_issues(graph.tensors, "$.tensors")
+    for i, operator in enumerate(graph.operators if columns.has_temporaries else ()):
+        yield from _phase_issues(operator, f"$.operators[{i}]")
+    for i, operator in enumerate(graph.operators if columns.has_windows else ()):
+        yield from window_issues(operator, index_of(graph).tensors, f"$.operators[{i}].window")
 
 
 def tensor_issues(tensors: Sequence[Tensor], path: str) -> Iterator[Issue]:
@@ -63,25 +61,26 @@ def tensor_issues(tensors: Sequence[Tensor], path: str) -> Iterator[Issue]:
 
 
 def _duplicates(graph: Graph) -> Iterator[Issue]:
+    columns = columns_of(graph)
     temporaries = [
         (i, j, temporary.id)
-        for i, operator in enumerate(graph.operators)
+        for i, operator in enumerate(graph.operators if columns.has_temporaries else ())
         for j, temporary in enumerate(operator.temporaries)
     ]
-    yield from _repeated(
-        [*(tensor.id for tensor in graph.tensors), *(name for _, _, name in temporaries)],
-        lambda: [
-            *(f"$.tensors[{i}].id" for i in range(len(graph.tensors))),
-            *(f"$.operators[{i}].temporaries[{j}].id" for i, j, _ in temporaries),
-        ],
-        "a tensor or a temporary",
-    )
-    for field, elements, what in (
-        ("operators", graph.operators, "an operator"),
-        ("alternatives", graph.alternatives, "an alternative"),
-    ):
-        names = [element.id for element in elements]
-        yield from _repeated(names, partial(_paths_of_ids, field, len(names)), what)
+    if temporaries or len(columns.tensor_number) < len(graph.tensors):
+        yield from _repeated(
+            [*(tensor.id for tensor in graph.tensors), *(name for _, _, name in temporaries)],
+            lambda: [
+                *(f"$.tensors[{i}].id" for i in range(len(graph.tensors))),
+                *(f"$.operators[{i}].temporaries[{j}].id" for i, j, _ in temporaries),
+            ],
+            "a tensor or a temporary",
+        )
+    if len(columns.operator_number) < len(graph.operators):
+        names = [operator.id for operator in graph.operators]
+        yield from _repeated(names, partial(_paths_of_ids, "operators", len(names)), "an operator")
+    names = [alternative.id for alternative in graph.alternatives]
+    yield from _repeated(names, partial(_paths_of_ids, "alternatives", len(names)), "an alternative")
 
 
 def _paths_of_ids(field: str, count: int) -> list[str]:
@@ -175,14 +174,15 @@ def _by(image: tuple[int, int]) -> str:
 
 def flow_issues(graph: Graph) -> Iterator[Issue]:
     """Issues of names, producers and in-place pairs."""
-    tensors = index_of(graph).tensors
-    yield from _unknown_names(graph, tensors)
-    yield from _producers(graph, tensors)
-    yield from _unmade(graph)
+    columns = columns_of(graph)
+    yield from _unknown_names(graph)
+    if not columns.is_made_once:
+        yield from _producers(graph, index_of(graph).tensors)
+        yield from _unmade(graph)
     viewed = names_in_views(graph)
-    for i, operator in enumerate(graph.operators):
-        if operator.in_place:
-            yield from pair_issues(operator, tensors, viewed, f"$.operators[{i}].in_place")
+    if viewed or not columns.has_plain_pairs:
+        for i, operator in enumerate(graph.operators):
+            yield from pair_issues(operator, index_of(graph).tensors, viewed, f"$.operators[{i}].in_place")
 
 
 def pair_issues(
@@ -190,12 +190,6 @@ def pair_issues(
 ) -> Iterator[Issue]:
     """Issues of the in-place pairs of an operator."""
     for j, pair in enumerate(operator.in_place):
-        source, target = pair
-        if source in operator.inputs and target in operator.outputs and not viewed:
-            ends = tensors.get(source), tensors.get(target)
-            if all(end is not None and end.kind == "data" for end in ends):
-                # Nearly all are such.
-                continue
         reason = _against_pair(operator, pair, tensors, viewed)
         if reason is not None:
             code, message = reason
@@ -210,24 +204,15 @@ def unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
     return f"there is no {kind.removeprefix('a ').removeprefix('an ')} {name!r}; {hint}"
 
 
-def _unknown_names(graph: Graph, tensors: Mapping[str, Tensor]) -> Iterator[Issue]:
-    if not _named_tensors(graph) <= tensors.keys():
-        yield from _unknown_tensors(graph, tensors)
-    operators = links_of(graph).operator_index
+def _unknown_names(graph: Graph) -> Iterator[Issue]:
+    columns = columns_of(graph)
+    if columns.has_unknown or not names_in_views(graph) <= columns.tensor_number.keys():
+        yield from _unknown_tensors(graph, index_of(graph).tensors)
     for i, pair in enumerate(graph.before):
         for j, name in enumerate(pair):
-            if name not in operators:
-                yield Issue(
-                    "unknown_operator", f"$.before[{i}][{j}]", unknown("an operator", name, operators)
-                )
-
-
-def _named_tensors(graph: Graph) -> AbstractSet[str]:
-    """The names that stand for tensors, of which hardly ever one is unknown."""
-    named = {*graph.inputs, *graph.outputs, *names_in_views(graph)}
-    named.update(chain.from_iterable(map(attrgetter("inputs"), graph.operators)))
-    named.update(chain.from_iterable(map(attrgetter("outputs"), graph.operators)))
-    return named
+            if name not in columns.operator_number:
+                message = unknown("an operator", name, columns.operator_number)
+                yield Issue("unknown_operator", f"$.before[{i}][{j}]", message)
 
 
 def _unknown_tensors(graph: Graph, tensors: Mapping[str, Tensor]) -> Iterator[Issue]:
@@ -245,11 +230,6 @@ def _unknown_tensors(graph: Graph, tensors: Mapping[str, Tensor]) -> Iterator[Is
 
 def _producers(graph: Graph, tensors: Mapping[str, Tensor]) -> Iterator[Issue]:
     """Issues of tensors that more than one operator makes, or one although they are there before all."""
-    made = list(chain.from_iterable(map(attrgetter("outputs"), graph.operators)))
-    fixed = {tensor.id for tensor in graph.tensors if tensor.kind == "constant" or tensor.kind == "state"}
-    different = set(made)
-    if len(different) == len(made) and different.isdisjoint(fixed) and different.isdisjoint(graph.inputs):
-        return
     maker: dict[str, str] = {}
     there = set(graph.inputs)
     for i, operator in enumerate(graph.operators):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from memstow.planner.model.graph import Graph, Operator, View
+from memstow.planner.model.graph import Graph, Operator, View, columns_of
 from memstow.planner.model.records import Memo
 
 NOBODY: Final = -1
@@ -88,29 +88,19 @@ def listed_order(graph: Graph) -> list[int]:
 
 
 def _make(graph: Graph) -> Links:
-    tensor_index = {tensor.id: i for i, tensor in enumerate(graph.tensors)}
-    operator_index = {operator.id: i for i, operator in enumerate(graph.operators)}
+    columns = columns_of(graph)
+    producer, readers = columns.producers(), columns.readers()
     states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
-    producer = [NOBODY] * len(graph.tensors)
-    readers: list[list[int]] = [[] for _ in graph.tensors]
-    for i, operator in enumerate(graph.operators):
-        names = operator.inputs
-        for name in names if len(names) < 2 else dict.fromkeys(names):
-            if name in tensor_index:
-                readers[tensor_index[name]].append(i)
-        for name in operator.outputs:
-            tensor = tensor_index.get(name, NOBODY)
-            if tensor != NOBODY and name not in states and producer[tensor] == NOBODY:
-                producer[tensor] = i
     after = _after(producer, readers, state_order(enumerate(graph.operators), states), len(graph.operators))
+    number = columns.operator_number
     before = [
-        (operator_index[first], operator_index[second])
+        (number[first], number[second])
         for first, second in graph.before
-        if first in operator_index and second in operator_index
+        if first in number and second in number
     ]
     forwards = all(not them or them[0] > i for i, them in enumerate(after))
     as_listed = forwards and all(first < second for first, second in before)
-    return Links(tensor_index, operator_index, producer, readers, after, before, as_listed)
+    return Links(columns.tensor_number, number, producer, readers, after, before, as_listed)
 
 
 def _after(

@@ -29,11 +29,10 @@ from memstow.planner.model.graph import (
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.problem import (
     ALWAYS,
-    DEFAULT_POOL,
     LIMIT,
+    ONE_MEMORY,
     Buffer,
     InPlace,
-    Pool,
     Problem,
     Relative,
 )
@@ -87,8 +86,6 @@ def liveness(graph: Graph, order: Sequence[int]) -> Liveness:
     return Liveness(spans, lives, clock)
 
 
-_ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
-
 _latest: "Final[Memo[Graph, tuple[array[int], Problem]]]" = Memo()
 """Of a graph, the order that was asked for last, and its problem: most calls are about one order."""
 _listed: Final = Memo[Graph, Problem]()
@@ -128,7 +125,7 @@ def _problem(graph: Graph, buffers: tuple[Buffer, ...], in_place: tuple[InPlace,
     return Problem(
         version=1,
         name=graph.name,
-        pools=graph.pools or _ONE_MEMORY,
+        pools=graph.pools or ONE_MEMORY,
         buffers=buffers,
         in_place=in_place,
         relative=tuple(

@@ -1,5 +1,6 @@
 """Plain values and instances of the classes of the wire schema."""
 
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -58,3 +59,49 @@ def fill(kind: Kind, instance: object, arguments: dict[str, object]) -> None:
 
 def instances(holder: type, fields: Sequence[tuple[str, object]], count: int) -> tuple[Any, ...]:
     """So many instances, as a tuple: each field has a list with a value for each, or one for all."""
+
+def buffer_lines(
+    buffers: tuple[Any, ...], everywhere: tuple[str, ...], other: Callable[[Any], str]
+) -> bytes | None:
+    """The lines of buffers in a canonical form, in the order of their ids; None where an id is no UTF-8.
+
+    `everywhere` has the ids of all pools; `other` returns the line of a buffer that is not as most are.
+    """
+
+class GraphColumns:
+    """Tensors and operators of a graph by number; -1 stands for a tensor that the graph does not have."""
+
+    def __init__(self, graph: object) -> None: ...
+    tensor_number: dict[str, int]
+    """By id; of an id that stands twice, the last."""
+    operator_number: dict[str, int]
+    has_shapes: bool
+    """Whether a tensor has a shape, or no size."""
+    has_pools: bool
+    """Whether a tensor or a temporary names pools."""
+    has_temporaries: bool
+    has_windows: bool
+    has_unknown: bool
+    """Whether an operator, or an input or output of the graph, is about a tensor that is not there."""
+    is_made_once: bool
+    """Whether all data has one maker, and nothing else is made but what lies elsewhere."""
+    has_plain_pairs: bool
+    """Whether each pair in place is data: an input and an output of its operator."""
+    kinds: bytes
+    """By tensor, the first letter of its kind."""
+    inputs: tuple[array[int], array[int]]
+    """Where the tensors that an operator reads begin among all that are read, by operator, and these."""
+    outputs: tuple[array[int], array[int]]
+    """The same of what operators make."""
+    pairs: tuple[array[int], array[int]]
+    """The same of the pairs in place, with two tensors for each."""
+    given: array[int]
+    """The inputs of the graph."""
+    kept: array[int]
+    """The outputs of the graph."""
+
+    def producers(self) -> list[int]:
+        """By tensor, the first operator that makes it; -1 of a state and of what nobody makes."""
+
+    def readers(self) -> list[list[int]]:
+        """By tensor, the operators that read it, each once, ascending."""

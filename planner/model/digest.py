@@ -37,15 +37,14 @@ are sorted by their ids in order, in 6 then by offset, and equal entries are wri
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from itertools import islice
 from operator import attrgetter
 from typing import Final
 
+from memstow.planner.model import _instances
 from memstow.planner.model.problem import Buffer, Pool, Problem, Range, access_count, allowed_pools, merged
 from memstow.planner.model.records import Memo
 
 FIRST_LINE: Final = "memstow-problem 1\n"
-_LINES_AT_ONCE: Final = 10_000
 _digests: Final = Memo[Problem, str]()
 
 
@@ -53,14 +52,30 @@ def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
     cached = _digests.get(problem)
     if cached is None:
-        cached = _hash(problem)
+        cached = sha256(canonical(problem)).hexdigest()
         _digests.note(problem, cached)
     return cached
 
 
 def canonical(problem: Problem) -> bytes:
-    """The canonical form itself, for those who compare or debug."""
-    return "".join(_lines(problem)).encode("utf-8", "surrogatepass")
+    """The canonical form itself."""
+    everywhere = tuple(pool.id for pool in problem.pools)
+
+    def line(buffer: Buffer) -> str:
+        return _buffer(problem, buffer, everywhere)
+
+    buffers = _instances.buffer_lines(problem.buffers, everywhere, line)
+    if buffers is None:
+        # Code points sort as their UTF-8 bytes do.
+        buffers = _utf8(map(line, sorted(problem.buffers, key=attrgetter("id"))))
+    return b"".join(
+        [_utf8([FIRST_LINE, *map(_pool, problem.pools)]), buffers, _utf8(_lines_after_buffers(problem))]
+    )
+
+
+def _utf8(lines: Iterable[str]) -> bytes:
+    # Surrogates cannot come out of JSON, but a Python caller may have them in an id.
+    return "".join(lines).encode("utf-8", "surrogatepass")
 
 
 def pool_line(name: str, capacity: int | None, rest: str = "1 0 0 0") -> str:
@@ -73,32 +88,7 @@ def objective_line(terms: Sequence[str]) -> str:
     return f"objective {_texts(terms)}\n"
 
 
-def _hash(problem: Problem) -> str:
-    hasher = sha256()
-    lines = _lines(problem)
-    while part := "".join(islice(lines, _LINES_AT_ONCE)):
-        # Surrogates cannot come out of JSON, but a Python caller may have them in an id.
-        hasher.update(part.encode("utf-8", "surrogatepass"))
-    return hasher.hexdigest()
-
-
-def _lines(problem: Problem) -> Iterator[str]:
-    yield FIRST_LINE
-    for pool in problem.pools:
-        yield _pool(pool)
-    everywhere = tuple(pool.id for pool in problem.pools)
-    # Code points sort as their UTF-8 bytes do.
-    for buffer in sorted(problem.buffers, key=attrgetter("id")):
-        life, name = buffer.lifetime, buffer.id
-        simple = buffer.pools is None and buffer.pool is None and buffer.offset is None
-        if simple and isinstance(life, tuple) and life[0] < life[1] and name.isascii():
-            # Nearly all are such: the same without more calls.
-            size, accesses = buffer.size, buffer.accesses
-            accesses = size if accesses is None or not size else accesses
-            begin, end = life
-            yield f"buffer {len(name)}:{name} {size} {buffer.alignment} {accesses} - 1 {begin} {end} *\n"
-        else:
-            yield _buffer(problem, buffer, everywhere)
+def _lines_after_buffers(problem: Problem) -> Iterator[str]:
     for one, other in _distinct(problem.conflicts):
         yield f"conflict {_text(one)} {_text(other)}\n"
     for one, other in _distinct(problem.exclusive):

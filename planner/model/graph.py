@@ -8,6 +8,7 @@ from math import prod
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, NamedTuple, SupportsIndex, get_args
 
+from memstow.planner.model._instances import GraphColumns
 from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class, shared_fields
 from memstow.planner.model.problem import (
     Alignment,
@@ -406,3 +407,15 @@ def index_of(graph: Graph) -> GraphIndex:
         )
         _known.note(graph, found)
     return found
+
+
+_columns: Final = Memo[Graph, GraphColumns]()
+
+
+def columns_of(graph: Graph) -> GraphColumns:
+    """Its tensors and operators by number. Read-only: planner and judge use one and the same."""
+    columns = _columns.get(graph)
+    if columns is None:
+        columns = GraphColumns(graph)
+        _columns.note(graph, columns)
+    return columns

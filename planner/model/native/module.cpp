@@ -1,4 +1,5 @@
-// The door between Python and the readers of plain values: takes the description of a kind, and values of it.
+// The door between Python and what is native of the model: plain values of its kinds, columns of its
+// instances.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -9,6 +10,8 @@
 
 #include <utility>
 
+#include "digest.hpp"
+#include "graph.hpp"
 #include "values.hpp"
 
 namespace {
@@ -127,9 +130,29 @@ nb::object instances(nb::type_object holder, const std::vector<std::pair<nb::str
         if (PyList_Check(values.ptr()) && static_cast<std::size_t>(PyList_Size(values.ptr())) != count) {
             throw nb::value_error("a column has another length");
         }
-        columns.push_back({name, values});
+        columns.push_back({memstow::model::Slot(holder, name), values});
     }
     return memstow::model::instances(holder, columns, count);
+}
+
+using memstow::model::GraphColumns;
+using memstow::model::Lists;
+
+nb::object array_of(const std::vector<std::int64_t>& numbers) {
+    const nb::bytes bytes(numbers.data(), numbers.size() * sizeof(std::int64_t));
+    return nb::module_::import_("array").attr("array")("q", bytes);
+}
+
+std::pair<nb::object, nb::object> arrays_of(const Lists& lists) {
+    return {array_of(lists.start), array_of(lists.members)};
+}
+
+// A list of lists, for those who go through them in Python.
+std::vector<std::vector<std::int64_t>> nested(const Lists& lists) {
+    std::vector<std::vector<std::int64_t>> nested;
+    nested.reserve(lists.count());
+    for (std::size_t i = 0; i < lists.count(); ++i) nested.emplace_back(lists[i].begin(), lists[i].end());
+    return nested;
 }
 
 }  // namespace
@@ -161,4 +184,32 @@ NB_MODULE(_instances, m) {
           "Set the fields of a new instance of a class.");
     m.def("instances", &instances, nb::arg("holder"), nb::arg("fields"), nb::arg("count"),
           "So many instances, as a tuple: each field has a list with a value for each, or one for all.");
+    m.def(
+        "buffer_lines",
+        [](nb::tuple buffers, nb::tuple everywhere, nb::callable other) -> std::optional<nb::bytes> {
+            const auto lines = memstow::model::buffer_lines(buffers, everywhere, other);
+            return lines ? std::optional(nb::bytes(lines->data(), lines->size())) : std::nullopt;
+        },
+        nb::arg("buffers"), nb::arg("everywhere"), nb::arg("other"),
+        "The lines of buffers in a canonical form, in the order of their ids; None where an id is no UTF-8.");
+    nb::class_<GraphColumns>(m, "GraphColumns", "Tensors and operators of a graph by number.")
+        .def(nb::new_(&memstow::model::columns_of), nb::arg("graph"))
+        .def_ro("tensor_number", &GraphColumns::tensor_number)
+        .def_ro("operator_number", &GraphColumns::operator_number)
+        .def_ro("has_shapes", &GraphColumns::has_shapes)
+        .def_ro("has_pools", &GraphColumns::has_pools)
+        .def_ro("has_temporaries", &GraphColumns::has_temporaries)
+        .def_ro("has_windows", &GraphColumns::has_windows)
+        .def_ro("has_unknown", &GraphColumns::has_unknown)
+        .def_prop_ro("is_made_once", &memstow::model::is_made_once)
+        .def_prop_ro("has_plain_pairs", &memstow::model::has_plain_pairs)
+        .def_prop_ro("kinds",
+                     [](const GraphColumns& self) { return nb::bytes(self.kind.data(), self.kind.size()); })
+        .def_prop_ro("inputs", [](const GraphColumns& self) { return arrays_of(self.inputs); })
+        .def_prop_ro("outputs", [](const GraphColumns& self) { return arrays_of(self.outputs); })
+        .def_prop_ro("pairs", [](const GraphColumns& self) { return arrays_of(self.pairs); })
+        .def_prop_ro("given", [](const GraphColumns& self) { return array_of(self.given); })
+        .def_prop_ro("kept", [](const GraphColumns& self) { return array_of(self.kept); })
+        .def("producers", &memstow::model::producers)
+        .def("readers", [](const GraphColumns& self) { return nested(memstow::model::readers(self)); });
 }

@@ -25,11 +25,6 @@ nb::object blank(nb::handle holder) {
     return checked(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(holder.ptr()), 0));
 }
 
-// Past the methods of the class, by which an instance refuses to be changed.
-void set(nb::handle instance, nb::handle key, nb::handle value) {
-    if (PyObject_GenericSetAttr(instance.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
-}
-
 bool has_letters(std::string_view text, Kind::Letters letters) {
     if (letters == Kind::Letters::kAny) return true;
     if (letters == Kind::Letters::kNoNul) return text.find('\0') == std::string_view::npos;
@@ -92,7 +87,7 @@ class Setter {
         return nullptr;
     }
 
-    void put(const Class::Field& field, nb::handle value) { set(instance_, field.key, value); }
+    void put(const Class::Field& field, nb::handle value) { field.slot.set(instance_, value); }
 
     bool put_others() {
         for (std::size_t i = 0; i < fields_.size(); ++i) {
@@ -111,9 +106,57 @@ class Setter {
     std::size_t begin_ = 0;
 };
 
-struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+// The UTF-8 of text; nothing where a character is half of one.
+std::optional<std::string_view> utf8(PyObject* text) {
+    Py_ssize_t size;
+    const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+    if (data != nullptr) return std::string_view(data, static_cast<std::size_t>(size));
+    PyErr_Clear();
+    return std::nullopt;
+}
+
+// The texts of a document, one object for all places where one stands: a table without chains, since most of
+// the time of looking one up is waiting for memory.
+class Texts {
+  public:
+    nb::object operator[](std::string_view text) {
+        if (2 * (count_ + 1) > slots_.size()) grow();
+        const std::size_t hash = std::hash<std::string_view>{}(text);
+        Entry& entry = find(hash, [&](nb::handle known) { return utf8(known.ptr()) == text; });
+        if (!entry.text.is_valid()) {
+            ++count_;
+            entry.hash = hash;
+            entry.text =
+                checked(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+        }
+        return entry.text;
+    }
+
+  private:
+    struct Entry {
+        std::size_t hash = 0;
+        nb::object text;
+    };
+
+    template <class IsEqual>
+    Entry& find(std::size_t hash, IsEqual is_equal) {
+        std::size_t at = hash;
+        while (true) {
+            Entry& entry = slots_[at++ & (slots_.size() - 1)];
+            if (!entry.text.is_valid() || (entry.hash == hash && is_equal(entry.text))) return entry;
+        }
+    }
+
+    void grow() {
+        std::vector<Entry> before(std::max<std::size_t>(64, 4 * slots_.size()));
+        before.swap(slots_);
+        for (Entry& entry : before) {
+            if (entry.text.is_valid()) find(entry.hash, [](nb::handle) { return false; }) = std::move(entry);
+        }
+    }
+
+    std::vector<Entry> slots_;  // as many as a power of two
+    std::size_t count_ = 0;
 };
 
 // Of text. Nothing where the value is not plain; floats, tables and choices of classes are left to others.
@@ -142,11 +185,7 @@ class Reader {
         if (!kind.text) return {};
         const std::size_t length = read.size() <= 1 ? read.size() : plain::characters(read);
         if (!is_within(*kind.text, read, length)) return {};
-        // A name stands at many places: one object for all of them.
-        if (const auto known = texts_.find(read); known != texts_.end()) return known->second;
-        nb::object text =
-            checked(PyUnicode_FromStringAndSize(read.data(), static_cast<Py_ssize_t>(read.size())));
-        return texts_.emplace(std::string(read), std::move(text)).first->second;
+        return texts_[read];
     }
 
     nb::object integer(const Kind::Integer& kind) {
@@ -182,17 +221,8 @@ class Reader {
     Scanner scanner_;
     std::string string_;
     std::vector<nb::object> values_;  // of the lists that have begun
-    std::unordered_map<std::string, nb::object, Hash, std::equal_to<>> texts_;
+    Texts texts_;
 };
-
-// The UTF-8 of text; nothing where a character is half of one.
-std::optional<std::string_view> utf8(PyObject* text) {
-    Py_ssize_t size;
-    const char* data = PyUnicode_AsUTF8AndSize(text, &size);
-    if (data != nullptr) return std::string_view(data, static_cast<std::size_t>(size));
-    PyErr_Clear();
-    return std::nullopt;
-}
 
 nb::object plain_text(const Kind& kind, nb::handle value) {
     const std::optional<std::string_view> text = utf8(value.ptr());
@@ -287,6 +317,21 @@ bool is_instance(const Kind& kind, nb::handle value) {
 
 }  // namespace
 
+Slot::Slot(nb::handle holder, nb::handle name) : descriptor_(nb::getattr(holder, name)) {
+    PyTypeObject* const type = Py_TYPE(descriptor_.ptr());
+    get_ = reinterpret_cast<descrgetfunc>(PyType_GetSlot(type, Py_tp_descr_get));
+    set_ = reinterpret_cast<descrsetfunc>(PyType_GetSlot(type, Py_tp_descr_set));
+    if (get_ == nullptr || set_ == nullptr) throw nb::type_error("the class has no such slot");
+}
+
+nb::object Slot::of(nb::handle instance) const {
+    return checked(get_(descriptor_.ptr(), instance.ptr(), nullptr));
+}
+
+void Slot::set(nb::handle instance, nb::handle value) const {
+    if (set_(descriptor_.ptr(), instance.ptr(), value.ptr()) != 0) throw nb::python_error();
+}
+
 const std::vector<Class::Field>& Class::described() {
     if (!is_described) {
         std::vector<Field> described;
@@ -297,7 +342,8 @@ const std::vector<Class::Field>& Class::described() {
             PyUnicode_InternInPlace(&key);
             const bool is_required = nb::cast<bool>(it[2]);
             described.push_back({name, nb::steal(key), nb::cast<std::shared_ptr<Kind>>(it[1]),
-                                 is_required ? nb::object() : nb::object(it[3]), nb::cast<bool>(it[4])});
+                                 Slot(holder, key), is_required ? nb::object() : nb::object(it[3]),
+                                 nb::cast<bool>(it[4])});
         }
         if (described.size() > 64) throw nb::value_error("there are too many fields");
         fields = std::move(described);
@@ -349,7 +395,7 @@ nb::object instances(nb::handle holder, const std::vector<Column>& columns, std:
         nb::object instance = blank(holder);
         for (const Column& column : columns) {
             PyObject* const values = column.values.ptr();
-            set(instance, column.key, PyList_Check(values) ? PyList_GetItem(values, place) : values);
+            column.slot.set(instance, PyList_Check(values) ? PyList_GetItem(values, place) : values);
         }
         PyTuple_SetItem(tuple.ptr(), place, instance.release().ptr());
     }

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "scanner.hpp"
@@ -17,12 +16,26 @@ namespace memstow::model {
 
 struct Kind;
 
+// A field of a class with slots, past the methods by which an instance refuses to be changed.
+class Slot {
+  public:
+    Slot(nanobind::handle holder, nanobind::handle name);
+    nanobind::object of(nanobind::handle instance) const;
+    void set(nanobind::handle instance, nanobind::handle value) const;
+
+  private:
+    nanobind::object descriptor_;
+    descrgetfunc get_;
+    descrsetfunc set_;
+};
+
 // A class of the wire schema. Its fields are described when the first of its objects is read.
 struct Class {
     struct Field {
         std::string name;
         nanobind::object key;  // the name as Python has it
         std::shared_ptr<Kind> kind;
+        Slot slot;
         nanobind::object value;  // where the document says nothing; none: it must
         bool calls = false;      // whether the value is a function that makes one
     };
@@ -92,7 +105,7 @@ bool fill(Class& holder, nanobind::handle instance, nanobind::handle arguments);
 // So many instances of a class, as a tuple. Each field has a value for all of them, or a list with one for
 // each.
 struct Column {
-    nanobind::object key;
+    Slot slot;
     nanobind::object values;
 };
 nanobind::object instances(nanobind::handle holder, const std::vector<Column>& columns, std::size_t count);

@@ -189,13 +189,12 @@ def test_names_cannot_pretend_to_be_fields() -> None:
 
 def test_a_digest_is_made_once_and_that_of_a_changed_copy_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Problem] = []
-    hashed = digest_module._hash
 
-    def counted(problem: Problem) -> str:
+    def counted(problem: Problem) -> bytes:
         made.append(problem)
-        return hashed(problem)
+        return canonical(problem)
 
-    monkeypatch.setattr(digest_module, "_hash", counted)
+    monkeypatch.setattr(digest_module, "canonical", counted)
     problem = replace(PROBLEM, name="made once")
     assert digest(problem) == digest(problem)
     assert made == [problem]

@@ -1,0 +1,137 @@
+#include "digest.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "values.hpp"
+
+namespace memstow::model {
+namespace {
+
+namespace nb = nanobind;
+
+void append(std::string& to, std::int64_t value) {
+    char digits[24];
+    to.push_back(' ');
+    to.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+void append_counted(std::string& to, std::string_view text) {
+    append(to, static_cast<std::int64_t>(text.size()));
+    to.push_back(':');
+    to.append(text);
+}
+
+// The UTF-8 of text; nothing where a character is half of one.
+std::optional<std::string_view> utf8(nb::handle text) {
+    Py_ssize_t size;
+    const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (data != nullptr) return std::string_view(data, static_cast<std::size_t>(size));
+    PyErr_Clear();
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> integer(nb::handle value) {
+    if (!PyLong_Check(value.ptr())) return std::nullopt;
+    int overflow;
+    const std::int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    return overflow == 0 ? std::optional(number) : std::nullopt;
+}
+
+class Writer {
+  public:
+    Writer(nb::handle holder, nb::handle everywhere)
+        : size_(holder, nb::str("size")),
+          alignment_(holder, nb::str("alignment")),
+          lifetime_(holder, nb::str("lifetime")),
+          lifetimes_(holder, nb::str("lifetimes")),
+          accesses_(holder, nb::str("accesses")),
+          pools_(holder, nb::str("pools")),
+          pool_(holder, nb::str("pool")),
+          offset_(holder, nb::str("offset")),
+          everywhere_(everywhere) {}
+
+    // Whether the line could be added: the buffer has one life, and no pin.
+    bool add(std::string_view id, nb::handle buffer, std::string& to) const {
+        const nb::object life = lifetime_.of(buffer), accesses = accesses_.of(buffer);
+        const bool simple = pool_.of(buffer).is_none() && offset_.of(buffer).is_none() &&
+                            lifetimes_.of(buffer).is_none() && PyTuple_Check(life.ptr());
+        if (!simple) return false;
+        const auto size = integer(size_.of(buffer)), alignment = integer(alignment_.of(buffer));
+        const auto begin = integer(PyTuple_GetItem(life.ptr(), 0));
+        const auto end = integer(PyTuple_GetItem(life.ptr(), 1));
+        const auto moved = accesses.is_none() || size == 0 ? size : integer(accesses);
+        if (!size || !alignment || !begin || !end || !moved || *begin >= *end) return false;
+        to.append("buffer");
+        append_counted(to, id);
+        append(to, *size);
+        append(to, *alignment);
+        append(to, *moved);
+        to.append(" - 1");
+        append(to, *begin);
+        append(to, *end);
+        return add_pools(pools_.of(buffer), to);
+    }
+
+  private:
+    bool add_pools(const nb::object& pools, std::string& to) const {
+        if (pools.is_none() || pools.equal(everywhere_)) {
+            to.append(" *\n");
+            return true;
+        }
+        const std::size_t count = nb::len(pools);
+        append(to, static_cast<std::int64_t>(count));
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto name = utf8(PyTuple_GetItem(pools.ptr(), static_cast<Py_ssize_t>(i)));
+            if (!name) return false;
+            append_counted(to, *name);
+        }
+        to.push_back('\n');
+        return true;
+    }
+
+    Slot size_, alignment_, lifetime_, lifetimes_, accesses_, pools_, pool_, offset_;
+    nb::handle everywhere_;
+};
+
+}  // namespace
+
+std::optional<std::string> buffer_lines(nb::handle buffers, nb::handle everywhere, nb::handle other) {
+    std::string text;
+    const std::size_t count = nb::len(buffers);
+    if (count == 0) return text;
+    const nb::handle holder = nb::handle(PyTuple_GetItem(buffers.ptr(), 0)).type();
+    const Slot id(holder, nb::str("id"));
+    struct Named {
+        std::string_view id;
+        nb::handle buffer;
+    };
+    std::vector<Named> sorted;
+    sorted.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const nb::handle buffer = PyTuple_GetItem(buffers.ptr(), static_cast<Py_ssize_t>(i));
+        const auto name = utf8(id.of(buffer));
+        if (!name) return std::nullopt;
+        sorted.push_back({*name, buffer});
+    }
+    // Code points sort as their UTF-8 bytes do.
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const Named& one, const Named& two) { return one.id < two.id; });
+    const Writer writer(holder, everywhere);
+    text.reserve(count * 48);
+    for (const Named& entry : sorted) {
+        const std::size_t begin = text.size();
+        if (writer.add(entry.id, entry.buffer, text)) continue;
+        text.resize(begin);
+        const nb::object line = other(entry.buffer);
+        const auto written = utf8(line);
+        if (!written) return std::nullopt;
+        text.append(*written);
+    }
+    return text;
+}
+
+}  // namespace memstow::model

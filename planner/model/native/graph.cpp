@@ -1,0 +1,193 @@
+#include "graph.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "values.hpp"
+
+namespace memstow::model {
+namespace {
+
+namespace nb = nanobind;
+
+constexpr char kData = 'd';
+constexpr char kState = 's';
+
+nb::handle member(nb::handle tuple, std::size_t place) {
+    PyObject* const element = PyTuple_GetItem(tuple.ptr(), static_cast<Py_ssize_t>(place));
+    if (element == nullptr) throw nb::python_error();
+    return element;
+}
+
+// One field of the elements of a tuple.
+class Field {
+  public:
+    Field(nb::handle elements, const char* name) {
+        if (nb::len(elements) > 0) slot_.emplace(member(elements, 0).type(), nb::str(name));
+    }
+    nb::object of(nb::handle element) const { return slot_->of(element); }
+
+  private:
+    std::optional<Slot> slot_;
+};
+
+// By name, the number of the element; of a name that stands twice, the last.
+nb::dict numbers(nb::handle elements) {
+    nb::dict numbers;
+    const Field id(elements, "id");
+    const std::size_t count = nb::len(elements);
+    for (std::size_t i = 0; i < count; ++i) numbers[id.of(member(elements, i))] = i;
+    return numbers;
+}
+
+std::int64_t number(const nb::dict& numbers, nb::handle name) {
+    PyObject* const known = PyDict_GetItemWithError(numbers.ptr(), name.ptr());
+    if (known != nullptr) return PyLong_AsLongLong(known);
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    return GraphColumns::kUnknown;
+}
+
+// The numbers of names in a tuple; whether each is known.
+bool add_numbers(const nb::dict& numbers, nb::handle names, std::vector<std::int64_t>& to) {
+    bool all = true;
+    const std::size_t count = nb::len(names);
+    for (std::size_t i = 0; i < count; ++i) {
+        to.push_back(number(numbers, member(names, i)));
+        all = all && to.back() != GraphColumns::kUnknown;
+    }
+    return all;
+}
+
+void add_tensors(nb::handle tensors, GraphColumns& columns) {
+    const Field kind(tensors, "kind"), size(tensors, "size"), shape(tensors, "shape"),
+        pools(tensors, "pools");
+    const std::size_t count = nb::len(tensors);
+    columns.kind.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const nb::handle tensor = member(tensors, i);
+        const char* const word = PyUnicode_AsUTF8AndSize(kind.of(tensor).ptr(), nullptr);
+        if (word == nullptr) throw nb::python_error();
+        columns.kind.push_back(word[0]);
+        columns.has_shapes = columns.has_shapes || size.of(tensor).is_none() || !shape.of(tensor).is_none();
+        columns.has_pools = columns.has_pools || !pools.of(tensor).is_none();
+    }
+}
+
+void add_operators(nb::handle operators, GraphColumns& columns) {
+    const Field inputs(operators, "inputs"), outputs(operators, "outputs"), pairs(operators, "in_place");
+    const Field temporaries(operators, "temporaries"), window(operators, "window");
+    const std::size_t count = nb::len(operators);
+    for (std::size_t i = 0; i < count; ++i) {
+        const nb::handle entry = member(operators, i);
+        const bool known = add_numbers(columns.tensor_number, inputs.of(entry), columns.inputs.members) &
+                           add_numbers(columns.tensor_number, outputs.of(entry), columns.outputs.members);
+        columns.has_unknown = columns.has_unknown || !known;
+        const nb::object in_place = pairs.of(entry);
+        for (std::size_t j = 0; j < nb::len(in_place); ++j) {
+            add_numbers(columns.tensor_number, member(in_place, j), columns.pairs.members);
+        }
+        columns.inputs.end();
+        columns.outputs.end();
+        columns.pairs.end();
+        const nb::object inside = temporaries.of(entry);
+        for (std::size_t j = 0; j < nb::len(inside); ++j) {
+            columns.has_temporaries = true;
+            columns.has_pools = columns.has_pools || !nb::getattr(member(inside, j), "pools").is_none();
+        }
+        columns.has_windows = columns.has_windows || !window.of(entry).is_none();
+    }
+}
+
+bool holds(std::span<const std::int64_t> members, std::int64_t member) {
+    return std::find(members.begin(), members.end(), member) != members.end();
+}
+
+}  // namespace
+
+GraphColumns columns_of(nb::handle graph) {
+    GraphColumns columns;
+    const nb::object tensors = nb::getattr(graph, "tensors"), operators = nb::getattr(graph, "operators");
+    columns.tensor_number = numbers(tensors);
+    columns.operator_number = numbers(operators);
+    add_tensors(tensors, columns);
+    add_operators(operators, columns);
+    const bool known = add_numbers(columns.tensor_number, nb::getattr(graph, "inputs"), columns.given) &
+                       add_numbers(columns.tensor_number, nb::getattr(graph, "outputs"), columns.kept);
+    columns.has_unknown = columns.has_unknown || !known;
+    return columns;
+}
+
+std::vector<std::int64_t> producers(const GraphColumns& graph) {
+    std::vector<std::int64_t> producers(graph.kind.size(), GraphColumns::kUnknown);
+    for (std::size_t i = 0; i < graph.outputs.count(); ++i) {
+        for (const std::int64_t tensor : graph.outputs[i]) {
+            if (tensor == GraphColumns::kUnknown) continue;
+            const auto place = static_cast<std::size_t>(tensor);
+            if (graph.kind[place] == kState || producers[place] != GraphColumns::kUnknown) continue;
+            producers[place] = static_cast<std::int64_t>(i);
+        }
+    }
+    return producers;
+}
+
+Lists readers(const GraphColumns& graph) {
+    // Counted first, so that each list has its place; a name may stand twice among the inputs of an operator.
+    const std::size_t tensors = graph.kind.size();
+    std::vector<std::int64_t> latest(tensors, GraphColumns::kUnknown);
+    Lists readers;
+    readers.start.assign(tensors + 1, 0);
+    const auto each = [&](auto visit) {
+        std::fill(latest.begin(), latest.end(), GraphColumns::kUnknown);
+        for (std::size_t i = 0; i < graph.inputs.count(); ++i) {
+            const auto reader = static_cast<std::int64_t>(i);
+            for (const std::int64_t tensor : graph.inputs[i]) {
+                if (tensor == GraphColumns::kUnknown) continue;
+                const auto place = static_cast<std::size_t>(tensor);
+                if (latest[place] == reader) continue;
+                latest[place] = reader;
+                visit(place, reader);
+            }
+        }
+    };
+    each([&](std::size_t tensor, std::int64_t) { ++readers.start[tensor + 1]; });
+    for (std::size_t i = 0; i < tensors; ++i) readers.start[i + 1] += readers.start[i];
+    std::vector<std::int64_t> next(readers.start.begin(), readers.start.end() - 1);
+    readers.members.resize(static_cast<std::size_t>(readers.start.back()));
+    each([&](std::size_t tensor, std::int64_t reader) {
+        readers.members[static_cast<std::size_t>(next[tensor]++)] = reader;
+    });
+    return readers;
+}
+
+bool is_made_once(const GraphColumns& graph) {
+    std::vector<char> there(graph.kind.size());
+    const auto is_new = [&](std::int64_t tensor) {
+        return tensor != GraphColumns::kUnknown && there[static_cast<std::size_t>(tensor)]++ == 0;
+    };
+    for (const std::int64_t tensor : graph.given) {
+        if (tensor != GraphColumns::kUnknown) there[static_cast<std::size_t>(tensor)] = 1;
+    }
+    for (const std::int64_t tensor : graph.outputs.members) {
+        if (!is_new(tensor)) return false;
+        const char kind = graph.kind[static_cast<std::size_t>(tensor)];
+        if (kind != kData && kind != 'e') return false;
+    }
+    for (std::size_t i = 0; i < there.size(); ++i) {
+        if (graph.kind[i] == kData && there[i] == 0) return false;
+    }
+    return true;
+}
+
+bool has_plain_pairs(const GraphColumns& graph) {
+    for (std::size_t i = 0; i < graph.pairs.count(); ++i) {
+        const auto pairs = graph.pairs[i];
+        for (std::size_t j = 0; j < pairs.size(); ++j) {
+            const auto among = j % 2 == 0 ? graph.inputs[i] : graph.outputs[i];
+            if (pairs[j] == GraphColumns::kUnknown || !holds(among, pairs[j])) return false;
+            if (graph.kind[static_cast<std::size_t>(pairs[j])] != kData) return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace memstow::model
