@@ -61,6 +61,30 @@ def room_for(sizes: Ints, begins: Ints, ends: Ints, height: int, steps: int) -> 
 def least_peak(sizes: Ints, begins: Ints, ends: Ints, alignments: Ints) -> int:
     """The least peak of any layout; 0 of columns that are not valid."""
 
+class Program:
+    """A graph by number, as the judge runs it. Uses: where those of each operator begin, and the tensors."""
+
+    def __init__(
+        self,
+        kinds: bytes,
+        inputs: tuple[Ints, Ints],
+        outputs: tuple[Ints, Ints],
+        pairs: tuple[Ints, Ints],
+        given: Ints,
+        kept: Ints,
+    ) -> None: ...
+    has_two_producers: bool
+    """Whether two operators make one tensor that is no state, or one makes an input of the graph."""
+    has_wrong_pair: bool
+    """Whether a pair in place is not an input and an output of its operator."""
+
+    def run(self, order: Ints) -> tuple[list[int], list[int], list[tuple[int, int]]] | None:
+        """By tensor, at which place it is made and at which it is needed last, and pairs that share a place.
+
+        Place 0 is before the first operator of the order, k is the k-th, and one more than all is the end.
+        None where an operator is missing, or reads what is made later.
+        """
+
 class Formulas:
     """Formulas of symbols, as the judge reads them."""
 

@@ -6,20 +6,22 @@ alternatives in, `run_of` turns operators that run again and tensors that wait e
 operators run as listed. Raises `Refused` where the graph does not allow the schedule.
 """
 
+from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import attrgetter
+from itertools import accumulate
 from typing import Final
 
+from memstow.planner.judge._judge import Program
 from memstow.planner.model.graph import (
     Alternative,
     Graph,
     Operator,
     Temporary,
     Tensor,
+    columns_of,
     index_of,
     names_in_views,
     size_of,
@@ -36,38 +38,41 @@ class Refused(Exception):  # noqa: N818
 
 def structure_errors(graph: Graph) -> Iterator[str]:
     """Why no plan can be judged against the graph; nothing where one can."""
-    temporaries = [temporary.id for operator in graph.operators for temporary in operator.temporaries]
-    tensors = index_of(graph).tensors
-    operators = {operator.id for operator in graph.operators}
-    if len(tensors) + len(set(temporaries)) != len({*tensors, *temporaries}) or (
-        len(tensors) != len(graph.tensors) or len(set(temporaries)) != len(temporaries)
-    ):
+    columns = columns_of(graph)
+    tensors, operators = columns.tensor_number, columns.operator_number
+    temporaries = [
+        temporary.id
+        for operator in (graph.operators if columns.has_temporaries else ())
+        for temporary in operator.temporaries
+    ]
+    unique = len(tensors) == len(graph.tensors) and len(set(temporaries)) == len(temporaries)
+    if not unique or not tensors.keys().isdisjoint(temporaries):
         yield "two tensors or temporaries have one id"
     if len(operators) != len(graph.operators):
         yield "two operators have one id"
-    if not _named_tensors(graph) <= tensors.keys():
+    viewed = names_in_views(graph)
+    if columns.has_unknown or _UNKNOWN in columns.pairs[1] or not viewed <= tensors.keys():
         yield "it names a tensor that it does not have"
         return
     if any(name not in operators for pair in graph.before for name in pair):
         yield "it names an operator that it does not have"
-    states = {name for name, tensor in tensors.items() if tensor.kind == "state"}
-    made = [name for operator in graph.operators for name in operator.outputs if name not in states]
-    if len(set(made)) < len(made) or not set(made).isdisjoint(graph.inputs):
+    program = _program_of(graph)
+    if program.has_two_producers:
         yield "a tensor has two producers"
-    yield from _wrong_pairs(graph)
+    if viewed or program.has_wrong_pair:
+        yield from _wrong_pairs(graph, viewed)
 
 
-def _named_tensors(graph: Graph) -> set[str]:
-    named = {*graph.inputs, *graph.outputs, *names_in_views(graph)}
-    for field in ("inputs", "outputs"):
-        named.update(chain.from_iterable(map(attrgetter(field), graph.operators)))
-    pairs = chain.from_iterable(map(attrgetter("in_place"), graph.operators))
-    named.update(chain.from_iterable(pairs))
-    return named
+_UNKNOWN: Final = -1
 
 
-def _wrong_pairs(graph: Graph) -> Iterator[str]:
-    viewed = names_in_views(graph)
+def _program_of(graph: Graph) -> Program:
+    """The same graph as native code runs it; all tensors that it names are there."""
+    of = columns_of(graph)
+    return Program(of.kinds, of.inputs, of.outputs, of.pairs, of.given, of.kept)
+
+
+def _wrong_pairs(graph: Graph, viewed: frozenset[str]) -> Iterator[str]:
     for operator in graph.operators:
         for source, target in operator.in_place:
             if source not in operator.inputs or target not in operator.outputs:
@@ -78,36 +83,67 @@ def _wrong_pairs(graph: Graph) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One run of the program: time 0 is before its first operator, each of which takes its phases."""
+    """One run of the program: time 0 is before its first operator, each of which takes its phases.
 
-    order: Sequence[Operator]
-    runs: dict[str, tuple[int, int]]
-    """By operator, when it runs."""
-    lives: dict[str, tuple[int, int]]
-    """By tensor that is neither state nor constant, its lifetime."""
-    last_reader: dict[str, str]
-    """By tensor, the operator that reads it last."""
+    Places: 0 is before the first operator, k is the k-th that runs, and one more than all is the end.
+    """
+
+    place: Sequence[int]
+    """By operator of the document, where it runs."""
+    begins: Sequence[int]
+    """By place, when it begins."""
+    ends: Sequence[int]
+    """By place, when it ends."""
+    born: Sequence[int]
+    """By tensor, the place where it is made."""
+    needed: Sequence[int]
+    """By tensor, the last place where it is needed."""
+    shared: Sequence[tuple[int, int]]
+    """The tensors of pairs in place of which the first is needed by nobody later."""
     as_listed: bool
     """Whether operators run as they are listed."""
 
 
 def replay(graph: Graph, names: Sequence[str], findings: Findings) -> Replay | None:
     """The run of these operators in this order; None, and findings, where the graph does not allow it."""
-    by_name = index_of(graph).operators
-    if len(names) != len(by_name) or set(names) != by_name.keys():
+    number = columns_of(graph).operator_number
+    order = array("q", [number.get(name, _UNKNOWN) for name in names])
+    place = [0] * len(graph.operators)
+    for at, operator in enumerate(order, start=1):
+        if operator != _UNKNOWN:
+            place[operator] = at
+    if len(order) != len(place) or 0 in place:
         findings.add(Code.ORDER, "the schedule does not have each operator of the graph once")
         return None
-    order = [by_name[name] for name in names]
-    place = {name: at for at, name in enumerate(names)}
     before = findings.total
-    for message in _out_of_order(graph, order, place):
-        findings.add(Code.ORDER, "{}", message)
-    return _run(graph, order) if findings.total == before else None
-
-
-def _out_of_order(graph: Graph, order: Sequence[Operator], place: dict[str, int]) -> Iterator[str]:
-    """What runs before what it needs."""
+    run = _program_of(graph).run(order)
     states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
+    if run is None or graph.before or states:
+        operators = [graph.operators[operator] for operator in order]
+        where = {name: at for at, name in enumerate(names)}
+        for message in _out_of_order(graph, operators, where, states):
+            findings.add(Code.ORDER, "{}", message)
+    if run is None or findings.total > before:
+        return None
+    begins, ends = _times(graph, order)
+    return Replay(place, begins, ends, *run, as_listed=place == list(range(1, len(place) + 1)))
+
+
+def _times(graph: Graph, order: Sequence[int]) -> tuple[list[int], list[int]]:
+    """By place, when what runs there begins and ends."""
+    takes = [1] * len(order)
+    if columns_of(graph).has_temporaries:
+        for at, number in enumerate(order):
+            inside = graph.operators[number].temporaries
+            takes[at] = max([1, *(entry.phases[1] for entry in inside if entry.phases is not None)])
+    ends = list(accumulate(takes, initial=1))
+    return [0, *ends], [*ends, ends[-1]]
+
+
+def _out_of_order(
+    graph: Graph, order: Sequence[Operator], place: dict[str, int], states: set[str]
+) -> Iterator[str]:
+    """What runs before what it needs."""
     made_at = {
         name: at for at, operator in enumerate(order) for name in operator.outputs if name not in states
     }
@@ -139,36 +175,10 @@ def out_of_turn(graph: Graph, states: set[str], place: dict[str, int]) -> Iterat
                 latest_writer[state] = max(latest_writer.get(state, -1), at)
 
 
-def _run(graph: Graph, order: Sequence[Operator]) -> Replay:
-    runs: dict[str, tuple[int, int]] = {}
-    born = dict.fromkeys(graph.inputs, 0)
-    needed = dict.fromkeys(graph.inputs, 1)
-    last_reader: dict[str, str] = {}
-    now = 1
-    for operator in order:
-        until = now + 1
-        if operator.temporaries:
-            ends = [temporary.phases[1] for temporary in operator.temporaries if temporary.phases is not None]
-            until = now + max([1, *ends])
-        runs[operator.id] = now, until
-        for name in operator.outputs:
-            born.setdefault(name, now)
-            needed[name] = until
-        for name in operator.inputs:
-            needed[name] = until
-            last_reader[name] = operator.id
-        now = until
-    needed.update(dict.fromkeys(graph.outputs, now))
-    resident = {tensor.id for tensor in graph.tensors if tensor.kind in ("state", "constant")}
-    lives = {name: (born.get(name, 0), until) for name, until in needed.items() if name not in resident}
-    as_listed = [operator.id for operator in order] == [operator.id for operator in graph.operators]
-    return Replay(order, runs, lives, last_reader, as_listed)
-
-
 def problem_in_order(graph: Graph, replay: Replay) -> Problem:
     """What must be placed where, when operators run in this order."""
-    placed = {tensor.id for tensor in graph.tensors if _is_placed(tensor)}
-    shared = list(dict.fromkeys(_shared(graph, replay, placed)))
+    tensors, number = graph.tensors, columns_of(graph).tensor_number
+    shared = [pair for pair in dict.fromkeys(replay.shared) if _is_placed(tensors[pair[1]])]
     return Problem(
         version=1,
         name=graph.name,
@@ -177,10 +187,13 @@ def problem_in_order(graph: Graph, replay: Replay) -> Problem:
         relative=tuple(
             Relative(buffer=view.tensor, base=view.of, offset=view.offset)
             for view in graph.views
-            if view.tensor in placed and view.of in placed
+            if _is_placed(tensors[number[view.tensor]]) and _is_placed(tensors[number[view.of]])
         ),
         in_place=instances_of(
-            InPlace, len(shared), input=[one for one, _ in shared], output=[other for _, other in shared]
+            InPlace,
+            len(shared),
+            input=[tensors[one].id for one, _ in shared],
+            output=[tensors[other].id for _, other in shared],
         ),
         objective=_terms_of_places(graph),
     )
@@ -201,15 +214,20 @@ def _is_placed(tensor: Tensor) -> bool:
 
 def _buffers(graph: Graph, replay: Replay) -> tuple[Buffer, ...]:
     """The fields are those of the graph, which hold what those of a buffer may hold."""
-    lives = replay.lives
-    placed = [tensor for tensor in graph.tensors if _is_placed(tensor)]
+    begins, ends = replay.begins, replay.ends
+    placed, times = [], []
+    for tensor, born, needed in zip(graph.tensors, replay.born, replay.needed, strict=True):
+        if _is_placed(tensor):
+            placed.append(tensor)
+            times.append((begins[born], ends[needed]) if tensor.kind == "data" else ALWAYS)
     inside = [
-        (replay.runs[operator.id], inner) for operator in graph.operators for inner in operator.temporaries
+        ((begins[place], ends[place]), inner)
+        for operator, place in (
+            zip(graph.operators, replay.place, strict=True) if columns_of(graph).has_temporaries else ()
+        )
+        for inner in operator.temporaries
     ]
     elements: Sequence[Tensor | Temporary] = [*placed, *(inner for _, inner in inside)]
-    times: list[tuple[int, int] | str] = [
-        lives.get(entry.id, (0, 1)) if entry.kind == "data" else ALWAYS for entry in placed
-    ]
     times += [
         run if entry.phases is None else (run[0] + entry.phases[0], run[0] + entry.phases[1])
         for run, entry in inside
@@ -223,18 +241,6 @@ def _buffers(graph: Graph, replay: Replay) -> tuple[Buffer, ...]:
         alignment=[element.alignment for element in elements],
         pools=[element.pools for element in elements],
     )
-
-
-def _shared(graph: Graph, replay: Replay, placed: set[str]) -> Iterator[tuple[str, str]]:
-    """Pairs in place whose input is not needed after the operator."""
-    kept = {*graph.outputs, *(tensor.id for tensor in graph.tensors if tensor.kind != "data")}
-    last_reader = replay.last_reader
-    for operator in replay.order:
-        for source, target in operator.in_place:
-            if source in kept or source not in placed or target not in placed:
-                continue
-            if last_reader.get(source) == operator.id:
-                yield source, target
 
 
 def with_chosen(graph: Graph, names: Sequence[str]) -> Graph:

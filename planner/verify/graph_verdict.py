@@ -225,6 +225,8 @@ def judge_point_of_graph(
     graph: Graph, front: Front, number: int, verdict: Verdict, hint: Plan | None = None
 ) -> Verdict:
     """The same of a plan of a graph, whose cost and lives are counted here."""
+    if any(violation.code is Code.INVALID_PROBLEM for violation in verdict.violations):
+        return verdict
     schedule = front.points[number].plan.schedule
     findings = Findings()
     try:

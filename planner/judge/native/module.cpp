@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -18,6 +19,7 @@
 
 #include "formulas.hpp"
 #include "places.hpp"
+#include "replay.hpp"
 #include "windows.hpp"
 
 namespace {
@@ -161,6 +163,33 @@ memstow::judge::Room room_for(const Ints& sizes, const Ints& begins, const Ints&
     return memstow::judge::room_for(span_of(sizes), span_of(begins), span_of(ends), height, steps);
 }
 
+using memstow::judge::Program;
+using memstow::judge::Uses;
+
+std::vector<std::int64_t> numbers(const Ints& ints) { return {ints.data(), ints.data() + ints.size()}; }
+
+Program program(const nb::bytes& kinds, const std::pair<Ints, Ints>& inputs,
+                const std::pair<Ints, Ints>& outputs, const std::pair<Ints, Ints>& pairs, const Ints& given,
+                const Ints& kept) {
+    const auto uses = [](const std::pair<Ints, Ints>& columns) {
+        return Uses{numbers(columns.first), numbers(columns.second)};
+    };
+    return {std::string(kinds.c_str(), kinds.size()),
+            uses(inputs),
+            uses(outputs),
+            uses(pairs),
+            numbers(given),
+            numbers(kept)};
+}
+
+// By tensor where it is made and needed last, and the pairs that share a place; nothing for no run.
+std::optional<std::tuple<Values, Values, std::vector<std::pair<std::int64_t, std::int64_t>>>> run(
+    const Program& self, const Ints& order) {
+    std::optional<memstow::judge::Run> run = self.run(span_of(order));
+    if (!run) return std::nullopt;
+    return std::tuple{std::move(run->born), std::move(run->needed), std::move(run->shared)};
+}
+
 }  // namespace
 
 NB_MODULE(_judge, m) {
@@ -199,6 +228,12 @@ NB_MODULE(_judge, m) {
         "proven", &proven, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"),
         nb::arg("members"), nb::arg("moment"),
         "The least peak of any layout that follows from buffers that live at one moment; None for no such.");
+    nb::class_<Program>(m, "Program", "A graph by number, as the judge runs it.")
+        .def(nb::new_(&program), nb::arg("kinds"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("pairs"),
+             nb::arg("given"), nb::arg("kept"))
+        .def_prop_ro("has_two_producers", &Program::has_two_producers)
+        .def_prop_ro("has_wrong_pair", &Program::has_wrong_pair)
+        .def("run", &run, nb::arg("order"));
     nb::enum_<memstow::judge::Room>(m, "Room", "Whether there is a layout below a height.")
         .value("NONE", memstow::judge::Room::none)
         .value("SOME", memstow::judge::Room::some)
