@@ -6,6 +6,7 @@ The parts of an item are its buffers, with their sizes and lifetimes.
 from array import array
 from itertools import accumulate, chain
 from operator import itemgetter
+from typing import Final
 
 from memstow.planner.model.plan import Placement, make_placement
 from memstow.planner.model.problem import (
@@ -35,7 +36,7 @@ class Lives:
         least, most = 0, 1
         ranges = list(chain.from_iterable(map(lifetime_ranges, problem.buffers)))
         if ranges:
-            least, most = min(ranges)[0], max(map(itemgetter(1), ranges))
+            least, most = min(map(itemgetter(0), ranges)), max(map(itemgetter(1), ranges))
         self.moments: list[int] | None = None
         self._rank: dict[int, int] = {}
         if least < -_MOST_TIME or most > _MOST_TIME:
@@ -214,53 +215,58 @@ def build(
 
 def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instance) -> None:
     ranks = _Ranks(problem) if counts(problem, Kind.PREFERENCE) else None
-    made: dict[int, _Choices] = {}
-    for body in bodies:
-        if id(body.spots) not in made:
-            made[id(body.spots)] = _Choices(body.spots, unit)
-    choices = [made[id(body.spots)] for body in bodies]
     # The numbers of each body are a block, and most bodies have theirs in common with others.
-    for target, blocks in (
-        (arrays.choice_pool, [choice.pool for choice in choices]),
-        (arrays.choice_modulus, [choice.modulus for choice in choices]),
-        (arrays.choice_residue, [choice.residue for choice in choices]),
-        (arrays.choice_low, _limits([body.low for body in bodies], choices, unit)),
-        (arrays.choice_high, _limits([body.high for body in bodies], choices, unit)),
-        (arrays.choice_cost, _costs(problem, bodies, choices)),
+    alike = [(id(body.spots), body.low, body.high) for body in bodies]
+    one_of_each = dict(zip(alike, bodies, strict=True))
+    choices = {spots: _Choices(body.spots, unit) for (spots, _, _), body in one_of_each.items()}
+    blocks = {key: choices[key[0]].blocks(body.low, body.high) for key, body in one_of_each.items()}
+    columns = _joined([blocks[key] for key in alike])
+    for target, column in zip(
         (
-            arrays.choice_rank,
-            [choice.zeros for choice in choices] if ranks is None else list(map(ranks.of, bodies)),
+            arrays.choice_pool,
+            arrays.choice_modulus,
+            arrays.choice_residue,
+            arrays.choice_low,
+            arrays.choice_high,
         ),
+        columns,
+        strict=True,
     ):
-        target.frombytes(b"".join(blocks))
-    arrays.choice_start.extend(accumulate(len(body.spots) for body in bodies))
+        target.frombytes(column)
+    zeros = bytes(len(columns[0]))
+    arrays.choice_cost.frombytes(_costs(problem, bodies) or zeros)
+    arrays.choice_rank.frombytes(zeros if ranks is None else b"".join(map(ranks.of, bodies)))
+    arrays.choice_start.extend(accumulate([len(body.spots) for body in bodies]))
 
 
-def _limits(limits: list[int], choices: "list[_Choices]", unit: int) -> "list[array[int]]":
-    """By body, the limits of its offset at each of its spots; none is `LIMIT` in whatever unit."""
-    return [
-        choice.limits(LIMIT if limit == LIMIT else limit // unit)
-        for limit, choice in zip(limits, choices, strict=True)
-    ]
+def _joined(rows: list[tuple[bytes, ...]]) -> list[bytes]:
+    """The blocks of each column one after the other."""
+    if len(set(map(id, rows))) == 1:
+        return [block * len(rows) for block in rows[0]]
+    return [b"".join(column) for column in zip(*rows, strict=True)] or [b""] * _BLOCKS
 
 
-def _costs(problem: Problem, bodies: list[Body], choices: "list[_Choices]") -> "list[array[int]]":
-    """The costs of the accesses of each body at each of its spots."""
+def _costs(problem: Problem, bodies: list[Body]) -> bytes:
+    """The costs of the accesses of each body at each of its spots; nothing where no pool costs anything."""
     if not any(pool.cost for pool in problem.pools):
-        return [choice.zeros for choice in choices]
+        return b""
     accesses = list(map(access_count, problem.buffers))
     moved = [sum([accesses[i] for i in body.members]) for body in bodies]
-    # Hardly two bodies have the same.
-    return [
-        array(
-            "q",
-            [
-                cost * bytes_moved
-                for choice, bytes_moved in zip(choices, moved, strict=True)
-                for cost in choice.costs
-            ],
-        )
-    ]
+    return _block(
+        [
+            spot.cost * bytes_moved
+            for body, bytes_moved in zip(bodies, moved, strict=True)
+            for spot in body.spots
+        ]
+    )
+
+
+def _block(numbers: list[int]) -> bytes:
+    """Numbers as an array holds them: blocks of many bodies are joined in no time."""
+    return array("q", numbers).tobytes()
+
+
+_BLOCKS: Final = 5
 
 
 class _Choices:
@@ -268,24 +274,22 @@ class _Choices:
 
     def __init__(self, spots: list[Spot], unit: int) -> None:
         grids = [spot.where for spot in spots]
-        self.costs = [spot.cost for spot in spots]
-        self.pool = array("q", [spot.pool for spot in spots])
+        self._unit = unit
+        self._pool = _block([spot.pool for spot in spots])
         free = [g.modulus % unit == 0 and g.modulus <= LIMIT for g in grids]
-        self.modulus = array("q", [g.modulus // unit if f else 1 for g, f in zip(grids, free, strict=True)])
-        self.residue = array("q", [g.residue // unit if f else 0 for g, f in zip(grids, free, strict=True)])
-        self.zeros = array("q", [0]) * len(spots)
+        self._modulus = _block([g.modulus // unit if f else 1 for g, f in zip(grids, free, strict=True)])
+        self._residue = _block([g.residue // unit if f else 0 for g, f in zip(grids, free, strict=True)])
         # A modulus beyond the largest address leaves one offset: that is a pin.
-        self._pins = {i: grid.residue // unit for i, grid in enumerate(grids) if grid.modulus > LIMIT}
-        self._limits: dict[int, array[int]] = {}
+        self._pins = [grid.residue // unit if grid.modulus > LIMIT else None for grid in grids]
 
-    def limits(self, limit: int) -> "array[int]":
-        """By spot, the limit of an item's offset: this one, or the pin of the spot."""
-        found = self._limits.get(limit)
-        if found is None:
-            found = self._limits[limit] = array("q", [limit]) * len(self.pool)
-            for spot, offset in self._pins.items():
-                found[spot] = offset
-        return found
+    def blocks(self, low: int, high: int) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+        """By spot: pool, modulus, residue, and the limits of an item's offset."""
+        return self._pool, self._modulus, self._residue, self._limits(low), self._limits(high)
+
+    def _limits(self, limit: int) -> bytes:
+        """By spot, the limit of an item's offset: this one, or the pin of the spot. `LIMIT` is none."""
+        inside = LIMIT if limit == LIMIT else limit // self._unit
+        return _block([inside if pin is None else pin for pin in self._pins])
 
 
 class _Ranks:
@@ -294,9 +298,9 @@ class _Ranks:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._positions: dict[tuple[str, ...] | None, dict[str, int]] = {}
-        self._blocks: dict[tuple[object, ...], array[int]] = {}
+        self._blocks: dict[tuple[object, ...], bytes] = {}
 
-    def of(self, body: Body) -> "array[int]":
+    def of(self, body: Body) -> bytes:
         """By spot, the preference of the body's buffers in its pool."""
         buffers = [self._problem.buffers[i] for i in body.members]
         key = (id(body.spots), *((named_pools(buffer), buffer.size) for buffer in buffers))
@@ -307,7 +311,7 @@ class _Ranks:
             for buffer in buffers:
                 positions, size = self._positions_of(buffer), buffer.size
                 ranks = [rank + positions[name] * size for rank, name in zip(ranks, names, strict=True)]
-            found = self._blocks[key] = array("q", ranks)
+            found = self._blocks[key] = _block(ranks)
         return found
 
     def _positions_of(self, buffer: Buffer) -> dict[str, int]:
