@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.planner.formats.onnx_dimensions import said_of, text_of
 from memstow.planner.formats.onnx_inference import infer, types_in
 from memstow.planner.shapes import onnx_rules
-from memstow.planner.shapes.onnx_formulas import Formulas, Terms, TooLongError, a_number
+from memstow.planner.shapes.onnx_formulas import TermArithmetic, Terms, TooLongError, a_number
 from memstow.planner.shapes.onnx_numbers import MOST_NUMBERS, with_numbers
 from memstow.planner.shapes.onnx_rules import Condition, Operation, Shape, UnderivableError, Value, einsum
 
@@ -313,7 +313,7 @@ def derive(
     model: "onnx.ModelProto",
     inferred: "onnx.ModelProto",
     largest: Mapping[str, tuple[int, ...]],
-    formulas: Formulas,
+    formulas: TermArithmetic,
     extents: Mapping[str, Terms],
 ) -> Derived:
     """The shapes of a model.
@@ -474,7 +474,9 @@ def _constant(tensor: "onnx.TensorProto") -> Value:
     return value
 
 
-def fill_in(inferred: "onnx.ModelProto", derived: Derived, formulas: Formulas, at: Mapping[str, int]) -> None:
+def fill_in(
+    inferred: "onnx.ModelProto", derived: Derived, formulas: TermArithmetic, at: Mapping[str, int]
+) -> None:
     """Write shapes at these values, also where inference found none; what could not be derived stays."""
     for value in (*inferred.graph.output, *inferred.graph.value_info):
         known = derived.values.get(text_of(value.name))

@@ -20,16 +20,15 @@ from memstow.planner.model.symbolic import Symbol
 from memstow.planner.shapes.formula import (
     Call,
     Chain,
+    Extent,
+    Formula,
     FormulaError,
+    Formulas,
     FormulaValueError,
     Name,
     Negation,
     Node,
     Number,
-    bounds,
-    evaluate,
-    facts_of,
-    names_in,
     parse_formula,
 )
 from memstow.planner.shapes.sizes import sample
@@ -186,19 +185,18 @@ def _terms(value: "Terms | int") -> Terms:
 _MOST: Final = 64
 
 Sum = dict[tuple[Part, ...], Fraction]
-Range = tuple[int, int]
 
 
 def bounds_by_remainders(
     extent: Terms,
     quotient_of: Callable[[Part], tuple[Terms, int] | None],
-    range_of: Callable[[Part], Range],
-) -> Range | None:
+    range_of: Callable[[Part], Extent],
+) -> Extent | None:
     """No value is below the first or above the second; None where the sum becomes too long.
 
     `quotient_of`: what a part divides, and by what, if it is a quotient; `range_of`: of any other part.
     """
-    remainders: dict[Part, Range] = {}
+    remainders: dict[Part, Extent] = {}
     try:
         total = _expanded(extent, quotient_of, remainders)
     except TooLongError:
@@ -212,7 +210,7 @@ def bounds_by_remainders(
 def _expanded(
     extent: Terms,
     quotient_of: Callable[[Part], tuple[Terms, int] | None],
-    remainders: dict[Part, Range],
+    remainders: dict[Part, Extent],
 ) -> Sum:
     """With quotients as exact ones less remainders, which are noted."""
     total: Sum = {}
@@ -237,7 +235,7 @@ def _expanded(
     return total
 
 
-def _bounds(total: Sum, ranges: Mapping[Part, Range]) -> Range:
+def _bounds(total: Sum, ranges: Mapping[Part, Extent]) -> Extent:
     low = high = Fraction(0)
     for parts, value in total.items():
         one, other = _of_product(ranges[part] for part in parts)
@@ -247,7 +245,7 @@ def _bounds(total: Sum, ranges: Mapping[Part, Range]) -> Range:
     return ceil(low), floor(high)
 
 
-def _of_product(ranges: Iterable[Range]) -> Range:
+def _of_product(ranges: Iterable[Extent]) -> Extent:
     low, high = 1, 1
     for one, other in ranges:
         corners = [a * b for a in (low, high) for b in (one, other)]
@@ -282,15 +280,17 @@ class _Limit:
     of: tuple[Terms, Terms]
 
 
-class Formulas:
-    """The symbols of a model, and what is known of formulas of them."""
+class TermArithmetic:
+    """The symbols of a model, and what is computed of them."""
 
     def __init__(self, symbols: Iterable[Symbol]) -> None:
         self._symbols = {symbol.id: symbol for symbol in symbols}
         self._ranges = {symbol.id: (symbol.min, symbol.max) for symbol in self._symbols.values()}
+        self._among = Formulas((), self._symbols.values())
         self._opaque: dict[Part, _Quotient | _Limit] = {}
         self._texts: dict[Terms, str] = {}
-        self._bounds: dict[Terms, tuple[int, int]] = {}
+        self._formulas: dict[Terms, Formula] = {}
+        self._bounds: dict[Terms, Extent] = {}
 
     def symbol(self, name: str) -> Terms:
         """A symbol: with steps, its least value and a count of them."""
@@ -308,15 +308,23 @@ class Formulas:
             known = self._texts[extent] = self._made_text(extent)
         return known
 
+    def formula(self, extent: Terms) -> Formula:
+        """The same as a formula that can be evaluated."""
+        known = self._formulas.get(extent)
+        if known is None:
+            known = self._formulas[extent] = self._among.read(self.text(extent))
+        return known
+
     def value(self, extent: Terms, at: Mapping[str, int]) -> int:
         """Its value where the symbols have these."""
-        return evaluate(parse_formula(self.text(extent), at), at)
+        return self.formula(extent).value(at)
 
-    def bounds(self, extent: Terms) -> tuple[int, int]:
+    def bounds(self, extent: Terms) -> Extent:
         """No value is below the first or above the second."""
         found = self._bounds.get(extent)
         if found is None:
-            low, high = bounds(parse_formula(self.text(extent), self._symbols), self._ranges)
+            facts = self.formula(extent).facts(self._ranges)
+            low, high = facts.low, facts.high
             if any(part in self._opaque for product, _ in extent.terms for part in product):
                 closer = bounds_by_remainders(extent, self._quotient, self._range)
                 if closer is not None:
@@ -342,7 +350,7 @@ class Formulas:
 
     def is_exact(self, extent: Terms) -> bool:
         """Whether no number on the way to its value is beyond 2^62."""
-        return facts_of(parse_formula(self.text(extent), self._symbols), self._ranges).sure
+        return self.formula(extent).facts(self._ranges).sure
 
     def floor_div(self, above: Terms, below: int) -> Terms:
         """The quotient rounded down; the divisor is positive."""
@@ -499,27 +507,27 @@ def _times(
 Names = Mapping[str, Terms]
 
 
-def formula_of_name(text: str, names: Names, formulas: Formulas) -> Terms | None:
+def formula_of_name(text: str, names: Names, formulas: TermArithmetic) -> Terms | None:
     """The formula of these names that the text is; None where it is none, or has numbers beyond 2^62."""
     if text in names:
         return names[text]
     try:
-        node = parse_formula(text, names)
-        found = _from(node, names, formulas) if names_in(node) else None
+        formula = parse_formula(text, names)
+        found = _from(formula.tree, names, formulas) if formula.names else None
         return found if found is not None and formulas.is_exact(found) else None
-    except (FormulaError, TooLongError, RecursionError):
+    except (FormulaError, TooLongError):
         return None
 
 
 def is_formula(text: str, names: Collection[str]) -> bool:
     """Whether the text is a formula of some of these names."""
     try:
-        return bool(names_in(parse_formula(text, names)))
-    except (FormulaError, RecursionError):
+        return bool(parse_formula(text, names).names)
+    except FormulaError:
         return False
 
 
-def _from(node: Node, names: Names, formulas: Formulas) -> Terms | None:
+def _from(node: Node, names: Names, formulas: TermArithmetic) -> Terms | None:
     match node:
         case Number(value):
             return a_number(value)
@@ -540,7 +548,7 @@ def _from(node: Node, names: Names, formulas: Formulas) -> Terms | None:
             return _called(function, [_from(argument, names, formulas) for argument in arguments], formulas)
 
 
-def _joined(sign: str, left: Terms, right: Terms, formulas: Formulas) -> Terms | None:
+def _joined(sign: str, left: Terms, right: Terms, formulas: TermArithmetic) -> Terms | None:
     if sign == "+":
         return left + right
     if sign == "-":
@@ -554,7 +562,7 @@ def _joined(sign: str, left: Terms, right: Terms, formulas: Formulas) -> Terms |
     return quotient if sign == "//" else left - quotient * below
 
 
-def _called(function: str, arguments: list[Terms | None], formulas: Formulas) -> Terms | None:
+def _called(function: str, arguments: list[Terms | None], formulas: TermArithmetic) -> Terms | None:
     known = [argument for argument in arguments if argument is not None]
     if len(known) < len(arguments):
         return None

@@ -44,6 +44,7 @@ from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.model.symbolic import (
     MOST_POINTS,
+    MOST_SYMBOLS,
     Symbol,
     SymbolicGraph,
     SymbolicOperator,
@@ -51,10 +52,10 @@ from memstow.planner.model.symbolic import (
     values_of,
 )
 from memstow.planner.reading.printable import printable, shown
-from memstow.planner.shapes.formula import FUNCTIONS, compile_formula, parse_formula
+from memstow.planner.shapes.formula import FUNCTIONS
 from memstow.planner.shapes.onnx_derive import Derived, derive, fill_in, without_weights
 from memstow.planner.shapes.onnx_formulas import (
-    Formulas,
+    TermArithmetic,
     Terms,
     TooLongError,
     a_number,
@@ -81,7 +82,7 @@ class OpenInputs:
         model: "onnx.ModelProto",
         ranges: Mapping[str, Symbol],
         dims: Mapping[str, int],
-        formulas: Formulas,
+        formulas: TermArithmetic,
     ) -> None:
         fix_dimensions(model, dims)
         require_open(model, ranges)
@@ -166,7 +167,7 @@ def take_declared(model: "onnx.ModelProto") -> Declared:
 
 
 def false_declarations(
-    declared: Declared, values: Mapping[str, Value], names: Mapping[str, Terms], formulas: Formulas
+    declared: Declared, values: Mapping[str, Value], names: Mapping[str, Terms], formulas: TermArithmetic
 ) -> list[Issue]:
     """Shapes in the file that are not what follows; names that are no formulas say nothing."""
     issues = []
@@ -270,7 +271,7 @@ def points_for(model: "onnx.ModelProto", symbols: Sequence[Symbol]) -> list[dict
 def refuse_differences(
     model: "onnx.ModelProto",
     derived: Derived,
-    formulas: Formulas,
+    formulas: TermArithmetic,
     types: Mapping[str, int],
     points: Sequence[tuple[Mapping[str, int], Mapping[str, int]]],
 ) -> None:
@@ -279,26 +280,23 @@ def refuse_differences(
     `points`: values of the symbols, and of the open dimensions of inputs there. What nodes make of which
     inference is known to be wrong is given to it.
     """
-    functions = {
-        extent: compile_formula(parse_formula(formulas.text(extent), points[0][0]))
-        for value in derived.values.values()
-        for extent in value.shape or ()
-        if extent is not None
-    }
     given: dict[str, onnx.ValueInfoProto] = {}
     for node in derived.own:
         given |= as_inputs(
             node, {entry: _texts(derived.values[entry], formulas) for entry in node.output if entry}, types
         )
     names = {
-        text_of(entry.dim_param): functions[extent]
+        text_of(entry.dim_param): formulas.formula(extent)
         for name, info in given.items()
         for entry, extent in zip(
             info.type.tensor_type.shape.dim, derived.values[name].shape or (), strict=True
         )
         if entry.dim_param and extent is not None
     }
-    points = [(at, {**values, **{name: of(at) for name, of in names.items()}}) for at, values in points]
+    points = [
+        (at, {**values, **{name: formula.value(at) for name, formula in names.items()}})
+        for at, values in points
+    ]
     found_at = shapes_at(without_weights(model, given), [entry for _, entry in points])
     for (at, values), shapes in zip(points, found_at, strict=True):
         if isinstance(shapes, InputError):
@@ -307,7 +305,7 @@ def refuse_differences(
             value = derived.values.get(name)
             if value is None or value.shape is None or None in value.shape:
                 continue
-            found = tuple(functions[entry](at) for entry in value.shape if entry is not None)
+            found = tuple(formulas.value(entry, at) for entry in value.shape if entry is not None)
             if found != numbers:
                 formula = ", ".join(formulas.text(entry) for entry in value.shape if entry is not None)
                 message = (
@@ -319,13 +317,12 @@ def refuse_differences(
 
 
 def refuse_what_does_not_run(
-    derived: Derived, formulas: Formulas, symbols: Sequence[Symbol], *, shown_only: bool = False
+    derived: Derived, formulas: TermArithmetic, symbols: Sequence[Symbol], *, shown_only: bool = False
 ) -> None:
     """Raise InputError where a node cannot work at some value, or a dimension would be below 0.
 
     `shown_only`: what may be so, and could not be shown to be, is left out.
     """
-    by_id = {symbol.id: symbol for symbol in symbols}
     advice = (
         "change the range of a symbol, or give it a step"
         if symbols
@@ -335,7 +332,7 @@ def refuse_what_does_not_run(
     issues: list[Issue] = []
 
     def check(name: str, extent: Terms, message: str) -> None:
-        found = examine(parse_formula(formulas.text(extent), by_id), by_id, effort)
+        found = examine(formulas.formula(extent), effort)
         if found is not None and not (shown_only and found.at is None):
             why = f"{_why_no_size(found, message)}; {advice}"
             issues.append(Issue("contradicting_shapes", path_of(name), why))
@@ -368,7 +365,7 @@ def _why_no_size(found: NoSize, message: str) -> str:
     return text
 
 
-def _texts(value: Value, formulas: Formulas) -> tuple[int | str, ...]:
+def _texts(value: Value, formulas: TermArithmetic) -> tuple[int | str, ...]:
     return tuple(
         formulas.text(entry) if entry.number is None else entry.number
         for entry in value.shape or ()
@@ -383,7 +380,7 @@ def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | No
     """
     model = parsed_model(data)
     forget_made_up_names(model)
-    OpenInputs(model, {}, dims or {}, Formulas(()))
+    OpenInputs(model, {}, dims or {}, TermArithmetic(()))
     refuse_large_numbers(model)
     refuse_large_dimensions(model)
     with collector_at_rest():
@@ -396,7 +393,7 @@ def _complete_shapes(model: "onnx.ModelProto", inferred: "onnx.ModelProto") -> N
     """Write shapes that inference did not find into `inferred`, where they can be derived."""
     if is_complete(inferred):
         return
-    known, formulas = shapes_in(inferred), Formulas(())
+    known, formulas = shapes_in(inferred), TermArithmetic(())
     derived = derive(model, inferred, known, formulas, {})
     refuse_what_does_not_run(derived, formulas, ())
     _refuse_differences(derived, known)
@@ -434,7 +431,7 @@ def read_symbolic_model(
     """
     symbols = list(ranges.values())
     _refuse_odd(ranges)
-    formulas = Formulas(symbols)
+    formulas = TermArithmetic(symbols)
     model = parsed_model(data)
     forget_made_up_names(model)
     inputs = OpenInputs(model, ranges, dims or {}, formulas)
@@ -495,6 +492,9 @@ def symbol_for(name: str, symbol: Symbol) -> Symbol:
 
 
 def _refuse_odd(ranges: Mapping[str, Symbol]) -> None:
+    if len(ranges) > MOST_SYMBOLS:
+        message = f"{len(ranges)} dimensions have ranges, and at most {MOST_SYMBOLS} may; give others a value"
+        raise InputError.single("too_many_symbols", "--symbol", message)
     seen: dict[str, str] = {}
     for name, symbol in ranges.items():
         if not 0 <= symbol.min <= symbol.max <= LARGEST:
@@ -527,7 +527,7 @@ def _with_values(symbol: Symbol, count: int) -> Symbol:
     return replace(symbol, values=tuple(sorted(chosen)))
 
 
-def _extents(tensor: Tensor, derived: Derived, formulas: Formulas) -> Extents:
+def _extents(tensor: Tensor, derived: Derived, formulas: TermArithmetic) -> Extents:
     """The shape of a tensor in terms of symbols."""
     value = derived.values.get(tensor.id)
     if tensor.kind == "constant" or tensor.shape is None or value is None or value.shape is None:

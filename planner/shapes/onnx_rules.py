@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats.onnx_dimensions import text_of
-from memstow.planner.shapes.onnx_formulas import Formulas, Terms, a_number, product_of
+from memstow.planner.shapes.onnx_formulas import TermArithmetic, Terms, a_number, product_of
 
 if TYPE_CHECKING:
     import onnx
@@ -66,7 +66,7 @@ class Operation:
 
     node: "onnx.NodeProto"
     inputs: Sequence[Value | None]
-    formulas: Formulas
+    formulas: TermArithmetic
     opset: int
     conditions: list[Condition] = field(default_factory=list)
     is_own: bool = False

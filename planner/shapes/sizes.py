@@ -3,19 +3,15 @@ problem.
 
 The least and the largest value of a formula are proven by its directions or by intervals, or found at all
 values where they are few. Whether it is a size everywhere is shown in the same ways, else the range is
-split into boxes: those that are proven are dropped, the corners of the others are tried. Native code
-reads many formulas and shows them to be sizes in the time that one takes in Python; what it cannot say of
-a formula (it is none, is no size somewhere, does not go in one direction) is left to those who have words
-for it.
+split into boxes: those that are proven are dropped, the corners of the others are tried.
 
 `problem_at` is a symbolic problem as an ordinary one at a point, `largest_problem` the one with each size
 at its largest; `sample` has values at which formulas are compared.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
 from itertools import product
 from math import prod
 from random import Random
@@ -24,22 +20,9 @@ from typing import Final, Literal
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.records import Memo
-from memstow.planner.model.symbolic import MOST_SYMBOLS, Symbol, SymbolicProblem, count_of, takes, with_sizes
+from memstow.planner.model.symbolic import Symbol, SymbolicProblem, count_of, takes, with_sizes
 from memstow.planner.model.symbolic import points_of as points_of
-from memstow.planner.shapes.formula import (
-    Direction,
-    Facts,
-    Formula,
-    FormulaValueError,
-    Node,
-    compile_formula,
-    evaluate,
-    facts_of,
-    names_in,
-    node_count,
-    parse_formula,
-)
-from memstow.solvers.shapes import Formulas
+from memstow.planner.shapes.formula import Direction, Extent, Facts, Formula, Formulas, FormulaValueError
 
 MOST_VALUES: Final = 65_536
 """A formula is evaluated at all values of its symbols if there are no more than this."""
@@ -54,13 +37,18 @@ class Effort:
 
     left: int = _MOST_STEPS
 
-    def affords(self, node: Node, times: int) -> bool:
+    def affords(self, formula: Formula, times: int) -> bool:
         """Whether the formula may be evaluated so many times, which then is counted."""
-        steps = times * node_count(node)
+        steps = times * formula.node_count
         if steps > self.left:
             return False
         self.left -= steps
         return True
+
+    def affords_all(self, formula: Formula, symbols: Mapping[str, Symbol]) -> bool:
+        """The same of all values of these symbols, if they are few."""
+        count = value_count(symbols)
+        return count <= MOST_VALUES and self.affords(formula, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,56 +60,37 @@ class Extremes:
     how: How
 
 
-ByAll = Callable[[], tuple[int, int] | None]
-"""The least and the largest of all values of a formula, None where that is not known."""
-
-
-def no_extremes() -> None:
-    """Nothing is known of all values."""
-
-
-def extremes(
-    node: Node, symbols: Mapping[str, Symbol], effort: Effort, by_all: ByAll = no_extremes
-) -> Extremes:
-    """The extremes of a formula that has a value everywhere.
-
-    `by_all` looks at all of its values faster, where it can.
-    """
-    used = used_symbols(node, symbols)
-    facts = facts_of(node, whole_ranges(used))
-    if is_monotone(facts, used):
-        low, high = (evaluate(node, corner(facts, used, top)) for top in (False, True))
-        return Extremes(low, high, "monotone")
-    count = value_count(used)
-    if count <= MOST_VALUES and effort.affords(node, count):
-        known = by_all()
-        if known is not None:
-            return Extremes(*known, "every value")
-        function = compile_formula(node)
-        values = [function(at) for at in all_values(used)]
-        return Extremes(min(values), max(values), "every value")
+def extremes(formula: Formula, effort: Effort) -> Extremes:
+    """The extremes of a formula that has a value everywhere."""
+    simple = formula.if_monotone()
+    if simple is not None:
+        return Extremes(*simple, "monotone")
+    symbols = formula.symbols
+    facts = formula.facts(_whole_ranges(symbols))
+    if _is_monotone(facts):
+        return Extremes(
+            formula.value(_corner(facts, symbols, top=False)),
+            formula.value(_corner(facts, symbols, top=True)),
+            "monotone",
+        )
+    if effort.affords_all(formula, symbols) and (exact := formula.of_all_values()) is not None:
+        return Extremes(*exact, "every value")
     return Extremes(facts.low, facts.high, "interval")
 
 
-def used_symbols(node: Node, symbols: Mapping[str, Symbol]) -> dict[str, Symbol]:
-    """The symbols of the formula."""
-    return {name: symbols[name] for name in names_in(node)}
-
-
-def whole_ranges(symbols: Mapping[str, Symbol]) -> dict[str, tuple[int, int]]:
-    """The range of each symbol."""
+def _whole_ranges(symbols: Mapping[str, Symbol]) -> dict[str, Extent]:
     return {name: (symbol.min, symbol.max) for name, symbol in symbols.items()}
 
 
-def is_monotone(facts: Facts, symbols: Mapping[str, Symbol]) -> bool:
+def _is_monotone(facts: Facts) -> bool:
     """Whether the formula goes in one direction as each symbol grows."""
-    return all(facts.direction(name) is not Direction.UNKNOWN for name in symbols)
+    return Direction.UNKNOWN not in facts.directions.values()
 
 
-def corner(facts: Facts, symbols: Mapping[str, Symbol], top: bool) -> dict[str, int]:
+def _corner(facts: Facts, symbols: Mapping[str, Symbol], *, top: bool) -> dict[str, int]:
     """The values at which a monotone formula is largest, or least."""
     return {
-        name: symbol.max if (facts.direction(name) is Direction.NONDECREASING) == top else symbol.min
+        name: symbol.max if (facts.directions[name] is Direction.NONDECREASING) == top else symbol.min
         for name, symbol in symbols.items()
     }
 
@@ -151,54 +120,49 @@ class NoSize:
     message: str
 
 
-def examine(
-    node: Node, symbols: Mapping[str, Symbol], effort: Effort, by_all: ByAll = no_extremes
-) -> NoSize | None:
-    """None if the formula is within 0 and 2^62 at every value, with nothing beyond +-2^62 on the way.
-
-    `by_all` looks at all of its values faster, where it can.
-    """
-    used = used_symbols(node, symbols)
-    if _is_sound(node, used):
+def examine(formula: Formula, effort: Effort) -> NoSize | None:
+    """None if the formula is within 0 and 2^62 at every value, with nothing beyond +-2^62 on the way."""
+    symbols = formula.symbols
+    if _is_sound(formula, symbols):
         return None
-    function = compile_formula(node)
-    for ends in (
-        {name: entry.min for name, entry in used.items()},
-        {name: entry.max for name, entry in used.items()},
-    ):
-        if found := _tried(function, ends):
-            return found
-    count = value_count(used)
-    if count <= MOST_VALUES and effort.affords(node, count):
-        if by_all() is not None:
+    wrong = _tried_ends(formula, symbols)
+    if wrong is not None:
+        return wrong
+    if effort.affords_all(formula, symbols):
+        exact = formula.of_all_values()
+        if exact is not None and exact[0] >= 0:
             return None
-        return next((found for at in all_values(used) if (found := _tried(function, at))), None)
-    return _split(node, function, used, effort)
+        return next(wrong for at in all_values(symbols) if (wrong := _tried(formula, at)))
+    return _split(formula, symbols, effort)
 
 
-def _is_sound(node: Node, box: Mapping[str, Symbol]) -> bool:
+def _is_sound(formula: Formula, box: Mapping[str, Symbol]) -> bool:
     """Whether the formula is proven to be a size in the whole box."""
-    facts = facts_of(node, whole_ranges(box))
+    facts = formula.facts(_whole_ranges(box))
     if not facts.sure:
         return False
     if facts.low >= 0:
         return True
-    # One direction in each symbol: the least value is at a corner, which is a smaller box.
-    lowest = corner(facts, box, top=False)
-    if is_monotone(facts, box):
-        return facts_of(node, {name: (value, value) for name, value in lowest.items()}).low >= 0
+    # Along symbols in which it goes in one direction the least value is at an end, which is a smaller box.
+    lowest = _corner(facts, box, top=False)
     ranges = {
-        name: (lowest[name], lowest[name])
-        if facts.direction(name) is not Direction.UNKNOWN
-        else (symbol.min, symbol.max)
+        name: (symbol.min, symbol.max)
+        if facts.directions[name] is Direction.UNKNOWN
+        else (lowest[name], lowest[name])
         for name, symbol in box.items()
     }
-    return facts_of(node, ranges).low >= 0
+    return formula.facts(ranges).low >= 0
 
 
-def _tried(function: Formula, at: dict[str, int]) -> NoSize | None:
+def _tried_ends(formula: Formula, box: Mapping[str, Symbol]) -> NoSize | None:
+    least = {name: symbol.min for name, symbol in box.items()}
+    most = {name: symbol.max for name, symbol in box.items()}
+    return _tried(formula, least) or _tried(formula, most)
+
+
+def _tried(formula: Formula, at: dict[str, int]) -> NoSize | None:
     try:
-        value = function(at)
+        value = formula.value(at)
     except FormulaValueError as error:
         return NoSize(error.code, at, str(error))
     if value < 0:
@@ -206,22 +170,19 @@ def _tried(function: Formula, at: dict[str, int]) -> NoSize | None:
     return None
 
 
-def _split(node: Node, function: Formula, whole: dict[str, Symbol], effort: Effort) -> NoSize | None:
+def _split(formula: Formula, whole: dict[str, Symbol], effort: Effort) -> NoSize | None:
     boxes = deque([whole])
     for _ in range(_MOST_BOXES):
         if not boxes:
             return None
-        if not effort.affords(node, _BOX_EFFORT):
+        if not effort.affords(formula, _BOX_EFFORT):
             break
         box = boxes.popleft()
-        if _is_sound(node, box):
+        if _is_sound(formula, box):
             continue
-        for ends in (
-            {name: entry.min for name, entry in box.items()},
-            {name: entry.max for name, entry in box.items()},
-        ):
-            if found := _tried(function, ends):
-                return found
+        wrong = _tried_ends(formula, box)
+        if wrong is not None:
+            return wrong
         boxes.extend(_halves(box))
     return (
         NoSize("formula_not_shown", None, "the size cannot be shown to stay within 0 and 2^62")
@@ -242,90 +203,34 @@ def _halves(box: dict[str, Symbol]) -> tuple[dict[str, Symbol], ...]:
     )
 
 
-class QuickFormulas:
-    """Those of the texts that native code can read."""
-
-    def __init__(self, texts: Iterable[str], symbols: Iterable[Symbol]) -> None:
-        symbols = tuple(symbols)
-        self._names = [symbol.id for symbol in symbols]
-        self._number: dict[str, int] = {}
-        self._of_all = False
-        sound = len(symbols) <= MOST_SYMBOLS and len(set(self._names)) == len(symbols)
-        if not sound or not all(takes(symbol, symbol.max) for symbol in symbols):
-            return
-        self._native = Formulas(self._names, [(symbol.min, symbol.max, symbol.step) for symbol in symbols])
-        texts = list(dict.fromkeys(texts))
-        for text in texts:
-            if text.isascii() and self._native.read(text):
-                self._number[text] = len(self._number)
-        self._of_all = len(self._number) == len(texts)
-
-    def monotone(self, text: str) -> tuple[int, int] | None:
-        """The least and the largest value of a formula that goes in one direction as each symbol grows.
-
-        None where that is not shown, or not that it has a value everywhere, and none below 0.
-        """
-        number = self._number.get(text)
-        return None if number is None else self._native.if_monotone(number)
-
-    def of_all_values(self, text: str) -> tuple[int, int] | None:
-        """The same by all values of its symbols; there have to be few."""
-        number = self._number.get(text)
-        return None if number is None else self._native.of_all_values(number)
-
-    def sizes_at(self, values: Mapping[str, int]) -> list[int] | None:
-        """The size of each of the texts; None where one has none, or cannot be read here."""
-        if not self._of_all:
-            return None
-        at = [values.get(name) for name in self._names]
-        known = [entry for entry in at if type(entry) is int and -LIMIT <= entry <= LIMIT]
-        return self._native.sizes_at(known) if len(known) == len(at) else None
-
-
 class Sizes:
     """The size of each buffer: a number of bytes, or the index of a distinct formula."""
 
     def __init__(self, problem: SymbolicProblem) -> None:
-        self._symbols = frozenset(symbol.id for symbol in problem.symbols)
+        """FormulaError if the text of a size is no formula."""
         sizes = [buffer.size for buffer in problem.buffers]
-        self.texts: Final = tuple(dict.fromkeys(size for size in sizes if isinstance(size, str)))
+        self._among = Formulas((), problem.symbols)
+        self.formulas: Final = tuple(
+            map(self._among.read, dict.fromkeys(size for size in sizes if isinstance(size, str)))
+        )
         """The formulas, each once."""
         self._plain = tuple({size for size in sizes if not isinstance(size, str)})
-        distinct: tuple[int | str, ...] = (*self.texts, *self._plain)
+        distinct: tuple[int | str, ...] = (*(formula.text for formula in self.formulas), *self._plain)
         where = {entry: place for place, entry in enumerate(distinct)}
         self._place = tuple(map(where.__getitem__, sizes))
-        self.quick: Final = QuickFormulas(self.texts, problem.symbols)
 
     @property
-    def numbers(self) -> tuple[int, ...]:
-        """Of each buffer: its size, where it is a number."""
-        return self.put([0] * len(self.texts))
-
-    @property
-    def formulas(self) -> tuple[int | None, ...]:
-        """Of each buffer: the index of its formula, where it has one."""
-        count = len(self.texts)
-        return tuple(place if place < count else None for place in self._place)
-
-    @cached_property
-    def nodes(self) -> tuple[Node, ...]:
-        """The formulas, read; FormulaError if one is none."""
-        return tuple(parse_formula(text, self._symbols) for text in self.texts)
-
-    @cached_property
-    def _functions(self) -> tuple[Formula, ...]:
-        return tuple(map(compile_formula, self.nodes))
-
-    def node(self, index: int) -> Node:
-        """One of the formulas, read."""
-        return parse_formula(self.texts[index], self._symbols)
+    def of_buffers(self) -> Iterator[int | Formula]:
+        """Of each buffer: its size, or the formula of it."""
+        distinct: tuple[int | Formula, ...] = (*self.formulas, *self._plain)
+        return map(distinct.__getitem__, self._place)
 
     def at(self, values: Mapping[str, int]) -> tuple[int, ...]:
         """The size of each buffer; FormulaValueError where a formula has none."""
-        found = self.quick.sizes_at(values)
-        if found is None:
-            found = [_checked_size(function(values)) for function in self._functions]
-        return self.put(found)
+        sizes = self._among.sizes_at(values)
+        if sizes is None:
+            sizes = [_checked_size(formula.value(values)) for formula in self.formulas]
+        return self.put(sizes)
 
     def put(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """The size of each buffer, given that of each formula."""
@@ -371,39 +276,22 @@ def sizes_at(problem: SymbolicProblem, at: Mapping[str, int]) -> tuple[int, ...]
         raise InputError.single(error.code, "$.buffers", f"{error} at {values_text(at)}") from error
 
 
-def largest_problem(problem: SymbolicProblem) -> tuple[Problem, dict[str, How]]:
-    """The problem with each size at its largest, and by buffer how that is known; it has to be valid."""
-    sizes = sizes_of(problem)
-    found = _extremes_of(problem)
-    large = sizes.put([max(0, entry.high) for entry in found])
-    how: dict[str, How] = {
-        buffer.id: "monotone" if index is None else found[index].how
-        for buffer, index in zip(problem.buffers, sizes.formulas, strict=True)
-    }
-    return with_sizes(problem, large), how
-
-
 _known_extremes: Final = Memo[SymbolicProblem, list[Extremes]]()
 
 
-def _extremes_of(problem: SymbolicProblem) -> list[Extremes]:
-    """Those of each distinct formula."""
-    found = _known_extremes.get(problem)
-    if found is None:
+def largest_problem(problem: SymbolicProblem) -> tuple[Problem, dict[str, How]]:
+    """The problem with each size at its largest, and by buffer how that is known; it has to be valid."""
+    sizes = sizes_of(problem)
+    known = _known_extremes.get(problem)
+    if known is None:
         effort = Effort()
-        symbols = {symbol.id: symbol for symbol in problem.symbols}
-        sizes = sizes_of(problem)
-        found = [_extremes(sizes, index, symbols, effort) for index in range(len(sizes.texts))]
-        _known_extremes.note(problem, found)
-    return found
-
-
-def _extremes(sizes: Sizes, index: int, symbols: Mapping[str, Symbol], effort: Effort) -> Extremes:
-    text = sizes.texts[index]
-    simple = sizes.quick.monotone(text)
-    if simple is not None:
-        return Extremes(*simple, "monotone")
-    return extremes(sizes.node(index), symbols, effort, partial(sizes.quick.of_all_values, text))
+        known = [extremes(formula, effort) for formula in sizes.formulas]
+        _known_extremes.note(problem, known)
+    how = dict(zip(sizes.formulas, (entry.how for entry in known), strict=True))
+    return with_sizes(problem, sizes.put([max(0, entry.high) for entry in known])), {
+        buffer.id: how[size] if isinstance(size, Formula) else "monotone"
+        for buffer, size in zip(problem.buffers, sizes.of_buffers, strict=True)
+    }
 
 
 def require_values(problem: SymbolicProblem, at: Mapping[str, int]) -> None:

@@ -37,13 +37,12 @@ from memstow.planner.shapes import symbolic_c_text
 from memstow.planner.shapes.formula import (
     Call,
     Chain,
+    Formula,
     FormulaValueError,
     Name,
     Negation,
     Node,
     Number,
-    evaluate,
-    names_in,
     text_of,
 )
 from memstow.planner.shapes.sizes import sizes_of
@@ -276,9 +275,10 @@ class _Header:
         loops = ""
         if sizes.formulas:
             yield symbolic_c_text.CHECKED
-            for number, node in enumerate(sizes.formulas):
+            for number, formula in enumerate(sizes.formulas):
                 head = f"static inline int @n_size_{number}(const @n_symbols *at, int64_t *to) {{"
-                yield f"/* {_formula_text(node)} */\n{head}\n{function_body(node, self._fields)}}}\n"
+                body = function_body(formula.tree, self._fields)
+                yield f"/* {_formula_text(formula)} */\n{head}\n{body}}}\n"
             names = (f"@n_size_{number}" for number in range(len(sizes.formulas)))
             yield array("int (*const @n_formulas[])(const @n_symbols *at, int64_t *to)", names)
             loops += symbolic_c_text.OF_FORMULAS
@@ -339,34 +339,33 @@ class _DifferentSizes:
 
     def __init__(self, problem: SymbolicProblem) -> None:
         sizes = sizes_of(problem)
-        open_ = [number for number, node in enumerate(sizes.nodes) if names_in(node)]
-        self.formulas = [sizes.nodes[number] for number in open_]
-        place = {number: i for i, number in enumerate(open_)}
+        self.formulas = [formula for formula in sizes.formulas if formula.names]
+        place = {formula: i for i, formula in enumerate(self.formulas)}
         constants: dict[int, int] = {}
         self.of_buffer: list[int] = []
         """By buffer: the number of its size."""
-        for size, formula in zip(sizes.numbers, sizes.formulas, strict=True):
-            if formula in place:
-                self.of_buffer.append(place[formula])
+        for size in sizes.of_buffers:
+            if isinstance(size, Formula) and size in place:
+                self.of_buffer.append(place[size])
                 continue
-            value = size if formula is None else _value(sizes.nodes[formula])
-            self.of_buffer.append(len(open_) + constants.setdefault(value, len(constants)))
+            value = _value(size) if isinstance(size, Formula) else size
+            self.of_buffer.append(len(place) + constants.setdefault(value, len(constants)))
         self.constants = list(constants)
 
 
-def _value(node: Node) -> int:
+def _value(formula: Formula) -> int:
     """The value of a formula without symbols; an InputError where it is no size."""
     try:
-        value = evaluate(node, {})
+        value = formula.value({})
     except FormulaValueError as error:
-        raise _bad_size(node, str(error)) from None
+        raise _bad_size(formula, str(error)) from None
     if not 0 <= value <= LIMIT:
-        raise _bad_size(node, f"it is {value:,}")
+        raise _bad_size(formula, f"it is {value:,}")
     return value
 
 
-def _bad_size(node: Node, reason: str) -> InputError:
-    return InputError.single("bad_size", "buffers", f"{_formula_text(node)} is no size: {reason}")
+def _bad_size(formula: Formula, reason: str) -> InputError:
+    return InputError.single("bad_size", "buffers", f"{_formula_text(formula)} is no size: {reason}")
 
 
 def _numbered(says: str, what: str, ids: list[str]) -> str:
@@ -385,7 +384,7 @@ def _inert(text: str) -> str:
     return text.replace("@", "\\u{40}")
 
 
-def _formula_text(node: Node) -> str:
+def _formula_text(formula: Formula) -> str:
     """The formula, or its beginning. Nothing in a formula begins or ends a comment."""
-    text = text_of(node)
+    text = text_of(formula.tree)
     return text if len(text) <= _A_LINE else f"{text[:_A_LINE]}..."

@@ -8,7 +8,6 @@ the ordinary graph in which each size is at its largest.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from memstow.planner.check import MOST_ISSUES, find_issues, issues_once
@@ -33,21 +32,12 @@ from memstow.planner.shapes.formula import (
     Call,
     Chain,
     FormulaError,
+    Formulas,
     Node,
     Number,
-    names_in,
-    parse_formula,
     text_of,
 )
-from memstow.planner.shapes.sizes import (
-    Effort,
-    NoSize,
-    QuickFormulas,
-    examine,
-    extremes,
-    value_issues,
-    values_text,
-)
+from memstow.planner.shapes.sizes import Effort, NoSize, examine, extremes, value_issues, values_text
 
 
 def symbol_issues(problem: SymbolicProblem) -> Iterator[Issue]:
@@ -165,17 +155,11 @@ class CheckedFormulas:
     def __init__(self, symbols: Iterable[Symbol], *, examines: bool = True) -> None:
         """`examines`: whether values are looked at, which can take long; else only the text is."""
         self._examines = examines
-        self._symbols = {symbol.id: symbol for symbol in symbols}
-        self._broken = {name for name, symbol in self._symbols.items() if not has_range(symbol)}
+        self._among = Formulas((), symbols)
+        self._broken = {name for name, symbol in self._among.symbols.items() if not has_range(symbol)}
         self._effort = Effort()
         self._characters = 0
         self._known: dict[str, tuple[int, FormulaIssue | None]] = {}
-        self._quick = QuickFormulas((), ())
-
-    def expect(self, texts: Iterable[str]) -> None:
-        """Formulas that will be asked for, not too long together: to read them at once is faster."""
-        if self._examines and not self._broken:
-            self._quick = QuickFormulas(texts, self._symbols.values())
 
     def checked(self, text: str) -> tuple[int, FormulaIssue | None]:
         """The largest size, 0 where there is none, and what is wrong with the formula."""
@@ -188,20 +172,19 @@ class CheckedFormulas:
         self._characters += len(text)
         if self._characters > MOST_CHARACTERS:
             return 0, TOO_LONG
-        simple = self._quick.monotone(text)
-        if simple is not None:
-            return simple[1], None
         try:
-            node = parse_formula(text, self._symbols)
+            formula = self._among.read(text)
         except FormulaError as error:
             return 0, FormulaIssue(error.code, str(error))
-        if not self._examines or self._broken.intersection(names_in(node)):
+        if not self._examines or (self._broken and not self._broken.isdisjoint(formula.names)):
             return 0, None  # The symbol has an issue: whatever its values are to be.
-        by_all = partial(self._quick.of_all_values, text)
-        found = examine(node, self._symbols, self._effort, by_all)
-        if found is not None:
-            return 0, FormulaIssue(found.code, _advised(found))
-        return extremes(node, self._symbols, self._effort, by_all).high, None
+        simple = formula.if_monotone()
+        if simple is not None and simple[0] >= 0:
+            return simple[1], None
+        wrong = examine(formula, self._effort)
+        if wrong is not None:
+            return 0, FormulaIssue(wrong.code, _advised(wrong))
+        return extremes(formula, self._effort).high, None
 
 
 def _advised(found: NoSize) -> str:
@@ -245,7 +228,6 @@ def _problem_issues(problem: SymbolicProblem) -> Iterator[Issue]:
         yield Issue(TOO_LONG.code, "$.buffers", TOO_LONG.message)
         return
     formulas = CheckedFormulas(problem.symbols, examines=not any(map(is_of_all_points, points)))
-    formulas.expect(buffer.size for buffer in problem.buffers if isinstance(buffer.size, str))
     largest: list[int] = []
     for index, buffer in enumerate(problem.buffers):
         if not isinstance(buffer.size, str):
@@ -283,24 +265,22 @@ def size_from_shape(tensor: SymbolicTensor, symbols: Iterable[str]) -> int | str
     """
     if tensor.shape is None or tensor.type is None:
         return None
-    known = frozenset(symbols)
+    among = Formulas(symbols)
     bits = element_bits(tensor.type)
     number, packed = (bits // 8, False) if bits % 8 == 0 else (bits, True)
     factors: list[Node] = []
     for extent in tensor.shape:
-        node = parse_formula(extent, known) if isinstance(extent, str) else Number(extent)
+        node = among.read(extent).tree if isinstance(extent, str) else Number(extent)
         if isinstance(node, Number):
             number *= node.value
         else:
             factors.append(node)
     if not factors:
         return -(-number // 8) if packed else number
-    product: Node = Number(number)
     if number != 1:
-        factors.insert(0, product)
-    product = (
-        factors[0] if len(factors) == 1 else Chain(factors[0], tuple(("*", factor) for factor in factors[1:]))
-    )
+        factors.insert(0, Number(number))
+    first, *others = factors
+    product = Chain(first, tuple(("*", factor) for factor in others)) if others else first
     return text_of(Call("ceil_div", (product, Number(8))) if packed else product)
 
 

@@ -5,9 +5,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
@@ -80,9 +84,10 @@ std::vector<std::pair<Index, Index>> arcs(const Shaped& self, const std::vector<
 }
 
 using Range = std::tuple<Bytes, Bytes, Bytes>;
+using Values = std::vector<std::optional<Bytes>>;
 
 Formulas formulas(std::vector<std::string> names, const std::vector<Range>& ranges) {
-    if (names.size() != ranges.size() || names.size() > Formulas::kMostSymbols)
+    if (!ranges.empty() && (names.size() != ranges.size() || names.size() > shapes::kMostSymbols))
         throw nb::value_error("a range for each of at most 16 names");
     std::vector<shapes::SymbolRange> all;
     for (const auto& [low, high, step] : ranges) {
@@ -93,20 +98,78 @@ Formulas formulas(std::vector<std::string> names, const std::vector<Range>& rang
     return {std::move(names), std::move(all)};
 }
 
-void check(const Formulas& self, Index formula) {
+void check(const Formulas& self, Index formula, bool needs_ranges = false) {
     if (formula < 0 || formula >= self.count()) throw nb::index_error("no such formula");
+    if (needs_ranges && !self.has_ranges()) throw nb::value_error("the symbols have no ranges");
+}
+
+void check(const Formulas& self, const Values& at) {
+    if (at.size() != self.symbols()) throw nb::value_error("a value for each symbol");
+    for (const std::optional<Bytes>& value : at)
+        if (value && (*value < -kLimit || *value > kLimit)) throw nb::value_error("a value beyond 2^62");
+}
+
+// Nothing where the text is a formula; else why not, where, and a message or a name for it.
+std::optional<std::tuple<const char*, std::size_t, std::string>> read(Formulas& self, std::string_view text) {
+    constexpr std::array kCodes{"stray", "formula_syntax", "formula_too_deep", "unknown_symbol"};
+    const std::optional<shapes::SyntaxError> error = self.read(text);
+    if (!error) return std::nullopt;
+    return std::tuple{kCodes[static_cast<std::size_t>(error->kind)], error->position, error->message};
+}
+
+// The operations by their names, with what goes with each.
+std::vector<std::pair<const char*, Bytes>> nodes(const Formulas& self, Index formula) {
+    constexpr std::array kNames{"number", "name", "huge", "negate",   "+",     "-",   "*",  "*",
+                                "//",     "%",    "end",  "ceil_div", "align", "min", "max"};
+    check(self, formula);
+    std::vector<std::pair<const char*, Bytes>> result;
+    for (const auto& [op, operand] : self.nodes(formula))
+        result.emplace_back(kNames[static_cast<std::size_t>(op)], operand);
+    return result;
+}
+
+// An integer of Python, which has as many bits as it needs.
+nb::object integer(shapes::Wide value) {
+    constexpr int kLower = 62;
+    const shapes::Wide upper = value >> kLower;
+    return (nb::int_(static_cast<std::int64_t>(upper)) << nb::int_(kLower)) +
+           nb::int_(static_cast<std::int64_t>(value - (upper << kLower)));
+}
+
+// The value, or why there is none, and what is wrong.
+nb::object value(const Formulas& self, Index formula, const Values& at) {
+    check(self, formula);
+    check(self, at);
+    const shapes::Value result = shapes::value_of(self.nodes(formula), at);
+    if (const Bytes* const number = std::get_if<Bytes>(&result)) return nb::int_(*number);
+    constexpr std::array kReasons{"divisor", "overflow", "symbol", "huge"};
+    const auto& [kind, wrong] = std::get<shapes::NoValue>(result);
+    return nb::make_tuple(kReasons[static_cast<std::size_t>(kind)], integer(wrong));
 }
 
 // The value of each formula; nothing where one has none, or one below 0.
-std::optional<std::vector<Bytes>> sizes_at(const Formulas& self, const std::vector<Bytes>& at) {
-    if (at.size() != self.symbols()) throw nb::value_error("a value for each symbol");
-    std::vector<Bytes> found;
+std::optional<std::vector<Bytes>> sizes_at(const Formulas& self, const Values& at) {
+    check(self, at);
+    std::vector<Bytes> sizes;
     for (Index formula = 0; formula < self.count(); ++formula) {
-        const std::optional<Bytes> value = self.value(formula, at);
-        if (!value || *value < 0) return std::nullopt;
-        found.push_back(*value);
+        const shapes::Value result = shapes::value_of(self.nodes(formula), at);
+        const Bytes* const size = std::get_if<Bytes>(&result);
+        if (size == nullptr || *size < 0) return std::nullopt;
+        sizes.push_back(*size);
     }
-    return found;
+    return sizes;
+}
+
+// The least and the largest value, whether there is one everywhere, and how it may move.
+std::tuple<Bytes, Bytes, bool, std::uint32_t> facts(const Formulas& self, Index formula,
+                                                    const std::vector<std::pair<Bytes, Bytes>>& ranges) {
+    check(self, formula);
+    if (ranges.size() != self.symbols() || ranges.size() > shapes::kMostSymbols)
+        throw nb::value_error("a range for each of at most 16 symbols");
+    std::vector<Extent> extents;
+    for (const auto& [low, high] : ranges) extents.push_back({low, high});
+    const shapes::Facts result = shapes::facts_of(self.nodes(formula), extents);
+    return {result.low, result.high, result.sure, result.moves};
 }
 
 std::optional<std::pair<Bytes, Bytes>> pair_of(const std::optional<Extent>& extent) {
@@ -115,12 +178,12 @@ std::optional<std::pair<Bytes, Bytes>> pair_of(const std::optional<Extent>& exte
 }
 
 std::optional<std::pair<Bytes, Bytes>> if_monotone(const Formulas& self, Index formula) {
-    check(self, formula);
+    check(self, formula, true);
     return pair_of(self.if_monotone(formula));
 }
 
 std::optional<std::pair<Bytes, Bytes>> of_all_values(const Formulas& self, Index formula) {
-    check(self, formula);
+    check(self, formula, true);
     nb::gil_scoped_release release;
     return pair_of(self.of_all_values(formula));
 }
@@ -169,10 +232,13 @@ void bind_shapes(nb::module_& m) {
              nb::arg("budget"))
         .def("below", &below, nb::arg("limits"), nb::arg("budget"))
         .def("arcs", &arcs, nb::arg("sequence"), nb::arg("choices"));
-    nb::class_<Formulas>(m, "Formulas", "Formulas of symbols.")
+    nb::class_<Formulas>(m, "Formulas", "Formulas of the same symbols, by number.")
         .def(nb::new_(&formulas), nb::arg("names"), nb::arg("ranges"))
-        .def("read", &Formulas::read, nb::arg("text"))
+        .def("read", &read, nb::arg("text"))
+        .def("nodes", &nodes, nb::arg("formula"))
+        .def("value", &value, nb::arg("formula"), nb::arg("at"))
         .def("sizes_at", &sizes_at, nb::arg("at"))
+        .def("facts", &facts, nb::arg("formula"), nb::arg("ranges"))
         .def("if_monotone", &if_monotone, nb::arg("formula"))
         .def("of_all_values", &of_all_values, nb::arg("formula"));
     nb::class_<LiveEvents>(m, "LiveEvents", "Lifetimes of buffers, for many sizes.")

@@ -22,7 +22,7 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.formula import FormulaError, FormulaValueError, evaluate, parse_formula
+from memstow.planner.shapes.formula import FormulaError, FormulaValueError, parse_formula
 from memstow.planner.shapes.sizes import problem_at
 from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
 from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
@@ -187,7 +187,7 @@ def _sharing(rng: Random) -> SymbolicProblem:
 
 def _counted(text: str, row: dict[str, int]) -> str:
     try:
-        return str(evaluate(parse_formula(text, row), row))
+        return str(parse_formula(text, row).value(row))
     except (FormulaError, FormulaValueError):
         return "refused"
 

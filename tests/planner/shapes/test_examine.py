@@ -7,8 +7,8 @@ import pytest
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.symbolic import Symbol
 from memstow.planner.shapes import sizes as examining
-from memstow.planner.shapes.formula import FormulaValueError, Node, evaluate, parse_formula
-from memstow.planner.shapes.sizes import Effort, all_values, examine, extremes, used_symbols
+from memstow.planner.shapes.formula import Formula, Formulas, FormulaValueError
+from memstow.planner.shapes.sizes import Effort, all_values, examine, extremes
 from tests.planner.shapes.formulas import NAMES, random_text
 
 
@@ -20,9 +20,13 @@ def _symbols(random: Random) -> dict[str, Symbol]:
     return made
 
 
-def _bad(node: Node, at: dict[str, int]) -> bool:
+def _read(text: str, symbols: dict[str, Symbol]) -> Formula:
+    return Formulas((), symbols.values()).read(text)
+
+
+def _bad(formula: Formula, at: dict[str, int]) -> bool:
     try:
-        return evaluate(node, at) < 0
+        return formula.value(at) < 0
     except FormulaValueError:
         return True
 
@@ -35,20 +39,20 @@ def test_what_is_found_is_so_at_all_values(evaluations: int, monkeypatch: pytest
         text, symbols = random_text(random, random.randint(0, 4)), _symbols(random)
         if len(text) > 2000:
             continue
-        node = parse_formula(text, NAMES)
-        rows = list(all_values(used_symbols(node, symbols)))
+        formula = _read(text, symbols)
+        rows = list(all_values(formula.symbols))
         with monkeypatch.context() as patched:
             if not evaluations:
                 # All values are too many, so that boxes have to do.
                 patched.setattr(examining, "MOST_VALUES", 0)
-            found = examine(node, symbols, Effort())
+            found = examine(formula, Effort())
         if found is None:
             told["sound"] += 1
-            assert not any(_bad(node, at) for at in rows), text
-            known = extremes(node, symbols, Effort())
-            values = [evaluate(node, at) for at in rows]
+            assert not any(_bad(formula, at) for at in rows), text
+            known = extremes(formula, Effort())
+            values = [formula.value(at) for at in rows]
             assert (known.low, known.high) == (min(values), max(values)), text
-            bound = extremes(node, symbols, Effort(0))
+            bound = extremes(formula, Effort(0))
             assert bound.low <= min(values) <= max(values) <= bound.high, text
             assert bound.how == "interval" or bound == known, text
         elif found.at is None:
@@ -56,7 +60,7 @@ def test_what_is_found_is_so_at_all_values(evaluations: int, monkeypatch: pytest
         else:
             told["bad"] += 1
             assert found.at in rows, text
-            assert _bad(node, found.at), text
+            assert _bad(formula, found.at), text
     assert min(told["sound"], told["bad"]) > 100
     assert told["unshown"] == 0
 
@@ -67,26 +71,26 @@ def test_large_ranges_are_decided_by_boxes() -> None:
         "b": Symbol(id="b", min=1, max=(1 << 20) + 1, step=4),
     }
     for text in ("s*s - s", "(s - 77)*(s - 77)", "s*(b - 1)", "s % b + b - 1", "max(b - s, s, 1)"):
-        assert examine(parse_formula(text, symbols), symbols, Effort()) is None, text
+        assert examine(_read(text, symbols), Effort()) is None, text
     for text, code in (
         ("s*s - s - 1", "formula_negative"),
         ("100 - s % 1000", "formula_negative"),
         ("s*s*b", "formula_overflow"),
         ("10 // (s - 5000)", "formula_divisor"),
     ):
-        found = examine(parse_formula(text, symbols), symbols, Effort())
+        found = examine(_read(text, symbols), Effort())
         assert found is not None, text
         assert found.code == code, text
         assert found.at is not None, text
-        assert _bad(parse_formula(text, symbols), found.at)
+        assert _bad(_read(text, symbols), found.at)
 
 
 def test_what_cannot_be_shown_within_the_effort_is_said_so() -> None:
     symbols = {name: Symbol(id=name, min=0, max=LIMIT >> 40) for name in NAMES}
     text = "(s - b)*(s - k_1) + (b - s)*(b - k_1) + (k_1 - s)*(k_1 - b)"
-    found = examine(parse_formula(text, symbols), symbols, Effort())
+    found = examine(_read(text, symbols), Effort())
     assert found is not None
     assert (found.code, found.at) == ("formula_not_shown", None)
-    found = examine(parse_formula("s*s - s", symbols), symbols, Effort(0))
+    found = examine(_read("s*s - s", symbols), Effort(0))
     assert found is not None
     assert found.at is None

@@ -1,4 +1,4 @@
-"""Formulas in native code, of the planner and of the judge: the same as in Python, if they answer."""
+"""Formulas in native code, of the planner and of the judge: the same as in Python."""
 
 from array import array
 from random import Random
@@ -9,16 +9,16 @@ import pytest
 from memstow.planner.judge._judge import least_peak
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicProblem
-from memstow.planner.shapes.formula import FormulaError, FormulaValueError, evaluate, parse_formula
+from memstow.planner.shapes.formula import FormulaError, Formulas, parse_formula
 from memstow.planner.shapes.point_plans import LiveBytes
-from memstow.planner.shapes.sizes import Effort, QuickFormulas, examine, extremes
+from memstow.planner.shapes.sizes import all_values
 from memstow.planner.verify import formula_trees as judged
 from memstow.planner.verify import symbolic_sizes
 from memstow.planner.verify.formula_trees import FormulaError as JudgedError
 from memstow.planner.verify.formula_trees import Space
 from memstow.planner.verify.verdict import Findings
 from memstow.solvers.shapes import LiveEvents
-from tests.planner.shapes.formulas import NAMES, random_text
+from tests.planner.shapes.formulas import NAMES, NoValueError, by_python, random_text
 
 _LARGE: Final = "9" * 30
 _BROKEN: Final = (
@@ -59,34 +59,35 @@ def _formula(text: str) -> bool:
     return True
 
 
+def _by_python(text: str, at: dict[str, int]) -> int | None:
+    try:
+        return by_python(text, at)
+    except NoValueError:
+        return None
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_sizes_and_extremes_are_those_of_python(seed: int) -> None:
     random = Random(seed)
     symbols = _symbols(random)
-    by_id = {it.id: it for it in symbols}
     simple = 0
-    for text in _texts(random, 250):
-        quick = QuickFormulas([text], symbols)
-        at = {it.id: random.randrange(it.min, it.max + 1, it.step) for it in symbols}
+    for text in _texts(random, 150):
+        among = Formulas((), symbols)
         if not _formula(text):
-            assert (quick.monotone(text), quick.sizes_at(at)) == (None, None), text
+            with pytest.raises(FormulaError):
+                among.read(text)
             continue
-        node = parse_formula(text, NAMES)
-        try:
-            value = evaluate(node, at)
-        except FormulaValueError:
-            value = -1
-        assert (quick.sizes_at(at) or [-1]) == [value if 0 <= value <= LIMIT else -1], text
-        wrong = examine(node, by_id, Effort())
-        monotone = quick.monotone(text)
-        if wrong is not None:
-            assert (monotone, quick.of_all_values(text)) == (None, None), text
-            continue
-        expected = extremes(node, by_id, Effort())
-        assert (monotone is not None) == (expected.how == "monotone"), text
-        simple += monotone is not None
-        assert monotone in (None, (expected.low, expected.high)), text
-        assert quick.of_all_values(text) == (expected.low, expected.high), text
+        formula = among.read(text)
+        at = {it.id: random.randrange(it.min, it.max + 1, it.step) for it in symbols}
+        value = _by_python(text, at)
+        assert among.sizes_at(at) == (None if value is None or value < 0 else [value]), text
+        rows = ({**at, **row} for row in all_values(formula.symbols))
+        values = [_by_python(text, row) for row in rows]
+        known = [value for value in values if value is not None]
+        extremes = (min(known), max(known)) if len(known) == len(values) else None
+        assert formula.of_all_values() == extremes, text
+        assert formula.if_monotone() in (None, extremes), text
+        simple += formula.if_monotone() is not None
     assert simple > 20
 
 
@@ -136,18 +137,17 @@ def test_very_wide_ranges_are_left_to_the_trees() -> None:
     wide = SymbolicProblem(symbols=[Symbol(id="s", min=-LIMIT, max=LIMIT)], buffers=())
     read = symbolic_sizes.Formulas(Space(wide, Findings()))
     assert read.read("max(0, s)").largest(judged.Boxes()).value == LIMIT
-    assert QuickFormulas(["max(0, s)"], wide.symbols).monotone("max(0, s)") == (0, LIMIT)
-    assert QuickFormulas(["s*s"], wide.symbols).monotone("s*s") is None
+    planned = Formulas((), wide.symbols)
+    assert planned.read("max(0, s)").if_monotone() == (0, LIMIT)
+    assert planned.read("s*s").if_monotone() is None
 
 
-def test_symbols_that_are_none_are_left_to_python() -> None:
-    twice = [Symbol(id="s", min=0, max=1)] * 2
-    off_step = [Symbol(id="s", min=0, max=3, step=2)]
-    for symbols in (twice, off_step):
-        quick = QuickFormulas(["s"], symbols)
-        assert quick.monotone("s") is None
-        assert quick.sizes_at({"s": 1}) is None
-    assert QuickFormulas(["s"], [Symbol(id="s", min=0, max=1)]).sizes_at({"s": 1 << 70}) is None
+def test_a_value_beyond_the_limit_is_none() -> None:
+    among = Formulas((), [Symbol(id="s", min=0, max=1)])
+    among.read("s")
+    assert among.sizes_at({"s": 1}) == [1]
+    assert among.sizes_at({"s": 1 << 70}) is None
+    assert among.sizes_at({}) is None
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -6,7 +6,7 @@ import pytest
 
 from memstow.planner.formats.onnx_inference import made_from
 from memstow.planner.model.symbolic import Symbol
-from memstow.planner.shapes.formula import evaluate, parse_formula
+from memstow.planner.shapes.formula import parse_formula
 from memstow.planner.shapes.onnx_models import read_graph, read_symbolic_model, symbol_for
 from tests.onnx_models import model, node, numbers, value, weights
 from tests.planner.refusal import refusal
@@ -34,9 +34,7 @@ def test_the_same_with_a_symbol() -> None:
     for size in range(3, 41):
         known = {it.id: it.shape for it in read_graph(_pooled(size)).tensors}
         found = {
-            it.id: tuple(
-                evaluate(parse_formula(str(extent), ("N",)), {"N": size}) for extent in it.shape or ()
-            )
+            it.id: tuple(parse_formula(str(extent), ("N",)).value({"N": size}) for extent in it.shape or ())
             for it in graph.tensors
         }
         assert found == known, size

@@ -4,13 +4,21 @@ from itertools import product
 from random import Random
 
 from memstow.planner.model.symbolic import Symbol
-from memstow.planner.shapes.formula import evaluate, parse_formula
-from memstow.planner.shapes.onnx_formulas import Formulas, Terms, TooLongError, a_number, formula_of_name
+from memstow.planner.shapes.formula import parse_formula
+from memstow.planner.shapes.onnx_formulas import (
+    TermArithmetic,
+    Terms,
+    TooLongError,
+    a_number,
+    formula_of_name,
+)
 
 _VALUES = tuple[int, ...]
 
 
-def _step(formulas: Formulas, random: Random, made: list[tuple[Terms, _VALUES]]) -> tuple[Terms, _VALUES]:
+def _step(
+    formulas: TermArithmetic, random: Random, made: list[tuple[Terms, _VALUES]]
+) -> tuple[Terms, _VALUES]:
     (one, left), (other, right) = random.choice(made), random.choice(made)
     by = random.choice((2, 2, 3, 4, 8))
     pairs = list(zip(left, right, strict=True))
@@ -40,7 +48,7 @@ def test_random_formulas_have_the_values_of_what_they_were_built_from() -> None:
             Symbol(id="N", min=first, max=first + random.randint(1, 19)),
             Symbol(id="M", min=4, max=4 + 2 * random.randint(1, 6), step=2),
         ]
-        formulas = Formulas(symbols)
+        formulas = TermArithmetic(symbols)
         points = [
             {"N": n, "M": m} for n, m in product(*(range(it.min, it.max + 1, it.step) for it in symbols))
         ]
@@ -55,7 +63,7 @@ def test_random_formulas_have_the_values_of_what_they_were_built_from() -> None:
                 node = parse_formula(formulas.text(extent), ["N", "M"])
             except TooLongError:
                 continue
-            found = tuple(evaluate(node, at) for at in points)
+            found = tuple(node.value(at) for at in points)
             if values:
                 assert found == values, (seed, formulas.text(extent))
             low, high = formulas.bounds(extent)
@@ -66,7 +74,7 @@ def test_random_formulas_have_the_values_of_what_they_were_built_from() -> None:
 
 
 def test_what_is_filled_up_to_a_multiple_is_never_below_0_and_one_formula() -> None:
-    formulas = Formulas([Symbol(id="N", min=1, max=1000)])
+    formulas = TermArithmetic([Symbol(id="N", min=1, max=1000)])
     n = formulas.symbol("N")
     rest = n - formulas.floor_div(n, 8) * 8
     more = a_number(8) - rest
@@ -81,7 +89,7 @@ def test_what_is_filled_up_to_a_multiple_is_never_below_0_and_one_formula() -> N
 
 
 def test_names_are_read_as_formulas_of_what_was_given_and_of_nothing_else() -> None:
-    formulas = Formulas([Symbol(id="past", min=0, max=8), Symbol(id="N_1", min=1, max=8)])
+    formulas = TermArithmetic([Symbol(id="past", min=0, max=8), Symbol(id="N_1", min=1, max=8)])
     names = {"past": formulas.symbol("past"), "N.1": formulas.symbol("N_1"), "batch": a_number(4)}
     for text, formula in (
         ("past + batch", "past + 4"),

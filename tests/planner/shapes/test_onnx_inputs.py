@@ -166,3 +166,17 @@ def test_names_that_say_nothing_are_ignored(name: str) -> None:
     of_input = model([node("Relu", "x", "y")], [value("x", ["N", name])], [value("y", None)])
     (issue,) = refusal(lambda: read_symbolic_model(of_input, _ranges(N=(1, 20))))
     assert issue.code in ("unknown_dimension", "formula_overflow")
+
+
+def test_no_more_dimensions_have_ranges_than_a_problem_has_symbols() -> None:
+    inputs = [value(f"x{i}", [f"d{i}"]) for i in range(17)]
+    data = model(
+        [node("Relu", f"x{i}", f"y{i}") for i in range(17)],
+        inputs,
+        [value(f"y{i}", None) for i in range(17)],
+    )
+    many = _ranges(**{f"d{i}": (1, 4) for i in range(17)})
+    (issue,) = refusal(lambda: read_symbolic_model(data, many))
+    assert (issue.code, issue.path) == ("too_many_symbols", "--symbol")
+    del many["d16"]
+    assert len(read_symbolic_model(data, many, dims={"d16": 4}).symbols) == 16

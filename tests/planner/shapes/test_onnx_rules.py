@@ -7,7 +7,7 @@ import pytest
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.symbolic import Symbol
-from memstow.planner.shapes.formula import evaluate, parse_formula
+from memstow.planner.shapes.formula import parse_formula
 from memstow.planner.shapes.onnx_models import read_graph, read_symbolic_model, symbol_for
 from tests.onnx_models import T, helper, model, node, numbers, value, weights
 from tests.planner.refusal import refusal
@@ -28,7 +28,7 @@ def shapes_agree(data: bytes, *symbols: Symbol, fewest: int = 12) -> dict[str, t
         at = {it.id: random.randrange(it.min, it.max + 1, it.step) for it in symbols}
         for tensor in read_graph(data, dims=at).tensors:
             if tensor.kind == "data":
-                found = [evaluate(parse_formula(str(it), at), at) for it in shapes[tensor.id] or ()]
+                found = [parse_formula(str(it), at).value(at) for it in shapes[tensor.id] or ()]
                 assert found == list(tensor.shape or ()), (tensor.id, at)
     return shapes
 
@@ -259,4 +259,4 @@ def test_padding_to_a_multiple_is_followed() -> None:
     found = shapes_agree(data, Symbol(id="N", min=1, max=40), fewest=3)["y"] or ()
     assert found[1:] == (9,)
     for size in range(1, 41):
-        assert evaluate(parse_formula(str(found[0]), ("N",)), {"N": size}) == -(-size // 8) * 8
+        assert parse_formula(str(found[0]), ("N",)).value({"N": size}) == -(-size // 8) * 8

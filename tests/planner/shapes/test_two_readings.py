@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from memstow.planner.shapes.formula import FormulaError, FormulaValueError, evaluate, parse_formula
+from memstow.planner.shapes.formula import FormulaError, FormulaValueError, parse_formula
 from memstow.planner.shapes.sizes import all_values, largest_problem, sizes_at
 from memstow.planner.verify import formula_trees
 from memstow.planner.verify.formula_trees import Space
@@ -34,7 +34,7 @@ def _ours(text: str, values: tuple[int, ...]) -> int | str | None:
     except FormulaError:
         return "no formula"
     try:
-        return evaluate(node, dict(zip(NAMES, values, strict=True)))
+        return node.value(dict(zip(NAMES, values, strict=True)))
     except FormulaValueError:
         return None
 
