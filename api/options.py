@@ -34,6 +34,7 @@ POINTS_OF_TABLE: Final = 17
 POINTS_OF_PICTURE: Final = 64
 MOST_ORDERS: Final = 16
 """Of a plan in pieces."""
+_MOST_DIGITS: Final = 19
 
 
 # Plain classes: every command starts with them, and those of `record` take longer to define and to make.
@@ -92,7 +93,29 @@ class Choice:
         self.values: Final = values
 
 
-Kind = Flag | Switch | Text | Whole | Real | Duration | Amount | Choice
+class Pair:
+    """A name and what it stands for, as in `NAME=N`: text, or with `is_number` a whole number.
+
+    `what` says it in an error, in which `example` is what could be written.
+    """
+
+    def __init__(
+        self, what: str, example: str, *, is_number: bool = True, may_be_negative: bool = False
+    ) -> None:
+        self.what: Final = what
+        self.example: Final = example
+        self.is_number: Final = is_number
+        self.may_be_negative: Final = may_be_negative
+
+    def read(self, text: str) -> tuple[str, str] | None:
+        """The name and its value; None where the text is no such pair."""
+        name, _, value = text.rpartition("=")
+        digits = value.removeprefix("-") if self.may_be_negative else value
+        is_number = digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS
+        return (name, value) if name and value and (is_number or not self.is_number) else None
+
+
+Kind = Flag | Switch | Text | Whole | Real | Duration | Amount | Choice | Pair
 
 
 class Option:
@@ -173,7 +196,9 @@ def in_terminal(option: Option) -> str:
     repeated = "; may be repeated" if option.is_repeated else ""
     unset = f" (default: {option.unset})" if option.unset else ""
     text = f"{option.help}{option.written}{repeated}{unset}"
-    return text.format_map(_FLAGS).replace("``", "") if "{" in text or "``" in text else text
+    text = text.format_map(_FLAGS).replace("``", "") if "{" in text or "``" in text else text
+    # argparse formats it once more.
+    return text.replace("%", "%%")
 
 
 def in_query(option: Option) -> str:
@@ -205,6 +230,7 @@ def in_page(option: Option) -> str:
 
 # The problem, and what is changed of it.
 
+_VALUE_OF_SYMBOL: Final = Pair("a symbol and its value", "s=128", may_be_negative=True)
 FORMAT: Final = Option(
     "format",
     "format of the problem",
@@ -216,7 +242,7 @@ FORMAT_OF_BODY: Final = Option("format", "format of a body that is a problem alo
 AT: Final = Option(
     "at",
     "of a problem with symbols: the problem at this value",
-    Text(),
+    _VALUE_OF_SYMBOL,
     "SYMBOL=N",
     is_repeated=True,
     more=" ([shapes.md](shapes.md))",
@@ -247,10 +273,11 @@ ORDER: Final = Option(
     otherwise="as the graph says",
     more=" ([graph.md](graph.md#the-order))",
 )
+DIMENSION: Final = Pair("a dimension and its value", "batch=1")
 DIM: Final = Option(
     "dim",
     "of an ONNX model: the value of a dimension that it leaves open, by its name or as ``INPUT:AXIS``",
-    Text(),
+    DIMENSION,
     "NAME=N",
     is_repeated=True,
 )
@@ -448,10 +475,11 @@ OPEN: Final = Option(
 JSON: Final = Option("json", "print only the plan, as JSON", Flag())
 QUIET: Final = Option("quiet", "print no table and no picture", Flag())
 PREFIX: Final = Option("prefix", "how the names in source code begin", Text(), "NAME", otherwise="plan")
+POOL_AND_SECTION: Final = Pair("a pool and a section", "dtcm=.dtcm_bss", is_number=False)
 SECTION: Final = Option(
     "section",
     "put the arena of this pool into a section of your linker script",
-    Text(),
+    POOL_AND_SECTION,
     "POOL=SECTION",
     is_repeated=True,
 )
@@ -611,7 +639,7 @@ VIEW_POINT: Final = Option(
 VIEW_AT: Final = Option(
     "at",
     "of a problem with symbols: begin at this value; of a plan for one value, which",
-    Text(),
+    _VALUE_OF_SYMBOL,
     "SYMBOL=N",
     is_repeated=True,
     more=" ([shapes.md](shapes.md))",
@@ -749,7 +777,7 @@ TILES_OUTPUT: Final = Option("output", "write the result as JSON to this file", 
 
 # `memstow evaluate`.
 
-VALUE: Final = Option("at", "the value of a symbol", Text(), "SYMBOL=N", is_repeated=True)
+VALUE: Final = Option("at", "the value of a symbol", _VALUE_OF_SYMBOL, "SYMBOL=N", is_repeated=True)
 SWEEP: Final = Option(
     "sweep",
     "go through the range of this symbol",

@@ -18,6 +18,7 @@ from memstow.api.options import (
     Flag,
     Kind,
     Option,
+    Pair,
     Real,
     Switch,
     Text,
@@ -131,6 +132,8 @@ def _of_kind(kind: Kind) -> dict[str, Any]:
             return {"type": amount_from(least) if least else amount}
         case Choice(values=values):
             return {"choices": values}
+        case Pair():
+            return {"type": pair(kind)}
         case Text():
             return {}
 
@@ -211,6 +214,19 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         if value < least or (most is not None and value > most):
             raise argparse.ArgumentTypeError(f"{text} is out of range: it must be {limits}")
         return value
+
+    return parse
+
+
+def pair(kind: Pair) -> Callable[[str], tuple[str, int | str]]:
+    """The type of a name and its value."""
+
+    def parse(text: str) -> tuple[str, int | str]:
+        read = kind.read(text)
+        if read is None:
+            message = f"'{plain(text, most=80)}' is not {kind.what}: write for example {kind.example}"
+            raise argparse.ArgumentTypeError(message)
+        return (read[0], int(read[1])) if kind.is_number else read
 
     return parse
 

@@ -108,12 +108,7 @@ class Exchange:
 
     def plan(self, problem: "Problem | Graph", options: Options | None = None) -> "Flow[Plan]":
         """The plan, in one request where the server has it in time, else when its job is done."""
-        request = _request_about("/v1/plan", *_written(problem), options, {}, None)
-        answer = yield from self._send(request)
-        job = _unfinished_job(answer)
-        if job is not None:
-            yield Follow(job)
-            return (yield from self.result(job, problem))
+        answer = yield from self._planned(_request_about("/v1/plan", *_written(problem), options, {}, None))
         return formats.read_plan(answer.content, problem_of(problem), "json")
 
     def submit(
@@ -131,7 +126,7 @@ class Exchange:
         path = _with_query("/v1/jobs", name=name, callback=callback)
         members = {"priority": priority, "hint_job": hint_job}
         request = _request_about(path, *_written(problem), options, members, idempotency_key)
-        return str((yield from self._send(request)).json()["id"])
+        return (yield from self._submitted(request))
 
     def front(
         self,
@@ -169,7 +164,7 @@ class Exchange:
             "priority": priority,
         }
         request = _request_about(path, *_written(problem), options, members, idempotency_key)
-        return str((yield from self._send(request)).json()["id"])
+        return (yield from self._submitted(request))
 
     def front_result(self, job: str) -> "Flow[Front]":
         """The front of a job: the points so far, or all of them."""
@@ -206,14 +201,9 @@ class Exchange:
         """The plan of a problem with symbols, in one request or when its job is done."""
         from memstow.planner.shapes.symbolic_documents import read_symbolic_plan, write_symbolic
 
-        written = write_symbolic(problem)
         members = _shapes_members(shapes, pieces)
-        answer = yield from self._send(_request_about("/v1/plan", "problem", written, options, members, None))
-        job = _unfinished_job(answer)
-        if job is not None:
-            yield Follow(job)
-            return (yield from self.symbolic_result(job))
-        return read_symbolic_plan(answer.content)
+        request = _request_about("/v1/plan", "problem", write_symbolic(problem), options, members, None)
+        return read_symbolic_plan((yield from self._planned(request)).content)
 
     def submit_symbolic(
         self,
@@ -233,7 +223,7 @@ class Exchange:
         path = _with_query("/v1/jobs", name=name, callback=callback)
         members = {**_shapes_members(shapes, pieces), "priority": priority}
         request = _request_about(path, "problem", write_symbolic(problem), options, members, idempotency_key)
-        return str((yield from self._send(request)).json()["id"])
+        return (yield from self._submitted(request))
 
     def symbolic_result(self, job: str) -> "Flow[SymbolicPlan]":
         """The plan of a job for a problem with symbols: the best so far, or the last."""
@@ -300,6 +290,19 @@ class Exchange:
     def events(self, job: str, after: int) -> "EventStream":
         """The events of a job after a number."""
         return EventStream(job, after, self._attempts)
+
+    def _planned(self, request: Request) -> "Flow[httpx2.Response]":
+        """The response to a request for a plan, or where that becomes a job, its plan at the end."""
+        answer = yield from self._send(request)
+        job = _unfinished_job(answer)
+        if job is None:
+            return answer
+        yield Follow(job)
+        return (yield from self._send(Request("GET", f"/v1/jobs/{job}/plan")))
+
+    def _submitted(self, request: Request) -> "Flow[str]":
+        """The id of the job that a request makes."""
+        return str((yield from self._send(request)).json()["id"])
 
     def _send(self, request: Request) -> "Flow[httpx2.Response]":
         attempt = 0

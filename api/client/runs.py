@@ -3,7 +3,7 @@
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from memstow.api.client import Client
 from memstow.api.client.exchange import JobEvent, JsonObject, ServerError, job_error
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem, Target
     from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
 
+T = TypeVar("T")
 # What a server says of a job that was cancelled before it had one; earlier ones said that it has none yet.
 _NO_PLAN: Final = ("job_cancelled", "no_plan_yet", "no_front_yet")
 
@@ -37,13 +38,8 @@ def solve(
         if event is not None and on_event is not None:
             on_event(event)
 
-    state = _followed(client, job, stopped, hear)
-    try:
-        return client.result(job, problem)
-    except ServerError as error:
-        if state == "cancelled" and error.code in _NO_PLAN:
-            return Plan(status=Status.UNKNOWN)
-        raise
+    plan = _result(_followed(client, job, stopped, hear), lambda: client.result(job, problem))
+    return Plan(status=Status.UNKNOWN) if plan is None else plan
 
 
 def find_front(
@@ -63,13 +59,7 @@ def find_front(
         if job_event.kind == "point":
             on_point(dict(job_event.data))
 
-    state = _followed(client, job, stopped, hear)
-    try:
-        return client.front_result(job)
-    except ServerError as error:
-        if state == "cancelled" and error.code in _NO_PLAN:
-            return None
-        raise
+    return _result(_followed(client, job, stopped, hear), lambda: client.front_result(job))
 
 
 def solve_symbolic(
@@ -84,13 +74,21 @@ def solve_symbolic(
     """As `planner.shapes.plan_symbolic.plan_symbolic`, by a server: a stop keeps the best plan."""
     job = client.submit_symbolic(problem, options, shapes=shapes, pieces=pieces, name=name)
     state = _followed(client, job, stopped, lambda _event: None)
+    plan = _result(state, lambda: client.symbolic_result(job))
+    if plan is not None:
+        return plan
+    from memstow.planner.model.symbolic import SymbolicPlan
+
+    return SymbolicPlan(status=Status.UNKNOWN, shapes=shapes)
+
+
+def _result(state: str, read: Callable[[], T]) -> T | None:
+    """What the job has come to; None where it was cancelled before it had anything."""
     try:
-        return client.symbolic_result(job)
+        return read()
     except ServerError as error:
         if state == "cancelled" and error.code in _NO_PLAN:
-            from memstow.planner.model.symbolic import SymbolicPlan
-
-            return SymbolicPlan(status=Status.UNKNOWN, shapes=shapes)
+            return None
         raise
 
 

@@ -5,22 +5,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, Query, Request
+from fastapi import Query, Request
 
 from memstow.api import options
 from memstow.api.http.bodies import read_body
-from memstow.api.http.callers import Caller
 from memstow.api.http.errors import ApiError
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject
 from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
-from memstow.api.operations.batch import checked_name
-from memstow.api.operations.body import LONGEST_NAME
-from memstow.api.operations.body_parts import CHANGES
+from memstow.api.operations.body_documents import CHANGES
 from memstow.api.operations.encoding import OPTION_NAMES, SHAPES_MEMBERS, TARGETS
+from memstow.api.operations.envelope import LONGEST_NAME, checked_name
 from memstow.api.operations.request_types import BodyForm, FrontValue, QueryValue
 from memstow.api.options import Option, in_query
-from memstow.api.store.tables import Job
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.reading.printable import printable
 from memstow.planner.reading.sections import unknown_field
@@ -43,6 +40,8 @@ def _schema_of(kind: options.Kind) -> JsonObject:
             return {"type": "integer", "minimum": least, "maximum": 1 << 62}
         case options.Choice(values=values):
             return {"type": "string", "enum": list(values)}
+        case options.Pair():
+            return {"type": "string"}
         case options.Text(least=shortest, most=longest_text):
             limits = {"minLength": shortest, "maxLength": longest_text}
             return {"type": "string"} | {name: most for name, most in limits.items() if most is not None}
@@ -104,7 +103,6 @@ OPTION_PARAMETERS: Final = [
 ]
 SHAPES_PARAMETERS: Final = [parameter(options.SHAPES_ALONE), parameter(options.PIECES)]
 NAME_PARAMETER: Final = parameter(options.JOB_NAME)
-FRONT_NAMES: Final = tuple(option.name for option in options.FRONT)
 FRONT_PARAMETERS: Final = [parameter(option) for option in (*options.FRONT, options.TARGETS)]
 CHANGE_PARAMETERS: Final = [
     parameter(option) for option in (options.TARGET, options.ORDER, options.MAY_OVERWRITE, options.DIM)
@@ -123,12 +121,6 @@ def service_of(request: Request) -> Service:
     return service
 
 
-async def _service(request: Request) -> Service:
-    # FastAPI would call a function that is not async in a thread.
-    return service_of(request)
-
-
-CurrentService = Annotated[Service, Depends(_service)]
 FormatOfBody = Annotated[
     str | None,
     query_of(options.FORMAT_OF_BODY, json_schema_extra={"enum": list(MEDIA_TYPES)}),
@@ -199,17 +191,9 @@ async def read_problem_body(
     chosen: str | None,
     *members: str,
     front: bool = False,
-    names: Sequence[str] = (),
 ) -> tuple[bytes, BodyForm]:
-    """The body of a request for a plan or a front, and its form.
-
-    An envelope may have these members more, and the query these names.
-    """
+    """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
     name = format_of(request, chosen)
-    # What a front is returned in is said where it is fetched.
-    of_plans = (*SHAPES_MEMBERS, "output_format", *plan_forms.PARAMETERS)
-    others = (*FRONT_NAMES, TARGETS) if front else of_plans
-    require_known(request, *others, *OPTION_NAMES, *CHANGES, "dim", "name", "format", *names)
     name_in(request)
     query = request.query_params
     rewrites = query.get("output_format") == plan_forms.MODEL
@@ -270,13 +254,14 @@ def dims_in(request: Request, name: str | None) -> dict[str, int]:
     """The values that the query gives to open dimensions of an ONNX model."""
     found: dict[str, int] = {}
     for text in request.query_params.getlist("dim"):
-        dimension, _, number = text.rpartition("=")
         if name != "onnx":
             message = "it is for the open dimensions of ONNX models; leave it out"
             raise InputError.single("unused_parameter", "query.dim", message)
-        if not dimension or not (number.isascii() and number.isdecimal()) or len(number) > 19:
+        read = options.DIMENSION.read(text)
+        if read is None:
             message = f"{printable(text, 80)!r} is not a dimension and its value; write for example batch=1"
             raise InputError.single("bad_dimension", "query.dim", message)
+        dimension, number = read
         if dimension in found:
             message = f"the dimension {printable(dimension, 80)!r} has two values; give it one"
             raise InputError.single("repeated", "query.dim", message)
@@ -338,11 +323,3 @@ def output_format(request: Request, chosen: str | None) -> str:
 def wants_fresh(request: Request) -> bool:
     """Whether the response must not come from the cache."""
     return "no-cache" in request.headers.get("cache-control", "").lower()
-
-
-async def find_job(service: Service, caller: Caller, job: str) -> Job:
-    """The job, if the caller may see it."""
-    found = await service.in_thread(service.queue.get, job) if len(job) == 32 and job.isalnum() else None
-    if found is None or not caller.may_see(found.key_id):
-        raise ApiError(404, "no_such_job", "there is no job of this id, or it is over its time or not yours")
-    return found

@@ -239,6 +239,8 @@ SHAPES_MEMBERS: Final[JsonObject] = {
 }
 """Members of an envelope that are for problems with symbols."""
 
+PRIORITY: Final[JsonObject] = {"type": "integer", "minimum": -100, "maximum": 100, "default": 0}
+REMOVED: Final[Responses] = {204: {"description": "It is removed, or will be in a moment."}}
 WITHOUT_KEY: Final[JsonObject] = {"security": []}
 """Of operations that need no key."""
 
@@ -341,12 +343,12 @@ def _error_example(status: int) -> JsonObject:
 
 
 def answers(
-    status: int,
     description: str,
     example: Any,
-    schema: JsonObject | None = None,
-    media_type: str = "application/json",
+    schema: JsonObject,
     *failures: int,
+    status: int = 200,
+    media_type: str = "application/json",
     also: Responses | None = None,
     as_text: str | None = None,
     as_source: str | None = None,
@@ -354,8 +356,11 @@ def answers(
     as_picture: bool = False,
     headers: JsonObject | None = None,
 ) -> Responses:
-    """The responses of an operation; with examples in CSV and in C where it can be those as well."""
-    content = {media_type: {"schema": schema or {}, "example": example}}
+    """The responses of an operation: this one, and errors with the statuses of `failures`.
+
+    With examples in CSV and in C where it can be those as well.
+    """
+    content = {media_type: {"schema": schema, "example": example}}
     if as_text is not None:
         content["text/csv"] = {"schema": {"type": "string"}, "example": as_text}
     if as_source is not None:

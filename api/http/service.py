@@ -18,7 +18,7 @@ from memstow.api.http.fair_threads import STORE_THREADS, Threads
 from memstow.api.http.responses import job_json, recent_plans
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
-from memstow.api.operations.operations import Operation, TooManyChoicesError, warm_up
+from memstow.api.operations.operations import Answer, Operation, TooManyChoicesError, warm_up
 from memstow.api.operations.request_types import Limits, ValidatedBatch, ValidatedRequest
 from memstow.api.store.administration import Administration
 from memstow.api.store.database import Database, StoreError
@@ -268,7 +268,7 @@ class Service:
         """
         return await self._threads.for_computing(share, call, at_once)
 
-    async def perform(self, operation: Operation[Q, R], request: Q, size: int, share: str) -> R:
+    async def perform(self, operation: Answer[Q, R], request: Q, size: int, share: str) -> R:
         """Carry out an operation: in this process when body and problem are small, else in a child."""
         most = self.settings.fast_choices
         with tracing.span(operation.name):
@@ -277,7 +277,7 @@ class Service:
                     return await self.compute(lambda: operation.perform(request, most), share)
             return await self._threads.for_reading(share, lambda: self._in_child(operation, request, 0.0))
 
-    async def read(self, request: Request, operation: Operation[Q, V], read: Q, size: int, share: str) -> V:
+    async def read(self, request: Request, operation: Answer[Q, V], read: Q, size: int, share: str) -> V:
         """Read the body of this request; what was read counts like the body, until the response is sent."""
         validated = await self.perform(operation, read, size, share)
         reservation_of(request.scope).add_request(validated.size)
@@ -285,7 +285,7 @@ class Service:
 
     async def search(
         self,
-        operation: Operation[Q, R],
+        operation: Answer[Q, R],
         request: Q,
         size: int,
         share: str,

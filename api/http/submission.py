@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,16 +19,24 @@ from starlette.responses import Response
 from memstow.api import tracing
 from memstow.api.http.callers import Caller
 from memstow.api.http.errors import ApiError, without_plan
-from memstow.api.http.fair_threads import share_of
-from memstow.api.http.logs import note_affected
+from memstow.api.http.operation import Call
 from memstow.api.http.requests import name_in, wants_fresh
-from memstow.api.http.responses import JsonObject, PlanBody, job_path, job_response, plan_body
+from memstow.api.http.responses import (
+    JsonObject,
+    PlanBody,
+    job_path,
+    job_response,
+    matching_tag,
+    plan_body,
+)
 from memstow.api.http.service import Service
 from memstow.api.operations import plan_forms
 from memstow.api.operations.encoding import cache_key_of_owner, cache_key_with_hint, plan_from_bytes
-from memstow.api.operations.operations import REWRITE_PLAN, WRITE_SYMBOLIC_PLAN
+from memstow.api.operations.operations import READ, REWRITE_PLAN, WRITE_SYMBOLIC_PLAN
 from memstow.api.operations.request_types import (
+    BodyForm,
     Document,
+    ReadRequest,
     RewritePlanRequest,
     ValidatedRequest,
     WriteSymbolicPlanRequest,
@@ -178,28 +187,23 @@ def draft_for(
     )
 
 
-async def draft_of(
-    service: Service,
-    caller: Caller,
-    request: Request,
-    validated: ValidatedRequest,
-    model: bytes | None = None,
-) -> Draft:
+async def draft_of(call: Call, validated: ValidatedRequest, model: bytes | None = None) -> Draft:
     """The job for a request, with the plan of its `hint_job` as its hint; it keeps the model."""
+    request, caller = call.request, call.caller
     named = replace(validated, name=name_in(request) or validated.name)
     draft = draft_for(caller, named, fresh=wants_fresh(request), model=model)
-    draft = replace(draft, callback=callback_of(request, service))
+    draft = replace(draft, callback=callback_of(request, call.service))
     if validated.hint_job is None:
         return draft
     if validated.hint is not None:
         message = "`options.hint` is a plan to start from as well; give one of the two"
         raise InputError.single("two_hints", "$.hint_job", message)
     # The job may be about another problem: its plan is a hint like any other.
-    hint = await _plan_of_job(service, caller, validated.hint_job)
+    hint = await _plan_of_hint_job(call.service, caller, validated.hint_job)
     return replace(draft, hint=hint, cache_key=cache_key_with_hint(draft.cache_key, hint))
 
 
-async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes:
+async def _plan_of_hint_job(service: Service, caller: Caller, job: object) -> bytes:
     found = None
     if isinstance(job, str) and len(job) == 32:
         found = await service.in_thread(service.queue.get, job)
@@ -217,25 +221,69 @@ async def _plan_of_job(service: Service, caller: Caller, job: object) -> bytes:
     return plan
 
 
+async def submit_job(call: Call, body: bytes, form: BodyForm) -> Response:
+    """Put what the body asks for into the queue; the same request sent again finds its job there."""
+    service, caller = call.service, call.caller
+    key = await service.in_thread(idempotency_key_of, call.request, caller, body)
+    earlier = await find_submitted(service, key)
+    if earlier is not None:
+        job = earlier
+    else:
+        read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
+        validated = await service.read(call.request, READ, read, len(body), call.share)
+        draft = await draft_of(call, validated, body if form.rewrites_model else None)
+        job, _ = await service.in_thread(service.queue.submit, draft, key)
+        service.runner.wake()
+    call.note(job=job)
+    submitted = await service.in_thread(service.queue.get, job)
+    if submitted is None:
+        raise removed_error()
+    return job_response(submitted, 202, {"Location": job_path(job)})
+
+
 _POLL_SECONDS: Final = 0.5
 FINAL: Final = "Memstow-Final"
+
+
+def nothing_yet(job: Job, what: str, part: str) -> ApiError:
+    """The error for the plan or the front of a job that has none: not yet, or not at all."""
+    if job.error is not None:
+        return ApiError(409, "job_failed", job.error)
+    state = f"the job is {job.state.value}"
+    if job.over:
+        return ApiError(409, "job_cancelled", f"{state}, and ended without a {part}")
+    message = f"{state} and has no {part if part == what else f'{part}s'} yet"
+    return ApiError(409, f"no_{what}_yet", message, headers={"Retry-After": "1"})
+
+
+async def current_version(
+    call: Call,
+    job: Job,
+    tag: str,
+    written: Callable[[], Awaitable[tuple[bytes, str]]],
+    more: Mapping[str, str] | None = None,
+) -> Response:
+    """What a job has now, as it is `written` with its media type; 304 where the client has it already."""
+    headers = {
+        "ETag": tag,
+        "Cache-Control": "private, no-cache",
+        **(more or {}),
+        FINAL: "true" if job.over else "false",
+    }
+    held = matching_tag(", ".join(call.request.headers.getlist("if-none-match")), tag)
+    if held is not None:
+        return Response(None, 304, headers | {"ETag": held})
+    body, media_type = await written()
+    return Response(body, 200, headers, media_type)
 
 
 class JobPlan:
     """A request for a plan that becomes a job."""
 
-    def __init__(
-        self,
-        service: Service,
-        request: Request,
-        caller: Caller,
-        to: str,
-        preferences: Preferences,
-        model: bytes | None,
-    ) -> None:
-        self._service = service
-        self._request = request
-        self._caller = caller
+    def __init__(self, call: Call, to: str, preferences: Preferences, model: bytes | None) -> None:
+        self._call = call
+        self._service = call.service
+        self._request = call.request
         self._to = to
         self._preferences = preferences
         self._model = model  # kept with the job, to be written again
@@ -243,10 +291,10 @@ class JobPlan:
     async def response(self, body: bytes, validated: ValidatedRequest) -> Response:
         """Submit the job, wait for it, and respond: with its plan, the best plan so far, or the job."""
         service, request = self._service, self._request
-        draft = await draft_of(service, self._caller, request, validated, self._model)
-        key = await service.in_thread(idempotency_key_of, request, self._caller, body)
+        draft = await draft_of(self._call, validated, self._model)
+        key = await service.in_thread(idempotency_key_of, request, self._call.caller, body)
         job, is_new = await service.in_thread(service.queue.submit, draft, key)
-        note_affected(request.scope, job=job)
+        self._call.note(job=job)
         service.runner.wake()
         if not is_new and await service.in_thread(service.queue.get, job) is None:
             raise removed_error()
@@ -291,7 +339,7 @@ class JobPlan:
             raise _cancelled()
         if job.state is State.FAILED:
             raise error_of_job(job.error or "")
-        plan = await plan_of_job(self._service, self._request, self._caller, job, self._to)
+        plan = await plan_of_job(self._call, job, self._to)
         if plan is None:
             raise ApiError(409, "no_plan", "the job of this request has no plan")
         return self._with_plan(job, plan, "true")
@@ -303,7 +351,7 @@ class JobPlan:
         """
         plan = None
         if self._takes_best_so_far and not options["deterministic"]:
-            plan = await plan_of_job(self._service, self._request, self._caller, job, self._to, planned=True)
+            plan = await plan_of_job(self._call, job, self._to, planned=True)
         if plan is not None:
             return self._with_plan(job, plan, "false")
         if self._may_be_job:
@@ -336,13 +384,12 @@ class JobPlan:
         return {"Location": job_path(job.id), **preferred, **more}
 
 
-async def plan_of_job(
-    service: Service, request: Request, caller: Caller, found: Job, to: str, *, planned: bool = False
-) -> PlanBody | None:
+async def plan_of_job(call: Call, found: Job, to: str, *, planned: bool = False) -> PlanBody | None:
     """The plan of a job in a format; a result without placements is none where `planned`.
 
     Else it is JSON where that is the format, and an ApiError in all others.
     """
+    service, request = call.service, call.request
     if found.is_symbolic:
         plan_forms.require_symbolic(to)
     job = found.id
@@ -355,13 +402,11 @@ async def plan_of_job(
     if found.is_symbolic:
         write = WriteSymbolicPlanRequest(problem=problem, plan=plan, to=to)
         size = len(plan) + len(problem)
-        document = await service.perform(WRITE_SYMBOLIC_PLAN, write, size, share_of(caller, request))
+        document = await service.perform(WRITE_SYMBOLIC_PLAN, write, size, call.share)
         return await service.in_thread(_body_in_form, document)
     model = await _model_of_job(service, request, job) if to.partition("?")[0] == plan_forms.MODEL else None
     rewrite = RewritePlanRequest(problem=problem, plan=plan, to=to, model=model)
-    written = await service.perform(
-        REWRITE_PLAN, rewrite, len(plan) + len(problem), share_of(caller, request)
-    )
+    written = await service.perform(REWRITE_PLAN, rewrite, len(plan) + len(problem), call.share)
     return await service.in_thread(_body_in_form, written)
 
 

@@ -4,14 +4,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from memstow.api.operations.body import (
-    LONGEST_NAME,
-    ParsedRequest,
-    checked_priority,
-    envelope,
-    options_within,
-)
-from memstow.api.operations.body_parts import collect, embedded_document, json_value, over_limit
+from memstow.api.operations.body import ParsedRequest, options_within
+from memstow.api.operations.body_documents import embedded_document
 from memstow.api.operations.encoding import (
     cache_key_of_parts,
     digest_of,
@@ -19,6 +13,15 @@ from memstow.api.operations.encoding import (
     options_to_text,
     ordered_key,
     plan_to_bytes,
+)
+from memstow.api.operations.envelope import (
+    LONGEST_NAME,
+    checked_name,
+    checked_priority,
+    collect,
+    envelope,
+    json_value,
+    over_limit,
 )
 from memstow.api.operations.request_types import (
     BatchProblem,
@@ -134,14 +137,6 @@ def _options_of(issues: list[Issue], entry: _Entry, limits: Limits) -> Options |
 
 def _stored_name(entry: _Entry) -> str:
     return printable(entry.name, LONGEST_NAME)
-
-
-def checked_name(name: object, path: str) -> str:
-    """A name that the store has room for."""
-    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-        expected = f"a string of 1 to {LONGEST_NAME} characters"
-        raise InputError.single("not_a_string", path, wrong_type(expected, name))
-    return name
 
 
 def _entries(issues: list[Issue], raw: object, member: str, content: str) -> list[_Entry]:

@@ -5,29 +5,30 @@ What is wrong is told of all parts at once. A plain problem is read without obje
 way, where it means the same.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.documents import problem_of
-from memstow.api.operations.body_parts import (
+from memstow.api.operations.body_documents import (
+    CHANGES,
     GRAPH_MEMBERS,
-    at_place,
-    collect,
     document_alone,
     document_of,
     document_on_target,
     is_symbolic,
-    json_value,
-    over_limit,
+    planned_within,
     read_document,
-    subject_of,
     symbolic_in,
+    symbolic_within,
 )
 from memstow.api.operations.encoding import (
     FRONT,
+    SHAPES_MEMBERS,
     TARGETS,
+    ShapesAsked,
     cache_key,
     cache_key_of_parts,
     cache_key_with_hint,
@@ -35,29 +36,40 @@ from memstow.api.operations.encoding import (
     document_bytes,
     hint_key,
     options_to_text,
+    parse_shapes,
     with_front,
+    with_shapes,
 )
-from memstow.api.operations.plan_forms import require_writable
+from memstow.api.operations.envelope import (
+    LONGEST_NAME,
+    at_place,
+    checked_priority,
+    collect,
+    envelope,
+    format_alone,
+    json_value,
+    over_limit,
+    subject_of,
+)
+from memstow.api.operations.plan_forms import require_symbolic, require_writable
 from memstow.api.operations.request_types import BodyForm, Limits, QueryValue, ValidatedRequest
 from memstow.planner import formats
-from memstow.planner.formats import is_graph, is_plan, problem_format
-from memstow.planner.model.errors import InputError, Issue, closest_match
+from memstow.planner.model.errors import InputError, Issue, changing_issues, closest_match
 from memstow.planner.model.options import Options, require_followed
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import columns_and_options_in, columns_in, digest, looks_like_json
 from memstow.planner.reading.parse import parse_options, parse_target
 from memstow.planner.reading.printable import printable, shown
-from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
 from memstow.planner.solve.column_engine import takes
 from memstow.planner.targets import shipped_target
 
 if TYPE_CHECKING:
-    from memstow.api.operations.symbolic_requests import SymbolicRequest
     from memstow.planner.front.front_request import FrontRequest
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Target
+    from memstow.planner.model.symbolic import SymbolicProblem
 
 
 _MOST_TARGETS: Final = 64
@@ -120,15 +132,13 @@ def front_of(
 
     asked, targets = members.asked, members.targets
     assert asked is not None and targets is not None  # noqa: S101, PT018  (all issues were raised before)
-    try:
+    with changing_issues(lambda issue: _placed(issue, place, subject)):
         if not targets:
             return AskedFront(asked, (), ((document, request_of(document, asked, options)),))
         from memstow.planner.front.target_fronts import in_targets
 
         found = in_targets(document, asked, options, targets)
         return AskedFront(asked, targets, tuple((entry.document, entry.request) for entry in found))
-    except InputError as error:
-        raise InputError(_placed(issue, place, subject) for issue in error.issues) from None
 
 
 def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, ...] | None":
@@ -161,38 +171,10 @@ def _placed(issue: Issue, place: str, subject: str) -> Issue:
     return replace(issue, path=f"$.{place}.{issue.path}")
 
 
-LEAST_PRIORITY, MOST_PRIORITY = -100, 100
-LONGEST_NAME: Final = 200
-# Members that only an envelope has, and members that only a native problem has.
-_ENVELOPE_MEMBERS: Final = (
-    "options",
-    "target",
-    "plan",
-    "hint",
-    "priority",
-    "hint_job",
-    "shapes",
-    "pieces",
-)
-_PROBLEM_MEMBERS: Final = ("version", "buffers", "operators")
-# Members that once were, and what takes their place.
-_DROPPED: Final = {
-    "members": "one run solves a problem: instead of several on a cluster, give it more threads by `workers`"
-}
-# Members that say of what kind the plan of a problem with symbols is.
-_OF_SYMBOLS: Final = ("shapes", "pieces")
 # The formats in which a problem or a graph may have symbols.
 _JSON_DOCUMENTS: Final = ("json", "graph")
-# Examples of the members of an envelope, for messages.
-_EXAMPLES: Final = {
-    "problem": '{"version": 1, "buffers": [...]}',
-    "graph": '{"version": 1, "tensors": [...], "operators": [...]}',
-    "plan": '{"status": ..., "placements": [...]}',
-    "tiling": '{"operator": ..., "tile": {...}}',
-    "problems": '[{"problem": {"version": 1, "buffers": [...]}}]',
-    "options": "{...}",
-    "at": '{"s": 128}',
-}
+NOT_FOR_SYMBOLS: Final = "it is not for problems with symbols; leave it out"
+_HINT_JOB: Final = "hint_job"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +212,40 @@ class ParsedRequest:
         )
 
 
-def parse_request(body: bytes, form: BodyForm, limits: Limits) -> "ParsedRequest | SymbolicRequest":
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolicRequest:
+    """A problem with symbols to plan, with its options."""
+
+    problem: "SymbolicProblem"
+    options: Options
+    asked: ShapesAsked
+    members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
+
+    def validated(self) -> ValidatedRequest:
+        """In the form that the store keeps."""
+        # Requests about other problems do not wait for these imports.
+        from memstow.planner.model.symbolic import digest_symbolic
+        from memstow.planner.shapes.symbolic_documents import write_symbolic
+
+        problem = self.problem
+        written, digest = write_symbolic(problem), digest_symbolic(problem)
+        text = with_shapes(options_to_text(self.options), self.asked)
+        # A deterministic run may depend on the order in which the problem is written.
+        key = f"{digest} {sha256(written).hexdigest()}" if self.options.deterministic else digest
+        return ValidatedRequest(
+            problem=written,
+            options=text,
+            hint=None,
+            digest=digest,
+            cache_key=cache_key_of_parts(key, text, hint_key(None)),
+            buffers=len(problem.buffers),
+            name=None if problem.name is None else printable(problem.name, LONGEST_NAME),
+            term=printable(problem.objective[0], LONGEST_NAME),
+            priority=checked_priority(self.members.get("priority", 0)),
+        )
+
+
+def parse_request(body: bytes, form: BodyForm, limits: Limits) -> ParsedRequest | SymbolicRequest:
     """The problem and the options of a body; InputError with everything that is wrong."""
     if form.format not in (None, *_JSON_DOCUMENTS):
         name = form.format or ""
@@ -239,30 +254,13 @@ def parse_request(body: bytes, form: BodyForm, limits: Limits) -> "ParsedRequest
             require_writable(body, parsed.problem, form)
         return parsed
     content = json_value(body, limits)
-    if form.shapes is not None:
-        symbolic = _parse_symbolic(content, form, limits)
-        if symbolic is not None:
-            return symbolic
+    symbolic = None if form.shapes is None else _symbolic_part(content, form, limits)
+    if symbolic is not None:
+        return _parse_symbolic(content, symbolic, form, limits)
     alone = form.format or format_alone(content)
     if alone is not None:
         return _parse_problem_alone(lambda: document_of(content, alone, limits), form, limits)
     return _parse_envelope(content, form, limits)
-
-
-def _parse_symbolic(content: object, form: BodyForm, limits: Limits) -> "SymbolicRequest | None":
-    """The request of a body whose problem has symbols; None for any other."""
-    problem = None
-    subject = subject_of(content)
-    if form.format is None and isinstance(content, dict):
-        problem = symbolic_in(content.get(subject), limits)
-    if problem is None and not is_symbolic(content):
-        return None
-    # Requests about other problems do not wait for this import.
-    from memstow.api.operations.symbolic_requests import parse_symbolic_alone, parse_symbolic_envelope
-
-    if isinstance(content, dict) and problem is not None:
-        return parse_symbolic_envelope(content, subject, problem, form, limits)
-    return parse_symbolic_alone(content, form, limits)
 
 
 def _parse_problem_alone(
@@ -270,7 +268,7 @@ def _parse_problem_alone(
 ) -> ParsedRequest:
     issues: list[Issue] = []
     problem = document_alone(issues, read, form)
-    options = collect(issues, "query", lambda: options_within(dict(form.options), limits))
+    options = _options_in(issues, None, form, limits)
     _refuse_shapes(issues, "query", form.shapes or {})
     front = read_front_members(issues, form, None)
     return _with_front(_parsed(issues, problem, options, {}), front, "query", "")
@@ -280,15 +278,11 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
     issues: list[Issue] = []
     subject = subject_of(content)
     of_front = () if form.front is None else (FRONT, TARGETS)
-    of_symbols = () if form.shapes is None else _OF_SYMBOLS
+    of_symbols = () if form.shapes is None else SHAPES_MEMBERS
     allowed = (subject, "target", *GRAPH_MEMBERS, "options", *of_front, *of_symbols, *form.members)
     raw = {**form.changes, **envelope(issues, content, allowed, (subject,))}
     problem = document_on_target(issues, raw, subject, limits)
-    given = raw.get("options", {})
-    if isinstance(given, dict):
-        # The body comes before the query.
-        given = {**form.options, **given}
-    options = collect(issues, "options", lambda: options_within(given, limits))
+    options = _options_in(issues, raw, form, limits)
     front = read_front_members(issues, form, raw)
     _refuse_shapes(issues, "query", form.shapes or {})
     _refuse_shapes(issues, "", [name for name in of_symbols if name in raw])
@@ -298,10 +292,94 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
         from memstow.planner.graph.schedules import require_hint_of_orders
 
         collect(issues, "options", partial(require_hint_of_orders, problem, hint))
+    members = _members_in(issues, raw, form)
+    return _with_front(_parsed(issues, problem, options, members), front, FRONT, subject)
+
+
+def _symbolic_part(content: object, form: BodyForm, limits: Limits) -> object | None:
+    """The problem with symbols that a body is, or has in an envelope; None for any other."""
+    if form.format is None and isinstance(content, dict):
+        problem = symbolic_in(content.get(subject_of(content)), limits)
+        if problem is not None:
+            return problem
+    return content if is_symbolic(content) else None
+
+
+def _parse_symbolic(content: Any, problem: object, form: BodyForm, limits: Limits) -> SymbolicRequest:
+    """The request of a body that is this problem with symbols, or has it in an envelope."""
+    issues: list[Issue] = []
+    raw, subject = None, ""
+    if problem is content:
+        # Members of an envelope beside those of the problem are told as such.
+        format_alone(content)
+    else:
+        subject = subject_of(content)
+        refused = (*CHANGES, *(name for name in form.members if name == _HINT_JOB))
+        members = (name for name in form.members if name != _HINT_JOB)
+        own = {name: value for name, value in content.items() if name not in refused}
+        raw = envelope(issues, own, (subject, *SHAPES_MEMBERS, "options", *members), (subject,))
+        _refuse_for_symbols(issues, "", (name for name in refused if name in content))
+    _refuse_for_symbols(issues, "query", form.changes)
+    planned = collect(issues, subject, lambda: planned_within(symbolic_within(problem, limits)))
+    options = _options_in(issues, raw, form, limits, _refuse_options_of_numbers)
+    of_envelope = raw or {}
+    of_shapes = {name: of_envelope[name] for name in SHAPES_MEMBERS if name in of_envelope}
+    asked = collect(
+        issues, "query" if raw is None else "", lambda: parse_shapes({**(form.shapes or {}), **of_shapes})
+    )
+    others = _members_in(issues, of_envelope, form)
+    collect(issues, "", lambda: require_symbolic(form.plan_form))
+    if issues or planned is None or options is None or asked is None:
+        raise InputError(issues)
+    return SymbolicRequest(problem=planned, options=options, asked=asked, members=others)
+
+
+def _options_in(
+    issues: list[Issue],
+    raw: Mapping[str, Any] | None,
+    form: BodyForm,
+    limits: Limits,
+    check: Callable[[Options], None] | None = None,
+) -> Options | None:
+    """The options of an envelope, with those of the query behind them; without an envelope, of the query."""
+    given = dict(form.options) if raw is None else raw.get("options", {})
+    if raw is not None and isinstance(given, dict):
+        # The body comes before the query.
+        given = {**form.options, **given}
+
+    def read() -> Options:
+        options = options_within(given, limits)
+        if check is not None:
+            check(options)
+        return options
+
+    return collect(issues, "query" if raw is None else "options", read)
+
+
+def _members_in(issues: list[Issue], raw: Mapping[str, Any], form: BodyForm) -> dict[str, object]:
+    """The further members of an envelope."""
     members = {name: raw[name] for name in form.members if name in raw}
     if "priority" in members:
         collect(issues, "", lambda: checked_priority(members["priority"]))
-    return _with_front(_parsed(issues, problem, options, members), front, FRONT, subject)
+    return members
+
+
+def _refuse_for_symbols(issues: list[Issue], place: str, names: Iterable[str]) -> None:
+    root = f"$.{place}" if place else "$"
+    for name in names:
+        instead = ", or write it into the problem" if name in CHANGES else ""
+        issues.append(Issue("not_for_symbols", f"{root}.{name}", NOT_FOR_SYMBOLS + instead))
+
+
+def _refuse_options_of_numbers(options: Options) -> None:
+    """Refuse options that are only for problems whose sizes are numbers."""
+    from memstow.planner.solve.portfolio import AUTO
+
+    refused = {"hint": options.hint is not None, "gap": options.gap != 0, "solver": options.solver != AUTO}
+    issues: list[Issue] = []
+    _refuse_for_symbols(issues, "", (name for name, is_refused in refused.items() if is_refused))
+    if issues:
+        raise InputError(issues)
 
 
 def _parsed(
@@ -336,96 +414,6 @@ def _refuse_shapes(issues: list[Issue], place: str, given: Iterable[str]) -> Non
     issues += [Issue("not_symbolic", f"{root}.{name}", message) for name in given]
 
 
-def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":
-    """The document of a body that holds nothing else, or of an envelope with what changes it."""
-    issues: list[Issue] = []
-    if form.format is not None:
-        name = form.format
-        document = document_alone(issues, lambda: read_document(body, name, form, limits), form)
-    else:
-        document = _document_in(issues, json_value(body, limits), form, limits)
-    if issues or document is None:
-        raise InputError(issues)
-    return document
-
-
-def _document_in(
-    issues: list[Issue], content: object, form: BodyForm, limits: Limits
-) -> "Problem | Graph | None":
-    """The document that a JSON value is, or that it holds as an envelope."""
-    alone = format_alone(content)
-    if alone is not None:
-        return document_alone(issues, lambda: document_of(content, alone, limits), form)
-    subject = subject_of(content)
-    raw = envelope(issues, content, (subject, "target", *GRAPH_MEMBERS), (subject,))
-    return document_on_target(issues, {**form.changes, **raw}, subject, limits)
-
-
-# The parts of a body
-
-
-def format_alone(raw: object) -> str | None:
-    """The format of a JSON body that is a problem alone; None for an envelope and for anything else."""
-    if isinstance(raw, list):
-        return problem_format(raw)
-    if not isinstance(raw, dict):
-        return None
-    if subject_of(raw) == "graph":
-        return None
-    of_problem = [name for name in _PROBLEM_MEMBERS if name in raw]
-    of_envelope = [name for name in _ENVELOPE_MEMBERS if name in raw]
-    wrapped = "problem" in raw and "schema_version" not in raw
-    if of_problem and (wrapped or of_envelope):
-        one, other = of_problem[0], "problem" if wrapped else of_envelope[0]
-        of_both = ("problem", "options")
-        message = f"`{other}` stands beside `{one}`, which belongs into the problem: send {_example(of_both)}"
-        raise InputError.single("not_wrapped", "$", message)
-    if is_graph(raw):
-        return "graph"
-    name = problem_format(raw)
-    return name if not wrapped and (of_problem or name != "json") else None
-
-
-def _refuse_alone(raw: object, members: Sequence[str], path: str) -> None:
-    """Refuse a problem or a plan in place of an envelope with these members; the message shows one."""
-    what = _kind_alone(raw)
-    if what is not None:
-        raise InputError.single("not_wrapped", path, f"this is {what} itself: send {_example(members)}")
-
-
-def _kind_alone(raw: object) -> str | None:
-    if is_plan(raw):
-        return "a plan"
-    if is_graph(raw):
-        return "a graph"
-    foreign = isinstance(raw, list | dict) and raw and problem_format(raw) != "json"
-    native = isinstance(raw, dict) and any(name in raw for name in _PROBLEM_MEMBERS)
-    return "a problem" if foreign or native else None
-
-
-def _example(members: Sequence[str]) -> str:
-    return "{" + ", ".join(f'"{name}": {_EXAMPLES[name]}' for name in members) + "}"
-
-
-def envelope(
-    issues: list[Issue], raw: object, allowed: Sequence[str], required: Sequence[str], path: str = "$"
-) -> Mapping[str, Any]:
-    """The members of an object; unknown and missing ones are added to the issues."""
-    if not isinstance(raw, dict) or required[0] not in raw or "schema_version" in raw:
-        _refuse_alone(raw, required, path)
-    if not isinstance(raw, dict):
-        raise InputError.single("not_an_object", path, wrong_type("an object", raw))
-    issues += [
-        Issue("unknown_field", f"{path}[{shown(name)}]", _DROPPED.get(name) or unknown_field(name, allowed))
-        for name in raw
-        if name not in allowed
-    ]
-    issues += [
-        Issue("missing_field", f"{path}.{name}", missing_field(name)) for name in required if name not in raw
-    ]
-    return raw
-
-
 def options_within(raw: object, limits: Limits) -> Options:
     """The options of a request; without a time limit, the server's where that is smaller than the default."""
     options = parse_options(raw)
@@ -455,21 +443,6 @@ def _check_options(options: Options, limits: Limits) -> None:
         meant = f"did you mean {close}? " if close is not None else ""
         message = f"there is no solver {shown(options.solver)}; {meant}use one of {', '.join(solvers)}"
         raise InputError.single("unknown_solver", "$.solver", message)
-
-
-def checked_priority(priority: object) -> int:
-    """A priority within the limits."""
-    if not isinstance(priority, int) or isinstance(priority, bool):
-        raise InputError.single(
-            "not_an_integer", "$.priority", f"expected an integer, given {shown(priority)}"
-        )
-    if not LEAST_PRIORITY <= priority <= MOST_PRIORITY:
-        raise InputError.single(
-            "out_of_range",
-            "$.priority",
-            f"expected {LEAST_PRIORITY} to {MOST_PRIORITY}, given {shown(priority)}",
-        )
-    return priority
 
 
 # Options longer than this hold a hint; those of most requests are the same few.

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from memstow.api.documents import labels_in, problem_of
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
-from memstow.api.operations.body import ParsedRequest, envelope, parse_document_body, parse_request
-from memstow.api.operations.body_parts import (
+from memstow.api.operations.body import ParsedRequest, parse_request
+from memstow.api.operations.body_documents import (
     GRAPH_MEMBERS,
-    collect,
     document_on_target,
     has_symbols,
-    json_value,
-    subject_of,
+    parse_document_body,
     symbolic_to_judge,
 )
 from memstow.api.operations.encoding import document_from, plan_from_bytes
+from memstow.api.operations.envelope import collect, envelope, json_value, subject_of
 from memstow.api.operations.plan_forms import model_with_plan, plan_in_model
 from memstow.api.operations.request_types import (
     BodyForm,
@@ -72,8 +71,22 @@ class Operation(Generic[Q, R]):
     name: str
     request: type[Q]
     result: type[R]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Operation[Q, R]):
+    """An operation that answers at once, in this process where the problem is small."""
+
     perform: Callable[[Q, int | None], R]
     """Carries it out; TooManyChoicesError when the problem has more choices than this number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Operation[Q, R]):
+    """An operation that searches for long, and tells what it finds on the way."""
+
+    run: Callable[[Q, OnUpdate, threading.Event], R]
+    """Carries it out until it ends, or the event is set."""
 
 
 class TooManyChoicesError(Exception):
@@ -93,37 +106,23 @@ def perform_by_name(name: str, message: Message, on_update: OnUpdate, cancel: th
     """Carry out an operation for another process: request and result are messages."""
     operation = OPERATIONS[name]
     request = decode(operation.request, message)
-    if isinstance(request, SolveSymbolicRequest):
-        return encode(_symbolic_of(request, on_update, cancel))
-    if isinstance(request, SolveFrontRequest):
-        return encode(_front_of(request, on_update, cancel))
-    if isinstance(request, SolveRequest):
-        return encode(solve(request, on_update, cancel))
+    if isinstance(operation, Search):
+        return encode(operation.run(request, on_update, cancel))
     return encode(operation.perform(request, None))
 
 
-def _solve(request: SolveRequest, _most_choices: int | None) -> SolveResult:
-    return solve(request, lambda _update: None, threading.Event())
-
-
-def _solve_front(request: SolveFrontRequest, _most_choices: int | None) -> SolveResult:
-    return _front_of(request, lambda _update: None, threading.Event())
-
-
-def _front_of(request: SolveFrontRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
+def _solve_front(request: SolveFrontRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
     # Requests for plans do not wait for this import.
     from memstow.api.operations.front_solve import solve_front
 
     return solve_front(request, on_update, cancel)
 
 
-def _solve_symbolic(request: SolveSymbolicRequest, _most_choices: int | None) -> SolveResult:
-    return _symbolic_of(request, lambda _update: None, threading.Event())
-
-
-def _symbolic_of(request: SolveSymbolicRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
+def _solve_symbolic(
+    request: SolveSymbolicRequest, on_update: OnUpdate, cancel: threading.Event
+) -> SolveResult:
     # Requests about other problems do not wait for this import.
-    from memstow.api.operations.symbolic_requests import solve_symbolic
+    from memstow.api.operations.symbolic_solve import solve_symbolic
 
     return solve_symbolic(request, on_update, cancel)
 
@@ -356,24 +355,24 @@ def _json_document(data: object) -> Document:
     return Document(json.dumps(data).encode(), "json")
 
 
-SOLVE: Final = Operation("solve", SolveRequest, SolveResult, _solve)
-READ: Final = Operation("read", ReadRequest, ValidatedRequest, _read)
-READ_BATCH: Final = Operation("read_batch", ReadBatchRequest, ValidatedBatch, _read_batch)
-VERIFY: Final = Operation("verify", VerifyRequest, Document, _verify)
-INSPECT: Final = Operation("inspect", InspectRequest, Document, _inspect)
-CONVERT: Final = Operation("convert", ConvertRequest, Document, _convert)
-TILE: Final = Operation("tile", TileRequest, Document, _tile)
-EVALUATE: Final = Operation("evaluate", EvaluateRequest, Document, _evaluate)
-REWRITE_PLAN: Final = Operation("rewrite_plan", RewritePlanRequest, Document, _rewrite_plan)
+SOLVE: Final = Search("solve", SolveRequest, SolveResult, solve)
+READ: Final = Answer("read", ReadRequest, ValidatedRequest, _read)
+READ_BATCH: Final = Answer("read_batch", ReadBatchRequest, ValidatedBatch, _read_batch)
+VERIFY: Final = Answer("verify", VerifyRequest, Document, _verify)
+INSPECT: Final = Answer("inspect", InspectRequest, Document, _inspect)
+CONVERT: Final = Answer("convert", ConvertRequest, Document, _convert)
+TILE: Final = Answer("tile", TileRequest, Document, _tile)
+EVALUATE: Final = Answer("evaluate", EvaluateRequest, Document, _evaluate)
+REWRITE_PLAN: Final = Answer("rewrite_plan", RewritePlanRequest, Document, _rewrite_plan)
 
-SOLVE_FRONT: Final = Operation("solve_front", SolveFrontRequest, SolveResult, _solve_front)
-WRITE_FRONT: Final = Operation("write_front", WriteFrontRequest, Document, _write_front)
-SOLVE_SYMBOLIC: Final = Operation("solve_symbolic", SolveSymbolicRequest, SolveResult, _solve_symbolic)
-WRITE_SYMBOLIC_PLAN: Final = Operation(
+SOLVE_FRONT: Final = Search("solve_front", SolveFrontRequest, SolveResult, _solve_front)
+WRITE_FRONT: Final = Answer("write_front", WriteFrontRequest, Document, _write_front)
+SOLVE_SYMBOLIC: Final = Search("solve_symbolic", SolveSymbolicRequest, SolveResult, _solve_symbolic)
+WRITE_SYMBOLIC_PLAN: Final = Answer(
     "write_symbolic_plan", WriteSymbolicPlanRequest, Document, _write_symbolic_plan
 )
 
-OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
+OPERATIONS: Final[Mapping[str, Answer[Any, Any] | Search[Any, Any]]] = {
     entry.name: entry
     for entry in (
         SOLVE,

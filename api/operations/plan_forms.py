@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlencode
 
 from memstow.api.documents import labels_in, problem_of
 from memstow.api.operations.request_types import BodyForm
+from memstow.api.options import POOL_AND_SECTION
 from memstow.planner import exports, formats, loops
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, sections_of
 from memstow.planner.model.errors import InputError
@@ -219,8 +220,8 @@ def write(document: Problem | Graph, plan: Plan, form: str) -> bytes:
 
 
 def _section(text: str) -> tuple[str, str]:
-    pool, _, section = text.rpartition("=")
-    if not pool or not section:
+    read = POOL_AND_SECTION.read(text)
+    if read is None:
         message = f"{printable(text, 80)!r} is not a pool and a section; write for example dtcm=.dtcm_bss"
         raise InputError.single("bad_section", "query.section", message)
-    return pool, section
+    return read

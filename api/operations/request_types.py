@@ -77,12 +77,17 @@ class SolveSymbolicRequest(SolveRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadRequest:
-    """Read and check a request to solve."""
+class BodyRequest:
+    """A request about a body, in a form, within limits."""
 
     body: bytes
     form: BodyForm
     limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest(BodyRequest):
+    """Read and check a request to solve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,22 +99,16 @@ class ReadBatchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyRequest:
+class VerifyRequest(BodyRequest):
     """Judge a plan."""
 
-    body: bytes
-    form: BodyForm
-    limits: Limits
     recheck_seconds: float | None = None  # None: solvers are not asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InspectRequest:
+class InspectRequest(BodyRequest):
     """Describe a problem."""
 
-    body: bytes
-    form: BodyForm
-    limits: Limits
     rows: int
     without: tuple[str, ...] = ()
     """Buffers that are left out first."""
@@ -117,12 +116,9 @@ class InspectRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvertRequest:
+class ConvertRequest(BodyRequest):
     """Write a problem in another format."""
 
-    body: bytes
-    form: BodyForm
-    limits: Limits
     to: str
     channels: bool = False
 
@@ -147,12 +143,9 @@ class WriteSymbolicPlanRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TileRequest:
+class TileRequest(BodyRequest):
     """Find tiles for operators of a graph; options are texts, as a query has them."""
 
-    body: bytes
-    form: BodyForm
-    limits: Limits
     operator: str | None = None  # None: all
     pool: str | None = None
     home: str | None = None

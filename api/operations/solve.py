@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.documents import problem_of
-from memstow.api.operations.body import LONGEST_NAME
 from memstow.api.operations.encoding import (
     buffer_ids,
     document_from,
@@ -17,6 +16,7 @@ from memstow.api.operations.encoding import (
     plan_from_bytes,
     plan_to_bytes,
 )
+from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
 from memstow.planner.backends import is_model
 from memstow.planner.model import PLANNED, Status

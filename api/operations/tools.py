@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from memstow.api.operations.body import envelope, parse_document_body
-from memstow.api.operations.body_parts import GRAPH_MEMBERS, collect, document_on_target, json_value
+from memstow.api.operations.body_documents import (
+    GRAPH_MEMBERS,
+    document_on_target,
+    parse_document_body,
+    symbolic_within,
+)
+from memstow.api.operations.envelope import collect, envelope, json_value
 from memstow.api.operations.request_types import Document, EvaluateRequest, Limits, TileRequest, VerifyRequest
-from memstow.api.operations.symbolic_requests import symbolic_within
 from memstow.planner.formats import write_plan
-from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.errors import InputError, Issue, changing_issues
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem, digest_symbolic
 from memstow.planner.model.tiling import TilingOptions
@@ -46,10 +50,8 @@ def plan_at_values(request: EvaluateRequest) -> Document:
     # What is wrong is told without waiting for these imports.
     from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
 
-    try:
+    with changing_issues(_placed):
         ordinary, made = plan_of_layout(Layout(problem, plan), at)
-    except InputError as error:
-        raise InputError(_placed(issue) for issue in error.issues) from None
     return Document(write_plan(ordinary, made, "json"), "json")
 
 
@@ -103,13 +105,11 @@ def tiles_of(request: TileRequest) -> dict[str, Any]:
     if request.front and request.operator is None:
         message = "the front is of one operator; name it as `operator`"
         raise InputError.single("no_operator", "query.front", message)
-    try:
+    with changing_issues(lambda issue: replace(issue, path=f"query.{issue.path}")):
         options = _tiling_options(request)
         if request.operator is None:
             return all_as_data(tile_all(document, options))
         return as_data(tile(document, request.operator, options))
-    except InputError as error:
-        raise InputError(replace(issue, path=f"query.{issue.path}") for issue in error.issues) from None
 
 
 def verdict_on_tilings(request: VerifyRequest, content: Mapping[str, Any]) -> dict[str, object]:

@@ -431,7 +431,7 @@ class JobSteps:
         if latest is None:
             return False
         if run.job.is_symbolic:
-            from memstow.api.operations.symbolic_requests import result_in
+            from memstow.api.operations.symbolic_solve import result_in
 
             run.finish(State.DONE, result_in(latest))
             return True

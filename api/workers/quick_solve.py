@@ -10,7 +10,7 @@ from memstow.api import tracing
 from memstow.api.documents import problem_of
 from memstow.api.metrics import Metrics
 from memstow.api.operations import plan_forms
-from memstow.api.operations.body import LONGEST_NAME, ParsedRequest, PlainBody, parse_request, plain_body
+from memstow.api.operations.body import ParsedRequest, PlainBody, parse_request, plain_body
 from memstow.api.operations.encoding import (
     buffer_ids,
     bytes_in_order,
@@ -18,6 +18,7 @@ from memstow.api.operations.encoding import (
     plan_from_bytes,
     plan_to_bytes,
 )
+from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.operations.request_types import BodyForm, Limits, ValidatedRequest
 from memstow.api.operations.solve import (
     better_answer,

@@ -3,7 +3,8 @@
 `closest_match` is for messages about a word that may be misspelt.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from memstow.planner.model.records import record
 
@@ -34,6 +35,15 @@ class InputError(MemstowError):
     @classmethod
     def single(cls, code: str, path: str, message: str) -> "InputError":
         return cls([Issue(code, path, message)])
+
+
+@contextmanager
+def changing_issues(change: Callable[[Issue], Issue]) -> Iterator[None]:
+    """Put what `change` makes of each issue in its place: with a path that the user knows, for example."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(map(change, error.issues)) from None
 
 
 class UnknownSolverError(MemstowError):

@@ -1,11 +1,13 @@
 """`memstow keys`: API keys of the service."""
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from memstow.api.cli.commands.serve import add_store, open_store
-from memstow.api.cli.parser import Commands, add_command, amount, whole
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options, amount, whole
 from memstow.api.cli.terminal import Exit
+from memstow.api.options import Choice, Option, Text
+from memstow.planner.model.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +18,28 @@ if TYPE_CHECKING:
 ROLES: Final = ("read", "solve", "admin")
 _NEVER: Final = "never"
 _DEFAULT: Final = "default"
-_LIMITS: Final = ("max_queued", "max_running", "max_stored_bytes", "max_priority")
+_NAME: Final = Option("name", "what the key is for", Text(), "NAME")
+_ROLE: Final = Option("role", "what the key permits", Choice(ROLES))
+_ROLE_OF_NEW: Final = Option("role", "what the key permits", Choice(ROLES), default="solve")
+_READS: Final = Option("reads", "with --role read: the key whose jobs this one sees", Text(), "ID")
+_EXPIRES: Final = Option(
+    "expires", "when it ends: 30d, 2027-01-31 or a time with a zone (`never`: not at all)", Text(), "WHEN"
+)
+_EXPIRES_OF_NEW: Final = Option(
+    "expires", "when it ends: 30d, 2027-01-31 or a time with a zone", Text(), "WHEN", otherwise="never"
+)
+_OVERLAP: Final = Option(
+    "overlap", "how long the secret before works, such as 7d", Text(), "SPAN", default="0s"
+)
+_LIMITS: Final = {
+    name: Option(name, f"{means}; `default`: as the settings say", Text(), "N", more=more)
+    for name, means, more in (
+        ("max_queued", "jobs that may wait", ""),
+        ("max_running", "jobs that run at once", ""),
+        ("max_stored_bytes", "bytes of its jobs in the store", ", such as `2GiB`"),
+        ("max_priority", "highest priority of a job", ", which is 0"),
+    )
+}
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -48,12 +71,7 @@ service requires one, even if all are revoked, until `memstow keys reset`.""",
         examples="memstow keys rotate 3f2a9c41d07b --overlap 7d",
     )
     _add_id(rotate)
-    rotate.add_argument(
-        "--overlap",
-        default="0s",
-        metavar="SPAN",
-        help="how long the secret before works, such as 7d (default: 0s)",
-    )
+    add_options(rotate, _OVERLAP)
     rotate.set_defaults(run=run_rotate)
     revoke = add_command(
         kinds, "revoke", "revoke a key and end its jobs", examples="memstow keys revoke 3f2a9c41d07b"
@@ -81,12 +99,9 @@ memstow keys create --name ci --expires 90d --max-priority 10
 memstow keys create --name dashboard --role read --reads 3f2a9c41d07b
 """,
     )
-    create.add_argument("--name", required=True, metavar="NAME", help="what the key is for")
-    create.add_argument(
-        "--role", choices=ROLES, default="solve", help="what the key permits (default: solve)"
-    )
-    create.add_argument("--reads", metavar="ID", help="with --role read: the key whose jobs this one sees")
-    _add_changes(create, "default: never")
+    add_option(create, _NAME, required=True)
+    add_options(create, _ROLE_OF_NEW, _READS, _EXPIRES_OF_NEW)
+    _add_limits(create)
     create.set_defaults(run=run_create)
 
 
@@ -101,9 +116,8 @@ memstow keys set 3f2a9c41d07b --expires never --max-queued default
 """,
     )
     _add_id(changed)
-    changed.add_argument("--name", metavar="NAME", help="what the key is for")
-    changed.add_argument("--role", choices=ROLES, help="what the key permits")
-    _add_changes(changed, "`never`: not at all")
+    add_options(changed, _NAME, _ROLE, _EXPIRES)
+    _add_limits(changed)
     changed.set_defaults(run=run_set)
 
 
@@ -111,19 +125,10 @@ def _add_id(action: argparse.ArgumentParser) -> None:
     action.add_argument("id", metavar="ID", help="the id of the key, as `list` shows it")
 
 
-def _add_changes(action: argparse.ArgumentParser, never: str) -> None:
-    action.add_argument(
-        "--expires", metavar="WHEN", help=f"when it ends: 30d, 2027-01-31 or a time with a zone ({never})"
-    )
-    for name, kind, means in (
-        ("--max-queued", whole(0, 1 << 31 - 1), "jobs that may wait"),
-        ("--max-running", whole(0, 1 << 31 - 1), "jobs that run at once"),
-        ("--max-stored-bytes", amount, "bytes of its jobs in the store"),
-        ("--max-priority", whole(0, 100), "highest priority of a job"),
-    ):
-        action.add_argument(
-            name, type=_or_default(kind), metavar="N", help=f"{means}; `default`: as the settings say"
-        )
+def _add_limits(action: argparse.ArgumentParser) -> None:
+    number = whole(0, 1 << 31 - 1)
+    for option, kind in zip(_LIMITS.values(), (number, number, amount, whole(0, 100)), strict=True):
+        add_option(action, option, type=_or_default(kind))
 
 
 def _or_default(kind: "Callable[[str], int]") -> "Callable[[str], int | str]":
@@ -174,7 +179,7 @@ def run_set(args: argparse.Namespace) -> int:
 
 def run_rotate(args: argparse.Namespace) -> int:
     """Give a key a new secret and print it."""
-    from memstow.api.operations.body_parts import span
+    from memstow.api.operations.envelope import span
 
     overlap = span(args.overlap, "--overlap")
     with open_store(args, make=False) as (_, database):
@@ -203,8 +208,6 @@ def run_revoke(args: argparse.Namespace) -> int:
 
 def run_reset(args: argparse.Namespace) -> int:
     """Remove all keys, of which none is valid, and end what is left of their jobs."""
-    from memstow.planner.model.errors import InputError
-
     with open_store(args, make=False) as (settings, database):
         from memstow.api.store.administration import end_jobs_of_invalid_keys
         from memstow.api.store.keys import Keys
@@ -220,8 +223,7 @@ def run_reset(args: argparse.Namespace) -> int:
 
 def _changes(args: argparse.Namespace) -> "KeyChanges":
     """What the options of `create` and `set` say of a key; what is not given is left out."""
-    from memstow.api.operations.batch import checked_name
-    from memstow.api.operations.body import LONGEST_NAME
+    from memstow.api.operations.envelope import LONGEST_NAME, checked_name
     from memstow.planner.reading.printable import printable
 
     changes: KeyChanges = {}
@@ -233,26 +235,16 @@ def _changes(args: argparse.Namespace) -> "KeyChanges":
         changes["role"] = Role(args.role)
     if args.expires is not None:
         changes["expires"] = None if args.expires == _NEVER else _moment(args.expires)
-    if args.max_queued is not None:
-        changes["max_queued"] = _limit(args.max_queued)
-    if args.max_running is not None:
-        changes["max_running"] = _limit(args.max_running)
-    if args.max_stored_bytes is not None:
-        changes["max_stored_bytes"] = _limit(args.max_stored_bytes)
-    if args.max_priority is not None:
-        changes["max_priority"] = _limit(args.max_priority)
-    return changes
+    limits = {name: value for name in _LIMITS if (value := getattr(args, name)) is not None}
+    own = {name: None if value == _DEFAULT else value for name, value in limits.items()}
+    return cast("KeyChanges", {**changes, **own})
 
 
 def _moment(text: str) -> float:
-    from memstow.api.operations.body_parts import moment
+    from memstow.api.operations.envelope import moment
     from memstow.api.store.database import now
 
     return moment(text, "--expires", now())
-
-
-def _limit(value: int | str) -> int | None:
-    return None if isinstance(value, str) else value
 
 
 def _row(key: "Key") -> tuple[str, ...]:
@@ -282,6 +274,4 @@ def _log(database: "Database", operation: str, key: str | None = None) -> None:
 
 
 def _no_such_key(identity: str) -> Exception:
-    from memstow.planner.model.errors import InputError
-
     return InputError.single("no_such_key", "id", f"there is no active key {identity!r}")

@@ -4,23 +4,19 @@ Keys: create, list, change, rotate, revoke. Servers: what waits and runs, pause,
 """
 
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Final, TypeVar, cast
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
-from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
-from memstow.api.http.bodies import read_body
 from memstow.api.http.errors import ApiError
-from memstow.api.http.logs import note_affected
-from memstow.api.http.requests import CurrentService, find_job, require_json, require_known
-from memstow.api.http.responses import JsonObject, job_response, json_response
+from memstow.api.http.operation import Call, operation
+from memstow.api.http.responses import JsonObject, job_json
 from memstow.api.http.service import Service
-from memstow.api.operations.batch import checked_name
-from memstow.api.operations.body import LONGEST_NAME
-from memstow.api.operations.body_parts import json_value, moment, span
+from memstow.api.operations.envelope import LONGEST_NAME, checked_name, json_value, moment, span
 from memstow.api.operations.request_types import Limits
 from memstow.api.store.database import now
 from memstow.api.store.keys import Key, KeyChanges, Role
@@ -95,7 +91,7 @@ def _issue(error: ErrorDetails, kind: type[BaseModel]) -> Issue:
 
 
 keys_router = APIRouter(tags=["keys"])
-
+_keys = partial(operation, keys_router, role=Role.ADMIN, needs_key=True)
 
 _ID: Final = "3f2a9c41d07b"
 _EXAMPLE: Final[JsonObject] = {
@@ -114,26 +110,23 @@ _EXAMPLE: Final[JsonObject] = {
     "max_stored_bytes": None,
     "max_priority": 10,
 }
+_EXAMPLE_WITH_TEXT: Final[JsonObject] = {**_EXAMPLE, "key": f"msk_{_ID}_..."}
 _OPTIONAL_TIME: Final[JsonObject] = {"type": ["string", "null"], "format": "date-time"}
 _LIMIT: Final[JsonObject] = {"type": ["integer", "null"], "minimum": 0}
+_LIMITS: Final = dict.fromkeys(("max_queued", "max_running", "max_stored_bytes", "max_priority"), _LIMIT)
+_ROLE: Final[JsonObject] = {"type": "string", "enum": [role.value for role in Role]}
 _SCHEMA: Final[JsonObject] = {
     "type": "object",
     "required": ["id", "name", "role", "state", "created"],
     "properties": {
         "id": {"type": "string"},
         "name": {"type": "string"},
-        "role": {"type": "string", "enum": [role.value for role in Role]},
+        "role": _ROLE,
         "reads": {"type": ["string", "null"], "description": "The key whose jobs a read key sees."},
         "state": {"type": "string", "enum": ["valid", "expired", "revoked"]},
         "created": {"type": "string", "format": "date-time"},
-        "used": _OPTIONAL_TIME,
-        "expires": _OPTIONAL_TIME,
-        "revoked": _OPTIONAL_TIME,
-        "previous_until": _OPTIONAL_TIME,
-        "max_queued": _LIMIT,
-        "max_running": _LIMIT,
-        "max_stored_bytes": _LIMIT,
-        "max_priority": _LIMIT,
+        **dict.fromkeys(("used", "expires", "revoked", "previous_until"), _OPTIONAL_TIME),
+        **_LIMITS,
     },
 }
 _WITH_TEXT: Final[JsonObject] = {
@@ -144,162 +137,127 @@ _WITH_TEXT: Final[JsonObject] = {
 
 _BODY: Final[JsonObject] = {
     "name": {"type": "string", "minLength": 1, "maxLength": 200},
-    "role": _SCHEMA["properties"]["role"],
+    "role": _ROLE,
     "expires": {
         "type": ["string", "null"],
         "description": "A span such as 30d, a date or a time; null: never.",
     },
-    "max_queued": _LIMIT,
-    "max_running": _LIMIT,
-    "max_stored_bytes": _LIMIT,
+    **_LIMITS,
     "max_priority": {**_LIMIT, "maximum": 100},
 }
 
 
-@keys_router.post(
-    "/v1/keys",
-    operation_id="create_key",
-    summary="Create a key; its text is in this answer only",
+@_keys(
+    "POST /v1/keys",
+    "create_key",
+    "Create a key; its text is in this answer only",
+    schemas.answers("The key.", _EXAMPLE_WITH_TEXT, _WITH_TEXT, 400, 403, 415, status=201),
     description="Limits that are null are those of the settings. A key with the role `read` sees the jobs of "
     "the key that `reads` names.",
-    status_code=201,
-    response_class=Response,
-    responses=schemas.answers(
-        201, "The key.", {**_EXAMPLE, "key": f"msk_{_ID}_..."}, _WITH_TEXT, "application/json", 400, 403, 415
-    ),
-    openapi_extra=schemas.enveloped(
+    takes_json=True,
+    body=schemas.enveloped(
         {**_BODY, "reads": {"type": ["string", "null"]}},
         ["name"],
         {"name": "ci", "role": "solve", "expires": "90d", "max_priority": 10},
         alone=False,
     ),
 )
-async def create_key(request: Request, service: CurrentService) -> Response:
+async def create_key(call: Call) -> JsonObject:
     """Create."""
-    require_known(request)
-    await service.administrator(request)
-    require_json(request)
-    given = await _given(request, service, NewKey)
+    service, new = call.service, await _read(call, NewKey)
     key, text = await service.in_thread(
-        service.keys.create, given.name, given.role or Role.SOLVE, given.reads, given.changes()
+        service.keys.create, new.name, new.role or Role.SOLVE, new.reads, new.changes()
     )
     service.callers.note_new_key()
-    note_affected(request.scope, affected_key=key.id)
-    return json_response({**_key_json(key), "key": text}, 201)
+    call.note(affected_key=key.id)
+    return {**_key_json(key), "key": text}
 
 
-@keys_router.get(
-    "/v1/keys",
-    operation_id="list_keys",
-    summary="All keys, revoked ones too, oldest first",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
-        "The keys.",
-        {"keys": [_EXAMPLE]},
-        {"type": "object", "required": ["keys"], "properties": {"keys": {"type": "array", "items": _SCHEMA}}},
-        "application/json",
-        403,
-    ),
+@_keys(
+    "GET /v1/keys",
+    "list_keys",
+    "All keys, revoked ones too, oldest first",
+    schemas.answers("The keys.", {"keys": [_EXAMPLE]}, schemas.list_of("keys", _SCHEMA), 403),
 )
-async def list_keys(request: Request, service: CurrentService) -> Response:
+async def list_keys(call: Call) -> JsonObject:
     """List."""
-    require_known(request)
-    await service.administrator(request)
-    found = await service.in_thread(service.keys.list)
-    return json_response({"keys": [_key_json(key) for key in found]})
+    return {"keys": [_key_json(key) for key in await call.service.in_thread(call.service.keys.list)]}
 
 
-@keys_router.patch(
-    "/v1/keys/{key}",
-    operation_id="set_key",
-    summary="Change the name, the role, the end or the limits of a key",
-    response_class=Response,
-    responses=schemas.answers(200, "The key.", _EXAMPLE, _SCHEMA, "application/json", 400, 403, 404, 415),
-    openapi_extra=schemas.enveloped(_BODY, [], {"max_queued": 500, "expires": None}, alone=False),
+@_keys(
+    "PATCH /v1/keys/{key}",
+    "set_key",
+    "Change the name, the role, the end or the limits of a key",
+    schemas.answers("The key.", _EXAMPLE, _SCHEMA, 400, 403, 404, 415),
+    takes_json=True,
+    body=schemas.enveloped(_BODY, [], {"max_queued": 500, "expires": None}, alone=False),
 )
-async def set_key(request: Request, service: CurrentService, key: str) -> Response:
+async def set_key(call: Call, key: str) -> JsonObject:
     """Change."""
-    require_known(request)
-    await service.administrator(request)
-    require_json(request)
-    found = await _find_key(service, key)
-    note_affected(request.scope, affected_key=found.id)
-    given = await _given(request, service, ChangedKey)
-    if not await service.in_thread(service.keys.change, found.id, given.changes()):
+    service, before = call.service, await _key_to_change(call, key)
+    changed = await _read(call, ChangedKey)
+    if not await service.in_thread(service.keys.change, before.id, changed.changes()):
         raise _no_such_key()
     service.callers.note_new_key()
-    return json_response(_key_json(await _find_key(service, key)))
+    return _key_json(await _find_key(service, key))
 
 
-@keys_router.post(
-    "/v1/keys/{key}/rotate",
-    operation_id="rotate_key",
-    summary="Give a key a new secret; the one before works for `overlap` more",
+@_keys(
+    "POST /v1/keys/{key}/rotate",
+    "rotate_key",
+    "Give a key a new secret; the one before works for `overlap` more",
+    schemas.answers("The key, with its new text.", _EXAMPLE_WITH_TEXT, _WITH_TEXT, 400, 403, 404, 415),
     description="The id stays, and with it the jobs and the limits. A key has at most two secrets that work.",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
-        "The key, with its new text.",
-        {**_EXAMPLE, "key": f"msk_{_ID}_..."},
-        _WITH_TEXT,
-        "application/json",
-        400,
-        403,
-        404,
-        415,
-    ),
-    openapi_extra=schemas.enveloped(
+    takes_json=True,
+    body=schemas.enveloped(
         {"overlap": {"type": "string", "default": "0s", "description": "A span such as 12h or 7d."}},
         [],
         {"overlap": "7d"},
         alone=False,
     ),
 )
-async def rotate_key(request: Request, service: CurrentService, key: str) -> Response:
+async def rotate_key(call: Call, key: str) -> JsonObject:
     """Rotate."""
-    require_known(request)
-    await service.administrator(request)
-    require_json(request)
-    found = await _find_key(service, key)
-    note_affected(request.scope, affected_key=found.id)
-    given = await _given(request, service, Rotation)
-    overlap = span(given.overlap, "$.overlap")
-    text = await service.in_thread(service.keys.rotate, found.id, overlap)
+    service, before = call.service, await _key_to_change(call, key)
+    overlap = span((await _read(call, Rotation)).overlap, "$.overlap")
+    text = await service.in_thread(service.keys.rotate, before.id, overlap)
     if text is None:
         raise _no_such_key()
-    return json_response({**_key_json(await _find_key(service, key)), "key": text})
+    return {**_key_json(await _find_key(service, key)), "key": text}
 
 
-@keys_router.delete(
-    "/v1/keys/{key}",
-    operation_id="revoke_key",
-    summary="Revoke a key; its event streams and its jobs end",
-    response_class=Response,
-    responses=schemas.answers(200, "The key.", _EXAMPLE, _SCHEMA, "application/json", 403, 404),
+@_keys(
+    "DELETE /v1/keys/{key}",
+    "revoke_key",
+    "Revoke a key; its event streams and its jobs end",
+    schemas.answers("The key.", _EXAMPLE, _SCHEMA, 403, 404),
 )
-async def revoke_key(request: Request, service: CurrentService, key: str) -> Response:
+async def revoke_key(call: Call, key: str) -> JsonObject:
     """Revoke."""
-    require_known(request)
-    await service.administrator(request)
-    found = await _find_key(service, key)
-    note_affected(request.scope, affected_key=found.id)
-    if not await service.in_thread(service.keys.revoke, found.id):
+    service, before = call.service, await _key_to_change(call, key)
+    if not await service.in_thread(service.keys.revoke, before.id):
         raise _no_such_key()
     await service.end_invalid_keys()
-    return json_response(_key_json(await _find_key(service, key)))
+    return _key_json(await _find_key(service, key))
 
 
-async def _given(request: Request, service: Service, kind: type[_Body]) -> _Body:
-    return read_key_body(await read_body(request, service.settings), service.limits, kind)
+async def _read(call: Call, kind: type[_Body]) -> _Body:
+    return read_key_body(await call.body(), call.service.limits, kind)
+
+
+async def _key_to_change(call: Call, key: str) -> Key:
+    """The key of this id, noted as one that the request changes."""
+    known = await _find_key(call.service, key)
+    call.note(affected_key=known.id)
+    return known
 
 
 async def _find_key(service: Service, key: str) -> Key:
     proper = len(key) <= 32 and key.isalnum() and key.isascii()
-    found = await service.in_thread(service.keys.get, key) if proper else None
-    if found is None:
+    known = await service.in_thread(service.keys.get, key) if proper else None
+    if known is None:
         raise _no_such_key()
-    return found
+    return known
 
 
 def _no_such_key() -> ApiError:
@@ -319,16 +277,14 @@ def _key_json(key: Key) -> JsonObject:
         "expires": timestamp(key.expires),
         "revoked": timestamp(key.revoked),
         "previous_until": timestamp(key.previous_until),
-        "max_queued": key.quota.max_queued,
-        "max_running": key.quota.max_running,
-        "max_stored_bytes": key.quota.max_stored_bytes,
-        "max_priority": key.quota.max_priority,
+        **{name: getattr(key.quota, name) for name in _LIMITS},
     }
 
 
 router = APIRouter(tags=["admin"])
+_admin = partial(operation, router, role=Role.ADMIN, needs_key=True)
 
-_KEY: Final = "3f2a9c41d07b"
+_SERVER: Final = "7b1e8d0c5f0a4e9c8a5d2b6f3c4d1e2f"
 _TIME: Final = "2026-11-20T09:00:00.000Z"
 _PAUSED: Final[JsonObject] = {
     "type": "object",
@@ -337,19 +293,17 @@ _PAUSED: Final[JsonObject] = {
 }
 
 
-@router.get(
-    "/v1/admin/queue",
-    operation_id="get_queue",
-    summary="The jobs that wait and run, by key",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@_admin(
+    "GET /v1/admin/queue",
+    "get_queue",
+    "The jobs that wait and run, by key",
+    schemas.answers(
         "The queue; `paused` is since when no job is claimed.",
         {
             "paused": None,
             "queued": 3,
             "running": 1,
-            "keys": [{"key": _KEY, "name": "ci", "queued": 3, "running": 1, "oldest": _TIME}],
+            "keys": [{"key": _ID, "name": "ci", "queued": 3, "running": 1, "oldest": _TIME}],
         },
         {
             "type": "object",
@@ -361,31 +315,26 @@ _PAUSED: Final[JsonObject] = {
                 "keys": {"type": "array", "items": {"type": "object"}},
             },
         },
-        "application/json",
         403,
     ),
 )
-async def get_queue(request: Request, service: CurrentService) -> Response:
+async def get_queue(call: Call) -> JsonObject:
     """Queue."""
-    require_known(request)
-    await service.administrator(request)
-    return json_response(asdict(await service.in_thread(service.administration.queue)))
+    return asdict(await call.service.in_thread(call.service.administration.queue))
 
 
-@router.get(
-    "/v1/admin/running",
-    operation_id="list_running",
-    summary="The jobs that run, and where; the longest first",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@_admin(
+    "GET /v1/admin/running",
+    "list_running",
+    "The jobs that run, and where; the longest first",
+    schemas.answers(
         "The jobs.",
         {
             "jobs": [
                 {
                     "id": samples.JOB_ID,
-                    "key": _KEY,
-                    "server": "7b1e8d0c5f0a4e9c8a5d2b6f3c4d1e2f",
+                    "key": _ID,
+                    "server": _SERVER,
                     "attempt": 1,
                     "buffers": 700,
                     "started": _TIME,
@@ -394,30 +343,24 @@ async def get_queue(request: Request, service: CurrentService) -> Response:
             ]
         },
         schemas.list_of("jobs"),
-        "application/json",
         403,
     ),
 )
-async def list_running(request: Request, service: CurrentService) -> Response:
+async def list_running(call: Call) -> JsonObject:
     """Running."""
-    require_known(request)
-    await service.administrator(request)
-    found = await service.in_thread(service.administration.running)
-    return json_response({"jobs": [asdict(job) for job in found]})
+    return {"jobs": list(map(asdict, await call.service.in_thread(call.service.administration.running)))}
 
 
-@router.get(
-    "/v1/admin/usage",
-    operation_id="get_usage",
-    summary="What the keys use: jobs in the store, seconds they ran, bytes",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@_admin(
+    "GET /v1/admin/usage",
+    "get_usage",
+    "What the keys use: jobs in the store, seconds they ran, bytes",
+    schemas.answers(
         "The keys, who used most first.",
         {
             "keys": [
                 {
-                    "key": _KEY,
+                    "key": _ID,
                     "name": "ci",
                     "jobs": 12,
                     "seconds": 61.2,
@@ -427,91 +370,71 @@ async def list_running(request: Request, service: CurrentService) -> Response:
             ]
         },
         schemas.list_of("keys"),
-        "application/json",
         403,
     ),
 )
-async def get_usage(request: Request, service: CurrentService) -> Response:
+async def get_usage(call: Call) -> JsonObject:
     """Usage."""
-    require_known(request)
-    await service.administrator(request)
-    found = await service.in_thread(service.administration.usage)
-    return json_response({"keys": [asdict(key) for key in found]})
+    return {"keys": list(map(asdict, await call.service.in_thread(call.service.administration.usage)))}
 
 
-@router.post(
-    "/v1/admin/pause",
-    operation_id="pause_claims",
-    summary="Let no server begin a job; jobs are still accepted, and those that run go on",
-    response_class=Response,
-    responses=schemas.answers(200, "Since when.", {"paused": _TIME}, _PAUSED, "application/json", 403),
+@_admin(
+    "POST /v1/admin/pause",
+    "pause_claims",
+    "Let no server begin a job; jobs are still accepted, and those that run go on",
+    schemas.answers("Since when.", {"paused": _TIME}, _PAUSED, 403),
 )
-async def pause(request: Request, service: CurrentService) -> Response:
+async def pause(call: Call) -> JsonObject:
     """Pause."""
-    require_known(request)
-    await service.administrator(request)
-    return json_response({"paused": await service.in_thread(service.administration.pause)})
+    return {"paused": await call.service.in_thread(call.service.administration.pause)}
 
 
-@router.post(
-    "/v1/admin/resume",
-    operation_id="resume_claims",
-    summary="Let servers begin jobs again",
-    response_class=Response,
-    responses=schemas.answers(200, "They do.", {"paused": None}, _PAUSED, "application/json", 403),
+@_admin(
+    "POST /v1/admin/resume",
+    "resume_claims",
+    "Let servers begin jobs again",
+    schemas.answers("They do.", {"paused": None}, _PAUSED, 403),
 )
-async def resume(request: Request, service: CurrentService) -> Response:
+async def resume(call: Call) -> JsonObject:
     """Resume."""
-    require_known(request)
-    await service.administrator(request)
-    await service.in_thread(service.administration.resume)
-    service.runner.wake()
-    return json_response({"paused": None})
+    await call.service.in_thread(call.service.administration.resume)
+    call.service.runner.wake()
+    return {"paused": None}
 
 
-@router.post(
-    "/v1/admin/drain",
-    operation_id="drain_server",
-    summary="Let the server that answers end its jobs and accept none, until it is started again",
+@_admin(
+    "POST /v1/admin/drain",
+    "drain_server",
+    "Let the server that answers end its jobs and accept none, until it is started again",
+    schemas.answers(
+        "It is draining.",
+        {"server": _SERVER, "draining": True, "running": 1},
+        {"type": "object", "required": ["server", "draining", "running"]},
+        403,
+    ),
     description="As on SIGTERM: running jobs have `grace_seconds`, then they are put back for other servers. "
     "The process stays, and `/readyz` says that it is draining.",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
-        "It is draining.",
-        {"server": "7b1e8d0c5f0a4e9c8a5d2b6f3c4d1e2f", "draining": True, "running": 1},
-        {"type": "object", "required": ["server", "draining", "running"]},
-        "application/json",
-        403,
-    ),
 )
-async def drain(request: Request, service: CurrentService) -> Response:
+async def drain(call: Call) -> JsonObject:
     """Drain."""
-    require_known(request)
-    await service.administrator(request)
-    request.app.state.drain.set()
-    server = {"server": service.runner.name, "draining": True, "running": service.runner.running()}
-    return json_response(server)
+    call.request.app.state.drain.set()
+    runner = call.service.runner
+    return {"server": runner.name, "draining": True, "running": runner.running()}
 
 
-@router.post(
-    "/v1/admin/jobs/{job}/kick",
-    operation_id="kick_job",
-    summary="Take a running job from its server and put it back into the queue, with its best plan",
-    response_class=Response,
-    responses=schemas.answers(
-        200, "The job.", samples.JOB, schemas.ref("Job"), "application/json", 403, 404, 409
-    ),
+@_admin(
+    "POST /v1/admin/jobs/{job}/kick",
+    "kick_job",
+    "Take a running job from its server and put it back into the queue, with its best plan",
+    schemas.answers("The job.", samples.JOB, schemas.ref("Job"), 403, 404, 409),
 )
-async def kick(request: Request, service: CurrentService, job: str) -> Response:
+async def kick(call: Call, job: str) -> JsonObject:
     """Kick."""
-    require_known(request)
-    caller = await service.administrator(request)
-    found = await find_job(service, caller, job)
-    note_affected(request.scope, job=found.id)
+    service, before = call.service, await call.job(job)
+    call.note(job=before.id)
     keep_seconds = service.settings.keep_seconds
-    if not await service.in_thread(service.administration.kick, found.id, keep_seconds):
-        raise ApiError(409, "not_running", f"the job is {found.state.value}: only one that runs is kicked")
+    if not await service.in_thread(service.administration.kick, before.id, keep_seconds):
+        raise ApiError(409, "not_running", f"the job is {before.state.value}: only one that runs is kicked")
     service.runner.wake()
-    now = await service.in_thread(service.queue.get, found.id)
-    return job_response(now or found)
+    after = await service.in_thread(service.queue.get, before.id)
+    return job_json(after or before)

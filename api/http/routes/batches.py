@@ -6,18 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
-from memstow.api.http.bodies import read_body
-from memstow.api.http.callers import Caller
 from memstow.api.http.errors import ApiError
-from memstow.api.http.fair_threads import share_of
-from memstow.api.http.logs import note_affected
-from memstow.api.http.requests import CurrentService, require_json, require_known
+from memstow.api.http.operation import Call, operation
 from memstow.api.http.responses import JsonObject, json_response
-from memstow.api.http.service import Service
 from memstow.api.http.submission import (
     IDEMPOTENCY_PARAMETER,
     draft_for,
@@ -136,20 +131,21 @@ _RESULT: JsonObject = {
 }
 
 
-@router.post(
-    "/v1/batches",
-    operation_id="submit_batch",
-    summary="Many problems with many settings",
+@operation(
+    router,
+    "POST /v1/batches",
+    "submit_batch",
+    "Many problems with many settings",
+    schemas.answers("The batch.", _EXAMPLE, _SCHEMA, 400, 410, 415, 507, status=202),
     description="All of its jobs are put into the queue, or none. Each is solved anew, so that they can be "
     "compared.",
-    status_code=202,
-    response_class=Response,
-    responses=schemas.answers(202, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 400, 410, 415, 507),
-    openapi_extra={"parameters": [IDEMPOTENCY_PARAMETER]}
-    | schemas.enveloped(
+    makes_work=True,
+    takes_json=True,
+    parameters=[IDEMPOTENCY_PARAMETER],
+    body=schemas.enveloped(
         {
             "name": _NAME,
-            "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
+            "priority": schemas.PRIORITY,
             "problems": {
                 "type": "array",
                 "minItems": 1,
@@ -183,29 +179,23 @@ _RESULT: JsonObject = {
         alone=False,
     ),
 )
-async def submit_batch(request: Request, service: CurrentService) -> Response:
+async def submit_batch(call: Call) -> Response:
     """Submit."""
-    require_known(request)
-    caller = await service.caller(request)
-    service.require_open()
-    require_json(request)
-    body = await read_body(request, service.settings)
-    key = await service.in_thread(idempotency_key_of, request, caller, body)
+    service, body = call.service, await call.body()
+    key = await service.in_thread(idempotency_key_of, call.request, call.caller, body)
     batch = await find_submitted(service, key)
     if batch is None:
-        batch = await _submit(request, service, caller, body, key)
+        batch = await _submit(call, body, key)
     elif await service.in_thread(service.queue.batch, batch) is None:
         raise removed_error()
-    note_affected(request.scope, batch=batch)
-    return await _batch_response(service, request, caller, batch, is_new=True)
+    call.note(batch=batch)
+    return await _batch_response(call, batch, is_new=True)
 
 
-async def _submit(
-    request: Request, service: Service, caller: Caller, body: bytes, key: IdempotencyKey | None
-) -> str:
+async def _submit(call: Call, body: bytes, key: IdempotencyKey | None) -> str:
+    service, caller = call.service, call.caller
     read = ReadBatchRequest(body=body, limits=service.limits_of(caller))
-    share = share_of(caller, request)
-    validated = await service.read(request, READ_BATCH, read, len(body), share)
+    validated = await service.read(call.request, READ_BATCH, read, len(body), call.share)
     require_priority(caller, validated.priority)
     jobs = len(validated.problems) * len(validated.settings)
     await service.in_thread(service.queue.require_room, caller.key_id, jobs)
@@ -214,116 +204,92 @@ async def _submit(
         return [draft_for(caller, job, fresh=True) for job in jobs_of(validated)]
 
     # A thousand jobs take longer than other requests should wait.
-    drafts = await service.compute(drafts_of_all, share)
+    drafts = await service.compute(drafts_of_all, call.share)
     batch, _ = await service.in_thread(service.queue.submit_batch, caller.key_id, validated.name, drafts, key)
     service.runner.wake()
     return batch
 
 
-@router.get(
-    "/v1/batches/{batch}",
-    operation_id="get_batch",
-    summary="How far a batch is, and its table",
-    response_class=Response,
-    responses=schemas.answers(200, "The batch.", _EXAMPLE, _SCHEMA, "application/json", 404),
+@operation(
+    router,
+    "GET /v1/batches/{batch}",
+    "get_batch",
+    "How far a batch is, and its table",
+    schemas.answers("The batch.", _EXAMPLE, _SCHEMA, 404),
+    role=Role.READ,
 )
-async def get_batch(request: Request, service: CurrentService, batch: str) -> Response:
+async def get_batch(call: Call, batch: str) -> Response:
     """Look."""
-    require_known(request)
-    caller = await service.caller(request, Role.READ)
-    return await _batch_response(service, request, caller, batch)
+    return await _batch_response(call, batch)
 
 
-@router.get(
-    "/v1/batches/{batch}/results",
-    operation_id="get_batch_results",
-    summary="The results of a batch, a job a line",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@operation(
+    router,
+    "GET /v1/batches/{batch}/results",
+    "get_batch_results",
+    "The results of a batch, a job a line",
+    schemas.answers(
         "The results.",
         {"results": [_RESULT]},
-        {
-            "type": "object",
-            "required": ["results"],
-            "properties": {
-                "results": {"type": "array", "items": {"type": "object", "required": list(COLUMNS)}}
-            },
-        },
-        "application/json",
+        schemas.list_of("results", _ROW),
         404,
         as_text=f"{','.join(COLUMNS)}\nfirst,quick,{samples.JOB_ID},done,optimal,12288,12288,12288,0.0,exact,0.1,\n",
     ),
+    role=Role.READ,
 )
 async def get_results(
-    request: Request,
-    service: CurrentService,
+    call: Call,
     batch: str,
     format: Annotated[Literal["json", "csv"], Query(description="json or csv.")] = "json",  # noqa: A002
 ) -> Response:
     """Results."""
-    require_known(request, "format")
-    caller = await service.caller(request, Role.READ)
-    _, jobs = await _find_batch(service, caller, batch)
+    _, jobs = await _find_batch(call, batch)
 
     def written() -> Response:
         if format == "json":
             return json_response({"results": results(jobs)})
         return Response(results_csv(jobs), media_type="text/csv")
 
-    return await service.compute(written, share_of(caller, request))
+    return await call.service.compute(written, call.share)
 
 
-@router.delete(
-    "/v1/batches/{batch}",
-    operation_id="end_batch",
-    summary="Stop all jobs of a batch and keep their best plans, or remove all of it",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
-        "The batch as it is now.",
-        _EXAMPLE,
-        _SCHEMA,
-        "application/json",
-        404,
-        also={204: {"description": "It is removed, or will be in a moment."}},
-    ),
+@operation(
+    router,
+    "DELETE /v1/batches/{batch}",
+    "end_batch",
+    "Stop all jobs of a batch and keep their best plans, or remove all of it",
+    schemas.answers("The batch as it is now.", _EXAMPLE, _SCHEMA, 404, also=schemas.REMOVED),
 )
 async def end_batch(
-    request: Request,
-    service: CurrentService,
+    call: Call,
     batch: str,
     discard: Annotated[bool, Query(description="Remove the jobs and their plans.")] = False,
 ) -> Response:
     """End."""
-    require_known(request, "discard")
-    caller = await service.caller(request)
-    _, jobs = await _find_batch(service, caller, batch)
-    note_affected(request.scope, batch=batch)
+    service = call.service
+    _, jobs = await _find_batch(call, batch)
+    call.note(batch=batch)
     await service.in_thread(service.queue.stop_batch, batch, discard, service.settings.keep_seconds)
     for job in jobs:
         if job.state is State.RUNNING:
             service.runner.request_stop(job.id, Stop.DISCARD if discard else Stop.KEEP)
-    if discard:
-        return Response(None, 204)
-    return await _batch_response(service, request, caller, batch)
+    return Response(None, 204) if discard else await _batch_response(call, batch)
 
 
-async def _find_batch(service: Service, caller: Caller, batch: str) -> tuple[Batch, list[Job]]:
+async def _find_batch(call: Call, batch: str) -> tuple[Batch, list[Job]]:
+    queue = call.service.queue
     proper = len(batch) == 32 and batch.isalnum() and batch.isascii()
-    found = await service.in_thread(service.queue.batch, batch) if proper else None
-    if found is None or not caller.may_see(found.key_id):
+    known = await call.service.in_thread(queue.batch, batch) if proper else None
+    if known is None or not call.caller.may_see(known.key_id):
         raise ApiError(
             404, "no_such_batch", "there is no batch of this id, or it is over its time or not yours"
         )
-    return found, await service.in_thread(service.queue.batch_jobs, batch)
+    return known, await call.service.in_thread(queue.batch_jobs, batch)
 
 
-async def _batch_response(
-    service: Service, request: Request, caller: Caller, batch: str, *, is_new: bool = False
-) -> Response:
-    found, jobs = await _find_batch(service, caller, batch)
+async def _batch_response(call: Call, batch: str, *, is_new: bool = False) -> Response:
+    known, jobs = await _find_batch(call, batch)
     status, headers = (202, {"Location": f"/v1/batches/{batch}"}) if is_new else (200, None)
-    return await service.compute(
-        lambda: json_response(batch_document(found, jobs), status, headers), share_of(caller, request)
+    return await call.service.compute(
+        lambda: json_response(batch_document(known, jobs), status, headers), call.share
     )

@@ -3,43 +3,35 @@
 import hashlib
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
 from memstow.api.http.errors import ApiError
-from memstow.api.http.fair_threads import share_of
-from memstow.api.http.logs import note_affected
+from memstow.api.http.operation import Call, operation
 from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     FRONT_PARAMETERS,
     NAME_PARAMETER,
     OPTION_PARAMETERS,
-    CurrentService,
     FormatOfBody,
-    find_job,
     read_problem_body,
-    require_known,
 )
-from memstow.api.http.responses import job_path, job_response, matching_tag, media_type_of_plan
+from memstow.api.http.responses import job_path, media_type_of_plan
 from memstow.api.http.submission import (
-    CALLBACK,
     CALLBACK_PARAMETER,
-    FINAL,
     IDEMPOTENCY_PARAMETER,
-    draft_of,
-    find_submitted,
-    idempotency_key_of,
-    removed_error,
+    current_version,
+    nothing_yet,
+    submit_job,
 )
-from memstow.api.operations.operations import PAGE, READ, WRITE_FRONT
-from memstow.api.operations.request_types import ReadRequest, WriteFrontRequest
+from memstow.api.operations.operations import PAGE, WRITE_FRONT
+from memstow.api.operations.request_types import WriteFrontRequest
 from memstow.api.store.keys import Role
 from memstow.planner.model.front import FORMATS
 
 router = APIRouter(tags=["fronts"])
 
-_JOB: Final = schemas.ref("Job")
 _FOR_PAGE: Final = {
     "type": "object",
     "description": "With `output_format=page`: the front, the problems or graphs that its plans are for, and "
@@ -55,96 +47,70 @@ _FOR_PAGE: Final = {
 }
 
 
-@router.post(
-    "/v1/fronts",
-    operation_id="submit_front",
-    summary="Put a problem into the queue, to find the front of two terms",
+@operation(
+    router,
+    "POST /v1/fronts",
+    "submit_front",
+    "Put a problem into the queue, to find the front of two terms",
+    schemas.answers("The job.", samples.JOB, schemas.ref("Job"), 400, 410, 415, 507, status=202),
     description="The answer is a job like any other: it has a state and events, `point` for each point that "
     "is found, and can be stopped. What is found so far is at `/v1/jobs/{job}/front`; a run that is "
     "interrupted goes on from there. The time limit is for all points together. With `targets`, there is a "
     "front in the memories of each, and the answer tells which is the smallest that will do.",
-    status_code=202,
-    response_class=Response,
-    responses=schemas.answers(202, "The job.", samples.JOB, _JOB, "application/json", 400, 410, 415, 507),
-    openapi_extra={
-        "parameters": [
-            *FRONT_PARAMETERS,
-            *OPTION_PARAMETERS,
-            *CHANGE_PARAMETERS,
-            NAME_PARAMETER,
-            CALLBACK_PARAMETER,
-            IDEMPOTENCY_PARAMETER,
-        ],
-        **schemas.enveloped(
-            {
-                "problem": schemas.problem(),
-                "target": schemas.target(),
-                "options": schemas.ref("Options"),
-                "front": schemas.ref("FrontOptions"),
-                "targets": schemas.targets(),
-                "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
-            },
-            ["problem"],
-            {
-                "problem": samples.TWO_POOLS,
-                "options": {"time_limit": 60.0},
-                "front": {"terms": ["peak:fast", "placement_cost"], "within": 1.5},
-            },
-        ),
-    },
+    makes_work=True,
+    parameters=[
+        *FRONT_PARAMETERS,
+        *OPTION_PARAMETERS,
+        *CHANGE_PARAMETERS,
+        NAME_PARAMETER,
+        CALLBACK_PARAMETER,
+        IDEMPOTENCY_PARAMETER,
+    ],
+    body=schemas.enveloped(
+        {
+            "problem": schemas.problem(),
+            "target": schemas.target(),
+            "options": schemas.ref("Options"),
+            "front": schemas.ref("FrontOptions"),
+            "targets": schemas.targets(),
+            "priority": schemas.PRIORITY,
+        },
+        ["problem"],
+        {
+            "problem": samples.TWO_POOLS,
+            "options": {"time_limit": 60.0},
+            "front": {"terms": ["peak:fast", "placement_cost"], "within": 1.5},
+        },
+    ),
 )
-async def submit(
-    request: Request,
-    service: CurrentService,
-    format: FormatOfBody = None,  # noqa: A002
-) -> Response:
+async def submit(call: Call, format: FormatOfBody = None) -> Response:  # noqa: A002
     """Submit."""
-    caller = await service.caller(request)
-    service.require_open()
-    body, form = await read_problem_body(request, service, format, "priority", front=True, names=[CALLBACK])
-    key = await service.in_thread(idempotency_key_of, request, caller, body)
-    earlier = await find_submitted(service, key)
-    if earlier is not None:
-        job = earlier
-    else:
-        read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
-        validated = await service.read(request, READ, read, len(body), share_of(caller, request))
-        draft = await draft_of(service, caller, request, validated)
-        job, _ = await service.in_thread(service.queue.submit, draft, key)
-        service.runner.wake()
-    note_affected(request.scope, job=job)
-    found = await service.in_thread(service.queue.get, job)
-    if found is None:
-        raise removed_error()
-    return job_response(found, 202, {"Location": job_path(job)})
+    body, form = await read_problem_body(call.request, call.service, format, "priority", front=True)
+    return await submit_job(call, body, form)
 
 
-@router.get(
-    "/v1/jobs/{job}/front",
-    operation_id="get_job_front",
-    summary="The front of a job: the points so far, or all of them",
+@operation(
+    router,
+    "GET /v1/jobs/{job}/front",
+    "get_job_front",
+    "The front of a job: the points so far, or all of them",
+    schemas.answers(
+        "The front.",
+        samples.FRONT,
+        {"anyOf": [schemas.ref("Front"), _FOR_PAGE]},
+        404,
+        409,
+        also={304: {"description": "The front is the one you have."}},
+        as_text=samples.FRONT_CSV,
+        as_picture=True,
+        headers=schemas.PLAN_HEADERS,
+    ),
     description="`Memstow-Final` says whether there can still be more. With `If-None-Match` an unchanged "
     "front is answered with 304.",
-    response_class=Response,
-    responses={
-        **schemas.answers(
-            200,
-            "The front.",
-            samples.FRONT,
-            {"anyOf": [schemas.ref("Front"), _FOR_PAGE]},
-            "application/json",
-            404,
-            409,
-            also={304: {"description": "The front is the one you have."}},
-            as_text=samples.FRONT_CSV,
-            as_picture=True,
-            headers=schemas.PLAN_HEADERS,
-        ),
-    },
+    role=Role.READ,
 )
 async def get_front(
-    request: Request,
-    service: CurrentService,
+    call: Call,
     job: str,
     output_format: Annotated[
         str,
@@ -156,37 +122,26 @@ async def get_front(
     ] = "json",
 ) -> Response:
     """The front."""
-    require_known(request, "output_format")
-    caller = await service.caller(request, Role.READ)
-    found = await find_job(service, caller, job)
+    service, known = call.service, await call.job(job)
     if output_format not in (*FORMATS, PAGE):
         raise ApiError(422, "unknown_format", f"fronts can be had as {', '.join((*FORMATS, PAGE))}")
-    if not found.is_front:
-        raise ApiError(409, "no_front", f"the job is for a plan, which is at {job_path(found.id)}/plan")
-    front = await service.document(request, found.id, "plan")
+    if not known.is_front:
+        raise ApiError(409, "no_front", f"the job is for a plan, which is at {job_path(known.id)}/plan")
+    front = await service.document(call.request, known.id, "plan")
     if front is None:
-        if found.error is not None:
-            raise ApiError(409, "job_failed", found.error)
-        if found.over:
-            raise ApiError(409, "job_cancelled", f"the job is {found.state.value}, and ended without a point")
-        message = f"the job is {found.state.value} and has no points yet"
-        raise ApiError(409, "no_front_yet", message, headers={"Retry-After": "1"})
+        raise nothing_yet(known, "front", "point")
     tag = f'"{hashlib.sha256(front).hexdigest()[:32]}-{output_format}"'
-    headers = {
-        "ETag": tag,
-        "Cache-Control": "private, no-cache",
-        FINAL: "true" if found.over else "false",
-    }
-    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), tag)
-    if held is not None:
-        return Response(None, 304, headers | {"ETag": held})
-    if output_format != "json":
-        problem = await service.document(request, found.id, "problem") if output_format == PAGE else None
+
+    async def written() -> tuple[bytes, str]:
+        if output_format == "json":
+            return front, media_type_of_plan("json")
+        for_page = output_format == PAGE
+        problem = await service.document(call.request, known.id, "problem") if for_page else None
         write = WriteFrontRequest(
-            front=front, to=output_format, problem=problem, options=found.options if problem else None
+            front=front, to=output_format, problem=problem, options=known.options if problem else None
         )
         size = len(front) + len(problem or b"")
-        written = await service.perform(WRITE_FRONT, write, size, share_of(caller, request))
-        front = written.body
-    media = media_type_of_plan("json" if output_format == PAGE else output_format)
-    return Response(front, 200, headers, media)
+        document = await service.perform(WRITE_FRONT, write, size, call.share)
+        return document.body, media_type_of_plan("json" if for_page else output_format)
+
+    return await current_version(call, known, tag, written)

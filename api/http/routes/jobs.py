@@ -13,39 +13,31 @@ from starlette.responses import Response
 from memstow.api.http import samples, schemas
 from memstow.api.http.callers import Caller
 from memstow.api.http.errors import IS_HEAD, ApiError, NoMoreEventsError
-from memstow.api.http.fair_threads import share_of
-from memstow.api.http.logs import note_affected
+from memstow.api.http.operation import Call, operation
 from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     NAME_PARAMETER,
     OPTION_PARAMETERS,
     SHAPES_PARAMETERS,
     SOURCE_PARAMETERS,
-    CurrentService,
     FormatOfBody,
     FormatOfPlan,
-    find_job,
     output_format,
     read_problem_body,
     require_known,
     service_of,
 )
-from memstow.api.http.responses import job_json, job_path, job_response, json_response, matching_tag
+from memstow.api.http.responses import JsonObject, job_json, job_path, json_response
 from memstow.api.http.submission import (
-    CALLBACK,
     CALLBACK_PARAMETER,
-    FINAL,
     IDEMPOTENCY_PARAMETER,
-    draft_of,
-    find_submitted,
-    idempotency_key_of,
+    current_version,
+    nothing_yet,
     plan_of_job,
-    removed_error,
+    submit_job,
 )
 from memstow.api.operations import plan_forms
-from memstow.api.operations.body import LONGEST_NAME
-from memstow.api.operations.operations import READ
-from memstow.api.operations.request_types import ReadRequest
+from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.store.keys import Role
 from memstow.api.store.queue import Filter
 from memstow.api.store.tables import Job, State, Stop
@@ -92,74 +84,55 @@ ByWhatIsShown = Annotated[
 ]
 
 
-@router.post(
-    "/v1/jobs",
-    operation_id="submit_job",
-    summary="Put a problem into the queue",
+@operation(
+    router,
+    "POST /v1/jobs",
+    "submit_job",
+    "Put a problem into the queue",
+    schemas.answers("The job.", samples.JOB, _JOB, 400, 410, 415, 507, status=202),
     description="A job that was answered with 202 is not lost, whatever happens to the server. With an "
     "`Idempotency-Key` the same request may be sent again: it is the same job. With "
     "`output_format=tflite` the job keeps the model of the body, so that its plan can be had as one.",
-    status_code=202,
-    response_class=Response,
-    responses=schemas.answers(202, "The job.", samples.JOB, _JOB, "application/json", 400, 410, 415, 507),
-    openapi_extra={
-        "parameters": [
-            *OPTION_PARAMETERS,
-            *CHANGE_PARAMETERS,
-            *SHAPES_PARAMETERS,
-            NAME_PARAMETER,
-            CALLBACK_PARAMETER,
-            IDEMPOTENCY_PARAMETER,
-        ],
-        **schemas.enveloped(
-            {
-                "problem": schemas.any_problem(),
-                "target": schemas.target(),
-                "options": schemas.ref("Options"),
-                **schemas.SHAPES_MEMBERS,
-                "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
-                "hint_job": {"type": "string", "description": "A job whose plan is where to start."},
-            },
-            ["problem"],
-            {"problem": samples.PROBLEM, "options": {"time_limit": 60.0}, "priority": 1},
-        ),
-    },
+    makes_work=True,
+    parameters=[
+        *OPTION_PARAMETERS,
+        *CHANGE_PARAMETERS,
+        *SHAPES_PARAMETERS,
+        NAME_PARAMETER,
+        CALLBACK_PARAMETER,
+        IDEMPOTENCY_PARAMETER,
+    ],
+    unlisted=plan_forms.PARAMETERS,
+    body=schemas.enveloped(
+        {
+            "problem": schemas.any_problem(),
+            "target": schemas.target(),
+            "options": schemas.ref("Options"),
+            **schemas.SHAPES_MEMBERS,
+            "priority": schemas.PRIORITY,
+            "hint_job": {"type": "string", "description": "A job whose plan is where to start."},
+        },
+        ["problem"],
+        {"problem": samples.PROBLEM, "options": {"time_limit": 60.0}, "priority": 1},
+    ),
 )
 async def submit(
-    request: Request,
-    service: CurrentService,
+    call: Call,
     format: FormatOfBody = None,  # noqa: A002
     output_format_name: FormatOfJob = None,
 ) -> Response:
     """Submit."""
-    caller = await service.caller(request)
-    service.require_open()
-    _require_form_of_job(request, output_format_name)
-    body, form = await read_problem_body(request, service, format, "priority", "hint_job", names=[CALLBACK])
-    key = await service.in_thread(idempotency_key_of, request, caller, body)
-    earlier = await find_submitted(service, key)
-    if earlier is not None:
-        job = earlier
-    else:
-        read = ReadRequest(body=body, form=form, limits=service.limits_of(caller))
-        validated = await service.read(request, READ, read, len(body), share_of(caller, request))
-        draft = await draft_of(service, caller, request, validated, body if form.rewrites_model else None)
-        job, _ = await service.in_thread(service.queue.submit, draft, key)
-        service.runner.wake()
-    note_affected(request.scope, job=job)
-    found = await service.in_thread(service.queue.get, job)
-    if found is None:
-        raise removed_error()
-    return job_response(found, 202, {"Location": job_path(job)})
+    _require_form_of_job(call.request, output_format_name)
+    body, form = await read_problem_body(call.request, call.service, format, "priority", "hint_job")
+    return await submit_job(call, body, form)
 
 
-@router.get(
-    "/v1/jobs",
-    operation_id="list_jobs",
-    summary="Jobs, newest first",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@operation(
+    router,
+    "GET /v1/jobs",
+    "list_jobs",
+    "Jobs, newest first",
+    schemas.answers(
         "A page of jobs; `next` is the cursor of the one behind it.",
         {"jobs": [samples.JOB], "next": None},
         {
@@ -168,10 +141,10 @@ async def submit(
             "properties": {"jobs": {"type": "array", "items": _JOB}, "next": {"type": ["string", "null"]}},
         },
     ),
+    role=Role.READ,
 )
 async def list_jobs(
-    request: Request,
-    service: CurrentService,
+    call: Call,
     state: OfState = None,
     batch: OfBatch = None,
     digest: OfDigest = None,
@@ -180,30 +153,24 @@ async def list_jobs(
     cursor: Annotated[str | None, Query(max_length=200, description="`next` of the page before.")] = None,
 ) -> Response:
     """List."""
-    require_known(request, *_FILTERS, "limit", "cursor")
-    caller = await service.caller(request, Role.READ)
     before = None if cursor is None else _place_of(cursor)
-    wanted = replace(_wanted(caller, state, batch, digest, search), before=before, nameless=True)
-    found = await service.in_thread(service.queue.page, wanted, limit)
-    following = _cursor_at(found[-1]) if len(found) == limit else None
+    wanted = replace(_wanted(call.caller, state, batch, digest, search), before=before, nameless=True)
+    jobs = await call.service.in_thread(call.service.queue.page, wanted, limit)
+    following = _cursor_at(jobs[-1]) if len(jobs) == limit else None
 
     def page() -> Response:
-        return json_response({"jobs": [job_json(job) for job in found], "next": following})
+        return json_response({"jobs": [job_json(job) for job in jobs], "next": following})
 
     # Five hundred jobs take longer to write than other requests should wait.
-    return await service.compute(page, share_of(caller, request))
+    return await call.service.compute(page, call.share)
 
 
-@router.delete(
-    "/v1/jobs",
-    operation_id="end_jobs",
-    summary="Stop several jobs and keep their best plans, or remove all of them",
-    description="Those that all of the parameters describe, of which there must be one, as for the list of "
-    f"jobs; the newest first, and at most {_MOST_ENDED} in a request: where there may be `more`, send it "
-    "again.",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@operation(
+    router,
+    "DELETE /v1/jobs",
+    "end_jobs",
+    "Stop several jobs and keep their best plans, or remove all of them",
+    schemas.answers(
         "The jobs that were stopped, or with `discard` removed; those that run end in a moment.",
         {"jobs": [samples.JOB_ID], "more": False},
         {
@@ -215,20 +182,20 @@ async def list_jobs(
             },
         },
     ),
+    description="Those that all of the parameters describe, of which there must be one, as for the list of "
+    f"jobs; the newest first, and at most {_MOST_ENDED} in a request: where there may be `more`, send it "
+    "again.",
 )
 async def end_jobs(
-    request: Request,
-    service: CurrentService,
+    call: Call,
     ids: Annotated[str | None, Query(description="Ids of jobs, with commas between.")] = None,
     state: OfState = None,
     batch: OfBatch = None,
     digest: OfDigest = None,
     search: BySearch = None,
     discard: Annotated[bool, Query(description="Remove the jobs and their plans.")] = False,
-) -> Response:
+) -> JsonObject:
     """End several."""
-    require_known(request, "ids", *_FILTERS, "discard")
-    caller = await service.caller(request)
     named = None if ids is None else ids.split(",")
     if all(entry is None for entry in (named, state, batch, digest, search)):
         message = f"it would end all jobs: say which by one of {', '.join(('ids', *_FILTERS))}"
@@ -236,71 +203,70 @@ async def end_jobs(
     if named is not None and len(named) > _MOST_ENDED:
         message = f"{len(named):,} ids are more than the {_MOST_ENDED} that one request may have"
         raise InputError.single("too_many", "query.ids", message)
-    wanted = _wanted(caller, state, batch, digest, search)
+    wanted = _wanted(call.caller, state, batch, digest, search)
     if named is not None:
         wanted = replace(wanted, ids=tuple(_storable(name) for name in named))
-    queue, keep = service.queue, service.settings.keep_seconds
-    found: list[str] = []
+    service = call.service
+    keep = service.settings.keep_seconds
+    ended: list[str] = []
     more = True
-    while more and len(found) < _MOST_ENDED:
-        part = await service.in_thread(queue.stop_all, wanted, discard, keep, _ENDED_AT_ONCE)
+    while more and len(ended) < _MOST_ENDED:
+        part = await service.in_thread(service.queue.stop_all, wanted, discard, keep, _ENDED_AT_ONCE)
         for job in part:
-            service.runner.request_stop(job, Stop.DISCARD if discard else Stop.KEEP)
-            service.hub.notify(job)
-        found += part
+            _stop_run(call, job, discard)
+        ended += part
         more = len(part) == _ENDED_AT_ONCE
-        if found:
-            note_affected(request.scope, jobs=",".join(found))
-    return json_response({"jobs": found, "more": more})
+        if ended:
+            call.note(jobs=",".join(ended))
+    return {"jobs": ended, "more": more}
 
 
-@router.get(
-    "/v1/jobs/{job}",
-    operation_id="get_job",
-    summary="One job: its state and the best so far",
-    response_class=Response,
-    responses=schemas.answers(200, "The job.", samples.JOB, _JOB, "application/json", 404),
+@operation(
+    router,
+    "GET /v1/jobs/{job}",
+    "get_job",
+    "One job: its state and the best so far",
+    schemas.answers("The job.", samples.JOB, _JOB, 404),
+    role=Role.READ,
 )
-async def get_job(request: Request, service: CurrentService, job: str) -> Response:
+async def get_job(call: Call, job: str) -> JsonObject:
     """Look."""
-    require_known(request)
-    caller = await service.caller(request, Role.READ)
-    return job_response(await find_job(service, caller, job))
+    return job_json(await call.job(job))
 
 
-@router.delete(
-    "/v1/jobs/{job}",
-    operation_id="end_job",
-    summary="Stop a job and keep its best plan, or remove all of it",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@operation(
+    router,
+    "DELETE /v1/jobs/{job}",
+    "end_job",
+    "Stop a job and keep its best plan, or remove all of it",
+    schemas.answers(
         "The job as it is now; one that runs ends in a moment.",
         samples.JOB,
         _JOB,
-        "application/json",
         404,
-        also={204: {"description": "It is removed, or will be in a moment."}},
+        also=schemas.REMOVED,
     ),
 )
 async def end_job(
-    request: Request,
-    service: CurrentService,
+    call: Call,
     job: str,
     discard: Annotated[bool, Query(description="Remove the job and its plan.")] = False,
-) -> Response:
+) -> Response | JsonObject:
     """End."""
-    require_known(request, "discard")
-    caller = await service.caller(request)
-    found = await find_job(service, caller, job)
-    note_affected(request.scope, job=found.id)
-    await service.in_thread(service.queue.stop, found.id, discard, service.settings.keep_seconds)
-    service.runner.request_stop(found.id, Stop.DISCARD if discard else Stop.KEEP)
-    service.hub.notify(found.id)
+    service, before = call.service, await call.job(job)
+    call.note(job=before.id)
+    await service.in_thread(service.queue.stop, before.id, discard, service.settings.keep_seconds)
+    _stop_run(call, before.id, discard)
     if discard:
         return Response(None, 204)
-    now = await service.in_thread(service.queue.get, found.id)
-    return job_response(now or found)
+    after = await service.in_thread(service.queue.get, before.id)
+    return job_json(after or before)
+
+
+def _stop_run(call: Call, job: str, discard: bool) -> None:
+    """End the run of a job that is stopped, and tell who follows it."""
+    call.service.runner.request_stop(job, Stop.DISCARD if discard else Stop.KEEP)
+    call.service.hub.notify(job)
 
 
 def _require_form_of_job(request: Request, name: str | None) -> None:
@@ -344,45 +310,37 @@ def _place_of(cursor: str) -> tuple[float, str]:
     raise ApiError(422, "bad_cursor", "take the cursor from `next` of the page before")
 
 
-@router.get(
-    "/v1/jobs/{job}/problem",
-    operation_id="get_job_problem",
-    summary="The problem of a job",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@operation(
+    router,
+    "GET /v1/jobs/{job}/problem",
+    "get_job_problem",
+    "The problem of a job",
+    schemas.answers(
         "The problem, or the graph.",
         samples.PROBLEM,
         {"anyOf": [schemas.ref("Problem"), schemas.ref("Graph"), schemas.ref("SymbolicProblem")]},
-        "application/json",
         404,
     ),
+    role=Role.READ,
 )
-async def get_problem(request: Request, service: CurrentService, job: str) -> Response:
+async def get_problem(call: Call, job: str) -> Response:
     """The problem."""
-    require_known(request)
-    caller = await service.caller(request, Role.READ)
-    found = await find_job(service, caller, job)
-    body = await service.document(request, found.id, "problem")
+    known = await call.job(job)
+    body = await call.service.document(call.request, known.id, "problem")
     if body is None:
         raise ApiError(404, "no_such_job", "the job was removed")
     return Response(body, media_type="application/json")
 
 
-@router.get(
-    "/v1/jobs/{job}/plan",
-    operation_id="get_job_plan",
-    summary="The plan of a job: the best so far, or the last",
-    description="`Memstow-Final` says whether it can still become better. With `If-None-Match` an unchanged "
-    "plan is answered with 304. Where a job has ended without a plan, an `output_format` other than `json` "
-    "is an error (422 `infeasible` or `no_plan_found`).",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@operation(
+    router,
+    "GET /v1/jobs/{job}/plan",
+    "get_job_plan",
+    "The plan of a job: the best so far, or the last",
+    schemas.answers(
         "The plan.",
         samples.PLAN,
         schemas.a_plan(),
-        "application/json",
         404,
         409,
         also={304: {"description": "The plan is the one you have."}},
@@ -391,45 +349,27 @@ async def get_problem(request: Request, service: CurrentService, job: str) -> Re
         as_model=True,
         headers=schemas.PLAN_HEADERS,
     ),
-    openapi_extra={"parameters": SOURCE_PARAMETERS},
+    description="`Memstow-Final` says whether it can still become better. With `If-None-Match` an unchanged "
+    "plan is answered with 304. Where a job has ended without a plan, an `output_format` other than `json` "
+    "is an error (422 `infeasible` or `no_plan_found`).",
+    role=Role.READ,
+    parameters=SOURCE_PARAMETERS,
 )
-async def get_plan(
-    request: Request,
-    service: CurrentService,
-    job: str,
-    output_format_name: FormatOfPlan = None,
-) -> Response:
+async def get_plan(call: Call, job: str, output_format_name: FormatOfPlan = None) -> Response:
     """The plan."""
-    require_known(request, "output_format", *plan_forms.PARAMETERS)
-    caller = await service.caller(request, Role.READ)
-    found = await find_job(service, caller, job)
-    to = output_format(request, output_format_name)
-    if found.is_front:
-        raise ApiError(409, "is_front", f"the job is for a front, which is at {job_path(found.id)}/front")
+    known = await call.job(job)
+    to = output_format(call.request, output_format_name)
+    if known.is_front:
+        raise ApiError(409, "is_front", f"the job is for a front, which is at {job_path(known.id)}/front")
     # A result without placements is an error in other forms: it is told as the last word only when it is.
-    planned = to != "json" and not found.over
-    plan = await plan_of_job(service, request, caller, found, to, planned=planned)
+    plan = await plan_of_job(call, known, to, planned=to != "json" and not known.over)
     if plan is None:
-        if found.error is not None:
-            raise ApiError(409, "job_failed", found.error)
-        if found.over:
-            raise ApiError(409, "job_cancelled", f"the job is {found.state.value}, and ended without a plan")
-        raise ApiError(
-            409,
-            "no_plan_yet",
-            f"the job is {found.state.value} and has no plan yet",
-            headers={"Retry-After": "1"},
-        )
-    headers = {
-        "ETag": plan.etag,
-        "Cache-Control": "private, no-cache",
-        "Vary": "Accept",
-        FINAL: "true" if found.over else "false",
-    }
-    held = matching_tag(", ".join(request.headers.getlist("if-none-match")), plan.etag)
-    if held is not None:
-        return Response(None, 304, headers | {"ETag": held})
-    return Response(plan.body, 200, headers, plan.media_type)
+        raise nothing_yet(known, "plan", "plan")
+
+    async def written() -> tuple[bytes, str]:
+        return plan.body, plan.media_type
+
+    return await current_version(call, known, plan.etag, written, {"Vary": "Accept"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +391,7 @@ async def _position(
     service = service_of(request)
     caller = await service.caller(request, Role.READ)
     service.require_open()
-    found = await find_job(service, caller, job)
+    found = await Call(request, caller).job(job)
     given = last_event_id or ""
     after = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
     if found.over and after:

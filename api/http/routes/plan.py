@@ -1,11 +1,11 @@
 """`POST /v1/plan`: a problem in, a plan out; what takes longer becomes a job."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from memstow.api.http import samples, schemas
 from memstow.api.http.errors import without_plan
-from memstow.api.http.fair_threads import share_of
+from memstow.api.http.operation import Call, operation
 from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     FORMAT_PARAMETERS,
@@ -15,7 +15,6 @@ from memstow.api.http.requests import (
     SOURCE_PARAMETERS,
     output_format,
     read_problem_body,
-    service_of,
     wants_fresh,
 )
 from memstow.api.http.responses import PlanBody, plan_body
@@ -40,24 +39,15 @@ _PREFER = {
 }
 
 
-@router.post(
-    "/v1/plan",
-    operation_id="plan",
-    summary="A problem in, a plan out",
-    description="That nothing fits is an answer (200, status `infeasible`), not an error. A problem that "
-    "is not solved at once becomes a job, for which the request waits. If it is not done by then, the "
-    "response is the best plan so far, with `Memstow-Final: false` and the `Location` of the job that goes "
-    "on. Without a plan, for a deterministic run, and with `Prefer: respond-async` it is the job (202). "
-    "With another `output_format` than `json`, 200 is the final plan in that format, or the best so far with "
-    "`Prefer: wait=N`. Where there is none, the response is an error (422 `infeasible` or `no_plan_found`), "
-    "and 503 `plan_not_ready` with `Retry-After` while the job goes on.",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@operation(
+    router,
+    "POST /v1/plan",
+    "plan",
+    "A problem in, a plan out",
+    schemas.answers(
         "The plan.",
         samples.PLAN,
         schemas.a_plan(),
-        "application/json",
         400,
         410,
         415,
@@ -68,40 +58,44 @@ _PREFER = {
         as_model=True,
         headers=schemas.PLAN_HEADERS,
     ),
-    openapi_extra={
-        "parameters": [
-            *FORMAT_PARAMETERS,
-            *OPTION_PARAMETERS,
-            *CHANGE_PARAMETERS,
-            *SOURCE_PARAMETERS,
-            *SHAPES_PARAMETERS,
-            NAME_PARAMETER,
-            IDEMPOTENCY_PARAMETER,
-            _PREFER,
-        ],
-        **schemas.enveloped(
-            {
-                "problem": schemas.any_problem(),
-                "target": schemas.target(),
-                "options": schemas.ref("Options"),
-                **schemas.SHAPES_MEMBERS,
-            },
-            ["problem"],
-            {"problem": samples.PROBLEM, "options": {"time_limit": 5.0}},
-        ),
-    },
+    description="That nothing fits is an answer (200, status `infeasible`), not an error. A problem that "
+    "is not solved at once becomes a job, for which the request waits. If it is not done by then, the "
+    "response is the best plan so far, with `Memstow-Final: false` and the `Location` of the job that goes "
+    "on. Without a plan, for a deterministic run, and with `Prefer: respond-async` it is the job (202). "
+    "With another `output_format` than `json`, 200 is the final plan in that format, or the best so far with "
+    "`Prefer: wait=N`. Where there is none, the response is an error (422 `infeasible` or `no_plan_found`), "
+    "and 503 `plan_not_ready` with `Retry-After` while the job goes on.",
+    makes_work=True,
+    parameters=[
+        *FORMAT_PARAMETERS,
+        *OPTION_PARAMETERS,
+        *CHANGE_PARAMETERS,
+        *SOURCE_PARAMETERS,
+        *SHAPES_PARAMETERS,
+        NAME_PARAMETER,
+        IDEMPOTENCY_PARAMETER,
+        _PREFER,
+    ],
+    body=schemas.enveloped(
+        {
+            "problem": schemas.any_problem(),
+            "target": schemas.target(),
+            "options": schemas.ref("Options"),
+            **schemas.SHAPES_MEMBERS,
+        },
+        ["problem"],
+        {"problem": samples.PROBLEM, "options": {"time_limit": 5.0}},
+    ),
 )
-async def plan(request: Request) -> Response:
+async def plan(call: Call) -> Response:
     """Plan."""
-    service, query = service_of(request), request.query_params
-    caller = await service.caller(request)
-    service.require_open()
+    request, service, caller, share = call.request, call.service, call.caller, call.share
+    query = request.query_params
     body, form = await read_problem_body(request, service, query.get("format"))
     to = output_format(request, query.get("output_format"))
     limits = service.limits_of(caller)
     preferences = preferences_of(request)
-    share = share_of(caller, request)
-    as_job = JobPlan(service, request, caller, to, preferences, body if form.rewrites_model else None)
+    as_job = JobPlan(call, to, preferences, body if form.rewrites_model else None)
     slow = len(body) > service.settings.fast_body or form.is_model or b'"symbols"' in body
     if slow or preferences.at_once:
         read = ReadRequest(body=body, form=form, limits=limits)

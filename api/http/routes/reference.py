@@ -2,16 +2,16 @@
 
 import json
 import platform
+from functools import partial
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
+from fastapi import APIRouter, Query
 
 import memstow
 from memstow.api.http import samples, schemas
 from memstow.api.http.errors import ApiError
-from memstow.api.http.requests import CurrentService, require_known
-from memstow.api.http.responses import MEDIA_TYPES, JsonObject, json_response
+from memstow.api.http.operation import Call, operation
+from memstow.api.http.responses import MEDIA_TYPES, JsonObject
 from memstow.api.http.samples import EXAMPLES
 from memstow.api.operations import plan_forms
 from memstow.api.store.keys import Role
@@ -19,45 +19,36 @@ from memstow.planner.model.front import FORMATS as FRONT_FORMATS
 from memstow.planner.model.schema import KINDS, schema
 
 router = APIRouter(tags=["reference"])
+_reference = partial(operation, router, role=Role.READ)
 
 # The settings that say what a request may ask for; not those that say how the server does its work.
 _TOLD: Final = ("max_body", "sync_seconds", "keep_seconds")
 _NAMES: Final = {"type": "array", "items": {"type": "string"}}
 
 
-@router.get(
-    "/v1/solvers",
-    operation_id="list_solvers",
-    summary="Who can solve, and what",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@_reference(
+    "GET /v1/solvers",
+    "list_solvers",
+    "Who can solve, and what",
+    schemas.answers(
         "The solvers.",
         {"solvers": [{"name": "greedy", "summary": "...", "supports": "...", "missing": None}]},
         schemas.list_of("solvers"),
     ),
 )
-async def list_solvers(request: Request, service: CurrentService) -> Response:
+async def list_solvers(call: Call) -> JsonObject:
     """Solvers."""
-    require_known(request)
-    await service.caller(request, Role.READ)
-    return json_response({"solvers": await service.in_thread(_solvers)})
-
-
-def _solvers() -> list[JsonObject]:
     from memstow.solvers.registry import describe
 
-    return [solver._asdict() for solver in describe()]
+    described = await call.service.in_thread(describe)
+    return {"solvers": [solver._asdict() for solver in described]}
 
 
-@router.get(
-    "/v1/capabilities",
-    operation_id="get_capabilities",
-    summary="What this server takes: formats, and the limits of your requests",
-    description="The limits have the names of the settings. `max_time_limit` is that of your key.",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@_reference(
+    "GET /v1/capabilities",
+    "get_capabilities",
+    "What this server takes: formats, and the limits of your requests",
+    schemas.answers(
         "Formats of problems, plans and fronts by name, and limits.",
         {
             "version": memstow.__version__,
@@ -80,73 +71,62 @@ def _solvers() -> list[JsonObject]:
             },
         },
     ),
+    description="The limits have the names of the settings. `max_time_limit` is that of your key.",
 )
-async def get_capabilities(request: Request, service: CurrentService) -> Response:
+async def get_capabilities(call: Call) -> JsonObject:
     """Capabilities."""
-    require_known(request)
-    limits = service.limits_of(await service.caller(request, Role.READ))
-    settings = service.settings
-    return json_response(
-        {
-            "version": memstow.__version__,
-            "formats": {
-                "problem": list(MEDIA_TYPES),
-                "plan": list(plan_forms.names()),
-                "front": list(FRONT_FORMATS),
-            },
-            "limits": {
-                **{name: getattr(settings, name) for name in _TOLD},
-                "max_buffers": limits.max_buffers,
-                "max_values": limits.max_values,
-                "max_batch": limits.max_batch,
-                "max_time_limit": limits.max_time_limit,
-                "max_workers": limits.max_workers,
-                "solve_memory": limits.solve_memory,
-            },
-            "callbacks": bool(settings.callback_allow),
-        }
-    )
+    limits, settings = call.service.limits_of(call.caller), call.service.settings
+    return {
+        "version": memstow.__version__,
+        "formats": {
+            "problem": list(MEDIA_TYPES),
+            "plan": list(plan_forms.names()),
+            "front": list(FRONT_FORMATS),
+        },
+        "limits": {
+            **{name: getattr(settings, name) for name in _TOLD},
+            "max_buffers": limits.max_buffers,
+            "max_values": limits.max_values,
+            "max_batch": limits.max_batch,
+            "max_time_limit": limits.max_time_limit,
+            "max_workers": limits.max_workers,
+            "solve_memory": limits.solve_memory,
+        },
+        "callbacks": bool(settings.callback_allow),
+    }
 
 
-@router.get(
-    "/v1/schema",
-    operation_id="get_schema",
-    summary="The JSON Schema of the problem, the options, the plan or a target",
-    response_class=Response,
-    responses=schemas.answers(200, "The schema.", {"type": "object", "title": "Problem"}, {"type": "object"}),
+@_reference(
+    "GET /v1/schema",
+    "get_schema",
+    "The JSON Schema of the problem, the options, the plan or a target",
+    schemas.answers("The schema.", {"type": "object", "title": "Problem"}, {"type": "object"}),
 )
 async def get_schema(
-    request: Request,
-    service: CurrentService,
+    call: Call,
     kind: Annotated[
         str, Query(description="The kind of document.", json_schema_extra={"enum": list(KINDS)})
     ] = "problem",
-) -> Response:
+) -> JsonObject:
     """Schema."""
-    require_known(request, "kind")
-    await service.caller(request, Role.READ)
     if kind not in KINDS:
         raise ApiError(422, "unknown_schema", f"use one of {', '.join(KINDS)}")
-    return json_response(await service.in_thread(schema, kind))
+    return await call.service.in_thread(schema, kind)
 
 
-@router.get(
-    "/v1/targets",
-    operation_id="list_targets",
-    summary="The targets that come with memstow, each with its pools and the source of its facts",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@_reference(
+    "GET /v1/targets",
+    "list_targets",
+    "The targets that come with memstow, each with its pools and the source of its facts",
+    schemas.answers(
         "The targets.",
         {"targets": [{"version": 1, "name": "nrf52840", "pools": [{"id": "ram", "capacity": 262144}]}]},
         schemas.list_of("targets", schemas.ref("Target")),
     ),
 )
-async def list_targets(request: Request, service: CurrentService) -> Response:
+async def list_targets(call: Call) -> JsonObject:
     """Targets."""
-    require_known(request)
-    await service.caller(request, Role.READ)
-    return json_response({"targets": await service.in_thread(_targets)})
+    return {"targets": await call.service.in_thread(_targets)}
 
 
 def _targets() -> list[JsonObject]:
@@ -155,59 +135,46 @@ def _targets() -> list[JsonObject]:
     return [json.loads(shipped_text(name)) for name in shipped()]
 
 
-@router.get(
-    "/v1/examples",
-    operation_id="list_examples",
-    summary="Bodies ready to be sent to /v1/plan, by name",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@_reference(
+    "GET /v1/examples",
+    "list_examples",
+    "Bodies ready to be sent to /v1/plan, by name",
+    schemas.answers(
         "Names and paths.",
         {"examples": [{"name": "first", "path": "/v1/examples/first"}]},
         schemas.list_of("examples"),
     ),
 )
-async def list_examples(request: Request, service: CurrentService) -> Response:
+async def list_examples(_call: Call) -> JsonObject:
     """Examples."""
-    require_known(request)
-    await service.caller(request, Role.READ)
-    return json_response({"examples": [{"name": name, "path": f"/v1/examples/{name}"} for name in EXAMPLES]})
+    return {"examples": [{"name": name, "path": f"/v1/examples/{name}"} for name in EXAMPLES]}
 
 
-@router.get(
-    "/v1/examples/{name}",
-    operation_id="get_example",
-    summary="One of them",
-    response_class=Response,
-    responses=schemas.answers(
-        200, "The body.", {"problem": samples.PROBLEM}, {"type": "object"}, "application/json", 404
-    ),
+@_reference(
+    "GET /v1/examples/{name}",
+    "get_example",
+    "One of them",
+    schemas.answers("The body.", {"problem": samples.PROBLEM}, {"type": "object"}, 404),
 )
-async def get_example(request: Request, service: CurrentService, name: str) -> Response:
+async def get_example(_call: Call, name: str) -> JsonObject:
     """Example."""
-    require_known(request)
-    await service.caller(request, Role.READ)
     if name not in EXAMPLES:
         raise ApiError(404, "no_such_example", f"there are {', '.join(EXAMPLES)}")
-    return json_response(EXAMPLES[name])
+    return EXAMPLES[name]
 
 
-@router.get(
-    "/version",
-    operation_id="get_version",
-    openapi_extra=schemas.WITHOUT_KEY,
-    summary="The version",
-    response_class=Response,
-    responses=schemas.answers(
-        200,
+@operation(
+    router,
+    "GET /version",
+    "get_version",
+    "The version",
+    schemas.answers(
         "The version.",
         {"name": "memstow", "version": memstow.__version__, "python": "3.11.7"},
         {"type": "object", "required": ["name", "version"]},
     ),
+    role=None,
 )
-async def get_version(request: Request) -> Response:
+async def get_version(_call: Call) -> JsonObject:
     """Version."""
-    require_known(request)
-    return json_response(
-        {"name": "memstow", "version": memstow.__version__, "python": platform.python_version()}
-    )
+    return {"name": "memstow", "version": memstow.__version__, "python": platform.python_version()}

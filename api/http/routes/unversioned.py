@@ -8,118 +8,104 @@ from starlette.responses import HTMLResponse, Response
 
 from memstow.api.http import schemas
 from memstow.api.http.errors import ApiError
-from memstow.api.http.requests import CurrentService, require_known
-from memstow.api.http.responses import json_response
+from memstow.api.http.operation import Call, operation
+from memstow.api.http.requests import require_known
+from memstow.api.http.responses import JsonObject, json_response
 from memstow.api.page import assets
 from memstow.api.store.keys import Role
 
 router = APIRouter(tags=["health"])
 
-_OK = {"status": "ok"}
-_SCHEMA = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
+_OK: Final[JsonObject] = {"status": "ok"}
+_SCHEMA: Final = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
 
 
-@router.get(
-    "/livez",
-    operation_id="livez",
-    openapi_extra=schemas.WITHOUT_KEY,
-    summary="Whether the process lives",
-    response_class=Response,
-    responses=schemas.answers(200, "It lives.", _OK, _SCHEMA),
+@operation(
+    router,
+    "GET /livez",
+    "livez",
+    "Whether the process lives",
+    schemas.answers("It lives.", _OK, _SCHEMA),
+    role=None,
 )
-async def livez(request: Request) -> Response:
+async def livez(_call: Call) -> JsonObject:
     """Live."""
-    require_known(request)
-    return json_response(_OK)
+    return _OK
 
 
-@router.get(
-    "/readyz",
-    operation_id="readyz",
-    openapi_extra=schemas.WITHOUT_KEY,
-    summary="Whether it should get requests: store and cluster answer, it is not ending",
-    response_class=Response,
-    responses=schemas.answers(200, "It should.", _OK, _SCHEMA),
+@operation(
+    router,
+    "GET /readyz",
+    "readyz",
+    "Whether it should get requests: store and cluster answer, it is not ending",
+    schemas.answers("It should.", _OK, _SCHEMA),
+    role=None,
 )
-async def readyz(request: Request, service: CurrentService) -> Response:
+async def readyz(call: Call) -> JsonObject:
     """Ready."""
-    require_known(request)
-    reason = await service.not_ready()
+    reason = await call.service.not_ready()
     if reason is not None:
         raise ApiError(503, reason, f"not ready: {reason.replace('_', ' ')}", headers={"Retry-After": "1"})
-    return json_response(_OK)
+    return _OK
 
 
-@router.get(
-    "/metrics",
-    operation_id="metrics",
-    summary="The figures of this server, for Prometheus",
+@operation(
+    router,
+    "GET /metrics",
+    "metrics",
+    "The figures of this server, for Prometheus",
+    schemas.answers("The figures.", "memstow_jobs_queued 0.0\n", {"type": "string"}, media_type="text/plain"),
     description="Where there are keys, this needs one with the role `admin`.",
-    response_class=Response,
-    responses=schemas.answers(
-        200, "The figures.", "memstow_jobs_queued 0.0\n", {"type": "string"}, "text/plain"
-    ),
+    role=Role.ADMIN,
 )
-async def metrics(request: Request, service: CurrentService) -> Response:
+async def metrics(call: Call) -> Response:
     """Metrics."""
-    require_known(request)
-    await service.caller(request, Role.ADMIN)
-    return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    return Response(call.service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
 page_router = APIRouter(tags=["start"])
 
 _MEDIA_TYPES: Final = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 _FOREVER: Final = "public, max-age=31536000, immutable"
+_PAGES: Final[dict[str, tuple[str, ...]]] = {
+    "/new": ("example", "job"),
+    "/jobs": ("state", "batch", "digest", "search", "cursor"),
+    "/compare": ("a", "b"),
+    "/reference": (),
+}
+"""The addresses of the editor, the jobs, two plans beside each other and the operations; with the parameters
+that the script of the page reads there."""
 
 
-@page_router.get(
-    "/",
-    operation_id="start",
-    openapi_extra=schemas.WITHOUT_KEY,
-    summary="The web page",
-    response_class=HTMLResponse,
-    responses=schemas.answers(200, "The page.", "<!doctype html>", {"type": "string"}, "text/html"),
+@operation(
+    page_router,
+    "GET /",
+    "start",
+    "The web page",
+    schemas.answers("The page.", "<!doctype html>", {"type": "string"}, media_type="text/html"),
+    role=None,
 )
-async def start(request: Request) -> HTMLResponse:
+async def start(_call: Call) -> Response:
     """The page: it shows plans that are dropped on it."""
-    require_known(request)
-    return _page()
-
-
-@page_router.get("/new", include_in_schema=False)
-async def new(request: Request) -> HTMLResponse:
-    """The page with the editor: `example` or `job` names what is written in it at first."""
-    require_known(request, "example", "job")
-    return _page()
-
-
-@page_router.get("/jobs", include_in_schema=False)
-async def jobs(request: Request) -> HTMLResponse:
-    """The page with the jobs; it takes the filters of `/v1/jobs`."""
-    require_known(request, "state", "batch", "digest", "search", "cursor")
     return _page()
 
 
 @page_router.get("/jobs/{job}", include_in_schema=False)
-async def job(request: Request, job: Annotated[str, Path(max_length=100)]) -> HTMLResponse:  # noqa: ARG001
+async def job(request: Request, job: Annotated[str, Path(max_length=100)]) -> Response:  # noqa: ARG001
     """The page with one job, which asks for it by the key that it is given."""
     require_known(request)
     return _page()
 
 
-@page_router.get("/compare", include_in_schema=False)
-async def compare(request: Request) -> HTMLResponse:
-    """The page with two plans beside each other: of the jobs `a` and `b`, or two that are dropped on it."""
-    require_known(request, "a", "b")
-    return _page()
+def _add_page(path: str, parameters: tuple[str, ...]) -> None:
+    @page_router.get(path, include_in_schema=False)
+    async def page(request: Request) -> Response:
+        require_known(request, *parameters)
+        return _page()
 
 
-@page_router.get("/reference", include_in_schema=False)
-async def reference(request: Request) -> HTMLResponse:
-    """The page with every operation."""
-    require_known(request)
-    return _page()
+for _path, _parameters in _PAGES.items():
+    _add_page(_path, _parameters)
 
 
 def _page() -> HTMLResponse:

@@ -1,18 +1,26 @@
-"""The parts that bodies of requests share: documents within limits, changes, moments, issues."""
+"""The documents in bodies of requests: problems, graphs and models, within limits and changed as is asked.
 
-import re
-from collections.abc import Callable, Mapping
+Sizes may be formulas where the request takes that. What is too much is told before it is read.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
+from memstow.api.operations.envelope import (
+    collect,
+    envelope,
+    format_alone,
+    json_value,
+    over_limit,
+    subject_of,
+)
 from memstow.api.operations.request_types import BodyForm, Limits
 from memstow.planner import formats
 from memstow.planner.formats import is_graph, looks_like_json
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.problem import Problem, Target
-from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_problem, parse_target
 from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
@@ -21,69 +29,6 @@ from memstow.planner.targets import retarget, shipped_target
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph, Order
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-
-T = TypeVar("T")
-
-
-def over_limit(path: str, unit: str, given: float, most: float, setting: str) -> InputError:
-    """The error for more than a setting allows; the setting is named, so that its operator can be asked."""
-    message = f"{given:,} {unit} are more than the {most:,} that the setting `{setting}` allows"
-    return InputError.single("over_limit", path, message)
-
-
-def collect(issues: list[Issue], place: str, read: Callable[[], T]) -> T | None:
-    """The result of `read`; its issues are added to the list, with paths that begin at `place`."""
-    try:
-        return read()
-    except InputError as error:
-        issues.extend(at_place(issue, place) for issue in error.issues)
-        return None
-
-
-def at_place(issue: Issue, place: str) -> Issue:
-    """The issue of a part that is at this place."""
-    if not place or not issue.path.startswith("$"):
-        return issue
-    return replace(issue, path=f"$.{place}{issue.path[1:]}")
-
-
-_UNIT_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
-_SPAN: Final = re.compile(r"(\d{1,9})([smhdw])", re.ASCII)
-_LONGEST_SPAN: Final = 100 * 366 * 86_400
-
-
-def span(text: str, path: str) -> float:
-    """The seconds of 90s, 30m, 12h, 7d or 4w."""
-    seconds = _seconds(text)
-    if seconds is None:
-        raise InputError.single("bad_span", path, f"{shown(text)} is not a time, such as 12h, 7d or 4w")
-    return seconds
-
-
-def moment(text: str, path: str, at: float) -> float:
-    """Seconds since 1970, after `at`: of a span from then on, or of a date or time, in UTC unless it says."""
-    seconds = _seconds(text)
-    found = at + seconds if seconds is not None else _timestamp(text)
-    if found is None:
-        message = f"{shown(text)} is not a time, such as 30d, 2027-01-31 or 2027-01-31T12:00:00Z"
-        raise InputError.single("bad_moment", path, message)
-    if found <= at:
-        raise InputError.single("past_moment", path, f"{shown(text)} is over already")
-    return found
-
-
-def _seconds(text: str) -> float | None:
-    match = _SPAN.fullmatch(text.strip())
-    return None if match is None else float(min(int(match[1]) * _UNIT_SECONDS[match[2]], _LONGEST_SPAN))
-
-
-def _timestamp(text: str) -> float | None:
-    try:
-        read = datetime.fromisoformat(text.strip())
-        return (read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
-
 
 GRAPH_MEMBERS: Final = ("order", "in_place")
 CHANGES: Final = ("target", *GRAPH_MEMBERS)
@@ -97,11 +42,6 @@ class Changes:
     target: Target | None
     order: "Order | None"
     in_place: bool | None
-
-
-def subject_of(raw: object) -> str:
-    """The member of an envelope that holds what is to be planned."""
-    return "graph" if isinstance(raw, dict) and "graph" in raw and "problem" not in raw else "problem"
 
 
 def changes_of(raw: Mapping[str, Any], target: Target | None) -> Changes:
@@ -136,17 +76,6 @@ def changed(document: "Problem | Graph", changes: Changes) -> "Problem | Graph":
 
 
 _TEXTS: Final = ("csv", "xla")
-
-
-def json_value(body: bytes, limits: Limits) -> object:
-    """The JSON value of a body; where it holds too many values, the message names the setting."""
-    try:
-        return parse_json(body, limits.max_values)
-    except InputError as error:
-        if error.issues[0].code != "too_large":
-            raise
-        message = f"more JSON values than the {limits.max_values:,} that the setting `max_values` allows"
-        raise InputError.single("too_large", "$", message) from None
 
 
 def is_symbolic(raw: object) -> bool:
@@ -271,6 +200,90 @@ def _problem_within(problem: Problem, limits: Limits) -> Problem:
     return problem
 
 
+def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":
+    """The document of a body that holds nothing else, or of an envelope with what changes it."""
+    issues: list[Issue] = []
+    if form.format is not None:
+        name = form.format
+        document = document_alone(issues, lambda: read_document(body, name, form, limits), form)
+    else:
+        document = _document_in(issues, json_value(body, limits), form, limits)
+    if issues or document is None:
+        raise InputError(issues)
+    return document
+
+
+def _document_in(
+    issues: list[Issue], content: object, form: BodyForm, limits: Limits
+) -> "Problem | Graph | None":
+    """The document that a JSON value is, or that it holds as an envelope."""
+    alone = format_alone(content)
+    if alone is not None:
+        return document_alone(issues, lambda: document_of(content, alone, limits), form)
+    subject = subject_of(content)
+    raw = envelope(issues, content, (subject, "target", *GRAPH_MEMBERS), (subject,))
+    return document_on_target(issues, {**form.changes, **raw}, subject, limits)
+
+
+# Problems with symbols
+
+# What a process examines in some tens of seconds, however the formulas are made.
+_MOST_CHARACTERS: Final = 4_000_000
+# The same for the problems at all points, each of which is planned.
+_MOST_ROWS: Final = 2_000_000
+_LISTS: Final = ("buffers", "tensors", "operators")
+
+
+def symbolic_within(raw: object, limits: Limits) -> "SymbolicProblem":
+    """The problem with symbols that a JSON value describes; what is too much is told before it is read."""
+    for name in _LISTS:
+        count = sum(1 for _ in _listed(raw, name))
+        if count > limits.max_buffers:
+            raise over_limit(f"$.{name}", name, count, limits.max_buffers, "max_buffers")
+    characters = sum(map(len, set(_formulas(raw))))
+    if characters > _MOST_CHARACTERS:
+        message = (
+            f"formulas that differ have {characters:,} characters, at most {_MOST_CHARACTERS:,} are taken; "
+            "write shorter ones, and equal sizes alike"
+        )
+        raise InputError.single("too_large", "$.buffers", message)
+    # Requests about other problems do not wait for this import.
+    from memstow.planner.shapes.symbolic_documents import parse_symbolic
+
+    return parse_symbolic(raw)
+
+
+def planned_within(problem: "SymbolicProblem") -> "SymbolicProblem":
+    """The problem, if planning it at each of its points is not too much."""
+    from memstow.planner.model.symbolic import points_of
+
+    rows = len(problem.buffers) * len(points_of(problem))
+    if rows > _MOST_ROWS:
+        message = (
+            f"the buffers at all points are {rows:,}, and at most {_MOST_ROWS:,} are taken; give fewer points"
+        )
+        raise InputError.single("too_large", "$.points", message)
+    return problem
+
+
+def _listed(raw: object, name: str) -> Iterator[object]:
+    found = raw.get(name) if isinstance(raw, dict) else None
+    return iter(found) if isinstance(found, list) else iter(())
+
+
+def _formulas(raw: object) -> Iterator[str]:
+    """The texts in the place of a size, and in the shapes of tensors."""
+    for name in _LISTS:
+        for element in _listed(raw, name):
+            if not isinstance(element, dict):
+                continue
+            size, shape = element.get("size"), element.get("shape")
+            if isinstance(size, str):
+                yield size
+            if isinstance(shape, list):
+                yield from (entry for entry in shape if isinstance(entry, str))
+
+
 _TO_JUDGE: Final = ("problem", "plan")
 
 
@@ -287,7 +300,6 @@ def has_symbols(content: object) -> bool:
 
 def symbolic_to_judge(content: object, limits: Limits) -> "tuple[SymbolicProblem, SymbolicPlan]":
     """The problem and the plan of such an envelope; InputError with everything that is wrong."""
-    from memstow.api.operations.symbolic_requests import symbolic_within
     from memstow.planner.shapes.symbolic_documents import parse_symbolic_plan
 
     raw = content if isinstance(content, dict) else {}
