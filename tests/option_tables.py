@@ -1,4 +1,4 @@
-"""The tables of options in docs/cli.md, and of parameters in docs/service.md, from `api/options.py`.
+"""The tables of options, parameters and settings in docs/cli.md and docs/service.md, from what they list.
 
 `python -m tests.option_tables` writes them anew.
 """
@@ -17,8 +17,11 @@ from memstow.api.options import Choice, Option, Switch, in_page
 DOCS: Final = Path(__file__).parents[1] / "docs"
 CLI: Final = DOCS / "cli.md"
 SERVICE: Final = DOCS / "service.md"
-COMMANDS: Final = ("solve", "front", "verify", "view", "inspect", "convert", "tile", "evaluate")
-"""The commands whose options are in the table."""
+COMMANDS: Final = (
+    *("solve", "front", "verify", "view", "inspect", "convert", "tile", "evaluate", "generate"),
+    *("solvers", "serve", "keys", "admin", "db", "doctor"),
+)
+"""The commands whose tables of options are written."""
 _AS_BEFORE: Final = {
     "front": "as for `solve`. Limits are for all points together; `--hint` is a plan of a problem, from "
     "which `moves` counts; `--capacity` cannot stand beside `--target`",
@@ -31,14 +34,19 @@ _AS_BEFORE: Final = {
 """What is said of options that `solve` has as well, of commands where that is not all."""
 
 
-def options_of(command: str) -> list[Option]:
+def _below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the commands, or of the kinds or actions of one, by name."""
+    return {
+        name: below
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for name, below in action.choices.items()
+    }
+
+
+def _options_of(parser: argparse.ArgumentParser) -> list[Option]:
     """The options of a command, in the order of its help."""
-    (commands,) = (
-        it for it in build_parser([command])._actions if isinstance(it, argparse._SubParsersAction)
-    )
-    return [
-        vars(action)["option"] for action in commands.choices[command]._actions if "option" in vars(action)
-    ]
+    return [vars(action)["option"] for action in parser._actions if "option" in vars(action)]
 
 
 def _named(option: Option) -> str:
@@ -52,13 +60,29 @@ def _named(option: Option) -> str:
 
 def table_of(command: str) -> str:
     """The table of a command's options; those that `solve` has as well are in one row."""
-    known = [] if command == "solve" else options_of("solve")
-    options = options_of(command)
+    parser = _below(build_parser([command]))[command]
+    if _below(parser):
+        return _table_of_kinds(_below(parser))
+    known = [] if command == "solve" else _options_of(_below(build_parser(["solve"]))["solve"])
+    options = _options_of(parser)
     rows = [f"| {_named(it)} | {in_page(it)} |" for it in options if it not in known]
     again = ", ".join(_named(it) for it in options if it in known)
     if again:
         rows.append(f"| {again} | {_AS_BEFORE.get(command, 'as for `solve`')} |")
     return "\n".join(["| option | means |", "| --- | --- |", *rows])
+
+
+def _table_of_kinds(kinds: dict[str, argparse.ArgumentParser]) -> str:
+    """The table of a command with several kinds or actions: which of them have an option."""
+    having: dict[Option, list[str]] = {}
+    for name, parser in kinds.items():
+        for option in _options_of(parser):
+            having.setdefault(option, []).append(f"`{name}`")
+    rows = []
+    for option, names in having.items():
+        of = "all" if len(names) == len(kinds) else ", ".join(names)
+        rows.append(f"| {_named(option)} | {of} | {in_page(option)} |")
+    return "\n".join(["| option | of | means |", "| --- | --- | --- |", *rows])
 
 
 def parameters_table() -> str:
@@ -80,6 +104,18 @@ def parameters_table() -> str:
     return "\n".join(["| parameter | of `POST /v1/...` | means |", "| --- | --- | --- |", *rows])
 
 
+def settings_table() -> str:
+    """The table of the settings of the service."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        default = field.get_default()
+        shown = "none" if default in (None, ()) else f"`{json.dumps(default, default=str)}`"
+        # What is counted when the server starts differs from machine to machine.
+        shown = "the processors there are" if name == "slots" else shown
+        rows.append(f"| `{name}` | {shown} | {field.description} |")
+    return "\n".join(["| setting | default | means |", "| --- | --- | --- |", *rows])
+
+
 def _replaced(page: str, name: str, table: str) -> str:
     begin, end = f"<!-- begin {name} -->\n", f"\n<!-- end {name} -->"
     pattern = f"{re.escape(begin)}.*?{re.escape(end)}"
@@ -93,7 +129,7 @@ def with_tables(page: Path) -> str:
     """The page with its tables as they should be."""
     text = page.read_text(encoding="utf-8")
     if page == SERVICE:
-        return _replaced(text, "parameters", parameters_table())
+        return _replaced(_replaced(text, "parameters", parameters_table()), "settings", settings_table())
     for command in COMMANDS:
         text = _replaced(text, f"options-{command}", table_of(command))
     return text

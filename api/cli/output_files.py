@@ -3,12 +3,9 @@
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
-
-if TYPE_CHECKING:
-    from memstow.planner.model.errors import InputError
 
 STDOUT = "-"
 PICTURE = "svg"
@@ -95,8 +92,6 @@ def refuse_unwritable(*paths: str | None) -> None:
             why = "permission to write is missing"
         else:
             continue
-        from memstow.planner.model.errors import InputError
-
         raise InputError.single("not_writable", plain(path), f"{why}; name a file that can be written")
 
 
@@ -112,8 +107,6 @@ def format_of(path: str | None, chosen: str | None) -> str:
 
 def unknown_suffix(path: str | None, advice: str) -> "InputError":
     """The error about a file whose name tells no format that can be written."""
-    from memstow.planner.model.errors import InputError
-
     suffix = suffix_of(path)
     hint = (
         "a picture is drawn with --picture" if suffix == PICTURE_SUFFIX else "or choose with --output-format"
@@ -126,8 +119,6 @@ def refuse_other_pictures(path: str | None) -> None:
     """Reject a picture whose file name has the suffix of another format."""
     suffix = suffix_of(path)
     if suffix not in ("", PICTURE_SUFFIX):
-        from memstow.planner.model.errors import InputError
-
         message = f"{plain(suffix)} is not supported for pictures: use a name that ends with {PICTURE_SUFFIX}"
         raise InputError.single("unknown_suffix", plain(path or ""), message)
 

@@ -9,6 +9,8 @@ from memstow.api import options
 from memstow.api.cli.parser import first_named
 from memstow.api.cli.problem_input import naming_file, read_bytes_of, read_plan, read_target
 from memstow.api.documents import problem_of
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.json_text import parse_json
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -49,7 +51,6 @@ def read_chosen_plan(
         return ChosenPlan(read_plan(path, problem_of(document), form, data), document)
     from memstow.planner.front.find_front import document_of_point, with_choices
     from memstow.planner.front.front_documents import read_front
-    from memstow.planner.model.errors import InputError
 
     if data is None:
         data = read_bytes_of(path)
@@ -69,8 +70,6 @@ def read_chosen_plan(
 
 def _front_in(front: "Front", target: str | None) -> "Front":
     """Of the fronts of several targets that of this one."""
-    from memstow.planner.model.errors import InputError
-
     called = () if target is None else (target, read_target(target).name)
     found = [it for it in front.targets if it.target in called]
     if len(found) != 1:
@@ -101,12 +100,9 @@ def read_carried_plan(
     path = args.problem if args.plan is None else args.plan
     if data[4:8] != b"TFL3":
         if args.plan is None:
-            from memstow.planner.model.errors import InputError
-
             message = "name the plan: only the file of a TensorFlow Lite model can carry its own"
             raise InputError.single("no_plan", "PLAN", message)
         return None
-    from memstow.planner.model.errors import InputError
     from memstow.planner.model.problem import Problem
 
     if isinstance(document, Problem):
@@ -140,8 +136,6 @@ def tilings_in(args: argparse.Namespace, data: bytes) -> "Tiling | Tilings | Non
         return None
     if not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         return None
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.reading.json_text import parse_json
     from memstow.planner.tiling.tiling_documents import is_tiling, parse_tilings
 
     with naming_file(args.plan):

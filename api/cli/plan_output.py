@@ -17,11 +17,12 @@ from memstow.api.cli.output_files import (
     unknown_suffix,
     write_out,
 )
-from memstow.api.cli.parser import add_option, add_options
+from memstow.api.cli.parser import add_options
 from memstow.api.cli.terminal import columns as screen_width
 from memstow.api.cli.terminal import draws_unicode, print_error
 from memstow.api.documents import labels_in, problem_of
 from memstow.api.options import EXPORTS, LOOPS, MODEL, SUFFIXES
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.records import record
 from memstow.planner.show.formatting import plain
 
@@ -87,22 +88,11 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     add_options(results, options.OUTPUT, options.OUTPUT_FORMAT, options.PICTURE, options.OPEN)
     add_options(results, options.JSON, options.QUIET)
     code = parser.add_argument_group("source code (.h, .c, .check.c, .ld, .rs)")
-    add_option(code, options.PREFIX)
-    add_option(code, options.SECTION, type=_section)
-
-
-def _section(text: str) -> tuple[str, str]:
-    pool, equals, section = text.rpartition("=")
-    if not equals or not pool or not section:
-        message = f"'{plain(text, most=80)}' is not a pool and a section: write for example dtcm=.dtcm_bss"
-        raise argparse.ArgumentTypeError(message)
-    return pool, section
+    add_options(code, options.PREFIX, options.SECTION)
 
 
 def check_results(args: argparse.Namespace) -> None:
     """Report outputs that are impossible before the search, not after it."""
-    from memstow.planner.model.errors import InputError
-
     outputs = _outputs(args)
     if len(_printed_forms(args, outputs)) > 1 or sum(output.is_printed for output in outputs) > 1:
         listed = " and ".join(sorted({*_printed_forms(args, outputs)})) or "output"
@@ -265,8 +255,6 @@ def _printed_forms(args: argparse.Namespace, outputs: Sequence[Output]) -> set[s
 
 
 def _refuse_one_file_twice(files: Sequence[tuple[str, str]]) -> None:
-    from memstow.planner.model.errors import InputError
-
     for index, (path, what) in enumerate(files):
         for other, other_what in files[:index]:
             if _same_file(path, other):

@@ -9,13 +9,16 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
 from memstow.api.cli.parser import add_option, add_options, first_named
+from memstow.planner.model.errors import InputError, Issue, changing_issues, closest_match
+from memstow.planner.reading.json_text import parse_json, read_bytes
+from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from memstow.planner.model.errors import Issue
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem, Target
@@ -35,27 +38,20 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
         name, metavar=name.upper(), help="the problem or the graph; - reads it from standard input"
     )
     add_option(parser, options.FORMAT)
-    add_option(parser, options.AT, type=symbol_value)
-
-
-def symbol_value(text: str) -> tuple[str, int]:
-    """A symbol and its value, as in s=128."""
-    name, _, number = text.rpartition("=")
-    digits = number.removeprefix("-")
-    if not name or not (digits.isascii() and digits.isdecimal()) or len(digits) > 19:
-        message = f"{text!r} is not a symbol and its value: write for example s=128"
-        raise argparse.ArgumentTypeError(message)
-    return name, int(number)
+    add_options(parser, options.AT)
 
 
 def values_of(args: argparse.Namespace) -> dict[str, int]:
     """The values of symbols."""
-    given: list[tuple[str, int]] = args.at or []
-    if len(dict(given)) < len(given):
-        from memstow.planner.model.errors import InputError
+    return _each_once(args.at, "--at", "a symbol")
 
-        raise InputError.single("repeated", "--at", "a symbol has two values; give each one")
-    return dict(given)
+
+def _each_once(pairs: list[tuple[str, int]] | None, option: str, what: str) -> dict[str, int]:
+    """The values by name; InputError where a name has two."""
+    values = dict(pairs or ())
+    if len(values) < len(pairs or ()):
+        raise InputError.single("repeated", option, f"{what} has two values; give each one")
+    return values
 
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
@@ -66,15 +62,9 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
 def add_graph_changes(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that change a graph."""
     graphs = parser.add_argument_group("graphs")
-    add_option(graphs, options.ORDER)
-    add_dimensions(graphs)
+    add_options(graphs, options.ORDER, options.DIM)
     pairs = graphs.add_mutually_exclusive_group()
     add_options(pairs, options.IN_PLACE, options.NO_IN_PLACE)
-
-
-def add_dimensions(group: "argparse._ArgumentGroup") -> None:
-    """Add the argument for what an ONNX model leaves open."""
-    add_option(group, options.DIM, type=_dimension)
 
 
 def add_symbols(group: "argparse._ArgumentGroup") -> None:
@@ -94,7 +84,6 @@ def _range(text: str) -> tuple[str, int, int, int]:
 def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
     """Read an ONNX model whose dimensions become symbols, as `--symbol` says."""
     from memstow.planner import formats
-    from memstow.planner.model.errors import InputError
     from memstow.planner.model.symbolic import Symbol
     from memstow.planner.shapes.onnx_models import read_symbolic_model, symbol_for
 
@@ -114,24 +103,9 @@ def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
                 "only ONNX models have dimensions that are open, and this is something else; leave it out"
             )
             raise InputError.single("no_open_dimensions", "--symbol", message)
-        return read_symbolic_model(data, ranges, in_place=args.in_place, dims=_dimensions(args))
-
-
-def _dimension(text: str) -> tuple[str, int]:
-    name, _, number = text.rpartition("=")
-    if not name or not number.isdecimal() or len(number) > 19:
-        message = f"{text!r} is not a dimension and its value: write for example batch=1"
-        raise argparse.ArgumentTypeError(message)
-    return name, int(number)
-
-
-def _dimensions(args: argparse.Namespace) -> dict[str, int]:
-    given: list[tuple[str, int]] = args.dim or []
-    if len(dict(given)) < len(given):
-        from memstow.planner.model.errors import InputError
-
-        raise InputError.single("repeated", "--dim", "a dimension has two values; give each one")
-    return dict(given)
+        return read_symbolic_model(
+            data, ranges, in_place=args.in_place, dims=_each_once(args.dim, "--dim", "a dimension")
+        )
 
 
 def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
@@ -148,11 +122,11 @@ def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | 
     if getattr(args, "at", None):
         return _changed_problem(_at_values(data, path, args), args)
     with naming_file(path):
-        document = formats.read_document(data, args.format, in_place=args.in_place, dims=_dimensions(args))
+        document = formats.read_document(
+            data, args.format, in_place=args.in_place, dims=_each_once(args.dim, "--dim", "a dimension")
+        )
     if not isinstance(document, Problem):
         if args.in_place and formats.looks_like_json(data):
-            from memstow.planner.model.errors import InputError
-
             message = (
                 "it is for models, and this graph says itself which inputs are overwritten; leave it out"
             )
@@ -164,7 +138,6 @@ def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | 
 def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
     """A problem with symbols as the ordinary one at these values."""
     from memstow.planner import formats
-    from memstow.planner.model.errors import InputError
     from memstow.planner.shapes.sizes import problem_at
     from memstow.planner.shapes.symbolic_documents import read_symbolic
 
@@ -184,24 +157,15 @@ def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
 @contextmanager
 def naming_values() -> Iterator[None]:
     """Put the option in the place of the symbols that issues are about."""
-    from dataclasses import replace
-
-    from memstow.planner.model.errors import InputError
-
-    try:
+    with changing_issues(
+        lambda issue: replace(issue, path="--at") if issue.path == "at" or issue.code in _OF_VALUES else issue
+    ):
         yield
-    except InputError as error:
-        raise InputError(
-            replace(issue, path="--at") if issue.path == "at" or issue.code in _OF_VALUES else issue
-            for issue in error.issues
-        ) from None
 
 
 def _changed_problem(document: "Problem", args: argparse.Namespace) -> "Problem":
     of_graphs = first_named(args, (options.ORDER, options.IN_PLACE, options.NO_IN_PLACE))
     if of_graphs is not None:
-        from memstow.planner.model.errors import InputError
-
         message = "it is for graphs, and this is a problem: its lifetimes have an order already; leave it out"
         raise InputError.single("not_a_graph", of_graphs.spelling, message)
     if args.target is None and args.capacity is None and not args.fit_only:
@@ -239,26 +203,19 @@ def _changed_graph(graph: "Graph", path: str, args: argparse.Namespace) -> "Grap
 
 def read_target(name: str) -> "Target":
     """The target that ships under this name, or the one in the file."""
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.reading.json_text import parse_json
     from memstow.planner.reading.parse import parse_target
     from memstow.planner.targets import shipped, shipped_target
 
     if name in shipped():
         return shipped_target(name)
-    try:
+    with changing_issues(lambda issue: _with_shipped(name, issue)):
         data = read_bytes_of(name)
-    except InputError as error:
-        raise InputError(_with_shipped(name, issue) for issue in error.issues) from None
     with naming_file(name):
         return parse_target(parse_json(data))
 
 
 def _with_shipped(name: str, issue: "Issue") -> "Issue":
     """The issue; if the file does not exist, with the names of shipped targets."""
-    from dataclasses import replace
-
-    from memstow.planner.model.errors import closest_match
     from memstow.planner.targets import shipped
 
     if issue.code != "not_found":
@@ -281,9 +238,6 @@ def read_plan(path: str, problem: "Problem", form: str | None = None, data: byte
 
 def is_front(data: bytes) -> bool:
     """Whether this is a front, as `memstow front` writes it."""
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.reading.json_text import parse_json
-
     # Read as a whole only where it may be one: files of problems are large.
     if not data.lstrip().startswith(b"{") or b'"terms"' not in data or b'"points"' not in data:
         return False
@@ -297,48 +251,26 @@ def is_front(data: bytes) -> bool:
 @contextmanager
 def naming_option(name: str, option: str) -> Iterator[None]:
     """Replace the path of issues with the option the value came from."""
-    from dataclasses import replace
-
-    from memstow.planner.model.errors import InputError
-
-    try:
+    with changing_issues(lambda issue: replace(issue, path=option) if issue.path == name else issue):
         yield
-    except InputError as error:
-        raise InputError(
-            replace(issue, path=option) if issue.path == name else issue for issue in error.issues
-        ) from None
 
 
 @contextmanager
 def naming_file(path: str) -> Iterator[None]:
     """Put the name of the file before the paths of issues."""
-    from dataclasses import replace
-
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.show.formatting import plain
-
-    try:
+    name = "standard input" if path == STDIN else plain(path, most=200)
+    with changing_issues(lambda issue: replace(issue, path=f"{name}: {issue.path}".removesuffix(": $"))):
         yield
-    except InputError as error:
-        name = "standard input" if path == STDIN else plain(path, most=200)
-        raise InputError(
-            replace(issue, path=f"{name}: {issue.path}".removesuffix(": $")) for issue in error.issues
-        ) from None
 
 
 def refuse_two_stdins(*paths: str | None) -> None:
     """Reject more than one file that is standard input."""
     if sum(path == STDIN for path in paths) > 1:
-        from memstow.planner.model.errors import InputError
-
         raise InputError.single("two_stdins", "arguments", "only one of the files can be standard input (-)")
 
 
 def read_bytes_of(path: str) -> bytes:
     """What is in the file, or on standard input."""
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.reading.json_text import read_bytes
-
     if path == STDIN and sys.stdin is None:
         raise InputError.single("no_stdin", "standard input", "it is closed; name a file instead of -")
     if not path:
@@ -424,7 +356,6 @@ def symbolic_in(data: bytes, path: str) -> "SymbolicProblem | None":
     # Read as a whole only where it may be one: files of problems are large.
     if b'"symbols"' not in data or not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         return None
-    from memstow.planner.reading.json_text import parse_json
     from memstow.planner.shapes.symbolic_documents import is_symbolic, parse_symbolic
 
     with naming_file(path):
@@ -434,8 +365,6 @@ def symbolic_in(data: bytes, path: str) -> "SymbolicProblem | None":
 
 def read_symbolic_plan_of(path: str) -> "SymbolicPlan":
     """The plan of a symbolic problem in the file."""
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.reading.json_text import parse_json
     from memstow.planner.shapes.symbolic_documents import is_symbolic_plan, parse_symbolic_plan
 
     data = read_bytes_of(path)
@@ -449,8 +378,6 @@ def read_symbolic_plan_of(path: str) -> "SymbolicPlan":
 
 def refuse_for_symbolic(args: argparse.Namespace) -> None:
     """Reject options that mean nothing for a problem with symbols."""
-    from memstow.planner.model.errors import InputError
-
     option = first_named(args, _NOT_OF_SYMBOLS)
     if option is not None:
         message = "it is not for problems with symbols; leave it out"

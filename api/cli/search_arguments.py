@@ -3,11 +3,13 @@
 import argparse
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api import options as table
 from memstow.api.cli.parser import add_options
 from memstow.api.cli.problem_input import STDIN, read_plan
+from memstow.planner.model.errors import InputError
 from memstow.planner.reading.json_text import FEW_BYTES
 
 if TYPE_CHECKING:
@@ -39,27 +41,20 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 def refuse_unused_key(args: argparse.Namespace) -> None:
     """InputError for a key that opens nothing."""
     if args.key is not None and not args.server and not os.environ.get("MEMSTOW_SERVER"):
-        from memstow.planner.model.errors import InputError
-
         message = "it is the key of a service, and none is asked: add --server URL, or leave it out"
         raise InputError.single("unused_option", "--key", message)
 
 
 def options_of(args: argparse.Namespace, problem: "Problem") -> "Options":
     """The options; a hint is a plan for this problem."""
-    from dataclasses import replace
-
     options = options_without_hint(args)
     return options if args.hint is None else replace(options, hint=read_plan(args.hint, problem))
 
 
 def less_reading(args: argparse.Namespace, options: "Options", size: int, began: float) -> "Options":
     """The options with what is left of the time since `began`: reading so many bytes takes a part of it."""
-    is_remote = args.server or os.environ.get("MEMSTOW_SERVER")
-    if options.deterministic or is_remote or size < FEW_BYTES:
+    if options.deterministic or server_of(args) or size < FEW_BYTES:
         return options
-    from dataclasses import replace
-
     return replace(options, time_limit=max(options.time_limit - (time.monotonic() - began), 0.0))
 
 
@@ -89,13 +84,20 @@ def job_name(document: "Problem | Graph | SymbolicProblem", path: str) -> str | 
     return "".join(entry if entry.isprintable() else "?" for entry in name)
 
 
+def server_of(args: argparse.Namespace) -> str | None:
+    """The service that searches instead."""
+    server: str | None = args.server or os.environ.get("MEMSTOW_SERVER")
+    return server
+
+
 def client_of(server: str, key: str | None) -> "Client":
-    """A client of the service; InputError where what it needs is not installed."""
+    """A client of the service, with this key or that of the environment.
+
+    InputError where what it needs is not installed.
+    """
     try:
         from memstow.api.client import Client
     except ModuleNotFoundError as error:
-        from memstow.planner.model.errors import InputError
-
         message = "--server needs an extra that is not installed: pip install 'memstow[client]'"
         raise InputError.single("missing_extra", error.name or "memstow", message) from None
-    return Client(server, key)
+    return Client(server, key or os.environ.get("MEMSTOW_KEY"))

@@ -9,6 +9,7 @@ from memstow.api.cli.plan_output import wants_model
 from memstow.api.cli.problem_input import naming_file, read_bytes_of
 from memstow.api.cli.terminal import columns, print_error
 from memstow.api.documents import problem_of
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.records import record
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ def read_model(args: argparse.Namespace, document: "Problem | Graph", given: byt
         return _model(args, given)
     with naming_file(args.file):
         if not _is_model(document, given):
-            from memstow.planner.model.errors import InputError
-
             message = "only a TensorFlow Lite model can be written as one or measured, and this is none"
             raise InputError.single("not_a_model", "$", message)
         if wanted:
@@ -126,7 +125,6 @@ def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Mo
 
 def with_arenas(model: Model, written: Model | None, document: "Problem | Graph", plan: "Plan") -> "Plan":
     """The plan with what the runtime needs of its arena, for the model as it is and with the plan."""
-    from memstow.planner.model.errors import InputError
     from memstow.planner.model.plan import Arenas
     from memstow.planner.tflm.measure import ELSEWHERE, obstacles
 
@@ -187,8 +185,6 @@ def _arena(model: Model) -> "Arena":
 
 
 def _refuse_unused(args: argparse.Namespace) -> None:
-    from memstow.planner.model.errors import InputError
-
     for option, given in (("--order-only", args.order_only), ("--replan", args.replan)):
         if given:
             message = "it is for models, and no output is one: add --output FILE.tflite, or leave it out"

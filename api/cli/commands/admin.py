@@ -1,15 +1,16 @@
 """`memstow admin`: what operators see and do, on the store itself or over HTTP with an admin key."""
 
 import argparse
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.cli.commands.serve import add_store, open_store
-from memstow.api.cli.parser import Commands, add_command
+from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.search_arguments import client_of
 from memstow.api.cli.terminal import Exit
+from memstow.api.options import Option, Text
+from memstow.planner.model.errors import InputError
 
 if TYPE_CHECKING:
     from memstow.api.store.administration import Administration
@@ -18,6 +19,17 @@ Document = dict[str, Any]
 """An answer of the service, as JSON; the store's answers have the same form."""
 
 _NAME_LENGTH: Final = 40
+_OPTIONS: Final = (
+    Option(
+        "server",
+        "URL of the service",
+        Text(),
+        "URL",
+        otherwise="the store itself",
+        more="; `drain` needs it, since it is that server that drains",
+    ),
+    Option("key", "API key with the role admin", Text(), "KEY", otherwise="``MEMSTOW_KEY``"),
+)
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -50,8 +62,7 @@ memstow admin kick 2e3fefc7bebb4b32a6c9086daa32ce31
         if name == "kick":
             action.add_argument("id", metavar="ID", help="the id of the job, as `running` shows it")
         add_store(action)
-        action.add_argument("--server", metavar="URL", help="URL of the service (default: the store itself)")
-        action.add_argument("--key", metavar="KEY", help="API key with the role admin (default: MEMSTOW_KEY)")
+        add_options(action, *_OPTIONS)
         action.set_defaults(run=run)
 
 
@@ -144,8 +155,6 @@ def run_resume(args: argparse.Namespace) -> int:
 
 def run_drain(args: argparse.Namespace) -> int:
     """Let one server end its jobs and accept none."""
-    from memstow.planner.model.errors import InputError
-
     if args.server is None:
         raise InputError.single("no_server", "--server", "which server is to drain? give its URL")
     found = _remote(args, "POST", "/v1/admin/drain")
@@ -155,8 +164,6 @@ def run_drain(args: argparse.Namespace) -> int:
 
 def run_kick(args: argparse.Namespace) -> int:
     """Put a running job back into the queue."""
-    from memstow.planner.model.errors import InputError
-
     if not (args.id.isalnum() and args.id.isascii()):
         raise InputError.single("no_such_job", "id", f"there is no job {args.id!r}")
 
@@ -185,7 +192,6 @@ def _ask(
 def _local(args: argparse.Namespace, call: "Callable[[Administration, float], Document]") -> Document:
     with open_store(args, make=False) as (settings, database):
         from memstow.api.store.administration import Administration
-        from memstow.planner.model.errors import InputError
 
         if database is None:
             message = "there is no store here; name its folder with --data, or a server with --server"
@@ -194,7 +200,7 @@ def _local(args: argparse.Namespace, call: "Callable[[Administration, float], Do
 
 
 def _remote(args: argparse.Namespace, method: str, path: str) -> Document:
-    with client_of(args.server, args.key or os.environ.get("MEMSTOW_KEY")) as client:
+    with client_of(args.server, args.key) as client:
         return client.administer(method, path)
 
 

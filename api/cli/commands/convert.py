@@ -19,6 +19,7 @@ from memstow.api.cli.problem_input import (
 )
 from memstow.api.cli.terminal import Exit
 from memstow.api.documents import problem_of
+from memstow.planner.model.errors import InputError
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -65,7 +66,6 @@ def run(args: argparse.Namespace) -> int:
     """Read the problem and write it in the other format."""
     from memstow.planner import formats
     from memstow.planner.graph.changes import ONLY_GRAPHS
-    from memstow.planner.model.errors import InputError
 
     source = getattr(args, "in")
     refuse_two_stdins(source, args.target)
@@ -89,7 +89,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:
     """A model whose open dimensions are symbols: as a graph, or as the problem of its order."""
-    from memstow.planner.model.errors import InputError
     from memstow.planner.shapes.symbolic_documents import lower_symbolic, write_symbolic, write_symbolic_graph
 
     if args.at:
@@ -109,7 +108,6 @@ def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:
 def _graph_bytes(document: "Problem | Graph", channels: bool) -> bytes:
     from memstow.planner import formats
     from memstow.planner.graph.changes import with_channels
-    from memstow.planner.model.errors import InputError
     from memstow.planner.model.problem import Problem
 
     if isinstance(document, Problem):

@@ -5,14 +5,23 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from memstow.api.cli.parser import Commands, add_command
+from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.terminal import Exit, columns, print_error
+from memstow.api.options import Flag, Option, Text
 
 if TYPE_CHECKING:
     from memstow.api.client.checkup import Checkup
     from memstow.api.installation import Extra, Installation, Package
+
+
+_OPTIONS: Final = (
+    Option("extra", "an extra that has to be complete", Text(), "NAME", is_repeated=True),
+    Option("server", "URL of a service to ask as well", Text(), "URL", otherwise="``MEMSTOW_SERVER``"),
+    Option("key", "API key for the server", Text(), "KEY", otherwise="``MEMSTOW_KEY``"),
+    Option("json", "print all of it as JSON", Flag()),
+)
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -30,18 +39,7 @@ memstow doctor --extra service --extra cpsat
 memstow doctor --server http://planner:8080
 """,
     )
-    parser.add_argument(
-        "--extra",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="an extra that has to be complete; repeatable",
-    )
-    parser.add_argument(
-        "--server", metavar="URL", help="URL of a service to ask as well (default: MEMSTOW_SERVER)"
-    )
-    parser.add_argument("--key", metavar="KEY", help="API key for the server (default: MEMSTOW_KEY)")
-    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+    add_options(parser, *_OPTIONS)
     parser.set_defaults(run=run)
 
 
@@ -49,8 +47,9 @@ def run(args: argparse.Namespace) -> int:
     """Look, ask the server, and say what does not work."""
     from memstow.api.installation import EXTRAS, OF_ALL, look
 
-    _require_extras(args.extra, (*EXTRAS, "all"))
-    wanted = {*args.extra, *(OF_ALL if "all" in args.extra else ())}
+    extras: list[str] = args.extra or []
+    _require_extras(extras, (*EXTRAS, "all"))
+    wanted = {*extras, *(OF_ALL if "all" in extras else ())}
     found = look()
     server = args.server or os.environ.get("MEMSTOW_SERVER")
     checkup = None if server is None else _checkup(server, args.key or os.environ.get("MEMSTOW_KEY"))

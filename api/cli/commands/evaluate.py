@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
-from memstow.api.cli.parser import Commands, add_command, add_option, add_options
+from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.problem_input import (
     naming_file,
     naming_option,
     naming_values,
     read_bytes_of,
+    read_symbolic_plan_of,
     refuse_two_stdins,
-    symbol_value,
     values_of,
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, columns, draws_unicode
 from memstow.api.options import POINTS_OF_PICTURE, POINTS_OF_TABLE
+from memstow.planner.model.errors import InputError
+from memstow.planner.reading.json_text import parse_json
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from memstow.planner.model.errors import InputError
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
     from memstow.planner.shapes.sweep import Sweep
     from memstow.planner.shapes.symbolic_layout import Layout
@@ -54,8 +55,7 @@ memstow evaluate model.json plan.json --output net.h --prefix net
     )
     parser.add_argument("problem", metavar="PROBLEM", help="the problem with symbols; - reads standard input")
     parser.add_argument("plan", metavar="PLAN", help="its plan; - reads standard input")
-    add_option(parser, options.VALUE, type=symbol_value)
-    add_options(parser, options.SWEEP, options.SWEEP_POINTS)
+    add_options(parser, options.VALUE, options.SWEEP, options.SWEEP_POINTS)
     output = parser.add_argument_group("output")
     add_options(output, options.TABLE_JSON, options.TABLE_OUTPUT, options.C_PREFIX)
     parser.set_defaults(run=run)
@@ -138,7 +138,7 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
     def picture() -> bytes:
         if args.sweep is None:
             message = "a picture is of one plan or of a sweep; give --at for every symbol, or --sweep"
-            raise _error("no_picture", "--output", message)
+            raise InputError.single("no_picture", "--output", message)
         from memstow.planner.show.symbolic_report import sweep_svg
 
         return sweep_svg(found(POINTS_OF_PICTURE)).encode()
@@ -163,12 +163,9 @@ def _encoded(text: str) -> bytes:
 
 
 def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
-    from memstow.planner.reading.json_text import parse_json
     from memstow.planner.shapes.symbolic_documents import (
         is_symbolic,
-        is_symbolic_plan,
         parse_symbolic,
-        parse_symbolic_plan,
     )
 
     raw = parse_json(read_bytes_of(args.problem))
@@ -177,14 +174,10 @@ def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
             message = (
                 "this has no `symbols`: its sizes are numbers, and there is one plan, which is made already"
             )
-            raise _error("not_symbolic", "$", message)
+            raise InputError.single("not_symbolic", "$", message)
         problem = parse_symbolic(raw)
-    raw = parse_json(read_bytes_of(args.plan))
+    plan = read_symbolic_plan_of(args.plan)
     with naming_file(args.plan):
-        if not is_symbolic_plan(raw):
-            message = "this is no plan of a problem with symbols, which says its `shapes`"
-            raise _error("not_symbolic", "$", message)
-        plan = parse_symbolic_plan(raw)
         _require_same_problem(problem, plan)
     return problem, plan
 
@@ -194,7 +187,7 @@ def _require_same_problem(problem: "SymbolicProblem", plan: "SymbolicPlan") -> N
 
     if plan.digest is not None and plan.digest != digest_symbolic(problem):
         message = "the plan is for another problem, which its digest says; solve this one"
-        raise _error("other_problem", "digest", message)
+        raise InputError.single("other_problem", "digest", message)
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
@@ -203,19 +196,15 @@ def _check_outputs(args: argparse.Namespace) -> None:
     for path, suffix in zip(args.output or (), suffixes, strict=True):
         if path == STDOUT or suffix not in (".json", ".csv", ".svg", _C):
             message = "use a name that ends with .json, .csv, .svg or .h; --json prints"
-            raise _error("unknown_suffix", plain(path), message)
+            raise InputError.single("unknown_suffix", plain(path), message)
     refuse_unwritable(*(args.output or ()))
     real_paths = [os.path.realpath(entry) for entry in (*(args.output or ()), args.problem, args.plan)]
     if len(set(real_paths)) < len(real_paths) and args.problem != args.plan:
         message = "two outputs, or an output and an input, cannot be the same file; choose another name"
-        raise _error("one_file_twice", "--output", message)
+        raise InputError.single("one_file_twice", "--output", message)
     if args.prefix is not None and _C not in suffixes:
-        raise _error("unused_option", "--prefix", "it is for C, and no output ends with .h; leave it out")
+        raise InputError.single(
+            "unused_option", "--prefix", "it is for C, and no output ends with .h; leave it out"
+        )
     if args.points is not None and args.sweep is None:
-        raise _error("unused_option", "--points", "it is for --sweep; leave it out")
-
-
-def _error(code: str, path: str, message: str) -> "InputError":
-    from memstow.planner.model.errors import InputError
-
-    return InputError.single(code, path, message)
+        raise InputError.single("unused_option", "--points", "it is for --sweep; leave it out")

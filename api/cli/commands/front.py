@@ -5,8 +5,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -31,10 +30,12 @@ from memstow.api.cli.search_arguments import (
     less_reading,
     options_of,
     refuse_unused_key,
+    server_of,
 )
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
 from memstow.api.documents import problem_of
 from memstow.api.options import GENERATORS
+from memstow.planner.model.errors import InputError, changing_issues
 from memstow.planner.show.formatting import plain
 
 _NONE: Final = "none"
@@ -123,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
     del given
     names = [name for given in args.targets or () for name in given.split(",")]
     targets = [read_target(name) for name in names]
-    with _naming_options():
+    with changing_issues(lambda issue: replace(issue, path=_OPTIONS.get(issue.path, issue.path))):
         options = less_reading(args, options_of(args, problem_of(document)), size, began)
         front, interrupted = _found(args, document, options, _Targets(names, targets))
     _write(args, front, outputs)
@@ -136,23 +137,8 @@ def run(args: argparse.Namespace) -> int:
 def _refuse_two_memories(args: argparse.Namespace) -> None:
     """InputError for a capacity beside targets, whose memories have their own."""
     if args.targets and args.capacity is not None:
-        from memstow.planner.model.errors import InputError
-
         message = "each target says how large its memories are; leave this or --target out"
         raise InputError.single("unused_option", "--capacity", message)
-
-
-@contextmanager
-def _naming_options() -> "Iterator[None]":
-    """Put the options in the place of the names that issues have."""
-    from memstow.planner.model.errors import InputError
-
-    try:
-        yield
-    except InputError as error:
-        raise InputError(
-            replace(issue, path=_OPTIONS.get(issue.path, issue.path)) for issue in error.issues
-        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +182,7 @@ def _found(
         points=args.points,
     )
     progress = _Progress(sys.stderr) if is_terminal(sys.stderr) else None
-    server = args.server or os.environ.get("MEMSTOW_SERVER")
+    server = server_of(args)
     given_up: dict[str, None] = {}
     known: set[tuple[object, ...]] = set()
 
@@ -253,7 +239,7 @@ def _remote(
     targets: _Targets,
     hearing: _Hearing,
 ) -> "Front":
-    client = client_of(server, args.key or os.environ.get("MEMSTOW_KEY"))
+    client = client_of(server, args.key)
     from memstow.api.client.runs import find_front
     from memstow.planner.front.find_front import request_of
     from memstow.planner.model.front import Front
@@ -282,8 +268,6 @@ def _remote(
 
 def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
     """The files to write, with their formats."""
-    from memstow.planner.model.errors import InputError
-
     found = []
     for path in args.output or ():
         form = _FORMAT_OF.get(suffix_of(path))

@@ -1,16 +1,105 @@
 """`memstow generate`: generate test problems of any size."""
 
 import argparse
-from typing import Any
+from typing import Any, Final
 
 from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
-from memstow.api.cli.parser import Commands, add_command, amount_from, real, whole
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.terminal import Exit
-from memstow.api.options import WRITABLE
-from memstow.planner.generate import FEATURES, SYMBOLIC_FEATURES
+from memstow.api.options import WRITABLE, Amount, Choice, Flag, Option, Real, Text, Whole
+from memstow.planner.generate import FAMILIES, FEATURES, SYMBOLIC_FEATURES
 
 # Arguments that are not parameters of the generator.
 _OURS = {"command", "version", "kind", "output", "output_format", "run", "words"}
+
+
+_SEED: Final = Option("seed", "random seed", Whole(0), "S", default=0)
+_OUTPUT: Final = Option(
+    "output", "the file to write", Text(), "FILE", short="-o", otherwise="standard output"
+)
+_OF_PROBLEM: Final = (
+    Option("n", "number of buffers", Whole(1, 10_000_000), "N", default=100),
+    _SEED,
+    _OUTPUT,
+    Option(
+        "output_format",
+        "format to write",
+        Choice(WRITABLE),
+        otherwise="as the file's name ends, ``.json`` or ``.csv``",
+    ),
+)
+_PLANTED: Final = (
+    Option("height", "the optimum in bytes", Amount(1), "H", otherwise="1MiB"),
+    Option("horizon", "length of the time axis", Whole(1), "T", otherwise="grows with n"),
+    Option("live", "approximate number of buffers live at once", Whole(1), "L", otherwise="4 to 100"),
+    Option("alignment", "alignment of sizes and offsets", Amount(1), "A", default=1),
+    Option(
+        "slack",
+        "shrink buffers by up to this fraction",
+        Real(0, 1),
+        "F",
+        default=0.0,
+        more="; the optimum stays",
+    ),
+    Option(
+        "drop",
+        "leave this fraction of the tiles out",
+        Real(0, 0.9),
+        "F",
+        default=0.0,
+        more="; the optimum stays",
+    ),
+)
+_NETWORK: Final = (
+    Option("element", "bytes per tensor element", Whole(1, 16), "B", default=4),
+    Option("alignment", "alignment of every tensor", Amount(1), "A", default=64),
+    Option("in_place", "let element-wise operators share input and output", Flag()),
+)
+_TRAINING_STEP: Final = Option(
+    "training",
+    "buffers of a training step of one deep network: forward, backward, updates of an optimiser (as a graph: "
+    "memstow generate graph --family training)",
+    Flag(),
+    more="; these are activations that are kept until their way back, gradients, workspaces, weights and the "
+    "moments of an optimiser, and what its updates make on the way",
+)
+_FEATURES: Final = Option("features", f"comma-separated list, or all: {', '.join(FEATURES)}", Text(), "LIST")
+_RANDOM: Final = (
+    Option("horizon", "length of the time axis", Whole(2), "T", otherwise="n"),
+    Option("largest", "largest size", Amount(1), "N", default=4096),
+)
+_OPERATORS: Final = Option("n", "number of operators", Whole(1, 1_000_000), "N", default=100)
+_FAMILY: Final = Option(
+    "family",
+    "chains, cells of architecture search, random wiring, or training steps of made-up layers",
+    Choice(FAMILIES),
+    default=FAMILIES[1],
+)
+_TRAINING: Final = (
+    Option("batch", "images of a step", Whole(1, 65_536), "N", default=16),
+    Option("side", "rows of an image", Whole(32, 65_536), "N", default=224),
+    _OUTPUT,
+)
+_SYMBOLIC: Final = (
+    Option("n", "number of buffers", Whole(1, 1_000_000), "N", default=100),
+    _SEED,
+    Option(
+        "family",
+        "what the sizes are like: blocks of transformers, or anything that is small",
+        Choice(("attention", "random")),
+        default="attention",
+    ),
+    Option(
+        "symbols",
+        "number of symbols: up to 2 for attention, 4 for random",
+        Whole(1, 4),
+        "K",
+        default=1,
+    ),
+)
+_SYMBOLIC_FEATURES: Final = Option(
+    "features", f"of random: comma-separated list, or all: {', '.join(SYMBOLIC_FEATURES)}", Text(), "LIST"
+)
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -43,16 +132,7 @@ def _add_kind(
     kinds: "Commands[argparse.ArgumentParser]", name: str, summary: str, examples: str
 ) -> argparse.ArgumentParser:
     parser = add_command(kinds, name, summary, examples=examples)
-    parser.add_argument(
-        "--n", type=whole(1, 10_000_000), default=100, metavar="N", help="number of buffers (default: 100)"
-    )
-    parser.add_argument("--seed", type=whole(0), default=0, metavar="S", help="random seed (default: 0)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
-    parser.add_argument(
-        "--output-format",
-        choices=WRITABLE,
-        help="format to write (default: as the file's name ends, .json or .csv)",
-    )
+    add_options(parser, *_OF_PROBLEM)
     parser.set_defaults(run=run)
     return parser
 
@@ -68,39 +148,7 @@ memstow generate planted --n 1000000 --output million.csv
 memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
 """,
     )
-    parser.add_argument(
-        "--height", type=amount_from(1), metavar="H", help="the optimum in bytes (default: 1MiB)"
-    )
-    parser.add_argument(
-        "--horizon", type=whole(1), metavar="T", help="length of the time axis (default: grows with n)"
-    )
-    parser.add_argument(
-        "--live",
-        type=whole(1),
-        metavar="L",
-        help="approximate number of buffers live at once (default: 4 to 100)",
-    )
-    parser.add_argument(
-        "--alignment",
-        type=amount_from(1),
-        default=1,
-        metavar="A",
-        help="alignment of sizes and offsets (default: 1)",
-    )
-    parser.add_argument(
-        "--slack",
-        type=real(0, 1),
-        default=0.0,
-        metavar="F",
-        help="shrink buffers by up to this fraction (default: 0)",
-    )
-    parser.add_argument(
-        "--drop",
-        type=real(0, 0.9),
-        default=0.0,
-        metavar="F",
-        help="leave this fraction of the tiles out (default: 0)",
-    )
+    add_options(parser, *_PLANTED)
 
 
 def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
@@ -114,26 +162,9 @@ memstow generate network --n 40 --element 1 --in-place
 memstow generate network --training --n 20000 --output training.csv
 """,
     )
-    parser.add_argument(
-        "--element", type=whole(1, 16), default=4, metavar="B", help="bytes per tensor element (default: 4)"
-    )
-    parser.add_argument(
-        "--alignment",
-        type=amount_from(1),
-        default=64,
-        metavar="A",
-        help="alignment of every tensor (default: 64)",
-    )
-    parser.add_argument(
-        "--in-place", action="store_true", help="let element-wise operators share input and output"
-    )
-    parser.add_argument(
-        "--training",
-        action="store_true",
-        default=None,  # not given: names of instances stay as they were
-        help="buffers of a training step of one deep network: forward, backward, updates of an optimiser "
-        "(as a graph: memstow generate graph --family training)",
-    )
+    add_options(parser, *_NETWORK)
+    # None where it is not named: names of instances stay as they were.
+    add_option(parser, _TRAINING_STEP, default=None)
 
 
 def _add_random(kinds: "Commands[argparse.ArgumentParser]") -> None:
@@ -147,22 +178,11 @@ memstow generate random --n 50 --features pools,pins,alignments
 memstow generate random --n 12 --features all --seed 3
 """,
     )
-    parser.add_argument(
-        "--features",
-        type=_features,
-        default=(),
-        metavar="LIST",
-        help=f"comma-separated list, or all: {', '.join(FEATURES)}",
-    )
-    parser.add_argument("--horizon", type=whole(2), metavar="T", help="length of the time axis (default: n)")
-    parser.add_argument(
-        "--largest", type=amount_from(1), default=4096, metavar="N", help="largest size (default: 4096)"
-    )
+    add_option(parser, _FEATURES, type=_features, default=())
+    add_options(parser, *_RANDOM)
 
 
 def _add_graph(kinds: "Commands[argparse.ArgumentParser]") -> None:
-    from memstow.planner.generate import FAMILIES
-
     parser = add_command(
         kinds,
         "graph",
@@ -172,18 +192,7 @@ memstow generate graph --n 200 --output cells.json
 memstow generate graph --n 64 --family wiring --seed 3 | memstow solve - --order free
 """,
     )
-    parser.add_argument(
-        "--n", type=whole(1, 1_000_000), default=100, metavar="N", help="number of operators (default: 100)"
-    )
-    parser.add_argument("--seed", type=whole(0), default=0, metavar="S", help="random seed (default: 0)")
-    parser.add_argument(
-        "--family",
-        choices=FAMILIES,
-        default=FAMILIES[1],
-        help="chains, cells of architecture search, random wiring, or training steps of made-up layers "
-        "(default: cells)",
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
+    add_options(parser, _OPERATORS, _SEED, _FAMILY, _OUTPUT)
     parser.set_defaults(run=run_graph)
 
 
@@ -198,13 +207,7 @@ Training steps of made-up networks, of as many buffers or operators as wanted: `
 """,
         examples="memstow generate training --batch 16 --side 96 --output training.json",
     )
-    parser.add_argument(
-        "--batch", type=whole(1, 65_536), default=16, metavar="N", help="images of a step (default: 16)"
-    )
-    parser.add_argument(
-        "--side", type=whole(32, 65_536), default=224, metavar="N", help="rows of an image (default: 224)"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
+    add_options(parser, *_TRAINING)
     parser.set_defaults(run=run_training)
 
 
@@ -219,31 +222,9 @@ memstow generate symbolic --n 300 --symbols 2 --output decode.json
 memstow generate symbolic --n 8 --family random --features pins,alignments --seed 3
 """,
     )
-    parser.add_argument(
-        "--n", type=whole(1, 1_000_000), default=100, metavar="N", help="number of buffers (default: 100)"
-    )
-    parser.add_argument("--seed", type=whole(0), default=0, metavar="S", help="random seed (default: 0)")
-    parser.add_argument(
-        "--family",
-        choices=("attention", "random"),
-        default="attention",
-        help="what the sizes are like: blocks of transformers (the default), or anything that is small",
-    )
-    parser.add_argument(
-        "--symbols",
-        type=whole(1, 4),
-        default=1,
-        metavar="K",
-        help="number of symbols: up to 2 for attention, 4 for random (default: 1)",
-    )
-    parser.add_argument(
-        "--features",
-        type=_symbolic_features,
-        default=(),
-        metavar="LIST",
-        help=f"of random: comma-separated list, or all: {', '.join(SYMBOLIC_FEATURES)}",
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
+    add_options(parser, *_SYMBOLIC)
+    add_option(parser, _SYMBOLIC_FEATURES, type=_symbolic_features, default=())
+    add_options(parser, _OUTPUT)
     parser.set_defaults(run=run_symbolic)
 
 

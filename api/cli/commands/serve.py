@@ -4,19 +4,45 @@ import argparse
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.output_files import to_stdout
-from memstow.api.cli.parser import Commands, add_command, whole
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.terminal import Exit
+from memstow.api.options import Choice, Flag, Option, Text, Whole
+from memstow.planner.model.errors import InputError, Issue, changing_issues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memstow.api.http.settings import Settings
     from memstow.api.store.database import Database
-    from memstow.planner.model.errors import Issue
 
+
+_CONFIG: Final = Option("config", "settings file, TOML", Text(), "FILE")
+_DATA: Final = Option("data", "folder of the service's store", Text(), "FOLDER", otherwise="``memstow-data``")
+_SETTINGS: Final = (
+    Option("host", "address to listen on", Text(), "H", otherwise="127.0.0.1"),
+    Option("port", "port to listen on", Whole(0, 65535), "P", otherwise="8080"),
+    Option(
+        "executor",
+        "where jobs run: on this machine or on a Dask cluster",
+        Choice(("local", "dask")),
+        otherwise="local",
+        more=" ([scale.md](scale.md))",
+    ),
+    Option("scheduler", "address of the cluster's scheduler, such as ``tcp://host:8786``", Text(), "URL"),
+    Option(
+        "tls_cert",
+        "certificate with its chain, to serve HTTPS",
+        Text(),
+        "FILE",
+        more=" ([operations.md](operations.md#https))",
+    ),
+    Option("tls_key", "key of that certificate", Text(), "FILE"),
+)
+"""Settings of the service that the command line can set."""
+_PRINT: Final = Option("print_settings", "print the effective settings and exit", Flag())
 
 MISSING = "the service needs an extra that is not installed: pip install 'memstow[service]'"
 
@@ -40,34 +66,19 @@ memstow serve --print-settings > memstow.toml
 """,
     )
     add_store(parser)
-    parser.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=whole(0, 65535), metavar="P", help="port to listen on (default: 8080)")
-    parser.add_argument(
-        "--executor",
-        choices=("local", "dask"),
-        help="where jobs run: on this machine or on a Dask cluster (default: local)",
-    )
-    parser.add_argument(
-        "--scheduler", metavar="URL", help="address of the cluster's scheduler, such as tcp://host:8786"
-    )
-    parser.add_argument("--tls-cert", metavar="FILE", help="certificate with its chain, to serve HTTPS")
-    parser.add_argument("--tls-key", metavar="FILE", help="key of that certificate")
-    parser.add_argument("--print-settings", action="store_true", help="print the effective settings and exit")
+    add_options(parser, *_SETTINGS, _PRINT)
     parser.set_defaults(run=run)
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the settings and the store."""
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings file, TOML")
-    parser.add_argument(
-        "--data", type=Path, metavar="FOLDER", help="folder of the service's store (default: memstow-data)"
-    )
+    add_option(parser, _CONFIG, type=Path)
+    add_option(parser, _DATA, type=Path)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the service until it is stopped."""
-    names = ("host", "port", "executor", "scheduler", "tls_cert", "tls_key")
-    settings = load(args, **{name: getattr(args, name) for name in names})
+    settings = load(args, **{option.name: getattr(args, option.name) for option in _SETTINGS})
     if args.print_settings:
         from memstow.api.http.settings import printed
 
@@ -80,8 +91,6 @@ def run(args: argparse.Namespace) -> int:
 
 def load(args: argparse.Namespace, **chosen: object) -> "Settings":
     """The effective settings; if the service is not installed, the error says what to install."""
-    from memstow.planner.model.errors import InputError
-
     try:
         from memstow.api.http import settings
     except ModuleNotFoundError as error:
@@ -91,12 +100,8 @@ def load(args: argparse.Namespace, **chosen: object) -> "Settings":
         for name, value in {"data": args.data, **chosen}.items()
         if value is not None
     ]
-    try:
+    with changing_issues(lambda issue: _with_hint(issue) if issue.code == settings.UNKNOWN else issue):
         return settings.load(config=args.config, overrides=overrides)
-    except InputError as error:
-        raise InputError(
-            _with_hint(issue) if issue.code == settings.UNKNOWN else issue for issue in error.issues
-        ) from None
 
 
 def _with_hint(issue: "Issue") -> "Issue":
@@ -189,7 +194,6 @@ def run_backup(args: argparse.Namespace) -> int:
     settings = load(args)
     from memstow.api.store.database import FILE
     from memstow.api.store.maintenance import back_up
-    from memstow.planner.model.errors import InputError
 
     if settings.database is not None:
         raise InputError.single("not_a_folder", "database", "copy a PostgreSQL database with pg_dump")

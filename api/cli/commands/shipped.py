@@ -5,8 +5,9 @@ import sys
 from collections.abc import Iterator
 
 from memstow.api.cli.output_files import to_stdout
-from memstow.api.cli.parser import Commands, add_command
+from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.terminal import Exit, columns
+from memstow.api.options import Flag, Option
 
 
 def add_version(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -31,7 +32,7 @@ def add_solvers(commands: "Commands[argparse.ArgumentParser]") -> None:
         "list the solvers, what each supports, and what is missing to use it",
         examples="memstow solvers\nmemstow solvers --json",
     )
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    add_options(parser, Option("json", "print the list as JSON", Flag()))
     parser.set_defaults(run=run_solvers)
 
 

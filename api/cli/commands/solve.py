@@ -6,12 +6,12 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from memstow.api import options
-from memstow.api.cli.output_files import STDOUT, write_out
+from memstow.api.cli.output_files import STDOUT, suffix_of, to_stdout, write_out
 from memstow.api.cli.pages import SearchRecord, page_of, show_page
-from memstow.api.cli.parser import Commands, add_command, add_option, add_options
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options, first_named
 from memstow.api.cli.plan_output import (
     add_results,
     check_names,
@@ -44,9 +44,9 @@ from memstow.api.cli.search_arguments import (
     options_of,
     options_without_hint,
     refuse_unused_key,
+    server_of,
 )
-from memstow.api.cli.symbolic_solve import check_symbolic, refuse_shapes, shapes, solve_symbolic
-from memstow.api.cli.terminal import Exit, is_terminal, print_error
+from memstow.api.cli.terminal import Exit, Interruptible, is_terminal, print_error
 from memstow.api.cli.tflite_output import (
     read_model,
     show_arena,
@@ -55,23 +55,43 @@ from memstow.api.cli.tflite_output import (
     written_model,
 )
 from memstow.api.documents import problem_of
+from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memstow.planner.formats.lock import Lock
+    from memstow.planner.model import Status
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Event, Listener, Options
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
     from memstow.planner.plain._columns import Columns
+
+_DEFAULT_ORDERS: Final = 2
+_OF_GRAPHS: Final = (options.ORDER, options.DIM, options.IN_PLACE, options.NO_IN_PLACE)
+# Options that are written into a problem with symbols instead.
+_IN_PROBLEM: Final = (options.TARGET, options.CAPACITY, *_OF_GRAPHS)
+# Options of `solve` that are not for problems with symbols.
+_NOT_FOR_SYMBOLS: Final = (
+    *options.CHANGES,
+    *_OF_GRAPHS,
+    options.HINT,
+    options.GAP,
+    options.SOLVER,
+    options.LOCK,
+    options.PICTURE,
+    options.SECTION,
+    options.SCRATCH,
+    options.ORDER_ONLY,
+    options.REPLAN,
+)
 
 
 def refuse_odd_locks(args: argparse.Namespace) -> None:
     """Reject options that contradict a lock."""
-    from memstow.planner.model.errors import InputError
-
     if args.locked and args.lock is None:
         message = "it needs the file that holds the plan: add --lock FILE"
         raise InputError.single("no_lock", "--locked", message)
@@ -112,8 +132,6 @@ class LockFile:
         """Raise the error of --locked, with the command that makes the lock hold."""
         import shlex
 
-        from memstow.planner.model.errors import InputError
-
         command = shlex.join(["memstow", *(word for word in words if word != "--locked")])
         raise InputError.single("stale_lock", plain(self._path), f"{self.stale}; run: {command}")
 
@@ -148,6 +166,22 @@ def _why_stale(lock: "Lock | None", problem: "Problem | Graph", options: "Option
 _Found = TypeVar("_Found")
 
 
+def _shapes(text: str) -> "tuple[Shapes, int]":
+    """The type of what a plan of a problem with symbols consists of."""
+    kind, colon, number = text.partition(":")
+    if kind == "fixed" and not colon:
+        return "fixed", 1
+    if kind == "order" and not colon:
+        return "order", 1
+    if kind == "pieces" and not colon:
+        return "pieces", _DEFAULT_ORDERS
+    is_number = number.isascii() and number.isdecimal() and len(number) < 4
+    if kind == "pieces" and is_number and 1 <= int(number) <= options.MOST_ORDERS:
+        return "pieces", int(number)
+    message = f"{text!r} is no kind of plan: use order, fixed, or pieces:2 up to pieces:{options.MOST_ORDERS}"
+    raise argparse.ArgumentTypeError(message)
+
+
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add the command."""
     parser = add_command(
@@ -178,7 +212,7 @@ memstow solve model.json --server http://localhost:8080
     add_problem(parser)
     add_changes(parser)
     add_graph_changes(parser)
-    add_option(parser.add_argument_group("problems with symbols"), options.SHAPES, type=shapes)
+    add_option(parser.add_argument_group("problems with symbols"), options.SHAPES, type=_shapes)
     add_search(parser)
     add_limits(parser)
     add_options(parser.add_argument_group("lock"), options.LOCK, options.LOCKED)
@@ -190,41 +224,41 @@ memstow solve model.json --server http://localhost:8080
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read the problem, solve it, and write the plan."""
+    """Check the arguments, read the problem, solve it in the way that it needs, and write the plan."""
     refuse_two_stdins(args.file, args.hint, args.target)
     refuse_odd_locks(args)
     refuse_unused_key(args)
     check_results(args)
     warn_if_terminal(args.file)
-    given = read_bytes_of(args.file)
-    began, size = time.monotonic(), len(given)
-    columns = columns_in(args, given) if wants_columns_only(args) else None
+    data = read_bytes_of(args.file)
+    began = time.monotonic()
+    columns = columns_in(args, data) if wants_columns_only(args) else None
     if columns is not None:
-        del given
-        return _run_in_columns(args, columns)
-    symbolic = None if args.at else symbolic_in(given, args.file)
-    if symbolic is not None:
-        check_symbolic(args)
-        return solve_symbolic(args, symbolic)
-    refuse_shapes(args)
-    document = document_in(given, args.file, args)
-    listed = problem_of(document)
+        del data
+        return _solve_columns(args, columns)
+    symbolic = None if args.at else symbolic_in(data, args.file)
+    return _solve_document(args, data, began) if symbolic is None else _solve_symbolic(args, symbolic)
+
+
+def _solve_document(args: argparse.Namespace, data: bytes, began: float) -> int:
+    """Solve the problem, the graph or the model in these bytes, which were there when the time `began`."""
+    if args.shapes is not None:
+        message = "it is for problems with symbols, and this has none; leave it out"
+        raise InputError.single("not_symbolic", "--shapes", message)
+    document = document_in(data, args.file, args)
     check_names(args, document)
-    model = read_model(args, document, given)
-    if model is not None:
-        document = with_model(document, model)
-        listed = problem_of(document)
-    options = options_of(args, listed)
+    model = read_model(args, document, data)
+    document = with_model(document, model)
+    options = options_of(args, problem_of(document))
     search = SearchRecord()
     if args.lock is None:
-        plan, interrupted = _plan(args, document, less_reading(args, options, size, began), search)
+        plan, interrupted = _plan(args, document, less_reading(args, options, len(data), began), search)
     else:
         plan, interrupted = _locked_plan(args, document, options, search)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
     if model is not None and wants_json(args):
         plan = with_arenas(model, written, document, plan)
-    data = None if written is None else written.data
-    shows = write_results(args, document, plan, data)
+    shows = write_results(args, document, plan, None if written is None else written.data)
     if args.open:
         show_page(page_of(document, plan, args.file, search.steps()), None)
     if model is not None and shows:
@@ -233,7 +267,7 @@ def run(args: argparse.Namespace) -> int:
         show_arena(plan, written is not None)
     if shows:
         _tell_of_fronts(document, plan)
-    return _told(plan, interrupted)
+    return _told(plan.status, interrupted)
 
 
 def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:
@@ -245,7 +279,7 @@ def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:
         print("`memstow front` looks for ways to run it that need less memory")
 
 
-def _run_in_columns(args: argparse.Namespace, columns: "Columns") -> int:
+def _solve_columns(args: argparse.Namespace, columns: "Columns") -> int:
     """The same for a plain problem of which nothing is asked that needs objects."""
     from memstow.planner.plain.column_documents import PlainPlan
     from memstow.planner.solve import column_engine as by_columns
@@ -264,19 +298,93 @@ def _run_in_columns(args: argparse.Namespace, columns: "Columns") -> int:
 
         plan = found
         write_results(args, objects_of(columns), plan)
-    return _told(plan, interrupted)
+    return _told(plan.status, interrupted)
 
 
-def _told(plan: "Plan", interrupted: bool) -> int:
+def _solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
+    """The same for a problem whose sizes are formulas."""
+    _check_symbolic(args)
+    chosen: tuple[Shapes, int] | None = args.shapes
+    kind, pieces = chosen or ("order", 1)
+    options, server = options_without_hint(args), server_of(args)
+
+    def work(cancel: threading.Event) -> "SymbolicPlan":
+        if server:
+            with client_of(server, args.key) as client:
+                from memstow.api.client.runs import solve_symbolic
+
+                name = job_name(problem, args.file)
+                return solve_symbolic(client, problem, options, kind, pieces, cancel.is_set, name)
+        from memstow.planner.shapes.plan_symbolic import plan_symbolic
+
+        return plan_symbolic(problem, options, shapes=kind, pieces=pieces, cancel=cancel)
+
+    call = Interruptible(work)
+    plan = call.run(None)
+    _write_symbolic(args, problem, plan)
+    if args.open:
+        from memstow.api.cli.pages import symbolic_page
+
+        show_page(symbolic_page(problem, plan, args.file, {}), None)
+    return _told(plan.status, call.interrupted)
+
+
+def _check_symbolic(args: argparse.Namespace) -> None:
+    """Report what is impossible for a problem with symbols, before the search."""
+    option = first_named(args, _NOT_FOR_SYMBOLS)
+    if option is not None:
+        instead = ", or write it into the problem" if option in _IN_PROBLEM else ""
+        message = f"it is not for problems with symbols; leave it out{instead}"
+        raise InputError.single("not_for_symbols", option.spelling, message)
+    if args.format not in (None, "json"):
+        message = f"this is a problem with symbols in JSON, not {args.format}; leave it out"
+        raise InputError.single("not_for_symbols", "--format", message)
+    for path in args.output or ():
+        if path != STDOUT and suffix_of(path) not in (".json", ".h"):
+            message = "a plan of a problem with symbols is written as .json, or as C with .h; see also "
+            raise InputError.single("unknown_suffix", path, message + "`memstow evaluate`")
+    if args.output_format not in (None, "json"):
+        raise InputError.single(
+            "unknown_format", "--output-format", "use json, or --output with a name that ends with .h"
+        )
+
+
+def _write_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
+    from memstow.planner.model import PLANNED
+    from memstow.planner.shapes.symbolic_documents import write_symbolic_plan
+
+    made: list[tuple[bytes, str]] = []
+    for path in args.output or ():
+        if suffix_of(path) != ".h":
+            made.append((write_symbolic_plan(plan), path))
+        elif plan.status in PLANNED:
+            from memstow.planner.exports.naming import DEFAULT_PREFIX
+            from memstow.planner.shapes.symbolic_c import write_symbolic_c
+
+            made.append((write_symbolic_c(problem, plan, args.prefix or DEFAULT_PREFIX), path))
+        else:
+            print_error(f"{path} is not written: there is no plan")
+    for content, path in made:
+        write_out(content, path)
+    if args.json or (args.output_format == "json" and not args.output):
+        to_stdout(write_symbolic_plan(plan))
+    elif not args.quiet and STDOUT not in (args.output or ()):
+        from memstow.planner.show.symbolic_report import symbolic_report
+
+        text = symbolic_report(problem, plan)
+        to_stdout(f"{text}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+
+
+def _told(status: "Status", interrupted: bool) -> int:
     """The exit code, after a word on Ctrl-C."""
-    if not interrupted:
-        return _exit_code(plan)
-    print_error(
-        "interrupted: this is the best plan found so far"
-        if plan.status in ("optimal", "feasible")
-        else "interrupted before a plan was found"
-    )
-    return Exit.INTERRUPTED
+    if interrupted:
+        print_error(
+            "interrupted: this is the best plan found so far"
+            if status in ("optimal", "feasible")
+            else "interrupted before a plan was found"
+        )
+        return Exit.INTERRUPTED
+    return {"infeasible": Exit.INFEASIBLE, "unknown": Exit.UNKNOWN}.get(status.value, Exit.DONE)
 
 
 def _locked_plan(
@@ -302,7 +410,7 @@ def _plan(
 ) -> "tuple[Plan, bool]":
     from memstow.planner.solve import engine
 
-    server = args.server or os.environ.get("MEMSTOW_SERVER")
+    server = server_of(args)
 
     def work(hear: "Listener", cancel: threading.Event) -> "Plan":
         if server:
@@ -316,7 +424,7 @@ def _searched(
     work: "Callable[[Listener, threading.Event], _Found]", term: str, search: SearchRecord
 ) -> "tuple[_Found, bool]":
     """What the work finds, and whether Ctrl-C ended it; on a terminal it is told how `term` falls."""
-    from memstow.api.cli.terminal import Interruptible, Progress
+    from memstow.api.cli.terminal import Progress
     from memstow.planner.model.options import Phase
 
     progress = Progress(sys.stderr, term) if is_terminal(sys.stderr) else None
@@ -344,16 +452,8 @@ def _remote(
     hear: "Listener",
     cancel: threading.Event,
 ) -> "Plan":
-    client = client_of(server, args.key or os.environ.get("MEMSTOW_KEY"))
+    client = client_of(server, args.key)
     from memstow.api.client.runs import solve
 
     with client:
         return solve(client, document, options, hear, cancel.is_set, job_name(document, args.file))
-
-
-def _exit_code(plan: "Plan") -> int:
-    from memstow.planner.model import Status
-
-    if plan.status is Status.INFEASIBLE:
-        return Exit.INFEASIBLE
-    return Exit.UNKNOWN if plan.status is Status.UNKNOWN else Exit.DONE

@@ -1,22 +1,18 @@
 """`memstow tile`: operators in tiles that fit a small memory."""
 
 import argparse
-from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memstow.api import options
 from memstow.api.cli.output_files import refuse_unwritable, write_out
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
-from memstow.api.cli.problem_input import (
-    add_dimensions,
-    read_document,
-    refuse_two_stdins,
-    warn_if_terminal,
-)
+from memstow.api.cli.problem_input import read_document, refuse_two_stdins, warn_if_terminal
 from memstow.api.cli.terminal import Exit
+from memstow.planner.model.errors import InputError, changing_issues
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from memstow.planner.model.tiling import Tiling, TilingOptions
 
@@ -43,8 +39,7 @@ memstow tile net.json --pool l1 --home l2 --objective beyond,bytes --output tile
     memory = parser.add_argument_group("memory")
     add_options(memory, options.TARGET, options.POOL)
     add_option(memory, options.ROOM, dest="room")
-    add_option(memory, options.HOME)
-    add_dimensions(memory)
+    add_options(memory, options.HOME, options.DIM)
     tiles = parser.add_argument_group("tiles")
     add_options(tiles, options.OBJECTIVE, options.DOUBLE_BUFFER, options.IM2COL, options.MULTIPLE)
     add_options(tiles, options.TILE_FRONT, options.WORK)
@@ -59,7 +54,6 @@ def run(args: argparse.Namespace) -> int:
     refuse_unwritable(args.output)
     warn_if_terminal(args.file)
 
-    from memstow.planner.model.errors import InputError
     from memstow.planner.model.problem import Problem
 
     document = read_document(args.file, args)
@@ -74,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if args.front and args.operator is None:
         message = "the front is of one operator; name it by --operator"
         raise InputError.single("no_operator", "--front", message)
-    with _naming_options():
+    with changing_issues(lambda issue: replace(issue, path=f"--{issue.path}")):
         options = _options(args)
         if args.operator is None:
             tilings = tile_all(document, options)
@@ -103,19 +97,6 @@ def _options(args: argparse.Namespace) -> "TilingOptions":
         work=TilingOptions().work if args.work is None else args.work,
     )
     return options_of_texts(options, objective=args.objective, im2col=args.im2col, multiples=args.multiple)
-
-
-@contextmanager
-def _naming_options() -> "Iterator[None]":
-    """Put the options in the place of the names that issues have."""
-    from dataclasses import replace
-
-    from memstow.planner.model.errors import InputError
-
-    try:
-        yield
-    except InputError as error:
-        raise InputError(replace(issue, path=f"--{issue.path}") for issue in error.issues) from None
 
 
 def _write(args: argparse.Namespace, report: str, data: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memstow.api import options
@@ -31,6 +31,7 @@ from memstow.api.cli.problem_input import (
 )
 from memstow.api.cli.terminal import Exit, print_error
 from memstow.api.documents import problem_of
+from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -181,28 +182,37 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     verdict = with_point_verdict(verdict, chosen, args.point, hint)
     if hint is None and any(parse_term(term.term) == MOVES for term in plan.objective):
         print_error("`moves` was not checked: pass the plan that it is counted against as --hint")
-    if args.json:
-        _print_json(verdict)
-    else:
-        if verdict.valid:
-            _print_valid_plan(problem_of(document, plan), plan)
-            if carried is not None and carried.left:
-                print(f"  {carried.left:,} tensors are left to the runtime, and are where its rule puts them")
-        else:
-            _print_violations(verdict)
-        _print_claims(verdict)
+
+    def say_valid() -> None:
+        _print_valid_plan(problem_of(document, plan), plan)
+        if carried is not None and carried.left:
+            print(f"  {carried.left:,} tensors are left to the runtime, and are where its rule puts them")
+
+    code = _tell(args, verdict, say_valid)
     if verdict.valid and args.output is not None:
         _write(args, form, chosen)
     if interrupted:
         print_error("interrupted: claims that were not decided yet stay unchecked")
         return Exit.INTERRUPTED
+    return code
+
+
+def _tell(args: argparse.Namespace, verdict: "Verdict", say_valid: Callable[[], None]) -> Exit:
+    """Print the verdict, and say of a valid plan what it is; the exit code."""
+    if args.json:
+        _print_json(verdict)
+    else:
+        if verdict.valid:
+            say_valid()
+        else:
+            _print_violations(verdict)
+        _print_claims(verdict)
     failed = not verdict.valid or (args.strict and verdict.unchecked)
     return Exit.INVALID if failed else Exit.DONE
 
 
 def _run_tilings(args: argparse.Namespace, document: "Problem | Graph", tilings: "Tiling | Tilings") -> int:
     """Check tiles of operators of a graph."""
-    from memstow.planner.model.errors import InputError
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.tiling import Tiling
     from memstow.planner.verify.tiling_verdict import judge_tilings
@@ -210,19 +220,13 @@ def _run_tilings(args: argparse.Namespace, document: "Problem | Graph", tilings:
     if isinstance(document, Problem):
         message = "these are tiles of an operator of a graph, and the first file is a problem; name the graph"
         raise InputError.single("not_a_graph", "PLAN", message)
-    verdict = judge_tilings(document, tilings)
-    if args.json:
-        _print_json(verdict)
-    else:
-        if verdict.valid:
-            number = 1 if isinstance(tilings, Tiling) else len(tilings.tilings)
-            print(f"valid: {number:,} {'operator' if number == 1 else 'operators'} in tiles")
-            _print_incomplete((tilings,) if isinstance(tilings, Tiling) else tilings.tilings)
-        else:
-            _print_violations(verdict)
-        _print_claims(verdict)
-    failed = not verdict.valid or (args.strict and verdict.unchecked)
-    return Exit.INVALID if failed else Exit.DONE
+    every = (tilings,) if isinstance(tilings, Tiling) else tilings.tilings
+
+    def say_valid() -> None:
+        print(f"valid: {len(every):,} {'operator' if len(every) == 1 else 'operators'} in tiles")
+        _print_incomplete(every)
+
+    return _tell(args, judge_tilings(document, tilings), say_valid)
 
 
 def _print_incomplete(tilings: "Sequence[Tiling]") -> None:
@@ -241,15 +245,11 @@ def _print_incomplete(tilings: "Sequence[Tiling]") -> None:
 def _refuse_unused(is_unused: bool, option: str, message: str) -> None:
     """InputError for an option that would not be followed."""
     if is_unused:
-        from memstow.planner.model.errors import InputError
-
         raise InputError.single("unused_option", option, message)
 
 
 def _output_form(args: argparse.Namespace) -> str:
     """The format of the plan to write; an InputError where it cannot be written."""
-    from memstow.planner.model.errors import InputError
-
     if args.output is None:
         return ""
     if args.output == STDOUT:
@@ -268,7 +268,6 @@ def _refuse_lost_schedule(args: argparse.Namespace, form: str, plan: "Plan") -> 
     if form != "csv" or plan.schedule is None:
         return
     from memstow.planner.graph.schedules import only_orders
-    from memstow.planner.model.errors import InputError
 
     if not only_orders(plan.schedule):
         message = (
@@ -293,8 +292,6 @@ def _write(args: argparse.Namespace, form: str, chosen: ChosenPlan) -> None:
 
 def _run_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     """Check the plan of a problem whose sizes are formulas."""
-    from memstow.planner.model.errors import InputError
-
     refuse_for_symbolic(args)
     if args.output is not None:
         message = "it is not for problems with symbols; leave it out"
@@ -305,17 +302,7 @@ def _run_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
 
     from memstow.planner.verify import judge
 
-    verdict = judge(problem, plan)
-    if args.json:
-        _print_json(verdict)
-    else:
-        if verdict.valid:
-            print(f"valid: {_symbolic_plan_in_words(plan)}")
-        else:
-            _print_violations(verdict)
-        _print_claims(verdict)
-    failed = not verdict.valid or (args.strict and verdict.unchecked)
-    return Exit.INVALID if failed else Exit.DONE
+    return _tell(args, judge(problem, plan), lambda: print(f"valid: {_symbolic_plan_in_words(plan)}"))
 
 
 def _symbolic_plan_in_words(plan: "SymbolicPlan") -> str:

@@ -1,12 +1,13 @@
 """`memstow view`: a plan, or two beside each other, as a page in the browser, or as a file that holds it."""
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from memstow.api import options
 from memstow.api.cli.output_files import refuse_unwritable, suffix_of, write_out
 from memstow.api.cli.pages import comparison_of, page_of, show_page, symbolic_page_of
-from memstow.api.cli.parser import Commands, add_command, add_option, add_options
+from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.plan_input import read_chosen_plan
 from memstow.api.cli.plan_output import LOOPS_HEADER, LOOPS_SUFFIXES, loops_content, loops_told_by
 from memstow.api.cli.problem_input import (
@@ -19,12 +20,12 @@ from memstow.api.cli.problem_input import (
     read_document,
     read_plan,
     refuse_two_stdins,
-    symbol_value,
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, print_error
 from memstow.api.documents import problem_of
 from memstow.api.options import LOOPS
+from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ memstow solve model.json --open
         "other", metavar="OTHER", nargs="?", help="another plan of the same problem, to compare"
     )
     add_options(parser, options.PROBLEM, options.VIEW_FORMAT, options.VIEW_PLAN_FORMAT, options.VIEW_POINT)
-    add_option(parser, options.VIEW_AT, type=symbol_value)
-    add_options(parser, options.PAGE_OUTPUT, options.PAGE_FORMAT, options.LOOPS_PREFIX)
+    add_options(parser, options.VIEW_AT, options.PAGE_OUTPUT, options.PAGE_FORMAT, options.LOOPS_PREFIX)
     add_changes(parser)
     add_graph_changes(parser)
     parser.set_defaults(run=run)
@@ -243,8 +243,6 @@ def _read_alone(files: list[str], args: argparse.Namespace) -> "tuple[Problem, l
 
 def _without_pins(problem: "Problem") -> "Problem":
     """The offsets of a plan in CSV are its places; as a problem they would be pins."""
-    from dataclasses import replace
-
     return replace(
         problem, buffers=tuple(replace(buffer, pool=None, offset=None) for buffer in problem.buffers)
     )
@@ -265,6 +263,4 @@ def _refuse_nothing(files: list[str], plans: "list[Plan]") -> None:
 
 
 def _refuse(code: str, path: str, message: str) -> NoReturn:
-    from memstow.planner.model.errors import InputError
-
     raise InputError.single(code, path, message)
