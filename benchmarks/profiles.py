@@ -24,15 +24,15 @@ from benchmarks.servers import bodies, service, worked
 SIZE: Final = 1_000_000
 _SOLVE: Final = "memstow.api.cli.commands.solve"
 _VERIFY: Final = "memstow.api.cli.commands.verify"
-_RUN: Final = "memstow.planner.solve.column_engine"
+_RUN: Final = "memstow.planner.solve.column_plans"
 _VERDICT: Final = "memstow.planner.plain.column_verdict"
 # By what is done, the functions that do it, named where they are called.
 OF_SOLVE: Final = {
     "read the problem": [f"{_SOLVE}:read_bytes_of", f"{_SOLVE}:columns_in"],
-    "reduce, and the first bound": ["memstow.planner.solve.column_engine:ground_of"],
-    "search": [f"{_RUN}:Turns.take"],
-    "judge": [f"{_RUN}:judged_plan"],
-    "digest of the problem": ["memstow.planner.solve.column_engine:digest"],
+    "reduce, and the first bound": ["memstow.planner.solve.column_plans:_source_of"],
+    "search": ["memstow.planner.solve.one_run:Turns.take"],
+    "judge": [f"{_RUN}:_judged_plan"],
+    "digest of the problem": ["memstow.planner.solve.column_plans:digest"],
     "table and picture": ["memstow.planner.show.report:plain_report"],
     "write the plan": [f"{_SOLVE}:write_plain_results"],
 }

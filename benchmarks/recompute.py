@@ -19,9 +19,9 @@ from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.recompute import Choice, Patience, peak_of, recompute_points
 from memstow.planner.graph.schedules import with_runs
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Schedule
-from memstow.planner.solve.graphs import NOTHING, Callbacks, plan_graph, with_order_bound
+from memstow.planner.solve.graphs import NOTHING, plan_graph, with_order_bound
 from memstow.planner.verify import verify
 from memstow.solvers.core import Budget
 from memstow.solvers.orders import OrderListeners, OrderTask, order_solver

@@ -93,7 +93,12 @@ def instance_of_columns(
     `by_begin`: what is live at one time is close to each other in memory, and passes over time are quicker.
     """
     columns = _native.ColumnInstance(sizes, begins, ends, alignments, capacity, by_begin)
-    return ColumnInstance(capacity=array("q", [columns.capacity]), columns=columns, by_begin=by_begin)
+    return ColumnInstance(
+        capacity=array("q", [columns.capacity]),
+        reserved_start=array("q", [0, 0]),
+        columns=columns,
+        by_begin=by_begin,
+    )
 
 
 def _array(made: _native.PlacedColumns) -> "array[int]":

@@ -18,7 +18,7 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.show.svg_picture import svg
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.solvers.registry import BACK_ENDS, find, model, names
 from memstow.solvers.solver import Task
 from tests.waiting import PATIENCE

@@ -92,7 +92,7 @@ def test_a_sample_belongs_to_the_innermost_file_with_a_room() -> None:
         (
             [
                 "/usr/lib/python3.11/json/encoder.py",
-                f"{ROOT}/planner/solve/column_engine.py",
+                f"{ROOT}/planner/solve/column_plans.py",
                 f"{ROOT}/api/http/app.py",
             ],
             3,

@@ -61,7 +61,7 @@ from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import columns_and_options_in, columns_in, digest, looks_like_json
 from memstow.planner.reading.parse import parse_options, parse_target
 from memstow.planner.reading.printable import printable, shown
-from memstow.planner.solve.column_engine import takes
+from memstow.planner.solve.column_plans import takes
 from memstow.planner.targets import shipped_target
 
 if TYPE_CHECKING:

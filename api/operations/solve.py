@@ -25,9 +25,9 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Kind, Problem, choice_count, counts
 from memstow.planner.reading.printable import printable
 from memstow.planner.solve import engine
-from memstow.planner.solve.assembling import with_bound_of
-from memstow.planner.solve.column_engine import found_at_once, found_in_columns
+from memstow.planner.solve.column_plans import found_at_once, plan_columns
 from memstow.planner.solve.portfolio import AUTO
+from memstow.planner.solve.problem_plans import with_bound_of
 from memstow.planner.solve.run_state import better
 from memstow.planner.verify import verify
 
@@ -187,9 +187,9 @@ def solve_briefly(
 
 def solve_plain_briefly(
     columns: "Columns", options: Options, seconds: float, on_event: OnEvent | None = None
-) -> "PlainPlan | None":
-    """The same for a plain problem in columns, of a run that is not deterministic; None without a plan."""
-    return found_in_columns(columns, _briefest(options, seconds), on_event)
+) -> "PlainPlan | Plan":
+    """The same for a plain problem in columns, of a run that is not deterministic."""
+    return plan_columns(columns, _briefest(options, seconds), on_event)
 
 
 def solve_plain_at_once(columns: "Columns", digest: str, options: Options) -> "PlainPlan | None":

@@ -35,7 +35,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, choice_count
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.column_documents import is_in_order, plan_as_json
+from memstow.planner.plain.column_documents import PlainPlan, is_in_order, plan_as_json
 from memstow.planner.reading.printable import printable
 
 
@@ -231,13 +231,16 @@ class FastPath:
         seconds = min(_FIRST_SECONDS, self._seconds)
         if asked.columns is not None:
             with tracing.solve() as listener:
-                found = solve_plain_briefly(asked.columns, asked.options, seconds, listener)
-            if found is not None:
-                if found.frame.status is not Status.OPTIMAL:
+                answer = solve_plain_briefly(asked.columns, asked.options, seconds, listener)
+            if isinstance(answer, PlainPlan):
+                if answer.frame.status is not Status.OPTIMAL:
                     return None
-                return self._proven(asked, found.frame, plan_as_json(asked.columns, found))
-        plan, final = _solve_briefly(asked, seconds)
-        if plan is None or not final or plan.status not in _PROVEN:
+                return self._proven(asked, answer.frame, plan_as_json(asked.columns, answer))
+            plan: Plan | None = answer
+        else:
+            plan, final = _solve_briefly(asked, seconds)
+            plan = plan if final else None
+        if plan is None or plan.status not in _PROVEN:
             return None
         return self._proven(asked, plan, result_of(asked.request.problem, plan).plan)
 

@@ -9,12 +9,12 @@ from memstow.planner.bench.task import SolverRequest, Task
 from memstow.planner.bench.usage import ResourceUsage, Stopwatch, repeat_short_run
 from memstow.planner.model.errors import DeclinedError, MemstowError
 from memstow.planner.model.graph import FREE, Graph
-from memstow.planner.model.options import Bound, Event, Incumbent, Listener, Options, Phase
+from memstow.planner.model.options import Bound, Callbacks, Event, Incumbent, Listener, Options, Phase
 from memstow.planner.model.plan import Exhausted, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.processes.frames import Message
-from memstow.planner.solve import engine
-from memstow.planner.solve.graphs import LEAST_PEAK, Callbacks, plan_by
+from memstow.planner.solve.graphs import LEAST_PEAK, plan_by
+from memstow.planner.solve.problem_plans import plan_for_judge
 from memstow.planner.verify import verify
 from memstow.solvers.registry import BACK_ENDS
 
@@ -59,8 +59,8 @@ def attempt(problem: Problem, digest: str, task: Task, memory: int, tell: Tell) 
     other = Judge(problem, digest)
     options = _options(task.solver, task.seed, memory)
     return _measured(
-        lambda hear: engine.plan_for_judge(problem, options, hear, judge.judge),
-        lambda hear: engine.plan_for_judge(problem, options, hear, other.judge),
+        lambda hear: plan_for_judge(problem, options, Callbacks(hear), judge.judge),
+        lambda hear: plan_for_judge(problem, options, Callbacks(hear), other.judge),
         lambda plan: judgement_of(problem, plan, judge),
         task,
         tell,

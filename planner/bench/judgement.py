@@ -22,7 +22,7 @@ from memstow.planner.model.plan import Placement, Plan, gap_of, is_bare, peaks
 from memstow.planner.model.problem import Kind, Problem, Term, terms_of
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import GarbageError, Message
-from memstow.planner.solve.answer import placement_cost, preference, reuse_cost
+from memstow.planner.solve.problem_plans import placement_cost, preference, reuse_cost
 from memstow.planner.verify import Violation, recount, verify
 
 # Layouts of more buffers are not recorded: a picture of them would show nothing.

@@ -20,7 +20,7 @@ from typing import Final
 from memstow.planner.exports.c_text import assertion, filled, include, unsigned
 from memstow.planner.exports.source_code import MemoryMap, Place, plan_heading
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import ALWAYS, Buffer, Problem, merged, rigid_groups
+from memstow.planner.model.problem import ALWAYS, Buffer, Problem, rigid_groups, spans
 
 MOST_STEPS: Final = 4_000_000
 _MOST_PAIRS: Final = 1_000_000
@@ -133,10 +133,7 @@ class _Relations:
 
 
 def _lives(buffer: Buffer) -> Sequence[Life]:
-    if buffer.lifetime == ALWAYS:
-        return [(-inf, inf)]
-    ranges = [buffer.lifetime] if isinstance(buffer.lifetime, tuple) else buffer.lifetimes or ()
-    return merged(ranges)
+    return [(-inf, inf)] if buffer.lifetime == ALWAYS else spans(buffer)
 
 
 def _rounds(

@@ -42,7 +42,7 @@ from memstow.planner.model.problem import Kind, Problem, Target, counts, terms_o
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.portfolio import Allowance, require_willing, solver_by_name
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.planner.verify.graph_verdict import judge_point, judge_point_of_graph
 from memstow.planner.verify.verdict import Code, Verdict, Violation
 

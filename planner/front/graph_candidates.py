@@ -27,11 +27,11 @@ from memstow.planner.graph.stripe_front import OrderFront, is_countable, order_f
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.graph import GIVEN, Graph
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan, Schedule, Stripe
 from memstow.planner.model.problem import Buffer, Problem, allowed_pools
 from memstow.planner.solve import engine
-from memstow.planner.solve.graphs import NOTHING, Callbacks, plan_graph, with_order_bound
+from memstow.planner.solve.graphs import NOTHING, plan_graph, with_order_bound
 from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.solve.schedules import is_only_order, judged, plan_schedule
 from memstow.planner.verify.graph_verdict import against_cost

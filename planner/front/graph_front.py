@@ -34,10 +34,10 @@ from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
 from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.options import Callbacks
 from memstow.planner.model.plan import Explanation, Plan, Schedule
 from memstow.planner.model.problem import Kind
 from memstow.planner.solve.free_orders import outlook
-from memstow.planner.solve.graphs import Callbacks
 from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.solvers.core import Budget
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from math import lcm
 from typing import Final
 
-import memstow
 from memstow.planner.check import find_issues, require_hint, require_valid
-from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.plan import Explanation, Plan
@@ -26,10 +24,9 @@ from memstow.planner.model.problem import (
     terms_of,
 )
 from memstow.planner.reduce import reduce
-from memstow.planner.solve.answer import PlanValues, pool_uses
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.solve.run_state import prover_of, term_value
-from memstow.planner.verify import recount
+from memstow.planner.solve.problem_plans import PlanValues, plan_of_values, recount, refuse_for
+from memstow.planner.solve.run_state import prover_of
 
 CAPACITY: Final = "capacity"
 
@@ -207,21 +204,7 @@ class PlansFor:
         peaks = [use.peak for use in found.pools]
         values = PlanValues(problem, found.placements, self._hint, peaks, [use.live for use in found.pools])
         terms = {term: bounds.of_term(term) for term in terms_of(problem)}
-        objective = tuple(term_value(term, values.of(term), bound) for term, bound in terms.items())
-        proven = all(entry.value == entry.bound for entry in objective)
-        plan = replace(
-            found,
-            status=Status.OPTIMAL if proven else Status.FEASIBLE,
-            pools=tuple(pool_uses(problem, bounds, values, terms)),
-            objective=objective,
-            prover=prover_of(terms) if any(entry.bound for entry in objective) else None,
-            digest=digest(problem),
-            version=memstow.__version__,
-        )
-        violations = recount(problem, plan, self._hint)
-        if violations:
-            raise RefusedPlanError(
-                f"the plan of {found.solver} for a point of a front was refused; please report it: "
-                + "; ".join(f"{violation.code}: {violation.message}" for violation in violations[:5])
-            )
+        plan = plan_of_values(values, bounds, terms, found.solver, prover_of(terms))
+        plan = replace(plan, digest=digest(problem), seconds=found.seconds, work=found.work)
+        refuse_for(recount(problem, plan, self._hint), found.solver, " for a point of a front")
         return plan

@@ -1,13 +1,16 @@
 """How a problem is to be solved: the options every door offers; and the events that a run sends."""
 
 from collections.abc import Callable
-from typing import Annotated, Final, SupportsIndex
+from typing import TYPE_CHECKING, Annotated, Final, SupportsIndex
 
 from memstow.planner.model import LONGEST_RUN
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.records import record
+
+if TYPE_CHECKING:
+    import threading
 
 _SECONDS: Final = 10.0
 
@@ -120,3 +123,12 @@ Listener = Callable[[Event], None]
 
 OnBetter = Callable[[Callable[[], Plan]], None]
 """Called for each better plan, with a function that makes and judges the plan: that takes time."""
+
+
+@record
+class Callbacks:
+    """Whom a run tells, and who may stop it."""
+
+    on_event: Listener | None = None
+    cancel: "threading.Event | None" = None
+    on_better: OnBetter | None = None

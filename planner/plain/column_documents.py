@@ -5,7 +5,7 @@ Also from columns to the models and back, for whoever asks for more than offsets
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
@@ -73,16 +73,20 @@ def columns_of(problem: Problem) -> Columns | None:
     return columns
 
 
-def problem_of(columns: Columns) -> Problem:
-    """The same problem with an object for each buffer."""
-    alignments = list(columns.alignments)
-    if len(alignments) < len(columns):
-        alignments *= len(columns)
-    rows = zip(columns.sizes, columns.begins, columns.ends, alignments, strict=True)
+def problem_of(columns: Columns, members: Sequence[int] | None = None) -> Problem:
+    """The same problem with an object for each buffer; of these members alone, where they are named."""
+    # Each of them is made anew at every look.
+    sizes, begins, ends, alignments = columns.sizes, columns.begins, columns.ends, columns.alignments
+    own = len(alignments) > 1
     with collector_at_rest():
         buffers = tuple(
-            Buffer(id=columns.name(number), size=size, lifetime=(begin, end), alignment=alignment)
-            for number, (size, begin, end, alignment) in enumerate(rows)
+            Buffer(
+                id=columns.name(number),
+                size=sizes[number],
+                lifetime=(begins[number], ends[number]),
+                alignment=alignments[number if own else 0],
+            )
+            for number in (range(len(columns)) if members is None else members)
         )
         pools = (Pool(id=columns.pool, capacity=columns.capacity),)
         return Problem(buffers=buffers, pools=pools, objective=() if columns.fit_only else None)

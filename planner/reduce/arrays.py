@@ -4,6 +4,7 @@ The parts of an item are its buffers, with their sizes and lifetimes.
 """
 
 from array import array
+from collections.abc import Sequence
 from itertools import accumulate, chain
 from operator import itemgetter
 from typing import Final
@@ -21,6 +22,7 @@ from memstow.planner.model.problem import (
     end_of,
     merged,
     named_pools,
+    spans,
 )
 from memstow.planner.model.records import record
 from memstow.planner.reduce.allowed_places import Body, Spot
@@ -34,13 +36,13 @@ class Lives:
 
     def __init__(self, problem: Problem) -> None:
         least, most = 0, 1
-        ranges = list(chain.from_iterable(map(lifetime_ranges, problem.buffers)))
+        ranges = list(chain.from_iterable(map(_lifetime_ranges, problem.buffers)))
         if ranges:
             least, most = min(map(itemgetter(0), ranges)), max(map(itemgetter(1), ranges))
         self.moments: list[int] | None = None
         self._rank: dict[int, int] = {}
         if least < -_MOST_TIME or most > _MOST_TIME:
-            times = {t for buffer in problem.buffers for life in lifetime_ranges(buffer) for t in life}
+            times = {t for buffer in problem.buffers for life in _lifetime_ranges(buffer) for t in life}
             self.moments = sorted(times)
             self._rank = {time: rank for rank, time in enumerate(self.moments)}
         self._always = [(self._short(least), self._short(most))]
@@ -48,19 +50,16 @@ class Lives:
     def _short(self, time: int) -> int:
         return time if self.moments is None else self._rank[time]
 
-    def of(self, buffer: Buffer) -> list[tuple[int, int]]:
+    def of(self, buffer: Buffer) -> Sequence[tuple[int, int]]:
         """The live ranges of the buffer."""
         if buffer.lifetime == ALWAYS:
             return self._always
-        if self.moments is None and buffer.lifetimes is None:
-            return lifetime_ranges(buffer)
-        ranges = lifetime_ranges(buffer)
-        if self.moments is not None:
-            ranges = [(self._short(begin), self._short(end)) for begin, end in ranges]
-        return ranges if len(ranges) < 2 else merged(ranges)
+        if self.moments is None:
+            return spans(buffer)
+        return merged((self._short(begin), self._short(end)) for begin, end in _lifetime_ranges(buffer))
 
 
-def lifetime_ranges(buffer: Buffer) -> list[tuple[int, int]]:
+def _lifetime_ranges(buffer: Buffer) -> list[tuple[int, int]]:
     """The ranges as they are given; of one that lives always there are none."""
     if buffer.lifetimes is not None:
         return list(buffer.lifetimes)

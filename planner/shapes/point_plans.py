@@ -36,6 +36,7 @@ from memstow.planner.model.problem import (
     end_of,
     merged,
     parse_term,
+    spans,
     terms_of,
 )
 from memstow.planner.model.symbolic import (
@@ -48,7 +49,6 @@ from memstow.planner.model.symbolic import (
     points_of,
 )
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.reduce.arrays import lifetime_ranges
 from memstow.planner.shapes.sizes import note_same_sizes, problem_at, sizes_at
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Allowance
@@ -378,7 +378,7 @@ _EVER: Final = (-(10**4001), 10**4001)
 
 
 def _lives(buffer: Buffer) -> Sequence[tuple[int, int]]:
-    return (_EVER,) if buffer.lifetime == ALWAYS else lifetime_ranges(buffer)
+    return (_EVER,) if buffer.lifetime == ALWAYS else spans(buffer)
 
 
 def shared_places(ties: Ties) -> dict[str, str]:

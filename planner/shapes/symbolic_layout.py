@@ -10,13 +10,12 @@ search. `planner.shapes.symbolic_c` writes the same as C.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import compress
 from math import lcm
 from typing import NoReturn, Protocol
 
-import memstow
 from memstow.planner.check import require_valid
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
@@ -40,10 +39,9 @@ from memstow.planner.model.symbolic import Order, SymbolicBuffer, SymbolicPlan, 
 from memstow.planner.reading.printable import as_integer, printable, shown
 from memstow.planner.reduce import reduce
 from memstow.planner.shapes.sizes import sizes_at, values_text
-from memstow.planner.solve.answer import PlanValues, pool_uses
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.solve.run_state import prover_of, term_value
-from memstow.planner.verify import recount
+from memstow.planner.solve.problem_plans import PlanValues, plan_of_values, recount
+from memstow.planner.solve.run_state import prover_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,7 +514,7 @@ def plan_of_layout(layout: Layout, at: Mapping[str, int]) -> tuple[Problem, Plan
     require_valid(problem)
     placements = _placements(problem, found)
     plan = _with_values(problem, placements, layout.plan.solver)
-    violations = [] if plan is None else recount(problem, plan)
+    violations = [] if plan is None else recount(problem, plan, None)
     if plan is None or violations:
         raise _not_valid(at, [violation.message for violation in violations])
     return problem, plan
@@ -534,18 +532,7 @@ def _with_values(problem: Problem, placements: tuple[Placement, ...], solver: st
     values = PlanValues.of_layout(reduction, arrays, placements, None)
     bounds = Bounds(reduction)
     terms = {term: bounds.of_term(term) for term in terms_of(problem)}
-    objective = tuple(term_value(term, values.of(term), bound) for term, bound in terms.items())
-    proven = all(entry.value == entry.bound for entry in objective)
-    return Plan(
-        status=Status.OPTIMAL if proven else Status.FEASIBLE,
-        placements=placements,
-        pools=tuple(pool_uses(problem, bounds, values, terms)),
-        objective=objective,
-        solver=solver,
-        prover=prover_of(terms) if any(entry.bound for entry in objective) else None,
-        digest=digest(problem),
-        version=memstow.__version__,
-    )
+    return replace(plan_of_values(values, bounds, terms, solver, prover_of(terms)), digest=digest(problem))
 
 
 def _placements(problem: Problem, found: LayoutAt) -> tuple[Placement, ...]:

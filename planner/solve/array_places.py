@@ -9,6 +9,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Final, SupportsFloat, SupportsIndex, TypeAlias
@@ -67,7 +68,7 @@ def _is_block(values: object) -> bool:
 
 if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
-    from memstow.planner.model.problem import Pool
+    from memstow.planner.model.problem import Pool, Problem
 
 _NO_END: Final = 1 << 62
 # Placements that greedy tries, by number of buffers: with few of them more passes cost nothing.
@@ -102,7 +103,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class _Arrays:
+class Arrays:
     """The arguments of `place`."""
 
     sizes: "array[int]"
@@ -191,9 +192,9 @@ def _arrays(
     ends: Integers,
     alignment: SupportsIndex | Integers,
     capacity: SupportsIndex | None,
-) -> _Arrays:
+) -> Arrays:
     alignments, is_list = _alignments(alignment)
-    arrays = _Arrays(
+    arrays = Arrays(
         column(sizes, "sizes"),
         column(begins, "begins"),
         column(ends, "ends"),
@@ -226,7 +227,7 @@ def _alignments(alignment: SupportsIndex | Integers) -> "tuple[array[int], bool]
     return column([one], "alignment"), False
 
 
-def _invalid(arrays: _Arrays, defect: Defect, buffer: int) -> InputError:
+def _invalid(arrays: Arrays, defect: Defect, buffer: int) -> InputError:
     """The error of a column that is no problem."""
     match defect:
         case Defect.SIZE:
@@ -244,7 +245,7 @@ def _invalid(arrays: _Arrays, defect: Defect, buffer: int) -> InputError:
     return InputError.single("lengths_differ", "sizes", message + ", ".join(map(str, lengths)))
 
 
-def _placed(arrays: _Arrays) -> Places:
+def _placed(arrays: Arrays) -> Places:
     """The places of the native greedy, judged."""
     columns, count = arrays.columns, len(arrays)
     placements = count * (_PASSES_OF_FEW if count <= _FEW else _PASSES)
@@ -262,22 +263,68 @@ def _placed(arrays: _Arrays) -> Places:
         status = Status.INFEASIBLE if bound > arrays.capacity else Status.UNKNOWN
         offsets, peak = array("q"), 0
 
-    def make_plan() -> "Plan":
-        from memstow.planner.solve.assembling import plan_of_offsets, problem_of_arrays
+    return Places(
+        status,
+        offsets,
+        peak,
+        bound,
+        array("q", bytes(8 * len(offsets))),
+        lambda: _plan_of_offsets(problem_of(arrays, None), offsets),
+    )
 
-        return plan_of_offsets(problem_of_arrays(*columns, arrays.capacity), offsets)
 
-    return Places(status, offsets, peak, bound, array("q", bytes(8 * len(offsets))), make_plan)
+def problem_of(arrays: Arrays, pools: "Sequence[Pool] | None") -> "Problem":
+    """The problem of valid arrays; a buffer's id is its number."""
+    from memstow.planner.model.problem import Buffer, Pool, Problem
+
+    rows = zip(arrays.sizes, arrays.begins, arrays.ends, cycle(arrays.alignments), strict=False)
+    buffers = tuple(
+        Buffer(id=str(number), size=int(size), lifetime=(int(begin), int(end)), alignment=int(alignment))
+        for number, (size, begin, end, alignment) in enumerate(rows)
+    )
+    if pools is None:
+        pools = (Pool(id="memory", capacity=None if arrays.capacity == _NO_END else arrays.capacity),)
+    return Problem(buffers=buffers, pools=tuple(pools))
+
+
+def _plan_of_offsets(problem: "Problem", offsets: "array[int]") -> "Plan":
+    """The plan with these offsets; without offsets the engine says why there is none."""
+    from memstow.planner.model.options import Options
+    from memstow.planner.model.plan import make_placement
+    from memstow.planner.solve.problem_plans import assembled
+    from memstow.planner.solve.run_state import NO_TIME
+
+    if not offsets:
+        return _plan_by_engine(problem, 0.0, deterministic=False)
+    pool = problem.pools[0].id
+    places = zip(problem.buffers, offsets, strict=True)
+    placements = tuple(make_placement(buffer.id, pool, int(offset)) for buffer, offset in places)
+    try:
+        return assembled(problem, Options(deterministic=True), placements, "greedy", None, NO_TIME)
+    except RefusedPlanError:
+        # The offsets were judged when they were found, and arrays of the caller are read in place.
+        message = "the arrays are no longer those that were placed; ask for the plan before they change"
+        raise InputError.single("arrays_changed", "sizes", message) from None
+
+
+def _plan_by_engine(problem: "Problem", time_limit: float, deterministic: bool) -> "Plan":
+    """The engine's plan; without time the greedy one, which is the same every time."""
+    from memstow.planner.model.options import Options
+    from memstow.planner.solve.engine import plan
+
+    if deterministic:
+        return plan(problem, Options(deterministic=True))
+    if time_limit <= 0.0:
+        return plan(problem, Options(solver="greedy", deterministic=True))
+    return plan(problem, Options(time_limit=time_limit))
 
 
 def _searched(
-    arrays: _Arrays, pools: "Sequence[Pool] | None", time_limit: float, deterministic: bool
+    arrays: Arrays, pools: "Sequence[Pool] | None", time_limit: float, deterministic: bool
 ) -> Places:
     """The places that the engine finds."""
-    from memstow.planner.solve.assembling import plan_of_arrays, problem_of_arrays
-
-    problem = problem_of_arrays(*arrays.columns, arrays.capacity, pools)
-    plan = plan_of_arrays(problem, time_limit, deterministic)
+    problem = problem_of(arrays, pools)
+    plan = _plan_by_engine(problem, time_limit, deterministic)
     number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
     return Places(
         status=plan.status,

@@ -5,7 +5,7 @@ The sizes of buffers that must be apart at one time add up: that alone decides m
 
 from collections.abc import Iterable
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memstow.planner.model.plan import Explanation, Least, LiveBytes, Sum
 from memstow.planner.model.problem import (
@@ -19,11 +19,14 @@ from memstow.planner.model.problem import (
     reserved_bytes,
 )
 from memstow.planner.model.records import record
-from memstow.planner.reduce import Reduction
 from memstow.planner.solve.run_state import TermBound
 from memstow.solvers import core
 from memstow.solvers.core import LiveBound
 from memstow.solvers.instance import Instance
+
+if TYPE_CHECKING:
+    # Columns have bounds as well, and no reduction.
+    from memstow.planner.reduce import Reduction
 
 # With more pools than this only single pools and all of them together have a bound.
 _MOST_POOLS_COMBINED = 4
@@ -52,7 +55,7 @@ class PoolBound(NamedTuple):
 class Bounds:
     """The bounds of one problem, computed once."""
 
-    def __init__(self, reduction: Reduction) -> None:
+    def __init__(self, reduction: "Reduction") -> None:
         self._reduction = reduction
         self._pools = reduction.problem.pools
         everything = tuple(range(len(self._pools)))
@@ -63,7 +66,7 @@ class Bounds:
             sets.append(everything)
         required = _required_pools(reduction.instance)
         self._needs = {
-            pools: _need(reduction, pools)
+            pools: need_of(reduction.instance, pools, reduction.unit)
             if len(pools) > 1 or pools[0] in required
             else Need(pools, 0, 0, None, ())
             for pools in sets
@@ -207,28 +210,25 @@ def _required_pools(instance: Instance) -> set[int]:
     return {instance.choice_pool[first] for first, last in pairwise(starts) if last - first == 1}
 
 
-def _need(reduction: Reduction, pools: tuple[int, ...]) -> Need:
-    """The most bytes that must be in these pools at once."""
-    instance = reduction.instance
-    plain = _most_at_once(instance, pools, 1)
-    parts = tuple(plain.parts)
-    best = Need(pools, plain.bytes, 0, plain.time, parts)
+def need_of(instance: Instance, pools: tuple[int, ...], scale: int) -> Need:
+    """The most bytes that must be in these pools at once, where a unit of the instance has `scale` bytes."""
+    live = _most_at_once(instance, pools, 1)
+    height, time, parts = 0, live.time, live.parts
     if len(pools) == 1:
         pool = pools[0]
         first, last = instance.reserved_start[pool], instance.reserved_start[pool + 1]
         reserved = list(
             zip(instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True)
         )
-        best = Need(pools, plain.bytes, height_for(plain.bytes, 0, reserved), plain.time, parts)
+        height = height_for(live.bytes, 0, reserved)
         grid = core.common_grid(instance, pool)
         if grid.unit > 1:
             on_grid = _most_at_once(instance, pools, grid.unit)
             whole = list(_whole_cells(reserved, grid.unit, grid.residue))
-            height = height_for(on_grid.bytes, grid.residue, whole)
-            if height > best.height:
-                best = Need(pools, plain.bytes, height, on_grid.time, tuple(on_grid.parts))
-    scale = reduction.unit
-    return Need(pools, best.bytes * scale, best.height * scale, best.time, best.parts)
+            height_on_grid = height_for(on_grid.bytes, grid.residue, whole)
+            if height_on_grid > height:
+                height, time, parts = height_on_grid, on_grid.time, on_grid.parts
+    return Need(pools, live.bytes * scale, height * scale, time, tuple(parts))
 
 
 def _whole_cells(reserved: Iterable[tuple[int, int]], unit: int, residue: int) -> Iterable[tuple[int, int]]:

@@ -19,10 +19,10 @@ from memstow.planner.graph.schedules import allowed_order
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.options import Event, Incumbent, Listener, OnBetter, Options
+from memstow.planner.model.options import Callbacks, Event, Incumbent, Listener, OnBetter, Options
 from memstow.planner.model.plan import Cut, Plan
 from memstow.planner.processes import machine
-from memstow.planner.solve.graphs import NOTHING, Callbacks, OrderBound, claimed, plan_in_order, with_bound
+from memstow.planner.solve.graphs import NOTHING, OrderBound, claimed, plan_in_order, with_bound
 from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, cancelling
 from memstow.planner.solve.run_state import better
 from memstow.planner.solve.turns import Progress

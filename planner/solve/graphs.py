@@ -3,7 +3,6 @@
 They claim bounds that hold for every order that the graph allows, and no others.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,9 +13,8 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import lower
 from memstow.planner.model import PLANNED, Status
-from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.graph import FREE, GIVEN, Graph
-from memstow.planner.model.options import Bound, Event, Listener, OnBetter, Options
+from memstow.planner.model.options import Bound, Callbacks, Event, Listener, OnBetter, Options
 from memstow.planner.model.plan import (
     Certificate,
     Cut,
@@ -32,8 +30,8 @@ from memstow.planner.model.plan import (
     gap_of,
 )
 from memstow.planner.model.problem import PLACEMENT_COST, measure, parse_term
-from memstow.planner.solve import engine
-from memstow.planner.verify import recount
+from memstow.planner.solve.problem_plans import plan_for_judge, refuse_for, unjudged
+from memstow.planner.verify.graph_verdict import judge_graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +128,6 @@ LEAST_PEAK: Final = "order"
 """The solver of orders that looks for the best one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Callbacks:
-    """Whom a run tells, and who may stop it."""
-
-    on_event: Listener | None = None
-    cancel: threading.Event | None = None
-    on_better: OnBetter | None = None
-
-
 def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
     """Solve the graph within the options' limits; the plan has the order of its operators."""
     _require_graph(graph)
@@ -195,15 +184,9 @@ def plan_in_order(
     problem = lower(graph, order)
     take_as_valid(problem)
     # The judge of the graph judges the plan of the problem with it; once is enough.
-    plan = engine.plan_for_judge(
-        problem,
-        options,
-        _without_bounds(callbacks.on_event) if bound is not None else callbacks.on_event,
-        lambda _problem, _plan, _hint: [],
-        callbacks.cancel,
-        _passed_on(callbacks.on_better, accepted),
-    )
-    return accepted(plan)
+    hear = _without_bounds(callbacks.on_event) if bound is not None else callbacks.on_event
+    passed_on = Callbacks(hear, callbacks.cancel, _passed_on(callbacks.on_better, accepted))
+    return accepted(plan_for_judge(problem, options, passed_on, unjudged))
 
 
 def with_bound(graph: Graph, plan: Plan, bound: OrderBound, hint: Plan | None) -> Plan:
@@ -212,12 +195,7 @@ def with_bound(graph: Graph, plan: Plan, bound: OrderBound, hint: Plan | None) -
 
 
 def _judged(graph: Graph, plan: Plan, hint: Plan | None) -> Plan:
-    violations = recount(graph, plan, hint)
-    if violations:
-        raise RefusedPlanError(
-            f"the plan of {plan.solver} for a graph was refused; please report it: "
-            + "; ".join(f"{violation.code}: {violation.message}" for violation in violations[:5])
-        )
+    refuse_for(judge_graph(graph, plan, hint, refutes=False).violations, plan.solver, " for a graph")
     return plan
 
 

@@ -13,7 +13,6 @@ from typing import Final
 from memstow.planner.backends import find, is_installed, is_model
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
-from memstow.planner.model.problem import Problem, named_pools
 from memstow.planner.model.records import record
 from memstow.solvers.core import Budget
 from memstow.solvers.one_pool import largest_part
@@ -45,14 +44,6 @@ _WORK_OF_WINDOWS: Final = 50_000_000
 # Steps of a deterministic run: about as much as the default time limit allows. Measured: 8 to 11 s of a
 # processor for minimalloc D and J, perfect tilings of 500, random lives of 5,000.
 DEFAULT_WORK: Final = 1_300_000_000
-# Building and judging a plan takes about this long for each buffer, so the search ends earlier.
-_SECONDS_PER_BUFFER: Final = 10e-6
-# The judge checks each pool that each buffer may go to.
-_SECONDS_PER_CHOICE: Final = 0.5e-6
-
-# Moving buffers to pools they prefer, at the end, takes up to this long (`solvers.prefer`).
-_SECONDS_TO_PREFER: Final = 0.05
-_SHARE_TO_PREFER: Final = 0.1
 
 
 @record
@@ -73,22 +64,12 @@ class Stage:
         return Budget(-1.0 if seconds is None else seconds * self.share, min(limits, default=-1), budget)
 
 
-def budget_of(options: Options, problem: Problem) -> Budget:
-    """The budget of a whole run's search: it leaves time for building and judging the plan."""
+def budget_of(options: Options, seconds: float) -> Budget:
+    """The budget of a whole run's search: what the limits leave beside these seconds."""
     if options.deterministic:
         return Budget(-1.0, DEFAULT_WORK if options.work_limit is None else options.work_limit)
     limit = -1 if options.work_limit is None else options.work_limit
-    rest = _SECONDS_PER_BUFFER * len(problem.buffers)
-    if len(problem.pools) > 1:
-        rest += min(_SECONDS_TO_PREFER, options.time_limit * _SHARE_TO_PREFER)
-        rest += _SECONDS_PER_CHOICE * _choice_count(problem)
-    return Budget(max(options.time_limit - rest, 0.0), limit)
-
-
-def _choice_count(problem: Problem) -> int:
-    """The number of pools that each buffer may go to, added up over all buffers."""
-    pool_lists = map(named_pools, problem.buffers)
-    return sum(len(problem.pools if names is None else names) for names in pool_lists)
+    return Budget(max(options.time_limit - seconds, 0.0), limit)
 
 
 def solver_by_name(name: str) -> Solver | None:

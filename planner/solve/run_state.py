@@ -1,9 +1,9 @@
-"""The task of solvers, and the state of a run: its best layout and the bounds of the objective's terms."""
+"""The state of a run: the task of its solvers, its best layout, and the bounds of the objective's terms."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
+import memstow
 from memstow.planner.model import Status
 from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.options import Options
@@ -14,15 +14,17 @@ from memstow.planner.model.plan import (
     LiveBytes,
     Model,
     Plan,
+    PoolUse,
     Refuted,
     Sum,
     TermValue,
     gap_of,
 )
-from memstow.planner.model.problem import Kind, Term
+from memstow.planner.model.problem import Term
 from memstow.planner.model.records import record
 from memstow.planner.processes import machine
-from memstow.solvers.solver import HintPlace, ModelBound, Outcome, Proof, Task, TermKind, Window
+from memstow.solvers.instance import Instance
+from memstow.solvers.solver import ModelBound, Outcome, Proof, Task, Window
 from memstow.solvers.solver import Term as SolverTerm
 
 
@@ -51,23 +53,39 @@ def term_value(term: Term, value: int, bound: TermBound) -> TermValue:
 
 
 _value: Final = maker_of(TermValue, "term", "value", "bound", "gap", "certificate")
+_plan: Final = maker_of(
+    Plan, "status", "pools", "objective", "solver", "prover", "digest", "version", "seconds", "work"
+)
 
 
-if TYPE_CHECKING:
-    from memstow.planner.reduce import Reduction
+NO_TIME: Final = Stamp(seconds=0.0, work=0)
 
-_KINDS = {
-    Kind.PEAK: TermKind.PEAK,
-    Kind.POOL_PEAK: TermKind.POOL_PEAK,
-    Kind.MAX_PEAK: TermKind.MAX_PEAK,
-    Kind.PLACEMENT_COST: TermKind.PLACEMENT_COST,
-    Kind.REUSE_COST: TermKind.REUSE_COST,
-    Kind.MOVES: TermKind.MOVES,
-    Kind.PREFERENCE: TermKind.PREFERENCE,
-}
+
+def plan_without_places(
+    pools: tuple[PoolUse, ...],
+    objective: tuple[TermValue, ...],
+    solver: str | None,
+    prover: str | None,
+    digest: str | None = None,
+    stamp: Stamp = NO_TIME,
+) -> Plan:
+    """A plan of these values and bounds, to which placements may be added; it is optimal where they meet."""
+    proven = all(entry.value == entry.bound for entry in objective)
+    return _plan(
+        Status.OPTIMAL if proven else Status.FEASIBLE,
+        pools,
+        objective,
+        solver,
+        prover if any(entry.bound for entry in objective) else None,
+        digest,
+        memstow.__version__,
+        stamp.seconds,
+        stamp.work,
+    )
+
+
 LIVE_BYTES = "live bytes"
 """The prover of a bound by what is live at one moment."""
-_IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 # More threads than this help no solver here.
 _MOST_WORKERS = 8
 
@@ -79,65 +97,28 @@ def workers_of(options: Options) -> int:
     return min(machine.processors(), _MOST_WORKERS) if options.workers is None else options.workers
 
 
-def task_of(reduction: "Reduction", bounds: Mapping[Term, int], options: Options) -> tuple[Task, list[int]]:
-    """The task with these terms and lower bounds, and by term the value of one unit of it there."""
-    pool_of = {pool.id: i for i, pool in enumerate(reduction.problem.pools)}
-    terms = [
-        SolverTerm(_KINDS[term.kind], -1 if term.pool is None else pool_of[term.pool]) for term in bounds
-    ]
-    scales = [reduction.unit if term.kind in _IN_BYTES else 1 for term in terms]
-    hint = options.hint
-    places = hint_places(reduction, hint) if hint is not None else HintPlaces()
-    task = Task(
-        instance=reduction.instance,
-        terms=tuple(terms),
-        lower_bounds=_in_units(bounds.values(), scales),
-        hint=reduction.layout(hint.placements) if hint is not None else None,
+def task_for(
+    instance: Instance, terms: tuple[SolverTerm, ...], lower_bounds: tuple[int, ...], options: Options
+) -> Task:
+    """The task of a run with these options."""
+    return Task(
+        instance=instance,
+        terms=terms,
+        lower_bounds=lower_bounds,
         gap=options.gap,
         seed=options.seed,
         workers=workers_of(options),
         deterministic=options.deterministic,
         memory=options.memory_limit,
-        hint_places=places.by_item,
-        hint_buffers=places.buffers,
     )
-    return task, scales
 
 
-def _in_units(bounds: Iterable[int], scales: Sequence[int]) -> tuple[int, ...]:
+def in_units(bounds: Iterable[int], scales: Sequence[int]) -> tuple[int, ...]:
     """What solvers are told: at most the bounds. More would hold as well where only whole units are possible.
 
     But what a solver knows it does not prove, so nobody would tell of it.
     """
     return tuple(bound // scale for bound, scale in zip(bounds, scales, strict=True))
-
-
-@record
-class HintPlaces:
-    """Places of a hint by item, which the term `moves` counts from, and how many buffers it places."""
-
-    by_item: tuple[HintPlace, ...] = ()
-    buffers: int = 0
-
-
-def hint_places(reduction: "Reduction", hint: Plan) -> HintPlaces:
-    """The places of items at which buffers stay where the hint has them."""
-    problem, instance, unit = reduction.problem, reduction.instance, reduction.unit
-    pool_of = {pool.id: i for i, pool in enumerate(problem.pools)}
-    place_of = {place.buffer: place for place in hint.placements}
-    tally: Counter[tuple[int, int, int]] = Counter()
-    buffers = 0
-    for item in range(instance.item_count):
-        for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
-            place = place_of.get(problem.buffers[reduction.part_buffer[part]].id)
-            if place is None:
-                continue
-            buffers += 1
-            offset, rest = divmod(place.offset, unit)
-            offset -= instance.part_delta[part]
-            if place.pool in pool_of and not rest and offset >= 0:
-                tally[item, pool_of[place.pool], offset] += 1
-    return HintPlaces(tuple(HintPlace(*key, count) for key, count in sorted(tally.items())), buffers)
 
 
 class LockedBounds:
@@ -202,7 +183,7 @@ class RunState:
 
     def lower_bounds(self) -> tuple[int, ...]:
         """The bounds by term, in units."""
-        return _in_units((bound.value for bound in self.terms.values()), self.scales)
+        return in_units((bound.value for bound in self.terms.values()), self.scales)
 
     def within(self, gap: float) -> bool:
         """Whether each term is proven to be within the gap, given the terms before it."""

@@ -10,20 +10,18 @@ from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.schedules import allowed_order, only_orders, scheduled_graph
 from memstow.planner.graph.stripe_front import StripedOrder, order_front
-from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.graph import GIVEN, Graph
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan, Schedule
-from memstow.planner.solve import engine
 from memstow.planner.solve.graphs import (
     NOTHING,
-    Callbacks,
     plan_in_order,
     plan_without_alternatives,
     with_order_bound,
 )
+from memstow.planner.solve.problem_plans import plan_for_judge, refuse_for, unjudged
 from memstow.planner.solve.run_state import better
-from memstow.planner.verify import recount
+from memstow.planner.verify.graph_verdict import judge_graph
 from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import MOST
 
@@ -34,16 +32,10 @@ def plan_schedule(graph: Graph, schedule: Schedule, options: Options, callbacks:
         order = allowed_order(graph, schedule.order)
         bound = None if is_only_order(graph, schedule) else NOTHING
         return plan_in_order(graph, order, options, callbacks, bound)
+    problem = listed_problem(scheduled_graph(graph, schedule))
+    heard = Callbacks(callbacks.on_event, callbacks.cancel)
     # The judge of the graph judges the plan of the problem with it; once is enough.
-    plan = engine.plan_for_judge(
-        listed_problem(scheduled_graph(graph, schedule)),
-        options,
-        callbacks.on_event,
-        lambda _problem, _plan, _hint: [],
-        callbacks.cancel,
-        None,
-    )
-    return judged(graph, plan, schedule)
+    return judged(graph, plan_for_judge(problem, options, heard, unjudged), schedule)
 
 
 def is_only_order(graph: Graph, schedule: Schedule) -> bool:
@@ -55,12 +47,7 @@ def is_only_order(graph: Graph, schedule: Schedule) -> bool:
 def judged(graph: Graph, plan: Plan, schedule: Schedule) -> Plan:
     """The plan of a schedule's problem as one of the graph; RefusedPlanError if the judge refuses it."""
     plan = replace(plan, schedule=schedule)
-    violations = recount(graph, plan)
-    if violations:
-        raise RefusedPlanError(
-            f"the plan of {plan.solver} for a schedule was refused; please report it: "
-            + "; ".join(f"{violation.code}: {violation.message}" for violation in violations[:5])
-        )
+    refuse_for(judge_graph(graph, plan, refutes=False).violations, plan.solver, " for a schedule")
     return plan
 
 

@@ -29,11 +29,6 @@ class Progress:
         """Seconds since the run began."""
         return time.monotonic() - self._begin
 
-    @property
-    def is_heard(self) -> bool:
-        """Whether anybody listens."""
-        return self._listener is not None
-
     def phase(self, name: str) -> None:
         """A phase begins."""
         if self._listener is not None:
@@ -64,8 +59,6 @@ class Progress:
 
 
 T = TypeVar("T")
-
-"""Between two looks at whether a run was cancelled."""
 
 # A turn of so little work is over before anyone misses Ctrl-C; a thread takes half as long as a small solve.
 _AT_ONCE: Final = 50_000

@@ -10,7 +10,7 @@ from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved, terms_of
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.solvers.constraints import Relations
 from memstow.solvers.instance import Layout
 from memstow.solvers.lexicographic import Examiner

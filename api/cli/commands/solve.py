@@ -282,12 +282,12 @@ def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:
 def _solve_columns(args: argparse.Namespace, columns: "Columns") -> int:
     """The same for a plain problem of which nothing is asked that needs objects."""
     from memstow.planner.plain.column_documents import PlainPlan
-    from memstow.planner.solve import column_engine as by_columns
+    from memstow.planner.solve import column_plans
 
     options = options_without_hint(args)
 
     def work(hear: "Listener", cancel: threading.Event) -> "PlainPlan | Plan":
-        return by_columns.plan_columns(columns, options, hear, cancel)
+        return column_plans.plan_columns(columns, options, hear, cancel)
 
     found, interrupted = _searched(work, "fits" if columns.fit_only else "peak", SearchRecord())
     if isinstance(found, PlainPlan):

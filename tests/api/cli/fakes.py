@@ -138,6 +138,6 @@ def fake_engine(engine: FakeEngine) -> Iterator[FakeEngine]:
     """The engine in place of the real one."""
     with (
         patch("memstow.planner.solve.engine.plan", engine.plan),
-        patch("memstow.planner.solve.column_engine.plan_columns", engine.plan_columns),
+        patch("memstow.planner.solve.column_plans.plan_columns", engine.plan_columns),
     ):
         yield engine

@@ -93,5 +93,5 @@ def test_a_plain_problem_loads_neither_the_engine_nor_the_formats(three: Path, t
     ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     assert "3 buffers placed" in ran.stdout
     loaded = ran.stderr.split()
-    assert "memstow.planner.solve.column_engine" in loaded
+    assert "memstow.planner.solve.column_plans" in loaded
     assert not set(ENGINE) & set(loaded)

@@ -10,13 +10,17 @@ from memstow.planner.generate.planted import planted
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.solve import engine
+from memstow.planner.solve.problem_plans import plan_for_judge
 from memstow.planner.verify import Violation, verify
 
 FEATURES = ("pools", "reuse_costs", "objective", "alignments", "pins")
+
+
+QUICK = Options(deterministic=True, work_limit=20_000)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -35,7 +39,7 @@ def test_a_bare_layout_is_worth_what_the_plan_says(seed: int) -> None:
 
 def test_a_plan_that_is_wrong_has_no_figures() -> None:
     problem = planted(20, 1)
-    plan = engine.plan(problem, Options(deterministic=True, work_limit=20_000))
+    plan = engine.plan(problem, QUICK)
     first = replace(plan.placements[0], offset=plan.placements[1].offset)
     wrong = Plan(status=Status.FEASIBLE, placements=(first, *plan.placements[2:]))
     assert judgement_of(problem, wrong) == Judgement(False, ("missing",))
@@ -58,7 +62,7 @@ def test_a_plan_that_the_engine_had_judged_here_is_judged_once(monkeypatch: pyte
     judged = counted(monkeypatch)
     problem = planted(20, 1)
     judge = Judge(problem, digest(problem))
-    plan = engine.plan_for_judge(problem, Options(deterministic=True, work_limit=20_000), None, judge.judge)
+    plan = plan_for_judge(problem, QUICK, Callbacks(), judge.judge)
     assert judgement_of(problem, plan, judge).valid
     assert len(judged) == 1
     assert judged[0].placements == plan.placements
@@ -78,7 +82,7 @@ def test_any_other_plan_than_the_one_that_was_judged_is_judged(
 ) -> None:
     problem = planted(20, 1)
     judge = Judge(problem, digest(problem))
-    plan = engine.plan_for_judge(problem, Options(deterministic=True, work_limit=20_000), None, judge.judge)
+    plan = plan_for_judge(problem, QUICK, Callbacks(), judge.judge)
     other: Plan = replace(plan, **change(plan))  # type: ignore[arg-type]
     judgement = judgement_of(problem, other, judge)
     assert not judgement.valid
@@ -90,7 +94,7 @@ def test_what_the_engine_does_not_judge_is_judged(monkeypatch: pytest.MonkeyPatc
     buffers = tuple(Buffer(id=f"b{i}", size=2, lifetime=(0, 1)) for i in range(3))
     problem = Problem(version=1, buffers=buffers, pools=(Pool(id="small", capacity=5),))
     judge = Judge(problem, digest(problem))
-    plan = engine.plan_for_judge(problem, Options(), None, judge.judge)
+    plan = plan_for_judge(problem, Options(), Callbacks(), judge.judge)
     assert judgement_of(problem, plan, judge).valid
     assert judged == [plan]
 
@@ -108,7 +112,7 @@ def test_a_layout_of_many_buffers_is_not_kept() -> None:
 def test_a_plan_judged_beside_a_hint_is_judged_again_without(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = counted(monkeypatch)
     problem = planted(20, 1)
-    plan = engine.plan(problem, Options(deterministic=True, work_limit=20_000))
+    plan = engine.plan(problem, QUICK)
     judge = Judge(problem, digest(problem))
     assert judge.judge(problem, plan, plan) == []
     assert judge.violations(plan) == judge.violations(plan) == []

@@ -19,10 +19,10 @@ from memstow.planner.graph.recompute_search import Archive, FoundRun
 from memstow.planner.graph.schedules import with_runs
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import Pool
-from memstow.planner.solve.graphs import Callbacks, plan_graph
+from memstow.planner.solve.graphs import plan_graph
 from memstow.planner.verify import verify
 from memstow.planner.verify.graph_verdict import schedule_cost
 from tests.campaign import gate_first

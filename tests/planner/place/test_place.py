@@ -15,7 +15,7 @@ import memstow
 from memstow import InputError, Options, Pool, Status
 from memstow.planner.judge._judge import Defect, judge_places
 from memstow.planner.model import PLANNED
-from memstow.planner.solve.assembling import problem_of_arrays
+from memstow.planner.solve.array_places import Arrays, problem_of
 from memstow.planner.verify import judge
 from memstow.solvers import core
 
@@ -47,7 +47,7 @@ def test_what_the_problem_of_the_arrays_says_holds_for_their_places(given: Colum
     best = memstow.place(sizes, begins, ends, alignment=alignment, deterministic=True, time_limit=1.0)
     plan = found.plan()
     arrays = [array("q", it) for it in (sizes, begins, ends, [4] if one else alignments)]
-    problem = problem_of_arrays(arrays[0], arrays[1], arrays[2], arrays[3], 1 << 62)
+    problem = problem_of(Arrays(arrays[0], arrays[1], arrays[2], arrays[3], 1 << 62), None)
     assert judge(problem, plan).violations == ()
     assert [it.offset for it in plan.placements] == list(found.offsets)
     assert found.peak == plan.objective[0].value
@@ -62,7 +62,7 @@ def test_the_native_judge_and_the_other_one_agree(given: Columns, offsets: list[
     sizes, begins, ends, alignments = (array("q", it) for it in given)
     if not sizes:
         return
-    problem = problem_of_arrays(sizes, begins, ends, alignments, capacity)
+    problem = problem_of(Arrays(sizes, begins, ends, alignments, capacity), None)
     placements = [
         memstow.Placement(buffer=str(i), pool="memory", offset=offset)
         for i, offset in enumerate(offsets[: len(sizes)])

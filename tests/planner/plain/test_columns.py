@@ -11,7 +11,7 @@ from memstow.planner import formats
 from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.options import Options
+from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan, peaks
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
@@ -27,18 +27,19 @@ from memstow.planner.plain.column_documents import digest as digest_of_columns
 from memstow.planner.plain.column_verdict import peak_of, read_plan, verdict_on
 from memstow.planner.show.report import plain_report, plan_report
 from memstow.planner.show.text_picture import ASCII
-from memstow.planner.solve import engine
-from memstow.planner.solve.column_engine import plan_columns
+from memstow.planner.solve import column_plans, engine
+from memstow.planner.solve.column_plans import plan_columns
+from memstow.planner.solve.problem_plans import plan_for_judge
 from memstow.planner.targets import with_overrides
-from memstow.planner.verify import judge, recount
+from memstow.planner.verify import judge
 from tests.planner.plain.samples import mutated, random_sample
 
 QUICK = Options(deterministic=True, work_limit=20_000)
 
 
 def ordinary(problem: Problem, options: Options = QUICK) -> Plan:
-    """The plan of the models, whose judge is no other than the ordinary one."""
-    return engine.plan_for_judge(problem, options, None, lambda *given: recount(*given))
+    """The plan of the objects, whatever their number."""
+    return plan_for_judge(problem, options, Callbacks())
 
 
 def texts(seed: int) -> list[bytes]:
@@ -169,7 +170,7 @@ def test_the_picture_of_many_buffers_is_the_same() -> None:
 
 @pytest.mark.parametrize("fit_only", [False, True])
 def test_a_problem_of_many_objects_has_the_same_plan(monkeypatch: pytest.MonkeyPatch, fit_only: bool) -> None:
-    monkeypatch.setattr(engine, "MANY", 1)
+    monkeypatch.setattr(column_plans, "MANY", 1)
     for seed in range(60):
         problem = with_overrides(formats.read_problem(texts(seed)[-1]), None, None, fit_only)
         better: list[Plan] = []

@@ -10,8 +10,8 @@ from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.plain.column_documents import PlainPlan, columns_in, plan_of, problem_of
-from memstow.planner.solve import column_engine, engine
-from memstow.planner.solve.column_engine import plan_columns
+from memstow.planner.solve import column_plans, engine
+from memstow.planner.solve.column_plans import plan_columns
 from memstow.planner.verify import verify
 from memstow.solvers import _native
 from tests.planner.plain.samples import random_sample
@@ -58,7 +58,7 @@ def test_items_numbered_by_their_begin(monkeypatch: pytest.MonkeyPatch) -> None:
         options = replace(QUICK, solver=("auto", "exact", "greedy")[seed % 3])
         wanted = planned(data, options)
         with monkeypatch.context() as patched:
-            patched.setattr(column_engine, "_MOST_AS_GIVEN", 0)
+            patched.setattr(column_plans, "_MOST_AS_GIVEN", 0)
             found = planned(data, options)
         assert isinstance(wanted, Plan)
         assert isinstance(found, Plan)

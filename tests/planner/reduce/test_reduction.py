@@ -4,7 +4,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.solve.run_state import hint_places
+from memstow.planner.solve.problem_plans import hint_places
 from memstow.solvers.solver import HintPlace
 
 TIED = parse_problem(

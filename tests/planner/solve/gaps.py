@@ -20,7 +20,7 @@ from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, gap_of
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.solve import engine
+from memstow.planner.solve import one_run
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Stage
 from memstow.planner.verify import verify
@@ -42,7 +42,7 @@ def main(solver: str, first: int, number: int) -> dict[str, object]:
     with pytest.MonkeyPatch.context() as patch:
         run_back_ends_in_process(patch, with_highs=solver == "highs")
         if solver in BACK_ENDS:
-            patch.setattr(engine, "stages_for", _badly_started)
+            patch.setattr(one_run, "stages_for", _badly_started)
         for seed in range(first, first + number):
             problem, hint = problem_for(solver, seed)
             truth = judge(problem, hint)

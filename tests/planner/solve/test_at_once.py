@@ -19,7 +19,7 @@ from memstow.planner.plain.column_documents import (
     plan_of,
     problem_of,
 )
-from memstow.planner.solve.column_engine import found_at_once, found_in_columns
+from memstow.planner.solve.column_plans import found_at_once, plan_columns
 from memstow.planner.verify import verify
 from tests.planner.plain.samples import random_sample
 
@@ -50,8 +50,8 @@ def test_it_is_the_plan_of_the_whole_run() -> None:
             continue
         found += 1
         assert plan.frame.status is Status.OPTIMAL
-        whole = found_in_columns(columns, options)
-        assert whole is not None
+        whole = plan_columns(columns, options)
+        assert isinstance(whole, PlainPlan)
         assert text(columns, plan) == text(columns, whole)
         problem = problem_of(columns)
         assert not verify(problem, plan_of(columns, plan, problem))

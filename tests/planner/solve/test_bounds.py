@@ -13,7 +13,7 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve import bounds as bounds_module
 from memstow.planner.solve.bounds import Bounds, height_for
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.solvers import constraints
 from memstow.solvers.core import LiveBound
 from memstow.solvers.cpsat import CpSat

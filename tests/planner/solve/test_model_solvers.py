@@ -18,7 +18,7 @@ from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Reserv
 from memstow.planner.processes.process import Process
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.planner.verify import verify
 from memstow.solvers import _native, registry
 from memstow.solvers.registry import BACK_ENDS

@@ -19,7 +19,7 @@ from memstow.planner.model.plan import Exhausted, Plan, TermValue
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, ReuseCost, terms_of
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.planner.verify import verify
 from memstow.solvers._native import Budget
 from memstow.solvers.registry import find

@@ -9,7 +9,7 @@ import pytest
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.solve import engine
+from memstow.planner.solve import engine, one_run
 from memstow.planner.solve.portfolio import Stage
 from memstow.solvers import _native
 from memstow.solvers.instance import Layout
@@ -49,7 +49,7 @@ def solve(monkeypatch: pytest.MonkeyPatch) -> Solve:
     """Solves with these solvers, one after the other."""
 
     def run(problem: Problem, *team: Told, gap: float = 0.0, offered: list[Callable[[], Plan]]) -> Plan:
-        monkeypatch.setattr(engine, "stages_for", lambda _requested, _task: [Stage(it, 1.0) for it in team])
+        monkeypatch.setattr(one_run, "stages_for", lambda _requested, _task: [Stage(it, 1.0) for it in team])
         return engine.plan(problem, Options(gap=gap), on_better=offered.append)
 
     return run

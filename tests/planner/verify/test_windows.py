@@ -20,9 +20,10 @@ from memstow.planner.plain.column_documents import PlainPlan, columns_in, write_
 from memstow.planner.plain.column_documents import problem_of as problem_of_columns
 from memstow.planner.reading.parse import parse_plan
 from memstow.planner.reduce import reduce
-from memstow.planner.solve import answer, column_engine, engine
-from memstow.planner.solve.column_engine import plan_columns
+from memstow.planner.solve import engine, one_run
+from memstow.planner.solve.column_plans import plan_columns
 from memstow.planner.solve.portfolio import Stage
+from memstow.planner.solve.problem_plans import window_of_reduction
 from memstow.planner.verify import Code, Standing, Subject, judge
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import reason_against_window
@@ -259,7 +260,7 @@ def bound_of(problem: Problem) -> tuple[int, ExhaustedWindow | None]:
         return 0, None
     window = solvers.Window(found.first, found.last, tuple(found.parts))
     value = found.bound * reduction.unit
-    return value, answer.window_of_reduction(reduction, window, PEAK, value, "windows")
+    return value, window_of_reduction(reduction, window, PEAK, value, "windows")
 
 
 def test_no_bound_of_a_window_is_above_the_optimum_whatever_is_asked() -> None:
@@ -327,8 +328,7 @@ def test_a_buffer_that_lives_twice_is_left_out() -> None:
 def only_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turns but of greedy and of windows."""
     stages = [Stage(find("greedy"), 1.0, 100_000), Stage(Windows(), 1.0, 100_000_000)]
-    for module in (engine, column_engine):
-        monkeypatch.setattr(module, "stages_for", lambda _requested, _task: stages)
+    monkeypatch.setattr(one_run, "stages_for", lambda _requested, _task: stages)
 
 
 def many(seed: int, count: int) -> Problem:

@@ -13,7 +13,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem, terms_of
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.solvers import _native
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.neighbourhoods import LayoutSearch, Neighbourhoods, can_improve

@@ -12,7 +12,7 @@ from memstow.planner.model.problem import Buffer, Pool, Problem, terms_of
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.proposals import Relaxing
 from memstow.solvers.constraints import Relations

@@ -17,7 +17,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Placement, Plan
 from memstow.planner.model.problem import Problem, terms_of
 from memstow.planner.reduce import reduce
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.solvers.instance import Layout
 from memstow.solvers.lexicographic import Limits, Model
 from memstow.solvers.registry import model

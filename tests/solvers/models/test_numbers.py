@@ -6,7 +6,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Problem, ReuseCost
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.run_state import task_of
+from memstow.planner.solve.problem_plans import task_of
 from memstow.planner.verify import verify
 from memstow.solvers.milp import can_prove, integer_bound
 from memstow.solvers.registry import BACK_ENDS

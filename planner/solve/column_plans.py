@@ -1,0 +1,333 @@
+"""Plans of plain problems in columns: the same runs as of objects, without objects.
+
+The instance and the judge are native. Where nothing fits, or no plan was found, the answer is made of
+objects, which have the words for it.
+"""
+
+import threading
+import time
+from array import array
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from memstow.planner.backends import find, is_classic
+from memstow.planner.judge._judge import Defect, judge_plan, proven
+from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.model_class import maker_of
+from memstow.planner.model.options import Callbacks, Listener, Options
+from memstow.planner.model.plan import Certificate, Live, LiveBytes, Plan, PoolUse
+from memstow.planner.model.problem import LIMIT, PEAK, Term
+from memstow.planner.model.records import collector_at_rest
+from memstow.planner.plain._columns import Columns
+from memstow.planner.plain.column_documents import PlainPlan, columns_of, digest, plan_of, problem_of
+from memstow.planner.solve.bounds import need_of
+from memstow.planner.solve.one_run import Arrays, Candidate, run_source
+from memstow.planner.solve.portfolio import AUTO, FIRST_PASSES
+from memstow.planner.solve.run_state import (
+    LIVE_BYTES,
+    NO_TIME,
+    RunState,
+    Stamp,
+    TermBound,
+    plan_without_places,
+    task_for,
+    term_value,
+)
+from memstow.planner.solve.turns import Misfit, Progress
+from memstow.solvers import core
+from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
+from memstow.solvers.core import Budget
+from memstow.solvers.instance import Layout
+from memstow.solvers.solver import Window
+
+if TYPE_CHECKING:
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.solve.problem_plans import ProblemSource
+
+# Solvers that read nothing of an instance but what a `ColumnInstance` has.
+_SOLVERS: Final = (AUTO, "greedy", "exact", "improve")
+# With more buffers than this, items are numbered by the begin of their lives.
+_MOST_AS_GIVEN: Final = 1 << 18
+# Problems of fewer buffers that are objects already stay so: there is nothing to gain.
+MANY: Final = 2_000
+# Judging takes about so long for each buffer, so the search ends earlier; so does making its placement.
+_SECONDS_TO_JUDGE: Final = 1.2e-6
+_SECONDS_TO_PLACE: Final = 1.5e-6
+# And so many times as long as making the arrays took: a busy machine is slow in both.
+_JUDGING_TO_ARRAYS: Final = 4.0
+# But the search has at least this share of the limit.
+_LEAST_SHARE: Final = 0.5
+
+
+def takes(options: Options) -> bool:
+    """Whether a run with these options can do without objects."""
+    return (options.solver in _SOLVERS or is_classic(options.solver)) and options.hint is None
+
+
+def plan_columns(
+    columns: Columns,
+    options: Options,
+    on_event: Listener | None = None,
+    cancel: threading.Event | None = None,
+) -> PlainPlan | Plan:
+    """The plan of a plain problem, as of `engine.plan`; where there is none, the answer of the objects."""
+    progress = Progress(on_event)
+    source = _source_of(columns, options, lambda plan: plan, None)
+    if source is not None:
+        return run_source(source, options, progress, cancel)
+    # Most problems that fit do not wait for this import.
+    from memstow.planner.solve.problem_plans import plan_for_judge
+
+    return plan_for_judge(problem_of(columns), options, Callbacks(on_event, cancel), progress=progress)
+
+
+def plan_in_columns(
+    problem: "Problem", options: Options, callbacks: Callbacks, progress: Progress
+) -> Plan | None:
+    """The plan of a problem of many buffers that is plain; None for any other, and where nothing fits."""
+    if len(problem.buffers) < MANY or not takes(options):
+        return None
+    with collector_at_rest():
+        columns = columns_of(problem)
+        if columns is None:
+            return None
+        source = _source_of(columns, options, partial(_with_objects, columns, problem), problem)
+    if source is None:
+        return None
+    return run_source(source, options, progress, callbacks.cancel, callbacks.on_better)
+
+
+def _with_objects(columns: Columns, problem: "Problem", plan: PlainPlan) -> Plan:
+    return plan_of(columns, plan, problem)
+
+
+ViewT = TypeVar("ViewT", bound=PlainPlan | Plan)
+
+
+class ColumnSource(Generic[ViewT]):
+    """A plain problem as a source of runs."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        options: Options,
+        view: Callable[[PlainPlan], ViewT],
+        problem: "Problem | None",
+        instance: ColumnInstance,
+        bound: TermBound,
+        members: "array[int]",
+        seconds: float,
+    ) -> None:
+        """`members` prove the bound; the arrays took so many seconds to make."""
+        self._columns = columns
+        self._options = options
+        self._view = view
+        self._problem = problem
+        # None when it is not needed any more: of a million buffers it is most of the memory.
+        self._instance: ColumnInstance | None = instance
+        self._bound = bound
+        self._members = members
+        minimised = not columns.fit_only
+        state = RunState(
+            {PEAK: bound} if minimised else {}, [instance.unit] if minimised else [], self._certificate
+        )
+        terms = PEAK_OF_ALL if minimised else ()
+        task = task_for(instance, terms, state.lower_bounds(), options)
+        self._arrays: Arrays | None = Arrays(task, state, self._seconds_after(seconds))
+
+    def _seconds_after(self, seconds: float) -> float:
+        count, limit = len(self._columns), self._options.time_limit
+        rest = max(_SECONDS_TO_JUDGE * count, _JUDGING_TO_ARRAYS * seconds)
+        rest += 0.0 if self._problem is None else _SECONDS_TO_PLACE * count
+        return min(rest, limit * (1.0 - _LEAST_SHARE))
+
+    @property
+    def suits(self) -> bool:
+        """Whether the solvers of one pool take the task: sizes may add up to too much for them."""
+        return self._arrays is not None and find("improve").declines(self._arrays.task) is None
+
+    def arrays(self, progress: Progress) -> Arrays:
+        """The arrays, which were made before anything was told."""
+        arrays, self._arrays = self._arrays, None
+        if arrays is None:
+            raise AssertionError("a source has one run")
+        for phase in ("check", "reduce", "bound"):
+            progress.phase(phase)
+        return arrays
+
+    def accepted(self, candidate: Candidate) -> ViewT:
+        """The plan of a layout; RefusedPlanError if the judge finds a violation."""
+        instance = self._instance_there()
+        offsets = instance.offsets_of(candidate.layout)
+        peak = core.pool_peaks(instance, candidate.layout)[0] * instance.unit
+        if candidate.is_last:
+            # Judging and writing have the memory for themselves.
+            del instance
+            self._instance = None
+        bound = candidate.terms.get(PEAK, self._bound)
+        members = self._members if isinstance(bound.certificate, LiveBytes) else array("q")
+        name = digest(self._columns)
+        plan = _judged_plan(
+            self._columns, offsets, members, peak, bound, candidate.solver, candidate.prover, name
+        )
+        return self._view(plan)
+
+    def no_layout(self, misfit: Misfit) -> Plan:
+        """The plan that says which buffers do not fit together."""
+        items = self._instance_there().numbers_as_given(misfit.items)
+        return self._objects().no_layout(Misfit(items, misfit.solver))
+
+    def unknown(self, attempt: Layout | None) -> Plan:
+        """The plan that says how far the closest attempt is beyond the capacity."""
+        closest = None if attempt is None else self._instance_there().layout_as_given(attempt)
+        return self._objects().unknown(closest)
+
+    def _objects(self) -> "ProblemSource":
+        from memstow.planner.solve.problem_plans import ProblemSource
+
+        problem = problem_of(self._columns) if self._problem is None else self._problem
+        source = ProblemSource(problem, self._options)
+        if not isinstance(source.arrays(Progress(None)), Arrays):
+            raise AssertionError("what has no place was searched one")
+        return source
+
+    def stamped(self, answer: ViewT | Plan, stamp: Stamp) -> ViewT | Plan:
+        """The plan with the time and the work that it took."""
+        if isinstance(answer, PlainPlan):
+            return replace(answer, frame=replace(answer.frame, seconds=stamp.seconds, work=stamp.work))
+        return replace(answer, seconds=stamp.seconds, work=stamp.work)
+
+    def _certificate(self, window: Window, term: Term, bound: int, solver: str) -> Certificate | None:
+        """The certificate of a window by the names of its buffers; None where the judge would not take it."""
+        # Imported late: few runs come across one.
+        from memstow.planner.solve.problem_plans import accepted_window
+
+        part = problem_of(self._columns, self._instance_there().buffers_of(list(window.parts)))
+        return accepted_window(part, (window.first, window.last), term, bound, solver)
+
+    def _instance_there(self) -> ColumnInstance:
+        if self._instance is None:
+            raise AssertionError("nothing is asked for after the last plan")
+        return self._instance
+
+
+def _source_of(
+    columns: Columns, options: Options, view: Callable[[PlainPlan], ViewT], problem: "Problem | None"
+) -> ColumnSource[ViewT] | None:
+    """The source, whose plans are seen as `view` has them; None where it takes objects, or nothing fits.
+
+    `problem`: the same as objects, where they are there.
+    """
+    if not takes(options):
+        return None
+    began = time.monotonic()
+    capacity = _capacity(columns)
+    if max(columns.sizes) > capacity:
+        return None
+    # Published planners take buffers that are equal to them as they are given.
+    by_begin = len(columns) > _MOST_AS_GIVEN and not is_classic(options.solver)
+    instance = instance_of_columns(*_four(columns), capacity, by_begin)
+    need = need_of(instance, (0,), instance.unit)
+    if need.height > capacity:
+        return None
+    bound = TermBound(need.height, LiveBytes(pool=columns.pool, time=need.time, buffers=()))
+    members = array("q", sorted(instance.buffers_of(list(need.parts))))
+    seconds = time.monotonic() - began
+    source = ColumnSource(columns, options, view, problem, instance, bound, members, seconds)
+    return source if source.suits else None
+
+
+_use: Final = maker_of(PoolUse, "pool", "capacity", "peak", "bound", "live", "certificate")
+_live: Final = maker_of(Live, "bytes", "time")
+_live_bytes: Final = maker_of(LiveBytes, "pool", "time", "buffers")
+
+
+def _judged_plan(
+    columns: Columns,
+    offsets: "array[int]",
+    members: "array[int]",
+    peak: int,
+    bound: TermBound,
+    solver: str,
+    prover: str | None,
+    name: str,
+    stamp: Stamp = NO_TIME,
+) -> PlainPlan:
+    """The plan with these offsets and this peak; RefusedPlanError if the judge finds a violation.
+
+    `members` are the buffers that the certificate of the bound should name; `name` is the digest of the
+    problem.
+    """
+    live = _judged(columns, offsets, peak, bound, members)
+    # Where nothing is minimised the bound is that of the pool, and a plan is as good as any other.
+    objective = () if columns.fit_only else (term_value(PEAK, peak, bound),)
+    certificate = bound.certificate if columns.fit_only else None
+    use = _use(columns.pool, columns.capacity, peak, bound.value, live, certificate)
+    return PlainPlan(plan_without_places((use,), objective, solver, prover, name, stamp), offsets, members)
+
+
+def _four(columns: Columns) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+    """Sizes, begins, ends and alignments."""
+    return columns.sizes, columns.begins, columns.ends, columns.alignments
+
+
+def _capacity(columns: Columns) -> int:
+    return LIMIT if columns.capacity is None else columns.capacity
+
+
+def _judged(
+    columns: Columns, offsets: "array[int]", peak: int, bound: TermBound, members: "array[int]"
+) -> Live:
+    """The most live bytes, as the native judge has counted them; RefusedPlanError where anything is wrong."""
+    columns_of_ints = _four(columns)
+    capacity = _capacity(columns)
+    (defect, first, second), counted, live, moment = judge_plan(*columns_of_ints, offsets, capacity)
+    certificate, refused = bound.certificate, None
+    if defect is not Defect.NONE:
+        names = [repr(columns.name(buffer)) for buffer in (first, second) if buffer >= 0]
+        refused = f"{defect.name.lower()} of {' and '.join(names)}"
+    elif counted != peak:
+        refused = f"the peak is {counted}, not {peak}"
+    elif bound.value > peak:
+        refused = f"the bound {bound.value} is above the peak {peak}"
+    elif isinstance(certificate, LiveBytes) and certificate.time is not None:
+        found = proven(*columns_of_ints, members, certificate.time)
+        if found is None or found < bound.value:
+            refused = f"the certificate does not prove {bound.value}"
+    if refused is not None:
+        raise RefusedPlanError(f"the plan was refused; please report it: {refused}")
+    return _live(live, moment)
+
+
+# A few passes over so many buffers, or fewer over more of them, take about as long as handing over to another
+# thread. A step is one buffer in one pass.
+_MOST_BUFFERS: Final = 100
+_MOST_STEPS: Final = 1_000
+
+
+def found_at_once(columns: Columns, name: str, options: Options, seconds: float) -> PlainPlan | None:
+    """The plan of a run with these options, where its first steps prove it within `seconds`.
+
+    None where they do not, or where the run may begin with something else. `name` is the digest of the
+    problem.
+    """
+    began = time.monotonic()
+    if options.solver != AUTO or options.gap or options.work_limit is not None or options.deterministic:
+        return None
+    if columns.fit_only:
+        # The first plan that fits ends such a run.
+        return None
+    if options.hint is not None or len(columns) > _MOST_BUFFERS or options.time_limit < seconds:
+        return None
+    items = len(columns) - columns.sizes.tolist().count(0)
+    budget = Budget(seconds, min(FIRST_PASSES * items, _MOST_STEPS))
+    found = core.lowest(*_four(columns), _capacity(columns), options.seed, budget)
+    if found is None:
+        return None
+    offsets, members = array("q", found.offsets), array("q", found.members)
+    bound = TermBound(found.peak, _live_bytes(columns.pool, found.moment, ()))
+    stamp = Stamp(round(time.monotonic() - began, 6), budget.work)
+    solver = f"greedy {found.name}"
+    return _judged_plan(columns, offsets, members, found.peak, bound, solver, LIVE_BYTES, name, stamp)

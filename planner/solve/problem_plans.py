@@ -1,0 +1,523 @@
+"""Plans of problems that are objects: from buffers to arrays, and from a layout to an accepted plan.
+
+A certificate that a window of time shows is given to the judge's search first, with no more than the buffers
+that it names: where that finds a layout, there is no certificate, and the bound before stays.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+import memstow
+from memstow.planner.backends import is_model
+from memstow.planner.check import require_hint, require_valid
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import RefusedPlanError
+from memstow.planner.model.options import Callbacks, Options
+from memstow.planner.model.plan import (
+    ExhaustedWindow,
+    Explanation,
+    Live,
+    Overflow,
+    Placement,
+    Plan,
+    PoolUse,
+    TermValue,
+)
+from memstow.planner.model.problem import (
+    Kind,
+    Problem,
+    Term,
+    access_count,
+    counts,
+    named_pools,
+    place_of,
+    reserved_bytes,
+    terms_of,
+)
+from memstow.planner.model.records import collector_at_rest, record
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.reduce.allowed_places import size_of
+from memstow.planner.solve.bounds import Bounds, PoolBound
+from memstow.planner.solve.one_run import Arrays, Candidate, named_in_plan, run_source
+from memstow.planner.solve.run_state import (
+    RunState,
+    Stamp,
+    TermBound,
+    in_units,
+    plan_without_places,
+    task_for,
+    term_value,
+)
+from memstow.planner.solve.turns import Misfit, Progress
+from memstow.planner.verify import Violation, judge_problem
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.peak_bounds import reason_against_window
+from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Claims, Findings, TooMuch
+from memstow.solvers import core
+from memstow.solvers.instance import Layout
+from memstow.solvers.solver import HintPlace, Task, TermKind, Window
+from memstow.solvers.solver import Term as SolverTerm
+
+Judge = Callable[[Problem, Plan, Plan | None], Sequence[Violation]]
+"""Finds the violations of a plan of a run, for which the hint is given as well."""
+
+
+def recount(problem: Problem, plan: Plan, hint: Plan | None) -> Sequence[Violation]:
+    """The judge of most runs: it counts alone, since a run has better layouts than the judge's."""
+    return judge_problem(problem, plan, hint, refutes=False, claims=Claims(plan)).violations
+
+
+def unjudged(_problem: Problem, _plan: Plan, _hint: Plan | None) -> Sequence[Violation]:
+    """The judge of a run whose plan is judged as that of a graph; once is enough."""
+    return ()
+
+
+def plan_for_judge(
+    problem: Problem,
+    options: Options,
+    callbacks: Callbacks,
+    judge: Judge = recount,
+    progress: Progress | None = None,
+) -> Plan:
+    """The plan of a problem that this judge accepts."""
+    source = ProblemSource(problem, options, judge)
+    progress = Progress(callbacks.on_event) if progress is None else progress
+    return run_source(source, options, progress, callbacks.cancel, callbacks.on_better)
+
+
+# Building and judging a plan takes about this long for each buffer.
+_SECONDS_PER_BUFFER: Final = 10e-6
+# The judge checks each pool that each buffer may go to.
+_SECONDS_PER_CHOICE: Final = 0.5e-6
+# Moving buffers to pools they prefer, at the end, takes up to this long (`solvers.prefer`).
+_SECONDS_TO_PREFER: Final = 0.05
+_SHARE_TO_PREFER: Final = 0.1
+# The judge tries to lay out so many named buffers in some hundredths of a second.
+_MOST_TRIED: Final = 200
+
+
+class ProblemSource:
+    """A problem as a source of runs: every kind of constraint, and a placement for each buffer."""
+
+    def __init__(self, problem: Problem, options: Options, judge: Judge = recount) -> None:
+        self._problem = problem
+        self._options = options
+        self._judge = judge
+        self._reduction: Reduction | None = None
+        self._bounds: Bounds | None = None
+
+    def arrays(self, progress: Progress) -> Arrays | Plan:
+        """Check, reduce and bound the problem."""
+        problem, hint = self._problem, self._options.hint
+        progress.phase("check")
+        require_valid(problem)
+        require_hint(problem, hint)
+        progress.phase("reduce")
+        reduction = reduce(problem, hint if counts(problem, Kind.MOVES) else None)
+        if isinstance(reduction, Explanation):
+            return self._infeasible(reduction, "places")
+        progress.phase("bound")
+        self._reduction, self._bounds = reduction, Bounds(reduction)
+        misfit = self._bounds.misfit()
+        if misfit is not None:
+            return self._infeasible(misfit, "live bytes")
+        terms = {term: self._bounds.of_term(term) for term in terms_of(problem)}
+        task, scales = task_of(reduction, {term: bound.value for term, bound in terms.items()}, self._options)
+        return Arrays(
+            task, RunState(terms, scales, partial(window_of_reduction, reduction)), self._seconds_after()
+        )
+
+    def _seconds_after(self) -> float:
+        problem = self._problem
+        seconds = _SECONDS_PER_BUFFER * len(problem.buffers)
+        if len(problem.pools) > 1:
+            pool_lists = map(named_pools, problem.buffers)
+            choices = sum(len(problem.pools if names is None else names) for names in pool_lists)
+            seconds += min(_SECONDS_TO_PREFER, self._options.time_limit * _SHARE_TO_PREFER)
+            seconds += _SECONDS_PER_CHOICE * choices
+        return seconds
+
+    def accepted(self, candidate: Candidate) -> Plan:
+        """The plan of a layout; RefusedPlanError if the judge finds a violation."""
+        problem, hint, reduction = self._problem, self._options.hint, self._reduced()
+        with collector_at_rest():
+            placements = reduction.placements(candidate.layout)
+            values = PlanValues.of_layout(reduction, candidate.layout, placements, hint)
+            terms, solver = candidate.terms, candidate.solver
+            plan = plan_of_values(values, self._bounded(), terms, solver, candidate.prover)
+            refuse_for(self._judge(problem, plan, hint), plan.solver)
+            return replace(plan, digest=digest(problem))
+
+    def no_layout(self, misfit: Misfit) -> Plan:
+        """The plan that says which buffers do not fit together."""
+        return self._infeasible(_no_layout(self._reduced(), misfit.items), misfit.solver)
+
+    def _infeasible(self, explanation: Explanation, prover: str) -> Plan:
+        """The plan where nothing fits.
+
+        RefusedPlanError if a back end names buffers that the judge finds places for.
+        """
+        problem, options = self._problem, self._options
+        plan = replace(
+            _blank(Status.INFEASIBLE), explanation=explanation, prover=named_in_plan(prover, options)
+        )
+        if is_model(prover) and len(explanation.buffers) <= _MOST_TRIED:
+            verdict = judge_problem(problem, plan, options.hint, refutes=True, claims=Claims(plan))
+            refuse_for(verdict.violations, plan.prover)
+        return replace(plan, digest=digest(problem))
+
+    def unknown(self, attempt: Layout | None) -> Plan:
+        """The plan that says how far the closest attempt is beyond the capacities."""
+        blank = replace(_blank(Status.UNKNOWN), digest=digest(self._problem))
+        if attempt is None:
+            return blank
+        reduction = self._reduced()
+        peaks = core.pool_peaks(reduction.instance, attempt)
+        closest = tuple(
+            Overflow(pool=pool.id, peak=peak * reduction.unit, capacity=pool.capacity)
+            for pool, peak in zip(self._problem.pools, peaks, strict=True)
+            if pool.capacity is not None and peak * reduction.unit > pool.capacity
+        )
+        return replace(blank, closest=closest)
+
+    def stamped(self, answer: Plan, stamp: Stamp) -> Plan:
+        """The plan with the time and the work that it took."""
+        return replace(answer, seconds=stamp.seconds, work=stamp.work)
+
+    def layout_of(self, placements: tuple[Placement, ...]) -> Layout:
+        """The layout that has these places."""
+        return self._reduced().layout(placements)
+
+    def _reduced(self) -> Reduction:
+        if self._reduction is None:
+            raise AssertionError("there are no arrays yet")
+        return self._reduction
+
+    def _bounded(self) -> Bounds:
+        if self._bounds is None:
+            raise AssertionError("there are no bounds yet")
+        return self._bounds
+
+
+def _blank(status: Status) -> Plan:
+    return Plan(status=status, version=memstow.__version__)
+
+
+def refuse_for(violations: Sequence[Violation], solver: str | None, purpose: str = "") -> None:
+    """Raise RefusedPlanError where there are violations of the plan of this solver."""
+    if violations:
+        raise RefusedPlanError(
+            f"the plan of {solver}{purpose} was refused; please report it: "
+            + "; ".join(f"{violation.code}: {violation.message}" for violation in violations[:5])
+        )
+
+
+def _no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
+    """The explanation that these items do not fit together in the pools they may go to."""
+    problem, instance = reduction.problem, reduction.instance
+    choices = [c for i in items for c in range(instance.choice_start[i], instance.choice_start[i + 1])]
+    pools = [problem.pools[p] for p in sorted({instance.choice_pool[c] for c in choices})]
+    ids = tuple(
+        problem.buffers[reduction.part_buffer[part]].id
+        for item in items
+        for part in range(instance.item_parts[item], instance.item_parts[item + 1])
+    )
+    some = ", ".join(map(repr, ids[:8])) + (f" and {len(ids) - 8:,} more" if len(ids) > 8 else "")
+    rooms = ", ".join(f"{pool.id!r} ({size_of(pool)})" for pool in pools[:8])
+    one = pools[0] if len(pools) == 1 else None
+    return Explanation(
+        code="no_layout",
+        message=f"no layout of these {len(ids):,} buffers fits in the pools they may go to, as a search "
+        f"through all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
+        pool=one.id if one else None,
+        capacity=one.capacity if one else None,
+        reserved=reserved_bytes(one) or None if one else None,
+        buffers=ids,
+    )
+
+
+def window_of_reduction(
+    reduction: Reduction, window: Window, term: Term, bound: int, solver: str
+) -> ExhaustedWindow | None:
+    """The certificate of a window in the names of the problem; None where the judge would not take it."""
+    problem = reduction.problem
+    buffers = [problem.buffers[reduction.part_buffer[part]] for part in window.parts]
+    first, last = reduction.moment(window.first), reduction.moment(window.last)
+    if first is None or last is None:
+        return None
+    named = {buffer.id for buffer in buffers}
+    part = replace(
+        problem,
+        buffers=tuple(buffers),
+        conflicts=(),
+        exclusive=tuple(pair for pair in problem.exclusive if named.issuperset(pair)),
+        in_place=tuple(entry for entry in problem.in_place if named.issuperset((entry.input, entry.output))),
+        relative=(),
+        reuse_costs=(),
+    )
+    return accepted_window(part, (first, last), term, bound, solver)
+
+
+def accepted_window(
+    part: Problem, moments: tuple[int, int], term: Term, bound: int, solver: str
+) -> ExhaustedWindow | None:
+    """The certificate about all buffers of this part of a problem; None where the judge would not take it."""
+    first, last = moments
+    names = tuple(buffer.id for buffer in part.buffers)
+    window = ExhaustedWindow(solver=solver, pool=part.pools[0].id, begin=first, end=last + 1, buffers=names)
+    findings = Findings()
+    index = ProblemIndex(part, findings)
+    try:
+        reason = reason_against_window(index, term, bound, window, STEPS_IN_A_RUN)
+    except TooMuch:
+        # It stays a claim.
+        reason = None
+    return window if reason is None and not findings.total else None
+
+
+_KINDS = {
+    Kind.PEAK: TermKind.PEAK,
+    Kind.POOL_PEAK: TermKind.POOL_PEAK,
+    Kind.MAX_PEAK: TermKind.MAX_PEAK,
+    Kind.PLACEMENT_COST: TermKind.PLACEMENT_COST,
+    Kind.REUSE_COST: TermKind.REUSE_COST,
+    Kind.MOVES: TermKind.MOVES,
+    Kind.PREFERENCE: TermKind.PREFERENCE,
+}
+_IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
+
+
+def task_of(reduction: Reduction, bounds: Mapping[Term, int], options: Options) -> tuple[Task, list[int]]:
+    """The task with these terms and lower bounds, and by term the value of one unit of it there."""
+    pool_of = {pool.id: i for i, pool in enumerate(reduction.problem.pools)}
+    terms = [
+        SolverTerm(_KINDS[term.kind], -1 if term.pool is None else pool_of[term.pool]) for term in bounds
+    ]
+    scales = [reduction.unit if term.kind in _IN_BYTES else 1 for term in terms]
+    task = task_for(reduction.instance, tuple(terms), in_units(bounds.values(), scales), options)
+    hint = options.hint
+    if hint is None:
+        return task, scales
+    places = hint_places(reduction, hint)
+    layout = reduction.layout(hint.placements)
+    return replace(task, hint=layout, hint_places=places.by_item, hint_buffers=places.buffers), scales
+
+
+@record
+class HintPlaces:
+    """Places of a hint by item, which the term `moves` counts from, and how many buffers it places."""
+
+    by_item: tuple[HintPlace, ...]
+    buffers: int
+
+
+def hint_places(reduction: Reduction, hint: Plan) -> HintPlaces:
+    """The places of items at which buffers stay where the hint has them."""
+    problem, instance, unit = reduction.problem, reduction.instance, reduction.unit
+    pool_of = {pool.id: i for i, pool in enumerate(problem.pools)}
+    place_of = {place.buffer: place for place in hint.placements}
+    tally: Counter[tuple[int, int, int]] = Counter()
+    buffers = 0
+    for item in range(instance.item_count):
+        for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
+            place = place_of.get(problem.buffers[reduction.part_buffer[part]].id)
+            if place is None:
+                continue
+            buffers += 1
+            offset, rest = divmod(place.offset, unit)
+            offset -= instance.part_delta[part]
+            if place.pool in pool_of and not rest and offset >= 0:
+                tally[item, pool_of[place.pool], offset] += 1
+    return HintPlaces(tuple(HintPlace(*key, count) for key, count in sorted(tally.items())), buffers)
+
+
+@record
+class PlanValues:
+    """The values of placements, in bytes of the problem."""
+
+    problem: Problem
+    placements: tuple[Placement, ...]
+    hint: Plan | None
+    peaks: list[int]
+    live: list[Live]
+
+    @classmethod
+    def of_layout(
+        cls,
+        reduction: Reduction,
+        layout: Layout,
+        placements: tuple[Placement, ...],
+        hint: Plan | None,
+    ) -> "PlanValues":
+        """Those of one layout and its placements."""
+        instance = reduction.instance
+        peaks = [peak * reduction.unit for peak in core.pool_peaks(instance, layout)]
+        live = [
+            Live(bytes=most.bytes * reduction.unit, time=reduction.moment(most.time))
+            for most in core.most_occupied(instance, layout)
+        ]
+        return cls(reduction.problem, placements, hint, peaks, live)
+
+    def of(self, term: Term) -> int:
+        """The value of a term of the objective."""
+        match term.kind:
+            case Kind.PEAK:
+                return sum(self.peaks)
+            case Kind.MAX_PEAK:
+                return max(self.peaks)
+            case Kind.POOL_PEAK:
+                return next(
+                    peak
+                    for pool, peak in zip(self.problem.pools, self.peaks, strict=True)
+                    if pool.id == term.pool
+                )
+            case Kind.PLACEMENT_COST:
+                return placement_cost(self.problem, self.placements)
+            case Kind.PREFERENCE:
+                return preference(self.problem, self.placements)
+            case Kind.REUSE_COST:
+                return reuse_cost(self.problem, self.placements)
+            case Kind.MOVES:
+                return moves(self.problem, self.placements, self.hint)
+
+
+def placement_cost(problem: Problem, placements: Iterable[Placement]) -> int:
+    """Accesses x cost of the pool, over all buffers."""
+    cost_of = {pool.id: pool.cost for pool in problem.pools}
+    if not any(cost_of.values()):
+        return 0
+    return sum(
+        access_count(buffer) * cost_of[place.pool]
+        for buffer, place in zip(problem.buffers, placements, strict=True)
+    )
+
+
+def preference(problem: Problem, placements: Iterable[Placement]) -> int:
+    """Bytes x place of the pool among those their buffer may go to, over all buffers."""
+    return sum(
+        buffer.size * place_of(problem, buffer, place.pool)
+        for buffer, place in zip(problem.buffers, placements, strict=True)
+    )
+
+
+def reuse_cost(problem: Problem, placements: Iterable[Placement]) -> int:
+    """The costs of all pairs that overlap in memory."""
+    if not problem.reuse_costs:
+        return 0
+    place_of = {p.buffer: p for p in placements}
+    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
+    total = 0
+    for entry in problem.reuse_costs:
+        one, two = entry.buffers
+        a, b = place_of[one], place_of[two]
+        begin, end = max(a.offset, b.offset), min(a.offset + size_of[one], b.offset + size_of[two])
+        if a.pool == b.pool and begin < end:
+            total += entry.cost
+    return total
+
+
+def moves(problem: Problem, placements: Iterable[Placement], hint: Plan | None) -> int:
+    """Buffers that are at another place than in the hint; those of size 0 do not count."""
+    if hint is None:
+        return 0
+    was = {p.buffer: p for p in hint.placements}
+    return sum(
+        1
+        for buffer, place in zip(problem.buffers, placements, strict=True)
+        if buffer.size and buffer.id in was and was[buffer.id] != place
+    )
+
+
+def plan_of_values(
+    values: PlanValues,
+    bounds: Bounds,
+    terms: Mapping[Term, TermBound],
+    solver: str | None,
+    prover: str | None,
+) -> Plan:
+    """The plan with these values, and these bounds of the terms, before anyone has judged it."""
+    objective = tuple(term_value(term, values.of(term), bound) for term, bound in terms.items())
+    pools = tuple(_pool_uses(values, bounds, terms))
+    plan = plan_without_places(pools, objective, solver, prover)
+    return replace(plan, placements=values.placements)
+
+
+def _pool_uses(values: PlanValues, bounds: Bounds, terms: Mapping[Term, TermBound]) -> Iterator[PoolUse]:
+    """What the plan makes of each pool."""
+    problem = values.problem
+    for i, pool in enumerate(problem.pools):
+        bound = _pool_bound(bounds.of_pool(i), _bound_in_objective(problem, pool.id, terms))
+        yield PoolUse(
+            pool=pool.id,
+            capacity=pool.capacity,
+            peak=values.peaks[i],
+            bound=bound.value,
+            live=values.live[i],
+            certificate=bound.certificate,
+        )
+
+
+def _pool_bound(bound: PoolBound, in_objective: int) -> PoolBound:
+    """The better of a pool's own bound and the one in the objective, whose certificate is there."""
+    return PoolBound(in_objective, None) if in_objective >= bound.value else bound
+
+
+def _bound_in_objective(problem: Problem, pool: str, terms: Mapping[Term, TermBound]) -> int:
+    """The bound of a pool's peak if that is the first term; bounds of later terms depend on the first."""
+    first = next(iter(terms), None)
+    return terms[first].value if first is not None and first.is_peak_of(pool, len(problem.pools)) else 0
+
+
+@record
+class Proven:
+    """A bound of the first term that a run has proven, with its reason."""
+
+    term: TermValue
+    prover: str | None
+
+
+def with_bound_of(problem: Problem, options: Options, plan: Plan, known: Plan) -> Plan:
+    """The plan with the bound of a known one, verified, where that is higher.
+
+    What is proven of a problem holds for each of its plans. Later terms have bounds of what is reached in
+    earlier ones, so with several terms nothing is taken over.
+    """
+    if plan.status not in PLANNED or not len(plan.objective) == len(known.objective) == 1:
+        return plan
+    mine, other = plan.objective[0], known.objective[0]
+    if not mine.bound < other.bound <= mine.value:
+        return plan
+    stamp = Stamp(seconds=plan.seconds, work=plan.work)
+    proven = Proven(other, known.prover)
+    return assembled(problem, options, plan.placements, plan.solver or "", proven, stamp)
+
+
+def assembled(
+    problem: Problem,
+    options: Options,
+    placements: tuple[Placement, ...],
+    solver: str,
+    proven: Proven | None,
+    stamp: Stamp,
+) -> Plan:
+    """The plan of these places, with the higher of the bound that is proven and the one found at once.
+
+    RefusedPlanError where the judge finds a violation.
+    """
+    source = ProblemSource(problem, options)
+    arrays = source.arrays(Progress(None))
+    if not isinstance(arrays, Arrays):
+        why = "" if arrays.explanation is None else arrays.explanation.message
+        raise RefusedPlanError(f"these buffers have no places: {why}")
+    terms, prover = dict(arrays.state.terms), arrays.state.prover
+    first = next(iter(terms), None)
+    if first is not None and proven is not None and proven.term.bound > terms[first].value:
+        terms[first] = TermBound(proven.term.bound, proven.term.certificate)
+        prover = None if proven.prover is None else named_in_plan(proven.prover, options)
+    layout = source.layout_of(placements)
+    candidate = Candidate(layout, named_in_plan(solver, options), terms, prover, is_last=True)
+    return source.stamped(source.accepted(candidate), stamp)
