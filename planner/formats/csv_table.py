@@ -361,7 +361,7 @@ def _of_lines(issue: Issue, origin: "array[int]") -> str:
 
 def write_problem(problem: Problem) -> bytes:
     """The problem as CSV."""
-    refusals = Refusals("csv")
+    refusals = Refusals("csv", problem)
     windows = Windows(problem)
     refuse_beyond_buffers(replace(problem, relative=tuple(windows.others)), refusals)
     header, rows = _rows(problem, windows, refusals)
@@ -371,7 +371,7 @@ def write_problem(problem: Problem) -> bytes:
 
 def write_plan(problem: Problem, plan: Plan) -> bytes:
     """The plan as CSV: the problem's lines with offsets where they can hold its buffers."""
-    refusals = Refusals("csv")
+    refusals = Refusals("csv", problem)
     windows = Windows(problem)
     header, rows = _rows(problem, windows, refusals)
     at = {placement.buffer: placement.offset for placement in plan.placements}

@@ -423,7 +423,7 @@ def _read_list(raw: Any, findings: Findings) -> Problem | None:
 
 def write_problem(problem: Problem) -> bytes:
     """The problem as a list of tensors; as an object where memories or placements are given."""
-    refusals = Refusals("executorch")
+    refusals = Refusals("executorch", problem)
     placed = problem.relative or any(b.pool is not None or b.pools is not None for b in problem.buffers)
     if placed or len(problem.pools) > 1 or problem.pools[0].capacity is not None:
         document = document_of(problem, refusals)

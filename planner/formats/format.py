@@ -4,14 +4,14 @@ And what several formats share: the fields that one refuses because it has no pl
 that are no more than buffers in one memory, as the plain formats know them.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
-from memstow.planner.model.problem import ALWAYS, PEAK, Buffer, Interval, Problem, merged
+from memstow.planner.model.problem import ALWAYS, PEAK, Buffer, Interval, Pool, Problem, merged
 from memstow.planner.model.records import record
 
 if TYPE_CHECKING:
@@ -31,12 +31,56 @@ class Format:
     write_plan: Callable[[Problem, Plan], bytes] | None = None
 
 
+# What the writers below this room express or refuse one by one. Anything else that a problem may have, such
+# as a new constraint, is refused by all of them until it is listed here.
+_CONSIDERED: Final[dict[type[Problem | Pool | Buffer], tuple[str, ...]]] = {
+    Problem: (
+        "version",
+        "name",
+        "pools",
+        "buffers",
+        "conflicts",
+        "exclusive",
+        "relative",
+        "in_place",
+        "reuse_costs",
+        "objective",
+    ),
+    Pool: ("id", "capacity", "alignment", "reserved", "base", "cost"),
+    Buffer: (
+        "id",
+        "size",
+        "lifetime",
+        "lifetimes",
+        "alignment",
+        "pools",
+        "accesses",
+        "pool",
+        "offset",
+        "group",
+    ),
+}
+
+
 class Refusals:
     """Collects the fields of a problem that a format cannot express, then refuses them together."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, problem: Problem) -> None:
         self._name = name
         self._issues: dict[str, Issue] = {}
+        self._refuse_others("$.", Problem, [problem])
+        self._refuse_others("$.pools[{}].", Pool, problem.pools)
+        self._refuse_others("$.buffers[{}].", Buffer, problem.buffers)
+
+    def _refuse_others(
+        self, path: str, kind: type[Problem | Pool | Buffer], holders: Sequence[object]
+    ) -> None:
+        """Refuse what no writer has considered yet."""
+        for field in fields(kind):
+            if field.name not in _CONSIDERED[kind]:
+                for index, holder in enumerate(holders):
+                    if getattr(holder, field.name) != field.default:
+                        self.add(path.format(index) + field.name)
 
     def add(self, path: str, why: str = "") -> None:
         """Refuse this field; of a field in a list of objects only the first is reported."""

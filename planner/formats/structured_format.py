@@ -298,7 +298,7 @@ def document_of(problem: Problem) -> dict[str, object]:
 class _Writing:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._refusals = Refusals("structured")
+        self._refusals = Refusals("structured", problem)
         pools, buffers = [pool.id for pool in problem.pools], [buffer.id for buffer in problem.buffers]
         self._pools = dict(zip(pools, number_ids(pools), strict=True))
         self._buffers = dict(zip(buffers, number_ids(buffers), strict=True))

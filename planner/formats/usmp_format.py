@@ -298,7 +298,7 @@ def read_problem(raw: Any) -> Problem:
 
 def write_problem(problem: Problem) -> bytes:
     """The problem as a case."""
-    refusals = Refusals("usmp")
+    refusals = Refusals("usmp", problem)
     for field in ("exclusive", "relative", "in_place", "reuse_costs"):
         if getattr(problem, field):
             refusals.add(f"$.{field}")

@@ -61,11 +61,15 @@ def instances(holder: type, fields: Sequence[tuple[str, object]], count: int) ->
     """So many instances, as a tuple: each field has a list with a value for each, or one for all."""
 
 def buffer_lines(
-    buffers: tuple[Any, ...], everywhere: tuple[str, ...], other: Callable[[Any], str]
+    buffers: tuple[Any, ...],
+    everywhere: tuple[str, ...],
+    rare: Sequence[str],
+    other: Callable[[Any], str],
 ) -> bytes | None:
     """The lines of buffers in a canonical form, in the order of their ids; None where an id is no UTF-8.
 
-    `everywhere` has the ids of all pools; `other` returns the line of a buffer that is not as most are.
+    `everywhere` has the ids of all pools; `other` returns the line of a buffer that has one of the fields
+    that are rare, or is not as most are in another way.
     """
 
 class GraphColumns:

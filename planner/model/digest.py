@@ -36,6 +36,7 @@ In 4, 5, 7 and 8 the smaller id comes first, in the order of UTF-8 bytes. Within
 are sorted by their ids in order, in 6 then by offset, and equal entries are written once."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from hashlib import sha256
 from operator import attrgetter
 from typing import Final
@@ -45,6 +46,9 @@ from memstow.planner.model.problem import Buffer, Pool, Problem, Range, access_c
 from memstow.planner.model.records import Memo
 
 FIRST_LINE: Final = "memstow-problem 1\n"
+# Native code writes the lines of buffers that have none of the other fields: a new one is for `_buffer`.
+_COMMON: Final = ("id", "size", "alignment", "lifetime", "accesses", "pools", "group")
+_RARE: Final = [field.name for field in fields(Buffer) if field.name not in _COMMON]
 _digests: Final = Memo[Problem, str]()
 
 
@@ -64,7 +68,7 @@ def canonical(problem: Problem) -> bytes:
     def line(buffer: Buffer) -> str:
         return _buffer(problem, buffer, everywhere)
 
-    buffers = _instances.buffer_lines(problem.buffers, everywhere, line)
+    buffers = _instances.buffer_lines(problem.buffers, everywhere, _RARE, line)
     if buffers is None:
         # Code points sort as their UTF-8 bytes do.
         buffers = _utf8(map(line, sorted(problem.buffers, key=attrgetter("id"))))

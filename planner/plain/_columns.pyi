@@ -62,5 +62,5 @@ def read_request(data: bytes) -> tuple[Columns, bytes] | None:
 def read_plan(problem: Columns, data: bytes, is_json: bool) -> PlanColumns | None:
     """The plan of native JSON or CSV that places each buffer once; None where it is not so."""
 
-def of_buffers(buffers: Sequence[Buffer]) -> Columns | None:
-    """The columns of buffers of the models; None where one is not plain."""
+def of_buffers(buffers: Sequence[Buffer], none: Sequence[str]) -> Columns | None:
+    """The columns of buffers of the models; None where one is not plain, or has one of these fields."""

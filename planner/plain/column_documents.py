@@ -6,7 +6,7 @@ Also from columns to the models and back, for whoever asks for more than offsets
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from hashlib import sha256
 from io import BytesIO
 from typing import Final, TypeVar
@@ -54,6 +54,12 @@ def digest(columns: Columns) -> str:
     return hasher.hexdigest()
 
 
+# Whatever else a problem or a buffer may have, such as a new constraint, makes it another than a plain one.
+_OF_PROBLEMS: Final = ("version", "name", "buffers", "pools", "objective")
+_OF_BUFFERS: Final = ("id", "size", "lifetime", "alignment", "group")
+_BEYOND: Final = tuple(field.name for field in fields(Problem) if field.name not in _OF_PROBLEMS)
+_BEYOND_OF_BUFFERS: Final = [field.name for field in fields(Buffer) if field.name not in _OF_BUFFERS]
+
 _Proven = TypeVar("_Proven", PoolUse, TermValue)
 
 
@@ -61,12 +67,10 @@ def columns_of(problem: Problem) -> Columns | None:
     """The columns of a problem that is valid and plain; None for any other."""
     if len(problem.pools) != 1 or problem.terms() not in (("peak",), ()):
         return None
-    if problem.conflicts or problem.exclusive or problem.relative or problem.in_place or problem.reuse_costs:
-        return None
     pool = problem.pools[0]
-    if pool.alignment != 1 or pool.reserved or pool.base is not None or pool.cost:
+    if any(getattr(problem, name) for name in _BEYOND) or pool != Pool(id=pool.id, capacity=pool.capacity):
         return None
-    columns = _columns.of_buffers(problem.buffers)
+    columns = _columns.of_buffers(problem.buffers, _BEYOND_OF_BUFFERS)
     if columns is not None:
         columns.set_memory(pool.id, pool.capacity)
         columns.fit_only = not problem.terms()

@@ -43,23 +43,22 @@ std::optional<std::int64_t> integer(nb::handle value) {
 
 class Writer {
   public:
-    Writer(nb::handle holder, nb::handle everywhere)
+    Writer(nb::handle holder, nb::handle everywhere, const std::vector<nb::str>& rare)
         : size_(holder, nb::str("size")),
           alignment_(holder, nb::str("alignment")),
           lifetime_(holder, nb::str("lifetime")),
-          lifetimes_(holder, nb::str("lifetimes")),
           accesses_(holder, nb::str("accesses")),
           pools_(holder, nb::str("pools")),
-          pool_(holder, nb::str("pool")),
-          offset_(holder, nb::str("offset")),
-          everywhere_(everywhere) {}
+          everywhere_(everywhere) {
+        for (const nb::str& name : rare) rare_.emplace_back(holder, name);
+    }
 
-    // Whether the line could be added: the buffer has one life, and no pin.
+    // Whether the line could be added: the buffer has one life, and no rare field.
     bool add(std::string_view id, nb::handle buffer, std::string& to) const {
         const nb::object life = lifetime_.of(buffer), accesses = accesses_.of(buffer);
-        const bool simple = pool_.of(buffer).is_none() && offset_.of(buffer).is_none() &&
-                            lifetimes_.of(buffer).is_none() && PyTuple_Check(life.ptr());
-        if (!simple) return false;
+        const bool has_rare = std::any_of(rare_.begin(), rare_.end(),
+                                          [&](const Slot& slot) { return !slot.of(buffer).is_none(); });
+        if (has_rare || !PyTuple_Check(life.ptr())) return false;
         const auto size = integer(size_.of(buffer)), alignment = integer(alignment_.of(buffer));
         const auto begin = integer(PyTuple_GetItem(life.ptr(), 0));
         const auto end = integer(PyTuple_GetItem(life.ptr(), 1));
@@ -93,13 +92,15 @@ class Writer {
         return true;
     }
 
-    Slot size_, alignment_, lifetime_, lifetimes_, accesses_, pools_, pool_, offset_;
+    Slot size_, alignment_, lifetime_, accesses_, pools_;
+    std::vector<Slot> rare_;
     nb::handle everywhere_;
 };
 
 }  // namespace
 
-std::optional<std::string> buffer_lines(nb::handle buffers, nb::handle everywhere, nb::handle other) {
+std::optional<std::string> buffer_lines(nb::handle buffers, nb::handle everywhere,
+                                        const std::vector<nb::str>& rare, nb::handle other) {
     std::string text;
     const std::size_t count = nb::len(buffers);
     if (count == 0) return text;
@@ -120,7 +121,7 @@ std::optional<std::string> buffer_lines(nb::handle buffers, nb::handle everywher
     // Code points sort as their UTF-8 bytes do.
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const Named& one, const Named& two) { return one.id < two.id; });
-    const Writer writer(holder, everywhere);
+    const Writer writer(holder, everywhere, rare);
     text.reserve(count * 48);
     for (const Named& entry : sorted) {
         const std::size_t begin = text.size();

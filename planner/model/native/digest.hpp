@@ -5,12 +5,14 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace memstow::model {
 
 // The lines of these instances of `Buffer`, in the order of their ids; nothing where an id is no UTF-8.
-// `everywhere` has the ids of all pools; `other` returns the line of a buffer that is not as most are.
+// `everywhere` has the ids of all pools; `other` returns the line of a buffer that has one of the fields that
+// are rare, or is not as most are in another way.
 std::optional<std::string> buffer_lines(nanobind::handle buffers, nanobind::handle everywhere,
-                                        nanobind::handle other);
+                                        const std::vector<nanobind::str>& rare, nanobind::handle other);
 
 }  // namespace memstow::model

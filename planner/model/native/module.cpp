@@ -186,11 +186,12 @@ NB_MODULE(_instances, m) {
           "So many instances, as a tuple: each field has a list with a value for each, or one for all.");
     m.def(
         "buffer_lines",
-        [](nb::tuple buffers, nb::tuple everywhere, nb::callable other) -> std::optional<nb::bytes> {
-            const auto lines = memstow::model::buffer_lines(buffers, everywhere, other);
+        [](nb::tuple buffers, nb::tuple everywhere, const std::vector<nb::str>& rare,
+           nb::callable other) -> std::optional<nb::bytes> {
+            const auto lines = memstow::model::buffer_lines(buffers, everywhere, rare, other);
             return lines ? std::optional(nb::bytes(lines->data(), lines->size())) : std::nullopt;
         },
-        nb::arg("buffers"), nb::arg("everywhere"), nb::arg("other"),
+        nb::arg("buffers"), nb::arg("everywhere"), nb::arg("rare"), nb::arg("other"),
         "The lines of buffers in a canonical form, in the order of their ids; None where an id is no UTF-8.");
     nb::class_<GraphColumns>(m, "GraphColumns", "Tensors and operators of a graph by number.")
         .def(nb::new_(&memstow::model::columns_of), nb::arg("graph"))

@@ -1,23 +1,14 @@
 #include "models.hpp"
 
-#include <array>
-
 namespace memstow::plain {
 namespace {
 
 namespace nb = nanobind;
 
-// Fields that a plain buffer does not have; a group is a label.
-constexpr std::array kNone{"lifetimes", "pools", "accesses", "pool", "offset"};
-
 // The names of the fields, made once for all buffers.
 struct Fields {
     nb::str id{"id"}, size{"size"}, lifetime{"lifetime"}, alignment{"alignment"};
-    std::vector<nb::str> none;
-
-    Fields() {
-        for (const char* const name : kNone) none.emplace_back(name);
-    }
+    std::vector<nb::str> none;  // a plain buffer does not have them
 };
 
 // An integer of at most 64 bits.
@@ -59,8 +50,8 @@ bool add_one(Problem& problem, const Fields& fields, nb::handle from) {
 
 }  // namespace
 
-std::optional<Problem> of_buffers(nb::handle buffers) {
-    const Fields fields;
+std::optional<Problem> of_buffers(nb::handle buffers, const std::vector<nb::str>& none) {
+    const Fields fields{.none = none};
     Problem problem;
     for (nb::handle buffer : buffers) {
         if (!add_one(problem, fields, buffer)) return std::nullopt;

@@ -10,6 +10,6 @@
 namespace memstow::plain {
 
 // Of a tuple of `planner.model.problem.Buffer`; nothing where a buffer is not plain or not valid.
-std::optional<Problem> of_buffers(nanobind::handle buffers);
+std::optional<Problem> of_buffers(nanobind::handle buffers, const std::vector<nanobind::str>& none);
 
 }  // namespace memstow::plain

@@ -171,6 +171,10 @@ NB_MODULE(_columns, m) {
     m.def("read_plan", &read_plan, nb::arg("problem"), nb::arg("data"), nb::arg("is_json"),
           "The plan of native JSON or CSV that places each buffer once; None where it is not so.");
     m.def(
-        "of_buffers", [](nb::handle buffers) { return kept(memstow::plain::of_buffers(buffers)); },
-        nb::arg("buffers"), "The columns of buffers of the models; None where one is not plain.");
+        "of_buffers",
+        [](nb::handle buffers, const std::vector<nb::str>& none) {
+            return kept(memstow::plain::of_buffers(buffers, none));
+        },
+        nb::arg("buffers"), nb::arg("none"),
+        "The columns of buffers of the models; None where one is not plain, or has one of these fields.");
 }
