@@ -22,6 +22,7 @@ from memstow.api.cli.terminal import columns as screen_width
 from memstow.api.cli.terminal import draws_unicode, print_error
 from memstow.api.documents import labels_in, problem_of
 from memstow.api.options import EXPORTS, LOOPS, MODEL, SUFFIXES
+from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.records import record
 from memstow.planner.show.formatting import plain
@@ -147,8 +148,6 @@ def write_results(
 
     `model` has the plan in it. Returns whether standard output has room for more than the plan.
     """
-    from memstow.planner.model import PLANNED
-
     has_plan = plan.status in PLANNED
     problem = problem_of(document, plan)
     outputs = _outputs(args)
@@ -279,8 +278,6 @@ def _content(
     model: bytes | None,
 ) -> bytes | None:
     """What goes into the output; None where there is no plan, which is said."""
-    from memstow.planner.model import PLANNED
-
     has_plan = plan.status in PLANNED
     if output.form == MODEL and model is not None:
         return model

@@ -9,6 +9,7 @@ from memstow.api.cli.plan_output import wants_model
 from memstow.api.cli.problem_input import naming_file, read_bytes_of
 from memstow.api.cli.terminal import columns, print_error
 from memstow.api.documents import problem_of
+from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.records import record
 
@@ -98,7 +99,6 @@ def with_model(document: "Problem | Graph", model: Model | None) -> "Problem | G
 
 def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Model | None:
     """The model with the plan, or as it is where the plan saves nothing; None if there is no plan."""
-    from memstow.planner.model import PLANNED
     from memstow.planner.tflm.measure import obstacles
     from memstow.planner.tflm.planned_model import written_model as written
     from memstow.planner.tflm.reordering import reorder_model
@@ -147,7 +147,6 @@ def with_arenas(model: Model, written: Model | None, document: "Problem | Graph"
 def _arenas(
     model: Model, written: Model | None, document: "Problem | Graph", plan: "Plan", before: "Arena"
 ) -> "Arenas":
-    from memstow.planner.model import PLANNED
     from memstow.planner.model.graph import GIVEN
     from memstow.planner.model.plan import Arenas
     from memstow.planner.model.problem import Problem
@@ -210,7 +209,6 @@ def _refuse_impossible(args: argparse.Namespace, document: "Problem | Graph", mo
 
 def _warn_if_worse(document: "Problem | Graph", plan: "Plan") -> None:
     """Say so where TensorFlow Lite Micro, which places by a rule of its own, needs more in the new order."""
-    from memstow.planner.model import PLANNED
     from memstow.planner.model.options import Options
     from memstow.planner.solve import engine
 

@@ -11,6 +11,7 @@ from memstow.api.cli.search_arguments import client_of
 from memstow.api.cli.terminal import Exit
 from memstow.api.options import Option, Text
 from memstow.planner.model.errors import InputError
+from memstow.planner.show.formatting import human, plain, table
 
 if TYPE_CHECKING:
     from memstow.api.store.administration import Administration
@@ -109,8 +110,6 @@ def run_running(args: argparse.Namespace) -> int:
 
 def run_usage(args: argparse.Namespace) -> int:
     """Show what the jobs of each key use."""
-    from memstow.planner.show.formatting import human
-
     found = _ask(
         args, "GET", "/v1/admin/usage", lambda store: {"keys": [asdict(key) for key in store.usage()]}
     )
@@ -209,13 +208,9 @@ def _key(identity: str | None) -> str:
 
 
 def _name(name: str | None) -> str:
-    from memstow.planner.show.formatting import plain
-
     return plain(name or "", most=_NAME_LENGTH)
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> None:
-    from memstow.planner.show.formatting import table
-
     for line in table(header, rows, left=left):
         print(line.rstrip())

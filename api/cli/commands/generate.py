@@ -1,10 +1,11 @@
 """`memstow generate`: generate test problems of any size."""
 
 import argparse
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
-from memstow.api.cli.parser import Commands, add_command, add_option, add_options
+from memstow.api.cli.parser import Commands, add_command, add_option
 from memstow.api.cli.terminal import Exit
 from memstow.api.options import WRITABLE, Amount, Choice, Flag, Option, Real, Text, Whole
 from memstow.planner.generate import FAMILIES, FEATURES, SYMBOLIC_FEATURES
@@ -50,11 +51,6 @@ _PLANTED: Final = (
         more="; the optimum stays",
     ),
 )
-_NETWORK: Final = (
-    Option("element", "bytes per tensor element", Whole(1, 16), "B", default=4),
-    Option("alignment", "alignment of every tensor", Amount(1), "A", default=64),
-    Option("in_place", "let element-wise operators share input and output", Flag()),
-)
 _TRAINING_STEP: Final = Option(
     "training",
     "buffers of a training step of one deep network: forward, backward, updates of an optimiser (as a graph: "
@@ -63,22 +59,36 @@ _TRAINING_STEP: Final = Option(
     more="; these are activations that are kept until their way back, gradients, workspaces, weights and the "
     "moments of an optimiser, and what its updates make on the way",
 )
+_NETWORK: Final = (
+    Option("element", "bytes per tensor element", Whole(1, 16), "B", default=4),
+    Option("alignment", "alignment of every tensor", Amount(1), "A", default=64),
+    Option("in_place", "let element-wise operators share input and output", Flag()),
+    _TRAINING_STEP,
+)
 _FEATURES: Final = Option("features", f"comma-separated list, or all: {', '.join(FEATURES)}", Text(), "LIST")
 _RANDOM: Final = (
+    _FEATURES,
     Option("horizon", "length of the time axis", Whole(2), "T", otherwise="n"),
     Option("largest", "largest size", Amount(1), "N", default=4096),
 )
-_OPERATORS: Final = Option("n", "number of operators", Whole(1, 1_000_000), "N", default=100)
-_FAMILY: Final = Option(
-    "family",
-    "chains, cells of architecture search, random wiring, or training steps of made-up layers",
-    Choice(FAMILIES),
-    default=FAMILIES[1],
+_GRAPH: Final = (
+    Option("n", "number of operators", Whole(1, 1_000_000), "N", default=100),
+    _SEED,
+    Option(
+        "family",
+        "chains, cells of architecture search, random wiring, or training steps of made-up layers",
+        Choice(FAMILIES),
+        default=FAMILIES[1],
+    ),
+    _OUTPUT,
 )
 _TRAINING: Final = (
     Option("batch", "images of a step", Whole(1, 65_536), "N", default=16),
     Option("side", "rows of an image", Whole(32, 65_536), "N", default=224),
     _OUTPUT,
+)
+_SYMBOLIC_FEATURES: Final = Option(
+    "features", f"of random: comma-separated list, or all: {', '.join(SYMBOLIC_FEATURES)}", Text(), "LIST"
 )
 _SYMBOLIC: Final = (
     Option("n", "number of buffers", Whole(1, 1_000_000), "N", default=100),
@@ -96,9 +106,8 @@ _SYMBOLIC: Final = (
         "K",
         default=1,
     ),
-)
-_SYMBOLIC_FEATURES: Final = Option(
-    "features", f"of random: comma-separated list, or all: {', '.join(SYMBOLIC_FEATURES)}", Text(), "LIST"
+    _SYMBOLIC_FEATURES,
+    _OUTPUT,
 )
 
 
@@ -120,112 +129,11 @@ memstow generate symbolic --n 50 --output symbolic.json
 """,
     )
     kinds = parser.add_subparsers(title="kinds", metavar="KIND", dest="kind", required=True)
-    _add_planted(kinds)
-    _add_network(kinds)
-    _add_random(kinds)
-    _add_graph(kinds)
-    _add_training(kinds)
-    _add_symbolic(kinds)
-
-
-def _add_kind(
-    kinds: "Commands[argparse.ArgumentParser]", name: str, summary: str, examples: str
-) -> argparse.ArgumentParser:
-    parser = add_command(kinds, name, summary, examples=examples)
-    add_options(parser, *_OF_PROBLEM)
-    parser.set_defaults(run=run)
-    return parser
-
-
-def _add_planted(kinds: "Commands[argparse.ArgumentParser]") -> None:
-    parser = _add_kind(
-        kinds,
-        "planted",
-        "an exact tiling of height x horizon, so that the optimum is known: the height",
-        """
-memstow generate planted --n 100
-memstow generate planted --n 1000000 --output million.csv
-memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
-""",
-    )
-    add_options(parser, *_PLANTED)
-
-
-def _add_network(kinds: "Commands[argparse.ArgumentParser]") -> None:
-    parser = _add_kind(
-        kinds,
-        "network",
-        "tensors of synthetic neural networks: chains, residuals, branches",
-        """
-memstow generate network --n 300
-memstow generate network --n 40 --element 1 --in-place
-memstow generate network --training --n 20000 --output training.csv
-""",
-    )
-    add_options(parser, *_NETWORK)
-    # None where it is not named: names of instances stay as they were.
-    add_option(parser, _TRAINING_STEP, default=None)
-
-
-def _add_random(kinds: "Commands[argparse.ArgumentParser]") -> None:
-    parser = _add_kind(
-        kinds,
-        "random",
-        "random buffers, with any combination of features",
-        """
-memstow generate random --n 20
-memstow generate random --n 50 --features pools,pins,alignments
-memstow generate random --n 12 --features all --seed 3
-""",
-    )
-    add_option(parser, _FEATURES, type=_features, default=())
-    add_options(parser, *_RANDOM)
-
-
-def _add_graph(kinds: "Commands[argparse.ArgumentParser]") -> None:
-    parser = add_command(
-        kinds,
-        "graph",
-        "the operators and tensors of a program",
-        examples="""
-memstow generate graph --n 200 --output cells.json
-memstow generate graph --n 64 --family wiring --seed 3 | memstow solve - --order free
-""",
-    )
-    add_options(parser, _OPERATORS, _SEED, _FAMILY, _OUTPUT)
-    parser.set_defaults(run=run_graph)
-
-
-def _add_training(kinds: "Commands[argparse.ArgumentParser]") -> None:
-    parser = add_command(
-        kinds,
-        "training",
-        "a training step of MobileNetV2 as a graph: forward, backward, updates",
-        details="""
-Training steps of made-up networks, of as many buffers or operators as wanted: `memstow generate network
---training` as a problem, `memstow generate graph --family training` as a graph.
-""",
-        examples="memstow generate training --batch 16 --side 96 --output training.json",
-    )
-    add_options(parser, *_TRAINING)
-    parser.set_defaults(run=run_training)
-
-
-def _add_symbolic(kinds: "Commands[argparse.ArgumentParser]") -> None:
-    parser = add_command(
-        kinds,
-        "symbolic",
-        "a problem whose sizes are formulas of symbols",
-        examples="""
-memstow generate symbolic --n 55
-memstow generate symbolic --n 300 --symbols 2 --output decode.json
-memstow generate symbolic --n 8 --family random --features pins,alignments --seed 3
-""",
-    )
-    add_options(parser, *_SYMBOLIC)
-    add_option(parser, _SYMBOLIC_FEATURES, type=_symbolic_features, default=())
-    add_options(parser, _OUTPUT)
-    parser.set_defaults(run=run_symbolic)
+    for kind in _KINDS:
+        below = add_command(kinds, kind.name, kind.summary, examples=kind.examples, details=kind.details)
+        for option in kind.options:
+            add_option(below, option, **_OWN.get(option, {}))
+        below.set_defaults(run=kind.run)
 
 
 def _features(text: str) -> tuple[str, ...]:
@@ -293,3 +201,92 @@ def run_symbolic(args: argparse.Namespace) -> int:
     refuse_unwritable(args.output)
     write_out(write_symbolic(symbolic(**arguments_of(args))), args.output)
     return Exit.DONE
+
+
+_OWN: Final[dict[Option, dict[str, Any]]] = {
+    _FEATURES: {"type": _features, "default": ()},
+    _SYMBOLIC_FEATURES: {"type": _symbolic_features, "default": ()},
+    # None where it is not named: names of instances stay as they were.
+    _TRAINING_STEP: {"default": None},
+}
+"""Arguments of `add_argument` that only these options have."""
+
+
+class _Kind(NamedTuple):
+    """A kind of problem or graph."""
+
+    name: str
+    summary: str
+    options: tuple[Option, ...]
+    run: Callable[[argparse.Namespace], int]
+    examples: str
+    details: str = ""
+
+
+_KINDS: Final = (
+    _Kind(
+        "planted",
+        "an exact tiling of height x horizon, so that the optimum is known: the height",
+        (*_OF_PROBLEM, *_PLANTED),
+        run,
+        """
+memstow generate planted --n 100
+memstow generate planted --n 1000000 --output million.csv
+memstow generate planted --n 500 --height 64KiB --horizon 400 --slack 0.2
+""",
+    ),
+    _Kind(
+        "network",
+        "tensors of synthetic neural networks: chains, residuals, branches",
+        (*_OF_PROBLEM, *_NETWORK),
+        run,
+        """
+memstow generate network --n 300
+memstow generate network --n 40 --element 1 --in-place
+memstow generate network --training --n 20000 --output training.csv
+""",
+    ),
+    _Kind(
+        "random",
+        "random buffers, with any combination of features",
+        (*_OF_PROBLEM, *_RANDOM),
+        run,
+        """
+memstow generate random --n 20
+memstow generate random --n 50 --features pools,pins,alignments
+memstow generate random --n 12 --features all --seed 3
+""",
+    ),
+    _Kind(
+        "graph",
+        "the operators and tensors of a program",
+        _GRAPH,
+        run_graph,
+        """
+memstow generate graph --n 200 --output cells.json
+memstow generate graph --n 64 --family wiring --seed 3 | memstow solve - --order free
+""",
+    ),
+    _Kind(
+        "training",
+        "a training step of MobileNetV2 as a graph: forward, backward, updates",
+        _TRAINING,
+        run_training,
+        "memstow generate training --batch 16 --side 96 --output training.json",
+        """
+Training steps of made-up networks, of as many buffers or operators as wanted: `memstow generate network
+--training` as a problem, `memstow generate graph --family training` as a graph.
+""",
+    ),
+    _Kind(
+        "symbolic",
+        "a problem whose sizes are formulas of symbols",
+        _SYMBOLIC,
+        run_symbolic,
+        """
+memstow generate symbolic --n 55
+memstow generate symbolic --n 300 --symbols 2 --output decode.json
+memstow generate symbolic --n 8 --family random --features pins,alignments --seed 3
+""",
+    ),
+)

@@ -8,6 +8,7 @@ from memstow.api.cli.parser import Commands, add_command, add_option, add_option
 from memstow.api.cli.terminal import Exit
 from memstow.api.options import Choice, Option, Text
 from memstow.planner.model.errors import InputError
+from memstow.planner.show.formatting import plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,8 +154,6 @@ def run_create(args: argparse.Namespace) -> int:
 
 def run_list(args: argparse.Namespace) -> int:
     """List the keys."""
-    from memstow.planner.show.formatting import table
-
     with open_store(args, make=False) as (_, database):
         from memstow.api.store.keys import Keys
 
@@ -250,7 +249,6 @@ def _moment(text: str) -> float:
 def _row(key: "Key") -> tuple[str, ...]:
     from memstow.api.store.database import now
     from memstow.api.store.tables import timestamp
-    from memstow.planner.show.formatting import plain
 
     limits = {name: getattr(key.quota, name) for name in _LIMITS}
     state = "valid" if key.valid_at(now()) else "expired" if key.revoked is None else "revoked"

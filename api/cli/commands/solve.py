@@ -55,6 +55,7 @@ from memstow.api.cli.tflite_output import (
     written_model,
 )
 from memstow.api.documents import problem_of
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
 
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memstow.planner.formats.lock import Lock
-    from memstow.planner.model import Status
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Event, Listener, Options
     from memstow.planner.model.plan import Plan
@@ -148,7 +148,6 @@ def _read_lock_file(path: str) -> "Lock | None":
 
 def _why_stale(lock: "Lock | None", problem: "Problem | Graph", options: "Options") -> str | None:
     from memstow.planner.formats.lock import choices_of, identity
-    from memstow.planner.model import PLANNED
     from memstow.planner.verify import verify
 
     if lock is None:
@@ -272,7 +271,6 @@ def _solve_document(args: argparse.Namespace, data: bytes, began: float) -> int:
 
 def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:
     """Where a graph does not fit as it is, it may in another way."""
-    from memstow.planner.model import Status
     from memstow.planner.model.problem import Problem
 
     if plan.status is Status.INFEASIBLE and not isinstance(document, Problem) and len(document.pools) == 1:
@@ -350,7 +348,6 @@ def _check_symbolic(args: argparse.Namespace) -> None:
 
 
 def _write_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
-    from memstow.planner.model import PLANNED
     from memstow.planner.shapes.symbolic_documents import write_symbolic_plan
 
     made: list[tuple[bytes, str]] = []
@@ -380,19 +377,17 @@ def _told(status: "Status", interrupted: bool) -> int:
     if interrupted:
         print_error(
             "interrupted: this is the best plan found so far"
-            if status in ("optimal", "feasible")
+            if status in PLANNED
             else "interrupted before a plan was found"
         )
         return Exit.INTERRUPTED
-    return {"infeasible": Exit.INFEASIBLE, "unknown": Exit.UNKNOWN}.get(status.value, Exit.DONE)
+    return {Status.INFEASIBLE: Exit.INFEASIBLE, Status.UNKNOWN: Exit.UNKNOWN}.get(status, Exit.DONE)
 
 
 def _locked_plan(
     args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
 ) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
-    from memstow.planner.model import PLANNED
-
     lock = LockFile(args.lock, document, options)
     if lock.plan is not None:
         return lock.plan, False

@@ -31,6 +31,7 @@ from memstow.api.cli.problem_input import (
 )
 from memstow.api.cli.terminal import Exit, print_error
 from memstow.api.documents import problem_of
+from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
 
@@ -306,8 +307,6 @@ def _run_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
 
 
 def _symbolic_plan_in_words(plan: "SymbolicPlan") -> str:
-    from memstow.planner.model import PLANNED
-
     if plan.status not in PLANNED:
         return plan.status.value
     if plan.shapes == "fixed":
@@ -376,7 +375,6 @@ def _print_claims(verdict: "Verdict") -> None:
 
 
 def _print_valid_plan(problem: "Problem", plan: "Plan") -> None:
-    from memstow.planner.model import PLANNED
     from memstow.planner.model.plan import is_bare, peaks
 
     status = "" if is_bare(plan) else f" {plan.status},"

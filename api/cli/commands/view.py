@@ -25,6 +25,7 @@ from memstow.api.cli.problem_input import (
 from memstow.api.cli.terminal import Exit, print_error
 from memstow.api.documents import problem_of
 from memstow.api.options import LOOPS
+from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
 
@@ -250,8 +251,6 @@ def _without_pins(problem: "Problem") -> "Problem":
 
 def _refuse_nothing(files: list[str], plans: "list[Plan]") -> None:
     """Two plans are compared by their places, so both need some."""
-    from memstow.planner.model import PLANNED
-
     if len(plans) == 2:
         for path, plan in zip(files, plans, strict=True):
             if plan.status not in PLANNED:
