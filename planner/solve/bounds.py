@@ -5,7 +5,7 @@ The sizes of buffers that must be apart at one time add up: that alone decides m
 
 from collections.abc import Iterable
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memstow.planner.model.plan import Explanation, Least, LiveBytes, Sum
 from memstow.planner.model.problem import (
@@ -45,7 +45,8 @@ class Need:
     parts: tuple[int, ...]
 
 
-class PoolBound(NamedTuple):
+@record
+class PoolBound:
     """A proven lower bound on the peak of one pool."""
 
     value: int
@@ -123,7 +124,8 @@ class Bounds:
         )
 
     def _pool_term(self, pool: int) -> TermBound:
-        return TermBound(*self.of_pool(pool))
+        bound = self.of_pool(pool)
+        return TermBound(bound.value, bound.certificate)
 
     def _overflow_into(self, pool: int) -> tuple[int, Need]:
         """The bytes that the other pools cannot hold, which must be in this one."""
