@@ -54,7 +54,7 @@ class _PoolSpace:
 
     def has(self, where: Congruence, low: int, high: int, footprints: list[tuple[int, int]]) -> bool:
         """Whether the footprints (delta, size) fit at an allowed offset within [low, high]."""
-        if low != high and len(footprints) == 1 and footprints[0][1] + where.modulus <= self.widest:
+        if low < high == LIMIT and len(footprints) == 1 and footprints[0][1] + where.modulus <= self.widest:
             return True
         start = align_up(where, low)
         moved = True
