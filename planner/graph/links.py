@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from memstow.planner.model.graph import Graph, Operator, View, columns_of
+from memstow.planner.model.graph import STATE, Graph, Operator, View, columns_of
 from memstow.planner.model.records import Memo
 
 NOBODY: Final = -1
@@ -89,38 +89,25 @@ def listed_order(graph: Graph) -> list[int]:
 
 def _make(graph: Graph) -> Links:
     columns = columns_of(graph)
-    producer, readers = columns.producers(), columns.readers()
-    states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
-    after = _after(producer, readers, state_order(enumerate(graph.operators), states), len(graph.operators))
     number = columns.operator_number
+    at_states: list[tuple[int, int]] = []
+    if STATE in columns.kinds:
+        states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
+        at_states += state_order(enumerate(graph.operators), states)
     before = [
         (number[first], number[second])
         for first, second in graph.before
         if first in number and second in number
     ]
-    forwards = all(not them or them[0] > i for i, them in enumerate(after))
-    as_listed = forwards and all(first < second for first, second in before)
-    return Links(columns.tensor_number, number, producer, readers, after, before, as_listed)
-
-
-def _after(
-    producer: Sequence[int], readers: Sequence[list[int]], at_states: Iterable[tuple[int, int]], count: int
-) -> list[list[int]]:
-    """By operator, those that read what it makes or come later at a state, ascending and each once."""
-    after: list[list[int]] = [[] for _ in range(count)]
-    # Readers of one tensor are in order already, each once.
-    mixed: set[int] = set()
-    for them, maker in zip(readers, producer, strict=True):
-        if maker != NOBODY and them:
-            if after[maker]:
-                mixed.add(maker)
-            after[maker] += them
-    for first, second in at_states:
-        after[first].append(second)
-        mixed.add(first)
-    for first in mixed:
-        after[first] = sorted(set(after[first]))
-    return after
+    return Links(
+        columns.tensor_number,
+        number,
+        columns.producers(),
+        columns.readers(),
+        columns.successors(at_states),
+        before,
+        columns.is_listed_in_order and all(first < second for first, second in before),
+    )
 
 
 def state_order(

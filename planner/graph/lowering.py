@@ -17,10 +17,11 @@ from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.model.graph import (
+    DATA,
     Graph,
-    Operator,
     Temporary,
     Tensor,
+    columns_of,
     is_planned,
     names_in_views,
     phase_count,
@@ -67,8 +68,8 @@ def liveness(graph: Graph, order: Sequence[int]) -> Liveness:
         until = clock + phase_count(operator) if operator.temporaries else clock + 1
         spans[index] = (clock, until)
         clock = until
-    there = {links.tensor_index[name] for name in graph.inputs}
-    kept = {links.tensor_index[name] for name in graph.outputs}
+    columns = columns_of(graph)
+    there, kept = set(columns.given), set(columns.kept)
     lives: list[Span | None] = []
     ends = [end for _, end in spans]
     for number, (tensor, maker, readers) in enumerate(
@@ -91,16 +92,21 @@ _latest: "Final[Memo[Graph, tuple[array[int], Problem]]]" = Memo()
 _listed: Final = Memo[Graph, Problem]()
 
 
+def lowered(graph: Graph, order: Sequence[int]) -> Problem | None:
+    """The problem of this order, if it is the one that was lowered last, so that the graph allows it."""
+    known = _latest.get(graph)
+    return known[1] if known is not None and known[0] == array("q", order) else None
+
+
 def lower(graph: Graph, order: Sequence[int]) -> Problem:
     """The problem of a valid graph whose operators, by index, run in this order."""
-    asked = array("q", order)
-    known = _latest.get(graph)
-    if known is not None and known[0] == asked:
-        return known[1]
+    known = lowered(graph, order)
+    if known is not None:
+        return known
     with collector_at_rest():
         live = liveness(graph, order)
         problem = _problem(graph, _buffers(graph, live), _in_place(graph, live))
-    _latest.note(graph, (asked, problem))
+    _latest.note(graph, (array("q", order), problem))
     return problem
 
 
@@ -142,21 +148,32 @@ def _buffers(graph: Graph, live: Liveness | None) -> tuple[Buffer, ...]:
 
     The fields are those of the graph, which hold what those of a buffer may hold.
     """
-    numbers = [i for i, tensor in enumerate(graph.tensors) if is_planned(tensor)]
+    known = columns_of(graph)
+    numbers = [i for i, kind in enumerate(known.kinds) if kind == DATA or is_planned(graph.tensors[i])]
     tensors = [graph.tensors[i] for i in numbers]
     inside = [
-        (i, temporary) for i, operator in enumerate(graph.operators) for temporary in operator.temporaries
+        (i, temporary)
+        for i, operator in enumerate(graph.operators if known.has_temporaries else ())
+        for temporary in operator.temporaries
     ]
     elements: Sequence[Tensor | Temporary] = [*tensors, *(entry for _, entry in inside)]
-    sizes = [min(size_of(tensor), LIMIT) for tensor in tensors]
+    if known.has_shapes:
+        sizes: list[int | None] = [min(size_of(tensor), LIMIT) for tensor in tensors]
+    else:
+        sizes = [tensor.size for tensor in tensors]
     sizes += [entry.size for _, entry in inside]
     columns: dict[str, object] = {}
     if live is not None:
         lifetimes: list[Span | str] = [live.tensors[i] or ALWAYS for i in numbers]
         lifetimes += [_lifetime(entry, live.spans[i]) for i, entry in inside]
-        labels = list(map(_group, graph.operators))
+        labels = [
+            # What it computes, so that those of one type are together; else which it is. A type may hold a
+            # character that no name may hold.
+            kind if (kind := operator.type) and "\0" not in kind else operator.id
+            for operator in graph.operators
+        ]
         makers = links_of(graph).producer
-        groups = [None if makers[i] == NOBODY else labels[makers[i]] for i in numbers]
+        groups = [None if (maker := makers[i]) == NOBODY else labels[maker] for i in numbers]
         groups += [labels[i] for i, _ in inside]
         columns = {"lifetime": lifetimes, "group": groups}
     return instances_of(
@@ -176,13 +193,6 @@ def _lifetime(temporary: Temporary, span: Span) -> Span:
     return begin + first, begin + last
 
 
-def _group(operator: Operator) -> str:
-    """What the operator computes, so that those of one type are together; else which it is."""
-    kind = operator.type
-    # A type may hold a character that no name may hold.
-    return kind if kind and "\0" not in kind else operator.id
-
-
 def _in_place(graph: Graph, live: Liveness) -> tuple[InPlace, ...]:
     """The pairs whose input nobody needs after the operator."""
     pairs = list(_pairs_in_place(graph, live))
@@ -191,17 +201,19 @@ def _in_place(graph: Graph, live: Liveness) -> tuple[InPlace, ...]:
 
 
 def _pairs_in_place(graph: Graph, live: Liveness) -> Iterator[tuple[str, str]]:
-    index_of, tensors = links_of(graph).tensor_index, graph.tensors
-    kept = set(graph.outputs)
-    for operator, (_, end) in zip(graph.operators, live.spans, strict=True):
-        if not operator.in_place:
+    columns, tensors = columns_of(graph), graph.tensors
+    kinds, kept, (starts, ends_of_pairs) = columns.kinds, set(columns.kept), columns.pairs
+    for operator, (_, end) in enumerate(live.spans):
+        first, last = starts[operator], starts[operator + 1]
+        if first == last:
             continue
-        for source, target in dict.fromkeys(operator.in_place):
-            life = live.tensors[index_of[source]]
+        pairs = zip(ends_of_pairs[first:last:2], ends_of_pairs[first + 1 : last : 2], strict=True)
+        for source, target in dict.fromkeys(pairs):
+            life = live.tensors[source]
             if life is None or life[1] != end or source in kept:
                 continue
-            if is_planned(tensors[index_of[source]]) and is_planned(tensors[index_of[target]]):
-                yield source, target
+            if kinds[source] == DATA and (kinds[target] == DATA or is_planned(tensors[target])):
+                yield tensors[source].id, tensors[target].id
 
 
 class Places:

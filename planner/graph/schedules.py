@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order
-from memstow.planner.graph.lowering import listed_problem, lower
+from memstow.planner.graph.lowering import listed_problem, lower, lowered
 from memstow.planner.graph.stripes import with_stripes
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import (
@@ -433,6 +433,9 @@ def scheduled_problem(graph: Graph, schedule: Schedule | None) -> Problem:
         return listed_problem(scheduled_graph(graph, schedule))
     links = links_of(graph)
     order = [links.operator_index.get(name, NOBODY) for name in schedule.order]
+    known = lowered(graph, order)
+    if known is not None:
+        return known
     if sorted(order) != list(range(len(graph.operators))):
         message = "it does not have each operator of the graph once; give the order of all, by their ids"
         raise refused("schedule.order", message)

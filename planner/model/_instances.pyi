@@ -60,6 +60,20 @@ def fill(kind: Kind, instance: object, arguments: dict[str, object]) -> None:
 def instances(holder: type, fields: Sequence[tuple[str, object]], count: int) -> tuple[Any, ...]:
     """So many instances, as a tuple: each field has a list with a value for each, or one for all."""
 
+class BufferColumns:
+    """Buffers of one life each that are not pinned, as columns."""
+
+    sizes: array[int]
+    begins: array[int]
+    ends: array[int]
+    kinds: array[int]
+    """Equal for those of one alignment that name the same pools."""
+    largest: list[int]
+    """By kind, the first of the largest of these buffers."""
+
+def columns_of_buffers(buffers: tuple[Any, ...]) -> BufferColumns | None:
+    """The columns; None where a buffer has not one life of 64-bit times, or is pinned."""
+
 def buffer_lines(
     buffers: tuple[Any, ...],
     everywhere: tuple[str, ...],
@@ -91,6 +105,8 @@ class GraphColumns:
     """Whether all data has one maker, and nothing else is made but what lies elsewhere."""
     has_plain_pairs: bool
     """Whether each pair in place is data: an input and an output of its operator."""
+    is_listed_in_order: bool
+    """Whether nobody reads what an operator makes that is listed later, or what it makes itself."""
     kinds: bytes
     """By tensor, the first letter of its kind."""
     inputs: tuple[array[int], array[int]]
@@ -109,3 +125,6 @@ class GraphColumns:
 
     def readers(self) -> list[list[int]]:
         """By tensor, the operators that read it, each once, ascending."""
+
+    def successors(self, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
+        """By operator, those that read what it makes, and seconds of pairs that it is first of; ascending."""

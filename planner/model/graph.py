@@ -411,6 +411,10 @@ def index_of(graph: Graph) -> GraphIndex:
 
 _columns: Final = Memo[Graph, GraphColumns]()
 
+DATA: Final = ord("d")
+STATE: Final = ord("s")
+"""Kinds of tensors as columns have them."""
+
 
 def columns_of(graph: Graph) -> GraphColumns:
     """Its tensors and operators by number. Read-only: planner and judge use one and the same."""

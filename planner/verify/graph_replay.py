@@ -217,7 +217,7 @@ def _buffers(graph: Graph, replay: Replay) -> tuple[Buffer, ...]:
     begins, ends = replay.begins, replay.ends
     placed, times = [], []
     for tensor, born, needed in zip(graph.tensors, replay.born, replay.needed, strict=True):
-        if _is_placed(tensor):
+        if tensor.kind == "data" or _is_placed(tensor):
             placed.append(tensor)
             times.append((begins[born], ends[needed]) if tensor.kind == "data" else ALWAYS)
     inside = [

@@ -41,6 +41,22 @@ std::optional<std::int64_t> integer(nb::handle value) {
     return overflow == 0 ? std::optional(number) : std::nullopt;
 }
 
+// A buffer under its id, of which the first bytes are at hand: most ids differ in them.
+struct Named {
+    std::uint64_t head;
+    std::string_view id;
+    nb::handle buffer;
+};
+
+// Orders texts as their first eight bytes do.
+std::uint64_t head(std::string_view text) {
+    std::uint64_t head = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+        head = head << 8 | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0);
+    }
+    return head;
+}
+
 class Writer {
   public:
     Writer(nb::handle holder, nb::handle everywhere, const std::vector<nb::str>& rare)
@@ -106,21 +122,18 @@ std::optional<std::string> buffer_lines(nb::handle buffers, nb::handle everywher
     if (count == 0) return text;
     const nb::handle holder = nb::handle(PyTuple_GetItem(buffers.ptr(), 0)).type();
     const Slot id(holder, nb::str("id"));
-    struct Named {
-        std::string_view id;
-        nb::handle buffer;
-    };
     std::vector<Named> sorted;
     sorted.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
         const nb::handle buffer = PyTuple_GetItem(buffers.ptr(), static_cast<Py_ssize_t>(i));
         const auto name = utf8(id.of(buffer));
         if (!name) return std::nullopt;
-        sorted.push_back({*name, buffer});
+        sorted.push_back({head(*name), *name, buffer});
     }
     // Code points sort as their UTF-8 bytes do.
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const Named& one, const Named& two) { return one.id < two.id; });
+    std::stable_sort(sorted.begin(), sorted.end(), [](const Named& one, const Named& two) {
+        return one.head != two.head ? one.head < two.head : one.id < two.id;
+    });
     const Writer writer(holder, everywhere, rare);
     text.reserve(count * 48);
     for (const Named& entry : sorted) {

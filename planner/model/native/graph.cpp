@@ -159,6 +159,37 @@ Lists readers(const GraphColumns& graph) {
     return readers;
 }
 
+Lists successors(const GraphColumns& graph, const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs) {
+    const Lists read = readers(graph);
+    std::vector<std::vector<std::int64_t>> after(graph.outputs.count());
+    const std::vector<std::int64_t> made = producers(graph);
+    for (std::size_t tensor = 0; tensor < made.size(); ++tensor) {
+        if (made[tensor] == GraphColumns::kUnknown) continue;
+        std::vector<std::int64_t>& them = after[static_cast<std::size_t>(made[tensor])];
+        them.insert(them.end(), read[tensor].begin(), read[tensor].end());
+    }
+    for (const auto& [first, second] : pairs) after.at(static_cast<std::size_t>(first)).push_back(second);
+    Lists successors;
+    for (std::vector<std::int64_t>& them : after) {
+        std::sort(them.begin(), them.end());
+        them.erase(std::unique(them.begin(), them.end()), them.end());
+        successors.members.insert(successors.members.end(), them.begin(), them.end());
+        successors.end();
+    }
+    return successors;
+}
+
+bool is_listed_in_order(const GraphColumns& graph) {
+    const Lists read = readers(graph);
+    const std::vector<std::int64_t> made = producers(graph);
+    for (std::size_t tensor = 0; tensor < made.size(); ++tensor) {
+        const auto them = read[tensor];
+        if (made[tensor] != GraphColumns::kUnknown && !them.empty() && them.front() <= made[tensor])
+            return false;
+    }
+    return true;
+}
+
 bool is_made_once(const GraphColumns& graph) {
     std::vector<char> there(graph.kind.size());
     const auto is_new = [&](std::int64_t tensor) {

@@ -50,6 +50,13 @@ std::vector<std::int64_t> producers(const GraphColumns& graph);
 // By tensor, the operators that read it, each once, ascending.
 Lists readers(const GraphColumns& graph);
 
+// By operator, those that read what it makes, and the second of each of these pairs where it is the first:
+// ascending, each once.
+Lists successors(const GraphColumns& graph, const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs);
+
+// Whether nobody reads what an operator makes that is listed later, or what it makes itself.
+bool is_listed_in_order(const GraphColumns& graph);
+
 // Whether no operator makes what another makes, or what is there before all, and somebody makes all data.
 bool is_made_once(const GraphColumns& graph);
 

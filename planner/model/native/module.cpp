@@ -10,6 +10,7 @@
 
 #include <utility>
 
+#include "buffers.hpp"
 #include "digest.hpp"
 #include "graph.hpp"
 #include "values.hpp"
@@ -135,6 +136,7 @@ nb::object instances(nb::type_object holder, const std::vector<std::pair<nb::str
     return memstow::model::instances(holder, columns, count);
 }
 
+using memstow::model::BufferColumns;
 using memstow::model::GraphColumns;
 using memstow::model::Lists;
 
@@ -184,6 +186,14 @@ NB_MODULE(_instances, m) {
           "Set the fields of a new instance of a class.");
     m.def("instances", &instances, nb::arg("holder"), nb::arg("fields"), nb::arg("count"),
           "So many instances, as a tuple: each field has a list with a value for each, or one for all.");
+    nb::class_<BufferColumns>(m, "BufferColumns", "Buffers of one life each that are not pinned, as columns.")
+        .def_prop_ro("sizes", [](const BufferColumns& self) { return array_of(self.sizes); })
+        .def_prop_ro("begins", [](const BufferColumns& self) { return array_of(self.begins); })
+        .def_prop_ro("ends", [](const BufferColumns& self) { return array_of(self.ends); })
+        .def_prop_ro("kinds", [](const BufferColumns& self) { return array_of(self.kind); })
+        .def_ro("largest", &BufferColumns::largest);
+    m.def("columns_of_buffers", &memstow::model::columns_of_buffers, nb::arg("buffers"),
+          "The columns; None where a buffer has not one life of 64-bit times, or is pinned.");
     m.def(
         "buffer_lines",
         [](nb::tuple buffers, nb::tuple everywhere, const std::vector<nb::str>& rare,
@@ -211,6 +221,13 @@ NB_MODULE(_instances, m) {
         .def_prop_ro("pairs", [](const GraphColumns& self) { return arrays_of(self.pairs); })
         .def_prop_ro("given", [](const GraphColumns& self) { return array_of(self.given); })
         .def_prop_ro("kept", [](const GraphColumns& self) { return array_of(self.kept); })
+        .def_prop_ro("is_listed_in_order", &memstow::model::is_listed_in_order)
         .def("producers", &memstow::model::producers)
+        .def(
+            "successors",
+            [](const GraphColumns& self, const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs) {
+                return nested(memstow::model::successors(self, pairs));
+            },
+            nb::arg("pairs"))
         .def("readers", [](const GraphColumns& self) { return nested(memstow::model::readers(self)); });
 }

@@ -1,0 +1,89 @@
+#include "buffers.hpp"
+
+#include "values.hpp"
+
+namespace memstow::model {
+namespace {
+
+namespace nb = nanobind;
+
+std::optional<std::int64_t> integer(nb::handle value) {
+    if (!PyLong_Check(value.ptr())) return std::nullopt;
+    int overflow;
+    const std::int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    return overflow == 0 ? std::optional(number) : std::nullopt;
+}
+
+class Reader {
+  public:
+    explicit Reader(nb::handle holder)
+        : size_(holder, nb::str("size")),
+          lifetime_(holder, nb::str("lifetime")),
+          lifetimes_(holder, nb::str("lifetimes")),
+          alignment_(holder, nb::str("alignment")),
+          pools_(holder, nb::str("pools")),
+          pool_(holder, nb::str("pool")),
+          offset_(holder, nb::str("offset")) {}
+
+    bool add(nb::handle buffer, BufferColumns& columns) {
+        const nb::object life = lifetime_.of(buffer);
+        const bool simple = PyTuple_Check(life.ptr()) && lifetimes_.of(buffer).is_none() &&
+                            pool_.of(buffer).is_none() && offset_.of(buffer).is_none();
+        if (!simple) return false;
+        const auto size = integer(size_.of(buffer));
+        const auto begin = integer(PyTuple_GetItem(life.ptr(), 0));
+        const auto end = integer(PyTuple_GetItem(life.ptr(), 1));
+        if (!size || !begin || !end) return false;
+        const auto number = static_cast<std::int64_t>(columns.sizes.size());
+        const std::size_t kind = kind_of(alignment_.of(buffer), pools_.of(buffer));
+        if (kind == columns.largest.size()) columns.largest.push_back(number);
+        std::int64_t& largest = columns.largest[kind];
+        columns.sizes.push_back(*size);
+        if (*size > columns.sizes[static_cast<std::size_t>(largest)]) largest = number;
+        columns.begins.push_back(*begin);
+        columns.ends.push_back(*end);
+        columns.kind.push_back(static_cast<std::int64_t>(kind));
+        return true;
+    }
+
+  private:
+    std::size_t kind_of(const nb::object& alignment, const nb::object& pools) {
+        // Most have the very alignment and pools of the one before.
+        if (!alignment.is(alignment_before_) || !pools.is(pools_before_)) {
+            const nb::tuple key = nb::make_tuple(alignment, pools);
+            PyObject* const known = PyDict_GetItemWithError(kinds_.ptr(), key.ptr());
+            if (known == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+            kind_before_ = known != nullptr ? PyLong_AsSize_t(known) : nb::len(kinds_);
+            if (known == nullptr) kinds_[key] = kind_before_;
+            alignment_before_ = alignment;
+            pools_before_ = pools;
+        }
+        return kind_before_;
+    }
+
+    Slot size_, lifetime_, lifetimes_, alignment_, pools_, pool_, offset_;
+    nb::dict kinds_;
+    nb::object alignment_before_, pools_before_;
+    std::size_t kind_before_ = 0;
+};
+
+}  // namespace
+
+std::optional<BufferColumns> columns_of_buffers(nb::handle buffers) {
+    BufferColumns columns;
+    const std::size_t count = nb::len(buffers);
+    if (count == 0) return columns;
+    const auto buffer = [&](std::size_t i) {
+        return nb::handle(PyTuple_GetItem(buffers.ptr(), static_cast<Py_ssize_t>(i)));
+    };
+    Reader reader(buffer(0).type());
+    for (auto* column : {&columns.sizes, &columns.begins, &columns.ends, &columns.kind}) {
+        column->reserve(count);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!reader.add(buffer(i), columns)) return std::nullopt;
+    }
+    return columns;
+}
+
+}  // namespace memstow::model
