@@ -61,7 +61,7 @@ def instances(holder: type, fields: Sequence[tuple[str, object]], count: int) ->
     """So many instances, as a tuple: each field has a list with a value for each, or one for all."""
 
 class BufferColumns:
-    """Buffers of one life each that are not pinned, as columns."""
+    """Buffers of one life each, as columns."""
 
     sizes: array[int]
     begins: array[int]
@@ -71,8 +71,8 @@ class BufferColumns:
     largest: list[int]
     """By kind, the first of the largest of these buffers."""
 
-def columns_of_buffers(buffers: tuple[Any, ...]) -> BufferColumns | None:
-    """The columns; None where a buffer has not one life of 64-bit times, or is pinned."""
+def columns_of_buffers(buffers: tuple[Any, ...], rare: Sequence[str]) -> BufferColumns | None:
+    """The columns; None where a buffer has not one life of 64-bit times, or one of the rare fields is set."""
 
 def buffer_lines(
     buffers: tuple[Any, ...],

@@ -6,17 +6,23 @@ be pressed down until every offset is a sum of sizes and given offsets, so no op
 0 are placed here, since nothing depends on where they are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from math import gcd
 from typing import Final
 
+from memstow.planner.model._instances import BufferColumns, columns_of_buffers
 from memstow.planner.model.plan import Explanation, Placement, Plan
-from memstow.planner.model.problem import Problem, rigid_groups
+from memstow.planner.model.problem import LIMIT, Buffer, Problem, rigid_groups
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reduce.allowed_places import Body, PlaceFinder, align_up, no_place
-from memstow.planner.reduce.arrays import Reduction, build
+from memstow.planner.reduce.arrays import Reduction, build, fits_64_bits
 
 __all__ = ["Reduction", "reduce"]
+
+# What columns say of a buffer, or need not; one with any other field is reduced by itself.
+_COMMON: Final = ("id", "size", "alignment", "lifetime", "accesses", "pools", "group")
+_RARE: Final = [field.name for field in fields(Buffer) if field.name not in _COMMON]
 
 _ALONE: Final = (0,)
 """The distances of a buffer that is no member of a group."""
@@ -33,28 +39,51 @@ def reduce(problem: Problem, hint: Plan | None = None, *, in_bytes: bool = False
 
 
 def _reduce(problem: Problem, hint: Plan | None, in_bytes: bool) -> Reduction | Explanation:
-    buffers = problem.buffers
-    index_of = {buffer.id: index for index, buffer in enumerate(buffers)}
+    buffers, finder = problem.buffers, PlaceFinder(problem)
     bodies: list[Body] = []
     alone: list[tuple[int, Placement]] = []
-    for body in PlaceFinder(problem).bodies(_groups_and_single_buffers(problem, index_of)):
-        first = body.members[0]
-        if not body.spots:
-            return no_place(problem, body.members)
-        if buffers[first].size:
-            bodies.append(body)
-        else:
-            alone.append((first, _first_place(problem, body)))
-    unit = 1 if in_bytes else gcd(_common_unit(problem, bodies), *_hint_offsets(problem, hint))
-    return build(problem, index_of, bodies, tuple(alone), max(unit, 1))
+    columns, kinds = _alike(problem, finder)
+    if columns is not None:
+        bodies = [Body((i,), _ALONE, kinds[kind].spots, 0, LIMIT) for i, kind in enumerate(columns.kinds)]
+        unit = _common_unit(problem, columns.sizes, kinds)
+    else:
+        for body in finder.bodies(_groups_and_single_buffers(problem)):
+            first = body.members[0]
+            if not body.spots:
+                return no_place(problem, body.members)
+            if buffers[first].size:
+                bodies.append(body)
+            else:
+                alone.append((first, _first_place(problem, body)))
+        unit = _common_unit(problem, (buffers[i].size for body in bodies for i in body.members), bodies)
+    unit = 1 if in_bytes else gcd(unit, *_hint_offsets(problem, hint))
+    return build(problem, bodies, tuple(alone), max(unit, 1), columns)
+
+
+def _alike(problem: Problem, finder: PlaceFinder) -> tuple[BufferColumns | None, list[Body]]:
+    """The buffers as columns, and a body of each kind, where the places of a buffer depend on its kind alone.
+
+    Most large problems are such. Of any other there are no columns.
+    """
+    columns = None if problem.relative else columns_of_buffers(problem.buffers, _RARE)
+    if columns is None or 0 in columns.sizes or not fits_64_bits(columns.begins, columns.ends):
+        return None, []
+    spots = [finder.roomy_spots(index) for index in columns.largest]
+    kinds = [
+        Body((index,), _ALONE, some, 0, LIMIT)
+        for index, some in zip(columns.largest, spots, strict=True)
+        if some
+    ]
+    return (columns, kinds) if len(kinds) == len(spots) else (None, [])
 
 
 def _groups_and_single_buffers(
-    problem: Problem, index_of: dict[str, int]
+    problem: Problem,
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Buffers and groups as (members, deltas), in the order of their first buffers."""
     if not problem.relative:
         return [((index,), _ALONE) for index in range(len(problem.buffers))]
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
     group_at = {group.members[0]: group for group in rigid_groups(problem, index_of)}
     grouped = {i for group in group_at.values() for i in group.members}
     return [
@@ -78,13 +107,12 @@ def _hint_offsets(problem: Problem, hint: Plan | None) -> Iterator[int]:
         yield from (place.offset for place in hint.placements if place.buffer in not_empty)
 
 
-def _common_unit(problem: Problem, bodies: list[Body]) -> int:
+def _common_unit(problem: Problem, sizes: Iterable[int], bodies: list[Body]) -> int:
     """The greatest common divisor of all sizes, distances, pinned offsets and alignments.
 
-    An alignment that divides the unit always holds, so it does not count.
+    An alignment that divides the unit always holds, so it does not count. One body of each kind is enough.
     """
-    buffers = problem.buffers
-    unit = gcd(*(buffers[i].size for body in bodies for i in body.members))
+    unit = gcd(*sizes)
     for pool in problem.pools:
         for reserved in pool.reserved:
             unit = gcd(unit, reserved.offset, reserved.size)

@@ -97,6 +97,13 @@ class PlaceFinder:
                 break
         return bodies
 
+    def roomy_spots(self, index: int) -> list[Spot] | None:
+        """The spots of this buffer, and of all that are like it and no larger; None if they may differ."""
+        body = self.body((index,), (0,))
+        buffer = self._problem.buffers[index]
+        spots, _ = self._spots_of[buffer.alignment, named_pools(buffer)]
+        return spots if body.spots is spots and spots else None
+
     def body(self, members: tuple[int, ...], deltas: tuple[int, ...]) -> Body:
         """The buffers with the pools that have a place for them."""
         if len(members) > 1:

@@ -4,11 +4,12 @@ The parts of an item are its buffers, with their sizes and lifetimes.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, MutableSequence, Sequence
 from itertools import accumulate, chain
 from operator import itemgetter
 from typing import Final
 
+from memstow.planner.model._instances import BufferColumns
 from memstow.planner.model.plan import Placement, make_placement
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -31,18 +32,23 @@ from memstow.solvers.instance import Instance, Layout
 _MOST_TIME = 1 << 62
 
 
+def fits_64_bits(begins: Sequence[int], ends: Sequence[int]) -> bool:
+    """Whether a solver can add these times to others."""
+    return min(begins, default=0) >= -_MOST_TIME and max(ends, default=0) <= _MOST_TIME
+
+
 class Lives:
     """Lifetimes as sorted, disjoint ranges of 64-bit times."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, buffers: Sequence[Buffer]) -> None:
         least, most = 0, 1
-        ranges = list(chain.from_iterable(map(_lifetime_ranges, problem.buffers)))
+        ranges = list(chain.from_iterable(map(_lifetime_ranges, buffers)))
         if ranges:
             least, most = min(map(itemgetter(0), ranges)), max(map(itemgetter(1), ranges))
         self.moments: list[int] | None = None
         self._rank: dict[int, int] = {}
-        if least < -_MOST_TIME or most > _MOST_TIME:
-            times = {t for buffer in problem.buffers for life in _lifetime_ranges(buffer) for t in life}
+        if not fits_64_bits((least,), (most,)):
+            times = {t for buffer in buffers for life in _lifetime_ranges(buffer) for t in life}
             self.moments = sorted(times)
             self._rank = {time: rank for rank, time in enumerate(self.moments)}
         self._always = [(self._short(least), self._short(most))]
@@ -74,24 +80,22 @@ class Parts:
         self._buffers = problem.buffers
         self._lives = lives
         self._unit = unit
-        self._in_pairs = _ids_in_pairs(problem)
-        self.part_of: dict[int, int] = {}
-        self.item_of: dict[int, int] = {}
-        self.buffer: list[int] = []
-        self._delta: list[int] = []
-        self._size: list[int] = []
-        self._ends: list[int] = [0]
-        self._life_begin: list[int] = []
-        self._life_end: list[int] = []
-        self._life_start: list[int] = [0]
+        self.buffer: MutableSequence[int] = []
+        """By part, its buffer."""
+        self.item: MutableSequence[int] = []
+        """By part, its item."""
+        self._delta: MutableSequence[int] = []
+        self._size: MutableSequence[int] = []
+        self._ends: MutableSequence[int] = [0]
+        self._life_begin: MutableSequence[int] = []
+        self._life_end: MutableSequence[int] = []
+        self._life_start: MutableSequence[int] = [0]
 
     def add(self, item: int, body: Body) -> None:
         for index, delta in zip(body.members, body.deltas, strict=True):
             buffer = self._buffers[index]
-            if buffer.id in self._in_pairs:
-                self.item_of[index] = item
-                self.part_of[index] = len(self.buffer)
             self.buffer.append(index)
+            self.item.append(item)
             self._delta.append(delta // self._unit)
             self._size.append(buffer.size // self._unit)
             for begin, end in self._lives.of(buffer):
@@ -100,29 +104,14 @@ class Parts:
             self._life_start.append(len(self._life_begin))
         self._ends.append(len(self.buffer))
 
-    def add_plain(self, bodies: list[Body]) -> bool:
-        """Add all at once if each is one buffer with one lifetime: most problems are so."""
-        if self._lives.moments is not None or any(len(body.members) > 1 for body in bodies):
-            return False
-        buffers = [self._buffers[body.members[0]] for body in bodies]
-        lives = [
-            buffer.lifetime
-            for buffer in buffers
-            if buffer.lifetimes is None and isinstance(buffer.lifetime, tuple)
-        ]
-        if len(lives) < len(bodies):
-            return False
-        self.buffer = [body.members[0] for body in bodies]
-        if self._in_pairs:
-            numbered = zip(self.buffer, buffers, strict=True)
-            self.part_of = {i: part for part, (i, entry) in enumerate(numbered) if entry.id in self._in_pairs}
-            self.item_of = self.part_of
-        self._delta = [0] * len(bodies)
-        self._size = [buffer.size // self._unit for buffer in buffers]
-        self._life_begin = [begin for begin, _ in lives]
-        self._life_end = [end for _, end in lives]
-        self._ends = self._life_start = list(range(len(bodies) + 1))
-        return True
+    def add_columns(self, columns: BufferColumns) -> None:
+        """Add all buffers of a problem, each an item by itself."""
+        count, unit = len(columns.sizes), self._unit
+        self.buffer = self.item = array("q", range(count))
+        self._delta = array("q", bytes(8 * count))
+        self._size = columns.sizes if unit == 1 else array("q", [size // unit for size in columns.sizes])
+        self._life_begin, self._life_end = columns.begins, columns.ends
+        self._ends = self._life_start = array("q", range(count + 1))
 
     def fill(self, arrays: Instance) -> None:
         arrays.part_delta.extend(self._delta)
@@ -131,14 +120,6 @@ class Parts:
         arrays.life_begin.extend(self._life_begin)
         arrays.life_end.extend(self._life_end)
         arrays.life_start.extend(self._life_start[1:])
-
-
-def _ids_in_pairs(problem: Problem) -> set[str]:
-    """Ids of the buffers that some pair names."""
-    ids = {name for pair in (*problem.conflicts, *problem.exclusive) for name in pair}
-    ids.update(name for share in problem.in_place for name in (share.input, share.output))
-    ids.update(name for cost in problem.reuse_costs for name in cost.buffers)
-    return ids
 
 
 @record
@@ -193,22 +174,24 @@ class Reduction:
 
 def build(
     problem: Problem,
-    index_of: dict[str, int],
     bodies: list[Body],
     alone: tuple[tuple[int, Placement], ...],
     unit: int,
+    columns: BufferColumns | None = None,
 ) -> Reduction:
-    """The reduction: items, parts, pools and pairs, in units."""
+    """The reduction: items, parts, pools and pairs, in units. Each buffer with `columns` is an item."""
     arrays = Instance()
-    lives = Lives(problem)
+    # What is in columns has one life each, as an instance has it.
+    lives = Lives(problem.buffers if columns is None else ())
     parts = Parts(problem, lives, unit)
-    if not parts.add_plain(bodies):
-        for item, body in enumerate(bodies):
-            parts.add(item, body)
+    if columns is not None:
+        parts.add_columns(columns)
+    for item, body in enumerate(bodies if columns is None else ()):
+        parts.add(item, body)
     parts.fill(arrays)
     _add_choices(problem, bodies, unit, arrays)
     _add_pools(problem, unit, arrays)
-    _add_pairs(problem, index_of, parts.part_of, parts.item_of, arrays)
+    _add_pairs(problem, parts, arrays)
     return Reduction(problem, arrays, unit, array("q", parts.buffer), alone, lives.moments)
 
 
@@ -332,31 +315,27 @@ def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:
         arrays.reserved_start.append(len(arrays.reserved_begin))
 
 
-def _add_pairs(
-    problem: Problem,
-    index_of: dict[str, int],
-    part_of: dict[int, int],
-    item_of: dict[int, int],
-    arrays: Instance,
-) -> None:
+def _add_pairs(problem: Problem, parts: Parts, arrays: Instance) -> None:
     """Add pairs of buffers as pairs of parts; not those within an item or with a buffer of size 0."""
+    if not (problem.conflicts or problem.exclusive or problem.in_place or problem.reuse_costs):
+        return
+    buffers, item = problem.buffers, parts.item
+    part_of = {buffers[index].id: part for part, index in enumerate(parts.buffer)}
 
-    def parts(first: str, second: str) -> tuple[int, int] | None:
-        one, two = index_of[first], index_of[second]
-        if one not in part_of or two not in part_of or item_of[one] == item_of[two]:
-            return None
-        a, b = part_of[one], part_of[two]
-        return (a, b) if a < b else (b, a)
+    def pairs_of(named: Iterable[tuple[str, str]]) -> set[tuple[int, int]]:
+        known = [(part_of.get(one), part_of.get(other)) for one, other in named]
+        apart = [(a, b) for a, b in known if a is not None and b is not None and item[a] != item[b]]
+        return {(a, b) if a < b else (b, a) for a, b in apart}
 
-    conflicts = {pair for entry in problem.conflicts if (pair := parts(*entry))}
-    exclusive = {pair for entry in problem.exclusive if (pair := parts(*entry))} - conflicts
-    in_place = {pair for entry in problem.in_place if (pair := parts(entry.input, entry.output))} - exclusive
+    conflicts = pairs_of(problem.conflicts)
+    exclusive = pairs_of(problem.exclusive) - conflicts
+    in_place = pairs_of([(entry.input, entry.output) for entry in problem.in_place]) - exclusive
     for a, b in sorted(conflicts):
         arrays.conflicts.extend((a, b))
     for a, b in sorted(exclusive):
         arrays.exempt.extend((a, b, 0))
     arrays.exempt.extend([number for a, b in sorted(in_place) for number in (a, b, 1)])
     for cost in problem.reuse_costs:
-        one, two = (index_of[name] for name in cost.buffers)
-        if one in part_of and two in part_of:
-            arrays.reuse.extend((part_of[one], part_of[two], cost.cost))
+        one, two = (part_of.get(name) for name in cost.buffers)
+        if one is not None and two is not None:
+            arrays.reuse.extend((one, two, cost.cost))

@@ -1,5 +1,7 @@
 #include "buffers.hpp"
 
+#include <algorithm>
+
 #include "values.hpp"
 
 namespace memstow::model {
@@ -16,20 +18,19 @@ std::optional<std::int64_t> integer(nb::handle value) {
 
 class Reader {
   public:
-    explicit Reader(nb::handle holder)
+    Reader(nb::handle holder, const std::vector<nb::str>& rare)
         : size_(holder, nb::str("size")),
           lifetime_(holder, nb::str("lifetime")),
-          lifetimes_(holder, nb::str("lifetimes")),
           alignment_(holder, nb::str("alignment")),
-          pools_(holder, nb::str("pools")),
-          pool_(holder, nb::str("pool")),
-          offset_(holder, nb::str("offset")) {}
+          pools_(holder, nb::str("pools")) {
+        for (const nb::str& name : rare) rare_.emplace_back(holder, name);
+    }
 
     bool add(nb::handle buffer, BufferColumns& columns) {
         const nb::object life = lifetime_.of(buffer);
-        const bool simple = PyTuple_Check(life.ptr()) && lifetimes_.of(buffer).is_none() &&
-                            pool_.of(buffer).is_none() && offset_.of(buffer).is_none();
-        if (!simple) return false;
+        const bool has_rare = std::any_of(rare_.begin(), rare_.end(),
+                                          [&](const Slot& slot) { return !slot.of(buffer).is_none(); });
+        if (has_rare || !PyTuple_Check(life.ptr())) return false;
         const auto size = integer(size_.of(buffer));
         const auto begin = integer(PyTuple_GetItem(life.ptr(), 0));
         const auto end = integer(PyTuple_GetItem(life.ptr(), 1));
@@ -61,7 +62,8 @@ class Reader {
         return kind_before_;
     }
 
-    Slot size_, lifetime_, lifetimes_, alignment_, pools_, pool_, offset_;
+    Slot size_, lifetime_, alignment_, pools_;
+    std::vector<Slot> rare_;
     nb::dict kinds_;
     nb::object alignment_before_, pools_before_;
     std::size_t kind_before_ = 0;
@@ -69,14 +71,14 @@ class Reader {
 
 }  // namespace
 
-std::optional<BufferColumns> columns_of_buffers(nb::handle buffers) {
+std::optional<BufferColumns> columns_of_buffers(nb::handle buffers, const std::vector<nb::str>& rare) {
     BufferColumns columns;
     const std::size_t count = nb::len(buffers);
     if (count == 0) return columns;
     const auto buffer = [&](std::size_t i) {
         return nb::handle(PyTuple_GetItem(buffers.ptr(), static_cast<Py_ssize_t>(i)));
     };
-    Reader reader(buffer(0).type());
+    Reader reader(buffer(0).type(), rare);
     for (auto* column : {&columns.sizes, &columns.begins, &columns.ends, &columns.kind}) {
         column->reserve(count);
     }

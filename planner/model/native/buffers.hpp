@@ -17,7 +17,9 @@ struct BufferColumns {
     std::vector<std::int64_t> largest;  // by kind, the largest of these buffers
 };
 
-// The columns of instances of `Buffer`; nothing where one has not one life of 64-bit times, or is pinned.
-std::optional<BufferColumns> columns_of_buffers(nanobind::handle buffers);
+// The columns of instances of `Buffer`; nothing where one has not one life of 64-bit times, or one of the
+// rare fields.
+std::optional<BufferColumns> columns_of_buffers(nanobind::handle buffers,
+                                                const std::vector<nanobind::str>& rare);
 
 }  // namespace memstow::model

@@ -186,14 +186,14 @@ NB_MODULE(_instances, m) {
           "Set the fields of a new instance of a class.");
     m.def("instances", &instances, nb::arg("holder"), nb::arg("fields"), nb::arg("count"),
           "So many instances, as a tuple: each field has a list with a value for each, or one for all.");
-    nb::class_<BufferColumns>(m, "BufferColumns", "Buffers of one life each that are not pinned, as columns.")
+    nb::class_<BufferColumns>(m, "BufferColumns", "Buffers of one life each, as columns.")
         .def_prop_ro("sizes", [](const BufferColumns& self) { return array_of(self.sizes); })
         .def_prop_ro("begins", [](const BufferColumns& self) { return array_of(self.begins); })
         .def_prop_ro("ends", [](const BufferColumns& self) { return array_of(self.ends); })
         .def_prop_ro("kinds", [](const BufferColumns& self) { return array_of(self.kind); })
         .def_ro("largest", &BufferColumns::largest);
-    m.def("columns_of_buffers", &memstow::model::columns_of_buffers, nb::arg("buffers"),
-          "The columns; None where a buffer has not one life of 64-bit times, or is pinned.");
+    m.def("columns_of_buffers", &memstow::model::columns_of_buffers, nb::arg("buffers"), nb::arg("rare"),
+          "The columns; None where a buffer has not one life of 64-bit times, or a rare field.");
     m.def(
         "buffer_lines",
         [](nb::tuple buffers, nb::tuple everywhere, const std::vector<nb::str>& rare,
