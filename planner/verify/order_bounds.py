@@ -153,7 +153,10 @@ def without_late(graph: Untimed, late: Sequence[int]) -> Untimed:
             if storage.ends >> op & 1 and not storage.to_end and not storage.ends & graph.all_after[op]:
                 raise Broken("something may end at a late operator")
     storages = [_without(graph, storage, out) for storage in graph.storages]
-    before = [0 if out >> op & 1 else _next_kept(graph, graph.before, op, out) for op in range(graph.count)]
+    before = [
+        () if out >> op & 1 else list(members(_next_kept(graph, graph.before, op, out)))
+        for op in range(graph.count)
+    ]
     pairs = [() if out >> op & 1 else them for op, them in enumerate(graph.pairs)]
     return Untimed(graph.extra, storages, before, pairs, graph.base, graph.effort)
 
@@ -162,7 +165,7 @@ def _without(graph: Untimed, storage: Stored, out: Ops) -> Stored:
     begins = storage.begins & ~out
     for op in members(storage.begins & out):
         begins |= _next_kept(graph, graph.after, op, out)
-    return replace(storage, begins=begins, ends=storage.ends & ~out)
+    return replace(storage, begins_at=list(members(begins)), ends_at=list(members(storage.ends & ~out)))
 
 
 def _next_kept(graph: Untimed, next_to: Sequence[Ops], op: int, out: Ops) -> Ops:

@@ -6,7 +6,7 @@ ends with the last of `ends`. In a chain of storages one is live in every set of
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Final
@@ -19,15 +19,26 @@ Ops = int
 """A set of operators."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stored:
     """Bytes that live as one."""
 
     size: int
-    begins: Ops
-    ends: Ops
+    begins_at: Collection[int]
+    ends_at: Collection[int]
     from_start: bool
     to_end: bool
+
+    # A set has a bit for each operator of the graph: a proof about one operator makes those of few storages.
+    @cached_property
+    def begins(self) -> Ops:
+        """The operators with the first of which it begins."""
+        return set_of(self.begins_at)
+
+    @cached_property
+    def ends(self) -> Ops:
+        """The operators with the last of which it ends."""
+        return set_of(self.ends_at)
 
 
 @dataclass(frozen=True)
@@ -36,8 +47,8 @@ class Untimed:
 
     extra: Sequence[int]
     storages: Sequence[Stored]
-    before: Sequence[Ops]
-    """By operator, those right before it."""
+    preceding: Sequence[Collection[int]]
+    """By operator, the numbers of those right before it."""
     pairs: Sequence[Sequence[tuple[int, int]]]
     """By operator, the storages of its pairs in place."""
     base: int
@@ -61,15 +72,15 @@ class Untimed:
         return (1 << self.count) - 1
 
     @cached_property
-    def _numbers_before(self) -> list[list[int]]:
-        """By operator, the numbers of those right before it."""
-        return [list(members(them)) for them in self.before]
+    def before(self) -> list[Ops]:
+        """By operator, those right before it."""
+        return list(map(set_of, self.preceding))
 
     @cached_property
-    def _numbers_after(self) -> list[list[int]]:
+    def following(self) -> list[list[int]]:
         """By operator, the numbers of those right after it."""
         found: list[list[int]] = [[] for _ in range(self.count)]
-        for then, them in enumerate(self._numbers_before):
+        for then, them in enumerate(self.preceding):
             for first in them:
                 found[first].append(then)
         return found
@@ -77,17 +88,17 @@ class Untimed:
     @cached_property
     def after(self) -> list[Ops]:
         """By operator, those right after it."""
-        return list(map(set_of, self._numbers_after))
+        return list(map(set_of, self.following))
 
     @cached_property
     def all_before(self) -> list[Ops]:
         """By operator, all that come before it."""
-        return _closures(self.before, self._numbers_before)
+        return _closures(self.before, self.preceding)
 
     @cached_property
     def all_after(self) -> list[Ops]:
         """By operator, all that come after it."""
-        return _closures(self.after, self._numbers_after)
+        return _closures(self.after, self.following)
 
     def all_before_one(self, op: int) -> Ops:
         """All operators that come before this one."""
@@ -103,7 +114,7 @@ class Untimed:
         if found is None:
             if len(self._reached) >= _MOST_ALONE:
                 return (self.all_after if after else self.all_before)[op]
-            found = _reached_from(op, self._numbers_after if after else self._numbers_before)
+            found = _reached_from(op, self.following if after else self.preceding)
             self._reached[after, op] = found
         return found
 
@@ -146,17 +157,11 @@ class Untimed:
     def backwards(self) -> "Untimed":
         """The same with time running backwards."""
         turned = [
-            replace(
-                storage,
-                begins=storage.ends,
-                ends=storage.begins,
-                from_start=storage.to_end,
-                to_end=storage.from_start,
-            )
+            Stored(storage.size, storage.ends_at, storage.begins_at, storage.to_end, storage.from_start)
             for storage in self.storages
         ]
         pairs = [[(target, source) for source, target in them] for them in self.pairs]
-        return Untimed(self.extra, turned, self.after, pairs, self.base, self.effort)
+        return Untimed(self.extra, turned, self.following, pairs, self.base, self.effort)
 
 
 def members(ops: Ops) -> Iterator[int]:
@@ -175,11 +180,16 @@ def set_of(numbers: Iterable[int]) -> Ops:
     return ops
 
 
+def is_member(ops: Ops, count: int) -> bytes:
+    """By operator, of so many, 1 where the set has it."""
+    return f"{ops:0{count}b}".encode()[::-1].translate(_TRUTHS)
+
+
 # So many closures of single operators take no longer than those of all.
 _MOST_ALONE: Final = 16
 
 
-def _reached_from(root: int, next_to: Sequence[Sequence[int]]) -> Ops:
+def _reached_from(root: int, next_to: Sequence[Collection[int]]) -> Ops:
     """All that can be reached from one operator. There is no circle."""
     seen = bytearray(len(next_to))
     stack = list(next_to[root])
@@ -193,9 +203,10 @@ def _reached_from(root: int, next_to: Sequence[Sequence[int]]) -> Ops:
 
 
 _DIGITS: Final = bytes.maketrans(b"\0\1", b"01")
+_TRUTHS: Final = bytes.maketrans(b"01", b"\0\1")
 
 
-def _closures(next_to: Sequence[Ops], numbers: Sequence[Sequence[int]]) -> list[Ops]:
+def _closures(next_to: Sequence[Ops], numbers: Sequence[Collection[int]]) -> list[Ops]:
     """By operator, all that can be reached; `numbers` has those of `next_to`. There is no circle."""
     found: list[Ops | None] = [None] * len(next_to)
     for root in range(len(next_to)):
@@ -321,13 +332,18 @@ def fixed_bytes(graph: Untimed, op: int) -> int:
     """What an operator needs whatever ran before it, nothing saved."""
     between = around(graph, op)
     graph.effort.spend(len(graph.storages))
+    # `always_live` of all storages, without a set of operators for each.
+    begun, unfinished = (
+        is_member(ops, graph.count) for ops in (between.inside | between.running, between.outside)
+    )
     return (
         graph.base
         + graph.extra[op]
         + sum(
             storage.size
-            for number, storage in enumerate(graph.storages)
-            if always_live(graph, between, number)
+            for storage in graph.storages
+            if (storage.from_start or any(map(begun.__getitem__, storage.begins_at)))
+            and (storage.to_end or any(map(unfinished.__getitem__, storage.ends_at)))
         )
     )
 
@@ -391,7 +407,7 @@ class _Reading:
             ]
             for operator in graph.operators
         ]
-        extra = [_most_at_once(operator) for operator in graph.operators]
+        extra = [_most_at_once(operator) if operator.temporaries else 0 for operator in graph.operators]
         resident = sum(
             size_of(tensor)
             for tensor in graph.tensors
@@ -411,7 +427,10 @@ class _Reading:
             if tensor.id in groups:
                 yield from self.pieces(tensor.id, groups[tensor.id])
             elif tensor.id not in inside and tensor.kind == "data":
-                yield tensor.id, self.over(size_of(tensor), [tensor.id])
+                writers = self.writers[tensor.id]
+                ends = [*writers, *self.readers[tensor.id]]
+                here = tensor.id in self.there, tensor.id in self.kept
+                yield tensor.id, Stored(size_of(tensor), writers, ends, *here)
 
     def outermost(self, name: str) -> tuple[str, int]:
         views, begin = self.views, 0
@@ -452,13 +471,13 @@ class _Reading:
         return len(reached) == len(set(names))
 
     def over(self, size: int, names: list[str]) -> Stored:
-        begins = set_of(number for name in names for number in self.writers[name])
-        ends = begins | set_of(number for name in names for number in self.readers[name])
+        begins = [number for name in names for number in self.writers[name]]
+        ends = [*begins, *(number for name in names for number in self.readers[name])]
         from_start = not self.there.isdisjoint(names)
         return Stored(size, begins, ends, from_start, not self.kept.isdisjoint(names))
 
-    def before(self) -> list[Ops]:
-        """By operator, those right before it."""
+    def before(self) -> list[set[int]]:
+        """By operator, the numbers of those right before it."""
         found: list[set[int]] = [set() for _ in self.operators]
         maker = {
             name: number
@@ -466,12 +485,13 @@ class _Reading:
             for name in operator.outputs
             if self.tensors[name].kind != "state"
         }
+        has_states = any(tensor.kind == "state" for tensor in self.graph.tensors)
         latest: dict[str, tuple[list[int], list[int]]] = {}  # by state: the last writer, readers since
         for number, operator in enumerate(self.graph.operators):
             for name in operator.inputs:
                 if name in maker and maker[name] != number:
                     found[number].add(maker[name])
-            for name in dict.fromkeys((*operator.outputs, *operator.inputs)):
+            for name in dict.fromkeys((*operator.outputs, *operator.inputs)) if has_states else ():
                 if self.tensors[name].kind == "state":
                     writer, readers = latest.setdefault(name, ([], []))
                     found[number].update(writer)
@@ -484,7 +504,7 @@ class _Reading:
             found[self.operators[then]].add(self.operators[first])
         if _has_circle(found):
             raise Broken("operators wait for each other")
-        return list(map(set_of, found))
+        return found
 
 
 def _has_circle(before: Sequence[Collection[int]]) -> bool:

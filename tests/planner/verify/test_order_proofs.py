@@ -40,17 +40,17 @@ def bits(ops: Sequence[int] | frozenset[int]) -> int:
 
 
 def untimed(instance: OrderInstance) -> Untimed:
-    before = [0] * instance.operator_count
+    before: list[set[int]] = [set() for _ in range(instance.operator_count)]
     for first, then in edges_of(instance):
-        before[then] |= 1 << first
+        before[then].add(first)
     pairs: list[list[tuple[int, int]]] = [[] for _ in before]
     for op, source, target in zip(*(instance.in_place[k::3] for k in range(3)), strict=True):
         pairs[op].append((source, target))
     storages = [
         Stored(
             size,
-            bits(instance.writers_of(s)),
-            bits(instance.writers_of(s) + instance.readers_of(s)),
+            instance.writers_of(s),
+            instance.writers_of(s) + instance.readers_of(s),
             bool(instance.from_start[s]),
             bool(instance.to_end[s]),
         )
@@ -119,10 +119,8 @@ def test_what_comes_before_and_after_one_operator(seed: int) -> None:
 def test_a_cut_of_one_operator_needs_no_closures_of_all() -> None:
     # A chain: what the operator in its middle reads and makes is live then.
     count = 1_000
-    storages = [
-        Stored(5, 1 << op, 1 << op | 1 << min(op + 1, count - 1), False, False) for op in range(count)
-    ]
-    before = [0, *(1 << op for op in range(count - 1))]
+    storages = [Stored(5, [op], {op, min(op + 1, count - 1)}, False, False) for op in range(count)]
+    before: list[list[int]] = [[], *([op] for op in range(count - 1))]
     graph = Untimed([0] * count, storages, before, [()] * count, 0)
     assert needed_by(graph, count // 2, [WayOf((), ())]) == 10
     assert not {"all_before", "all_after"} & vars(graph).keys()
