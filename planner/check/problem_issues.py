@@ -77,11 +77,16 @@ def buffer_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
     yield from _duplicate_ids("buffers", "buffer", [buffer.id for buffer in problem.buffers], index_of)
     twice = {name for name, count in Counter(pool.id for pool in problem.pools).items() if count > 1}
     reserved = {name: _ReservedRanges(pool) for name, pool in pools.items()}
+    sound: set[tuple[str, ...]] = set()
     for index, buffer in enumerate(problem.buffers):
         if not _has_one_plain_life(buffer):
             yield from _life_issues(f"$.buffers[{index}]", buffer)
-        if buffer.pools is not None:
-            yield from _allowed_pool_issues(f"$.buffers[{index}]", buffer.pools, pools)
+        if buffer.pools is not None and buffer.pools not in sound:
+            # Many buffers name the same pools.
+            issues = list(_allowed_pool_issues(f"$.buffers[{index}]", buffer.pools, pools))
+            yield from issues
+            if not issues:
+                sound.add(buffer.pools)
         if (buffer.pool is not None or buffer.offset is not None) and buffer.pool not in twice:
             yield from _pin_issues(f"$.buffers[{index}]", buffer, pools, reserved)
 

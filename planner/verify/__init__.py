@@ -13,7 +13,7 @@ from memstow.planner.model.plan import Plan, PoolUse, is_bare, repeated_placemen
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify.claims import AgainstOrders, check_objective, check_pools, check_status
 from memstow.planner.verify.layout import CostTerm, Layout, ObjectiveValues, ProblemIndex, check_places
-from memstow.planner.verify.overlaps import Pressure, Swept, check_overlaps, most_occupied, occupied_at
+from memstow.planner.verify.overlaps import Lives, Pressure, Swept, check_overlaps, most_occupied, occupied_at
 from memstow.planner.verify.verdict import (
     STEPS_IN_A_RUN,
     STEPS_OF_A_VERDICT,
@@ -195,4 +195,4 @@ def _most(layout: Layout, swept: Swept, pressure: Pressure, moment: int | None) 
         and occupied_at(layout.index, layout, swept.placed, moment) == pressure.bytes
     ):
         return sizes
-    return most_occupied(swept.lives)
+    return most_occupied(Lives(layout.index, layout, swept.placed))

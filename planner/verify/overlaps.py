@@ -10,7 +10,7 @@ place, exclusive, rigid groups) `most_occupied` counts each byte once.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from operator import itemgetter, sub
+from operator import itemgetter
 from typing import Final
 
 from memstow.planner.judge._judge import Defect, judge_plan
@@ -129,10 +129,9 @@ class Pressure:
 
 @record
 class Swept:
-    """The buffers with a size in one pool, their lives, and the pressure unless the sweep ended early."""
+    """The buffers with a size in one pool, and the pressure unless the sweep ended early."""
 
     placed: list[int]
-    lives: Lives
     pressure: Pressure | None
 
 
@@ -143,19 +142,23 @@ def check_overlaps(index: ProblemIndex, layout: Layout, findings: Findings) -> l
             _judge(index, layout, findings, *pair, when="listed as a conflict")
     pools = []
     for placed in layout.by_pool():
-        lives = Lives(index, layout, placed)
-        pressure = _pressure_apart(lives) or _Sweep(index, layout, lives, findings).run()
-        pools.append(Swept(placed, lives, pressure))
+        pressure = _pressure_apart(index, layout, placed)
+        if pressure is None:
+            pressure = _Sweep(index, layout, Lives(index, layout, placed), findings).run()
+        pools.append(Swept(placed, pressure))
     return pools
 
 
-def _pressure_apart(lives: Lives) -> Pressure | None:
+def _pressure_apart(index: ProblemIndex, layout: Layout, placed: list[int]) -> Pressure | None:
     """The pressure where no two that live together share a byte; None where that is left to the sweep."""
-    if lives.grouped or not lives.begin:
+    lives = index.lives_of(placed)
+    tied = index.rigid.members and any(index.rigid.group[i] != ALONE for i in placed)
+    if tied or not lives:
         return None
     try:
-        low, begin, end = array("q", lives.low), array("q", lives.begin), array("q", lives.end)
-        size = array("q", map(sub, lives.high, lives.low))
+        begin, end = array("q", [life[1] for life in lives]), array("q", [life[2] for life in lives])
+        low = array("q", [layout.offset[life[0]] for life in lives])
+        size = array("q", [index.buffers[life[0]].size for life in lives])
     except OverflowError:
         return None
     (defect, _, _), _, most, moment = judge_plan(size, begin, end, array("q", [1]), low, LIMIT)
