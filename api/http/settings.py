@@ -22,7 +22,7 @@ from memstow.api.store.keys import Quotas
 from memstow.api.webhooks import Allowed, place_of, read_secrets
 from memstow.api.workers.job_run import JobLimits
 from memstow.api.workers.runner import RunnerSettings
-from memstow.api.workers.scheduler_address import check_scheduler
+from memstow.planner.cluster.roster import check_scheduler
 from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.processes import machine
 from memstow.planner.reading.json_text import read_bytes

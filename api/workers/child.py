@@ -6,13 +6,12 @@ The program itself is imported when the child has lowered its priority: that tak
 of the server that starts it.
 """
 
-import os
 import sys
 import threading
 from typing import Final
 
 from memstow.planner.processes import child_side
-from memstow.planner.processes.child_side import Sender, serve_request
+from memstow.planner.processes.child_side import Sender, run_child
 from memstow.planner.processes.frames import Message
 
 # What may take longer has a lower priority than what a caller may be waiting for.
@@ -43,7 +42,7 @@ def main(arguments: list[str]) -> None:
         operations.warm_up()
         sender.send({"kind": "ready"})
 
-    serve_request(sender, warm_up, answer, _failed)
+    run_child(sender, warm_up, answer, _failed)
 
 
 def _failed(error: Exception) -> Message:
@@ -67,5 +66,3 @@ def _failed(error: Exception) -> Message:
 
 if __name__ == "__main__":
     main(sys.argv[1:])
-    # Threads of a back end may still run; nothing they do matters now.
-    os._exit(0)

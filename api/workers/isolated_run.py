@@ -7,7 +7,6 @@ import contextlib
 import fcntl
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -22,7 +21,7 @@ from memstow.api.operations.operations import Operation
 from memstow.api.operations.request_types import decode_update, encode
 from memstow.api.workers.executor import SHORTAGE, ChildError, RunControl, out_of_memory, result_from
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import EndedError, MemoryLimitError, Process, Session
+from memstow.planner.processes.process import EndedError, MemoryLimitError, Process, Session, child_command
 
 _PREFIX: Final = "memstow-server-"
 _LOCK: Final = "in-use"
@@ -186,8 +185,7 @@ class ChildExecutor:
 
 
 def _start_child(scratch: Scratch | None) -> Process:
-    command = [sys.executable, "-P", "-m", "memstow.api.workers.child", "{events}"]
-    return Process(command, None if scratch is None else scratch.path)
+    return Process(child_command("memstow.api.workers.child"), None if scratch is None else scratch.path)
 
 
 class _Supervisor:

@@ -4,7 +4,6 @@ Started as `python -m memstow.planner.backends.child NAME EVENTS`: the name of t
 of the pipe for messages to the parent. Arrays in messages are base64 of 64-bit little-endian integers.
 """
 
-import os
 import sys
 import threading
 from array import array
@@ -12,7 +11,7 @@ from base64 import b64decode, b64encode
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from memstow.planner.processes.child_side import Sender, serve_request
+from memstow.planner.processes.child_side import Sender, run_child
 from memstow.planner.processes.frames import GarbageError, Message
 from memstow.solvers.instance import Instance, Layout
 from memstow.solvers.lexicographic import Limits, Model
@@ -119,7 +118,7 @@ def main(arguments: list[str]) -> None:
         assert back_end is not None  # noqa: S101
         return solve(back_end, request, sender)
 
-    serve_request(sender, warm_up, answer, _failed)
+    run_child(sender, warm_up, answer)
 
 
 def solve(back_end: Model, request: Message, sender: ReportSender) -> Message:
@@ -132,13 +131,5 @@ def solve(back_end: Model, request: Message, sender: ReportSender) -> Message:
     return {"kind": "done", "failure": verdict.failure, "work": verdict.work}
 
 
-def _failed(error: Exception) -> Message:
-    if isinstance(error, MemoryError):
-        return {"kind": "done", "failure": "out of memory"}
-    return {"kind": "done", "failure": f"{type(error).__name__}: {error}"[:1000]}
-
-
 if __name__ == "__main__":
     main(sys.argv[1:])
-    # Threads of a back end may still run; nothing they do matters now.
-    os._exit(0)

@@ -7,7 +7,6 @@ process.
 
 import atexit
 import os
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -15,7 +14,7 @@ from dataclasses import replace
 from memstow.planner.backends.child import read_layout, write_layout, write_task
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import GarbageError, Message
-from memstow.planner.processes.process import OUT_OF_TIME, Process, Terms, converse
+from memstow.planner.processes.process import OUT_OF_TIME, Process, Terms, child_command, converse
 from memstow.solvers.constraints import Relations
 from memstow.solvers.core import Budget, unplaceable
 from memstow.solvers.instance import Layout
@@ -54,9 +53,8 @@ def take(name: str) -> Process:
 
 
 def command_for(name: str) -> list[str]:
-    """The command that starts a child of this back end; `Process` fills in `{events}`."""
-    # -P: where the caller happens to be, there may be files of any name; that is no place to import from.
-    return [sys.executable, "-P", "-m", "memstow.planner.backends.child", name, "{events}"]
+    """The command that starts a child of this back end."""
+    return child_command("memstow.planner.backends.child", name)
 
 
 def dismiss() -> None:

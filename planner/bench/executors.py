@@ -20,7 +20,7 @@ from memstow.planner.cluster.cluster import Cluster, Hooks
 from memstow.planner.cluster.roster import Call, Needs, Notice, needs_of
 from memstow.planner.model.errors import MemstowError
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import EndedError, Process, Session
+from memstow.planner.processes.process import EndedError, Process, Session, child_command
 from memstow.solvers.registry import BACK_ENDS
 
 _TRIES: Final = 3
@@ -100,7 +100,7 @@ class Supervisors:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return Process([self._python, "-P", "-m", "memstow.planner.bench.supervisor", "{events}"])
+        return Process(child_command("memstow.planner.bench.supervisor", python=self._python))
 
     def _give_back(self, supervisor: Process) -> None:
         with self._lock:

@@ -1,14 +1,31 @@
-"""The workers of a cluster: what a run needs of one, which have it, which are alive."""
+"""The workers of a cluster: where it is, what a run needs of a worker, which have it, which are alive."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from memstow.planner.model.errors import MemstowError
+from memstow.planner.model.errors import InputError, MemstowError
+from memstow.planner.reading.printable import shown
 from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers.registry import BACK_ENDS
+
+_ADDRESS: Final = re.compile(
+    r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:\[[0-9a-f:.%]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})", re.ASCII | re.I
+)
+_LARGEST_PORT: Final = 65_535
+
+
+def check_scheduler(address: str, field: str) -> str:
+    """The address of a scheduler; an InputError that names the field where it is none."""
+    match = _ADDRESS.fullmatch(address)
+    if match is None or not 0 < int(match["port"]) <= _LARGEST_PORT:
+        message = f"expected an address such as tcp://host:8786, given {shown(address)}"
+        raise InputError.single("bad_scheduler", field, message)
+    return address
+
 
 LIBRARIES: Final = tuple(sorted({module for back_end in BACK_ENDS.values() for module in back_end.needs}))
 """Modules that a worker may have."""

@@ -3,21 +3,15 @@
 Started as `python -m memstow.planner.formats.onnx_child EVENTS`: the number of the pipe for what
 it sends."""
 
-import os
 import sys
 import threading
 from typing import TYPE_CHECKING
 
-from memstow.planner.processes.child_side import Sender, serve_request
+from memstow.planner.processes.child_side import Sender, run_child
 from memstow.planner.processes.frames import Message
 
 if TYPE_CHECKING:
     import onnx
-
-
-def main(arguments: list[str]) -> None:
-    """Serve one request."""
-    serve_request(Sender(int(arguments[0])), _warm_up, _answer, _failed)
 
 
 def _warm_up() -> None:
@@ -47,13 +41,5 @@ def _shapes(model: "onnx.ModelProto", point: dict[str, int]) -> dict[str, tuple[
         return str(error)[:1000]
 
 
-def _failed(error: Exception) -> Message:
-    if isinstance(error, MemoryError):
-        return {"kind": "done", "failure": "out of memory"}
-    return {"kind": "done", "failure": f"{type(error).__name__}: {error}"[:1000]}
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
-    # The thread that listens still runs; nothing it does matters now.
-    os._exit(0)
+    run_child(Sender(int(sys.argv[1])), _warm_up, _answer)

@@ -8,15 +8,13 @@ That is so for windows that begin behind the input (`ceil_mode`), and for letter
 input has 1. Slices backwards to the largest number are read in different ways: these are refused.
 """
 
-import sys
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats.onnx_dimensions import path_of, said_of, small_constants, text_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import Process, Terms, converse
+from memstow.planner.processes.process import ask_child
 from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
@@ -151,17 +149,12 @@ def _followed_at(model: "onnx.ModelProto", points: Sequence[Mapping[str, int]]) 
 def _answer_of_child(model: "onnx.ModelProto", more: Message) -> Message:
     data = model.SerializeToString()
     memory = _MEMORY + _MEMORY_PER_BYTE * len(data)
-    answers: list[Message] = []
-    failure = converse(
-        Process([sys.executable, "-P", "-m", "memstow.planner.formats.onnx_child", "{events}"]),
-        {"kind": "infer", "model": data, "memory": memory, "seconds": _SECONDS, **more},
-        Terms(time.monotonic() + _SECONDS, memory, lambda: False),
-        answers.append,
-    )
-    if failure is not None or not answers:
-        message = f"finding its shapes was given up ({failure}); fold its constants first"
+    request = {"kind": "infer", "model": data, **more}
+    answer = ask_child("memstow.planner.formats.onnx_child", request, memory, _SECONDS)
+    if "kind" not in answer:
+        message = f"finding its shapes was given up ({answer['failure']}); fold its constants first"
         raise InputError.single("too_large", "$.graph", message)
-    return answers[-1]
+    return answer
 
 
 def _contradicting(why: str) -> InputError:

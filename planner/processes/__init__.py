@@ -1,5 +1,13 @@
 """Child processes: start one, exchange messages, limit and end it, so that nothing is left behind.
 
-Back ends, the bench and the service do their work in other processes with these modules; nothing here knows
-what the work is.
+Nothing here knows what the work is. A module with the child's side of it is started by `child_command` and
+serves by `run_child`; its parent uses `ask_child`, `converse` or a `Session`:
+
+| child | parent | what it does |
+| --- | --- | --- |
+| `planner/backends/child.py` | `planner/backends/isolated_solver.py` | a back end solves one task |
+| `planner/formats/onnx_child.py` | `planner/formats/onnx_inference.py` | shapes of an ONNX model |
+| `planner/tflm/measure_child.py` | `planner/tflm/measure.py` | memory that a runtime asks for |
+| `planner/bench/supervisor.py` | `planner/bench/executors.py` | runs of a bench, each in a fork of its own |
+| `api/workers/child.py` | `api/workers/isolated_run.py` | an operation of the service |
 """

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from memstow.planner.processes.frames import Message, Reader, pack
 
@@ -171,11 +172,17 @@ def listen(receive: Callable[[Message], None], idle: Idle | None = None) -> None
         end_everything()
 
 
+def failure_of(error: Exception) -> Message:
+    """The last message of a child whose work ended with this error."""
+    failure = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {error}"[:1000]
+    return {"kind": "done", "failure": failure}
+
+
 def serve_request(
     sender: Sender,
     warm_up: Callable[[], None],
     answer: Callable[[Message, threading.Event], Message],
-    failed: Callable[[Exception], Message],
+    failed: Callable[[Exception], Message] = failure_of,
 ) -> None:
     """Warm up, wait for the one request, keep to its limits, and send the answer as the last message.
 
@@ -205,3 +212,15 @@ def serve_request(
     # The parent does it too, but may be killed before.
     remove_folder()
     sender.send(last)
+
+
+def run_child(
+    sender: Sender,
+    warm_up: Callable[[], None],
+    answer: Callable[[Message, threading.Event], Message],
+    failed: Callable[[Exception], Message] = failure_of,
+) -> NoReturn:
+    """The whole life of a child that `start_child` starts for one request: see `serve_request`."""
+    serve_request(sender, warm_up, answer, failed)
+    # Threads may still run, of a library or the one that listens; nothing they do matters now.
+    os._exit(0)

@@ -172,6 +172,12 @@ class Process(Group):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def child_command(module: str, *words: str, python: str = sys.executable) -> list[str]:
+    """The command that starts a child of this module; `Process` fills in `{events}`, its last word."""
+    # -P: where the caller happens to be, there may be files of any name; that is no place to import from.
+    return [python, "-P", "-m", module, *words, "{events}"]
+
+
 def wait_for_reapers(seconds: float) -> None:
     """Wait up to this many seconds for the end of killed children: their resource use is known only then."""
     end = time.monotonic() + seconds
@@ -451,3 +457,15 @@ def converse(process: Process, request: Message, terms: Terms, hear: Callable[[M
     finally:
         process.close()
     return None
+
+
+def ask_child(module: str, request: Message, memory: int, seconds: float) -> Message:
+    """The one answer of a new child of this module; where there is none, its `failure` says why."""
+    answers: list[Message] = []
+    ended = converse(
+        Process(child_command(module)),
+        {**request, "memory": memory, "seconds": seconds},
+        Terms(time.monotonic() + seconds, memory, lambda: False),
+        answers.append,
+    )
+    return answers[-1] if ended is None else {"failure": ended}

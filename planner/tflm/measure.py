@@ -8,8 +8,6 @@ needs memory, in the order of the model, then one for each block that a kernel h
 """
 
 import re
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,7 +20,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Arena
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import Message
-from memstow.planner.processes.process import Process, Terms, converse
+from memstow.planner.processes.process import ask_child
 from memstow.planner.reading.printable import printable
 from memstow.planner.tflm.runtime_model import RuntimeModel, Scratch, aligned, arena, listed, runtime_model
 
@@ -227,14 +225,8 @@ def _asked(request: Message, seconds: float) -> Message:
         message = "the package tflite-micro is not installed: pip install --pre tflite-micro, or give a log"
         raise InputError.single("missing_extra", "tflite_micro", message)
     memory = int(machine.memory() * _MEMORY_SHARE)
-    answers: list[Message] = []
-    request |= {"memory": memory, "seconds": seconds}
-    process = Process([sys.executable, "-P", "-m", _CHILD, "{events}"])
-    until = time.monotonic() + seconds
-    failure = converse(process, request, Terms(until, memory, lambda: False), answers.append)
-    if failure is None:
-        failure = answers[-1]["failure"]
-    if failure is not None:
-        message = f"tflite-micro cannot run this model: {_why_not(request['model'], str(failure))}"
+    answer = ask_child(_CHILD, request, memory, seconds)
+    if answer["failure"] is not None:
+        message = f"tflite-micro cannot run this model: {_why_not(request['model'], str(answer['failure']))}"
         raise InputError.single("cannot_measure", "$", message)
-    return answers[-1]
+    return answer

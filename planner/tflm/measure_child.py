@@ -24,7 +24,7 @@ from memstow.planner.formats.tflite_model import (
     TensorField,
     read_subgraphs,
 )
-from memstow.planner.processes.child_side import Sender, serve_request
+from memstow.planner.processes.child_side import Sender, run_child
 from memstow.planner.processes.frames import Message
 from memstow.planner.tflm.runtime_model import WORKSTATION, arena_of
 
@@ -102,12 +102,6 @@ class Runtime:
         return " ".join(self._read().decode("utf-8", "replace").split())
 
 
-def main(arguments: list[str]) -> None:
-    """Serve one request."""
-    sender = Sender(int(arguments[0]))
-    serve_request(sender, lambda: None, _answer, _failed)
-
-
 def _answer(request: Message, _cancel: threading.Event) -> Message:
     runtime = Runtime()
     model: bytes = request["model"]
@@ -175,5 +169,4 @@ def _failed(error: Exception) -> Message:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
-    os._exit(0)
+    run_child(Sender(int(sys.argv[1])), lambda: None, _answer, _failed)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memstow.api.workers.scheduler_address import check_scheduler
+from memstow.planner.cluster.roster import check_scheduler
 from memstow.planner.model.errors import InputError
 
 
