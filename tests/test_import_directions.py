@@ -134,7 +134,7 @@ def test_the_bench_is_imported_by_its_command_alone() -> None:
     inside = {path for path in users if path.is_relative_to(room)}
     commands = ROOT / "api" / "cli" / "commands"
     assert inside
-    assert users - inside == {commands / f"{name}.py" for name in ("bench", "bench_arguments", "bench_run")}
+    assert users - inside == {commands / f"{name}.py" for name in ("bench", "bench_run")}
 
 
 @pytest.mark.parametrize("words", ["version", "solve --help", "view --help"])

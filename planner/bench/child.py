@@ -1,24 +1,44 @@
-"""The child process of a supervisor: reads, solves and judges one run after another."""
+"""The child process of a supervisor: reads, solves and judges one run after another.
+
+A run of a solver of memstow is repeated here until it can be measured; that of an outside program, in
+`external_program`.
+"""
 
 import os
 import queue
 import threading
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Final
 
-from memstow.planner.bench import attempt, external_program
+import memstow
+from memstow.planner.bench import external_program
 from memstow.planner.bench.instances import features_of, free_graph_of, problem_of
+from memstow.planner.bench.judgement import Judge, Judgement, Tell, judged, judgement_of, outcome
 from memstow.planner.bench.task import SolverRequest, Task, task_from
-from memstow.planner.bench.usage import cpu_seconds, peak_memory, reset_peak_memory
+from memstow.planner.bench.usage import (
+    ResourceUsage,
+    Stopwatch,
+    cpu_seconds,
+    peak_memory,
+    repeat_short_run,
+    reset_peak_memory,
+)
 from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.digest import digest
-from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import profile
+from memstow.planner.model.errors import DeclinedError, InputError, MemstowError
+from memstow.planner.model.graph import FREE, Graph
+from memstow.planner.model.options import Bound, Callbacks, Event, Incumbent, Listener, Options, Phase
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem, profile
 from memstow.planner.processes import child_side
 from memstow.planner.processes.child_side import write_all
 from memstow.planner.processes.frames import Message, pack
+from memstow.planner.solve.graphs import LEAST_PEAK, plan_by
+from memstow.planner.solve.problem_plans import plan_for_judge
+from memstow.planner.verify import verify
 from memstow.solvers.registry import BACK_ENDS
 
 
@@ -50,14 +70,13 @@ class BatchSender:
         return pack({"kind": "batch", "messages": waiting}) if waiting else b""
 
 
+_DIGITS: Final = 6
 # Events are sent this often, so that those of a run that is killed are not lost.
 _TELL_MILLISECONDS = 50
 _FAILED: Final = 70
 # A quick run; after any other the process ends.
 _QUICK_SECONDS: Final = 0.25
 _QUICK_MEMORY: Final = 64 << 20
-
-Tell = Callable[[Message], None]
 
 
 def serve(events: int) -> None:
@@ -147,21 +166,121 @@ def perform(task: Task, memory: int, tell: Tell) -> Message:
             "features": features_of(problem, pressure, graph),
             "max_live": pressure.peak,
             "capacity": None if None in capacities else sum(filter(None, capacities)),
-            "version": version_of(solver),
+            "version": _version_of(solver),
             "load": round(os.getloadavg()[0], 2),
         }
     )
     if solver.command is not None:
         return external_program.attempt(problem, task, solver.command, tell)
     if graph is not None:
-        return attempt.attempt_graph(graph, problem, task, memory, tell)
+        return _attempt_graph(graph, problem, task, memory, tell)
     if "order" in solver.options:
         return {"status": "declined", "error": "it is a problem: there are no operators to be ordered"}
-    return attempt.attempt(problem, identity, task, memory, tell)
+    return _attempt(problem, identity, task, memory, tell)
 
 
-def version_of(solver: SolverRequest) -> str:
-    """The version of the solver."""
+def _version_of(solver: SolverRequest) -> str:
+    """The version of a program, or those of memstow and of the packages that its back ends need."""
     if solver.command is not None:
         return external_program.version_of(solver.command, solver.folder)
-    return attempt.version_of(solver.back_ends)
+    needed = dict.fromkeys(package for name in solver.back_ends for package in BACK_ENDS[name].needs)
+    return " ".join((memstow.__version__, *(f"{package} {version(package)}" for package in needed)))
+
+
+# The share of the memory of a run that the process of a model may use: the rest is for its parent.
+_MODEL_SHARE = 0.8
+
+
+class EventSender:
+    """Sends each better value and bound once; keeps why a solver gave up."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._incumbent: int | None = None
+        self._bound: int | None = None
+        self.failure: str | None = None
+
+    def hear(self, event: Event) -> None:
+        """Take note of an event of the run."""
+        match event:
+            case Phase() if event.gives_up:
+                self.failure = event.name
+            case Incumbent() if self._incumbent is None or event.value < self._incumbent:
+                self._incumbent = event.value
+                self._send(event.seconds, incumbent=event.value)
+            case Bound() if self._bound is None or event.value > self._bound:
+                self._bound = event.value
+                self._send(event.seconds, bound=event.value)
+
+    def _send(self, seconds: float, **value: int) -> None:
+        self._tell({"kind": "event", "seconds": round(seconds, _DIGITS), **value})
+
+
+def _attempt(problem: Problem, digest: str, task: Task, memory: int, tell: Tell) -> Message:
+    """Solve and judge; return the fields of the record."""
+    judge = Judge(problem, digest)
+    # With a judge of its own: this one remembers the plan of the first run.
+    other = Judge(problem, digest)
+    options = _options(task.solver, task.seed, memory)
+    return _measured(
+        lambda hear: plan_for_judge(problem, options, Callbacks(hear), judge.judge),
+        lambda hear: plan_for_judge(problem, options, Callbacks(hear), other.judge),
+        lambda plan: judgement_of(problem, plan, judge),
+        task,
+        tell,
+    )
+
+
+def _attempt_graph(graph: Graph, problem: Problem, task: Task, memory: int, tell: Tell) -> Message:
+    """The same for a graph, in the order of the solver of orders; `problem`: that of its listed order."""
+    options = _options(task.solver, task.seed, memory)
+    order = task.solver.options["order"]
+    solver = LEAST_PEAK if order == FREE else order
+
+    def run(hear: Listener) -> Plan:
+        return plan_by(graph, solver, options, Callbacks(on_event=hear))
+
+    return _measured(run, run, lambda plan: judged(verify(graph, plan), problem, plan), task, tell)
+
+
+_Run = Callable[[Listener], Plan]
+
+
+def _measured(
+    run: _Run, repeat: _Run, judgement: Callable[[Plan], Judgement], task: Task, tell: Tell
+) -> Message:
+    sender = EventSender(tell)
+    stopwatch = Stopwatch()
+    try:
+        plan = run(sender.hear)
+    except DeclinedError as error:
+        return {"status": "declined", "error": str(error), **stopwatch.usage().values()}
+    except MemstowError as error:
+        return {"status": "error", "error": str(error)[:1000], **stopwatch.usage().values()}
+    used = repeat_short_run(stopwatch.usage(), lambda: _repeat(repeat), task.solver.repeat_seconds)
+    tell({"kind": "judging"})
+    return {**outcome(judgement(plan), plan), **used.values(), "error": sender.failure}
+
+
+def _repeat(run: _Run) -> ResourceUsage | None:
+    """Do the run again for its times alone; None if it fails."""
+    stopwatch = Stopwatch()
+    try:
+        run(lambda _event: None)
+    except MemstowError:
+        return None
+    return stopwatch.usage()
+
+
+def _options(solver: SolverRequest, seed: int, memory: int) -> Options:
+    options = solver.options
+    return Options(
+        solver=solver.name,
+        time_limit=float(options["time_limit"]),
+        gap=float(options["gap"]),
+        deterministic=options["deterministic"],
+        work_limit=options["work_limit"],
+        workers=options["workers"],
+        memory_limit=int(memory * _MODEL_SHARE),
+        seed=seed,
+    )

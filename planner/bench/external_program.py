@@ -13,8 +13,7 @@ from shutil import which
 from typing import Final
 
 from memstow.planner import formats
-from memstow.planner.bench.attempt import Tell, outcome
-from memstow.planner.bench.judgement import judgement_of
+from memstow.planner.bench.judgement import Tell, judgement_of, outcome
 from memstow.planner.bench.task import Task
 from memstow.planner.bench.usage import ResourceUsage, repeat_short_run, run_process
 from memstow.planner.model import Status
@@ -71,7 +70,11 @@ def attempt(problem: Problem, task: Task, command: Sequence[str], tell: Tell) ->
         tell({"kind": "judging"})
     if plan.status in _WITHOUT_PLAN and not plan.placements:
         return {"status": "unknown", "error": _WITHOUT_PLAN[plan.status], **usage.values()}
-    return _judged(problem, plan, usage, tell)
+    layout = Plan(status=Status.FEASIBLE, placements=plan.placements)
+    judgement = judgement_of(problem, layout)
+    for term in judgement.objective[:1]:
+        tell({"kind": "event", "seconds": usage.seconds, "incumbent": term.value})
+    return {**outcome(judgement, layout), **usage.values(), "work": {}}
 
 
 def _plan_or_failure(code: int, files: "_RunFiles") -> Plan | Message:
@@ -84,14 +87,6 @@ def _plan_or_failure(code: int, files: "_RunFiles") -> Plan | Message:
     except InputError as error:
         return {"status": "error", "error": f"what it wrote is not a plan: {error}"[:_TAIL]}
     return {"status": "unknown", "error": "it wrote no plan"} if plan is None else plan
-
-
-def _judged(problem: Problem, plan: Plan, usage: ResourceUsage, tell: Tell) -> Message:
-    layout = Plan(status=Status.FEASIBLE, placements=plan.placements)
-    judgement = judgement_of(problem, layout)
-    for term in judgement.objective[:1]:
-        tell({"kind": "event", "seconds": usage.seconds, "incumbent": term.value})
-    return {**outcome(judgement, layout), **usage.values(), "work": {}}
 
 
 def _repeat(arguments: list[str], folder: str | None, files: "_RunFiles") -> ResourceUsage | None:

@@ -14,7 +14,7 @@ from memstow.planner import formats
 from memstow.planner.bench.journal import Run
 from memstow.planner.bench.record import PATHS, RESULTS, WRITTEN, Instance
 from memstow.planner.bench.task import InstanceSource, RunOptions
-from memstow.planner.generate.by_name import make, make_graph
+from memstow.planner.generate import make, make_graph
 from memstow.planner.graph.changes import in_memories, with_order
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError

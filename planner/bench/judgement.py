@@ -1,6 +1,7 @@
 """The record of a run: its task, its child's messages, how it ended, and the verdict on its plan."""
 
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -18,7 +19,7 @@ from memstow.planner.bench.record import (
 )
 from memstow.planner.bench.task import Task
 from memstow.planner.model import PLANNED
-from memstow.planner.model.plan import Placement, Plan, gap_of, is_bare, peaks
+from memstow.planner.model.plan import Exhausted, Placement, Plan, gap_of, is_bare, peaks
 from memstow.planner.model.problem import Kind, Problem, Term, terms_of
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import GarbageError, Message
@@ -27,6 +28,10 @@ from memstow.planner.verify import Violation, recount, verify
 
 # Layouts of more buffers are not recorded: a picture of them would show nothing.
 MOST_KEPT: Final = 2000
+
+
+Tell = Callable[[Message], None]
+"""How a child tells its supervisor of a run."""
 
 
 class TermResult(NamedTuple):
@@ -144,6 +149,25 @@ def _layout(problem: Problem, plan: Plan) -> dict[str, list[int]] | None:
     index = {pool.id: number for number, pool in enumerate(problem.pools)}
     places = _in_order(problem, plan)
     return {"pool": [index[place.pool] for place in places], "offset": [place.offset for place in places]}
+
+
+def outcome(judgement: Judgement, plan: Plan) -> Message:
+    """The fields of a record that follow from a judged plan."""
+    first = judgement.objective[0] if judgement.objective else None
+    # Counts of work, which are the same on every machine if the run is deterministic.
+    work = {"steps": plan.work}
+    proofs = [term.certificate for term in plan.objective if isinstance(term.certificate, Exhausted)]
+    if proofs:
+        work["nodes"] = sum(refuted.nodes for proof in proofs for refuted in proof.refuted)
+    return {
+        "status": plan.status.value if judgement.valid else "invalid",
+        "judged": {"valid": judgement.valid, "violations": list(judgement.codes)},
+        "objective": [list(term) for term in judgement.objective],
+        "peak": judgement.peak,
+        "bound": None if first is None else first.bound,
+        "plan": judgement.layout,
+        "work": work,
+    }
 
 
 class RunEvents:

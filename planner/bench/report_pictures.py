@@ -14,7 +14,6 @@ from memstow.planner.bench.analysis import (
     Bench,
     Curve,
     RatedRun,
-    Steps,
     cactus,
     cluster,
     log_spaced,
@@ -46,7 +45,7 @@ _IN_FILE: Final = {INK: "#1a1a1a", RULE: "#d8d8d4", PAPER: "#ffffff"}
 # Told apart by colour on light and dark, by lightness in grey, and by dash and marker where colours run out.
 COLOURS: Final = ("#3b7dc4", "#e0782a", "#3f9d4a", "#d1495b", "#8f63b8", "#2aa3a3", "#a8742f", "#8a8f98")
 DASHES: Final = ("-", "--", "-.", ":")
-LETTERS: Final = "abcd"
+LETTERS: Final = "ab"
 """Letters of panels from the left, which captions refer to."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -124,12 +123,11 @@ def styles(solvers: Sequence[str]) -> dict[str, Style]:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A picture before it is drawn: panels side by side, filled in by `draw`, and who is who below them."""
+    """A picture before it is drawn: two panels side by side, filled in by `draw`, and a legend below them."""
 
     name: str
     title: str
     caption: str
-    panels: int
     draw: "Callable[[Sequence[Axes]], None]"
 
 
@@ -149,7 +147,9 @@ def picture(sketch: Sketch) -> Picture:
 def as_pdf(sketch: Sketch) -> bytes:
     """The sketch drawn for a paper: a file by itself, its letters in it."""
     written = io.BytesIO()
-    with _plotting({**_renamed_style(_IN_FILE), "pdf.fonttype": 42}):
+    with _plotting(
+        {**{name: _IN_FILE.get(value, value) for name, value in _STYLE.items()}, "pdf.fonttype": 42}
+    ):
         _figure(sketch).savefig(
             written, format="pdf", metadata={"Title": sketch.title, "CreationDate": None, "Producer": None}
         )
@@ -160,16 +160,12 @@ def _figure(sketch: Sketch) -> "Figure":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, PANEL_HEIGHT), layout="constrained")
-    axes: Sequence[Axes] = figure.subplots(1, sketch.panels, squeeze=False)[0]
+    axes: Sequence[Axes] = figure.subplots(1, 2)
     sketch.draw(axes)
-    for panel, letter in zip(axes, LETTERS, strict=False):
+    for panel, letter in zip(axes, LETTERS, strict=True):
         panel.set_title(f"({letter})", loc="left", fontweight="bold")
     _legend(figure, axes)
     return figure
-
-
-def _renamed_style(colours: dict[str, str]) -> Any:
-    return {name: colours.get(value, value) for name, value in _STYLE.items()}
 
 
 @contextmanager
@@ -374,72 +370,53 @@ Styles = Mapping[str, Style]
 
 def sketches(bench: Bench, styles: Styles, pair: tuple[str, str] | None) -> list[Sketch]:
     """All pictures of a report, not drawn yet; a scatter plot only for a pair of solvers."""
-    scatter = [] if pair is None else [_scatter_sketch(bench, styles, pair)]
-    return [
-        _profiles_sketch(bench, styles),
-        _cactus_sketch(bench, styles),
-        _gap_sketch(bench, styles),
-        *scatter,
-        _size_sketch(bench, styles),
+    drawn = [
+        Sketch(
+            "profiles",
+            "Performance profiles",
+            "The share of all runs within a distance of the best: (a) in the value of the plan, against the "
+            "best known of the instance; (b) in the time to a proof, against the fastest of the instance and "
+            "seed. Higher is better; runs without a plan or proof count.",
+            partial(_profiles, bench, styles),
+        ),
+        Sketch(
+            "cactus",
+            "Runs solved over time",
+            "The number of runs (x) that took at most y seconds: (a) until the plan was proven, (b) until "
+            "the plan was as good as the best known. Further right and lower is better.",
+            partial(_cactus, bench, styles),
+        ),
+        Sketch(
+            "gap",
+            "Gap over time",
+            "The mean distance from the best known value over time, over all runs that were not declined: "
+            "(a) of the best plan so far, (b) of the best proven bound so far. 100 % until there is one.",
+            partial(_gaps, bench, styles),
+        ),
     ]
-
-
-def _profiles_sketch(bench: Bench, styles: Styles) -> Sketch:
-    return Sketch(
-        "profiles",
-        "Performance profiles",
-        "The share of all runs within a distance of the best: (a) in the value of the plan, against the best "
-        "known of the instance; (b) in the time to a proof, against the fastest of the instance and seed. "
-        "Higher is better; runs without a plan or proof count.",
-        2,
-        partial(_profiles, bench, styles),
+    if pair is not None:
+        first, second = map(name, pair)
+        drawn.append(
+            Sketch(
+                "scatter",
+                f"{first} against {second}",
+                "A point is an instance with a seed: (a) the seconds, (b) the distance of the plan from the "
+                "best known. One point stands for several that are close together: its area is in "
+                f"proportion, with their number beside it. Below the line {second} is better; beyond the "
+                "dotted lines are runs without a result.",
+                partial(_scatter, bench, pair, styles[pair[0]]),
+            )
+        )
+    drawn.append(
+        Sketch(
+            "size",
+            "Memory and time by size",
+            "Each run by the number of buffers, solvers side by side: (a) the peak memory of its process, "
+            "(b) its seconds.",
+            partial(_sizes, bench, styles),
+        )
     )
-
-
-def _cactus_sketch(bench: Bench, styles: Styles) -> Sketch:
-    return Sketch(
-        "cactus",
-        "Runs solved over time",
-        "The number of runs (x) that took at most y seconds: (a) until the plan was proven, (b) until the "
-        "plan was as good as the best known. Further right and lower is better.",
-        2,
-        partial(_cactus, bench, styles),
-    )
-
-
-def _gap_sketch(bench: Bench, styles: Styles) -> Sketch:
-    return Sketch(
-        "gap",
-        "Gap over time",
-        "The mean distance from the best known value over time, over all runs that were not declined: (a) of "
-        "the best plan so far, (b) of the best proven bound so far. 100 % until there is one.",
-        2,
-        partial(_gaps, bench, styles),
-    )
-
-
-def _size_sketch(bench: Bench, styles: Styles) -> Sketch:
-    return Sketch(
-        "size",
-        "Memory and time by size",
-        "Each run by the number of buffers, solvers side by side: (a) the peak memory of its process, (b) "
-        "its seconds.",
-        2,
-        partial(_sizes, bench, styles),
-    )
-
-
-def _scatter_sketch(bench: Bench, styles: Styles, pair: tuple[str, str]) -> Sketch:
-    return Sketch(
-        "scatter",
-        f"{name(pair[0])} against {name(pair[1])}",
-        "A point is an instance with a seed: (a) the seconds, (b) the distance of the plan from the best "
-        "known. One point stands for several that are close together: its area is in proportion, with their "
-        f"number beside it. Below the line {name(pair[1])} is better; beyond the dotted lines are runs "
-        "without a result.",
-        2,
-        partial(_scatter, bench, pair, styles[pair[0]]),
-    )
+    return drawn
 
 
 def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
@@ -475,7 +452,14 @@ def _cactus(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
         cactus(solver, [_time(r) for r in rated if r.proven]) for solver, rated in bench.by_solver.items()
     ]
     reached = [
-        cactus(solver, [_reached(r) for r in rated if r.ratio is not None and r.ratio <= 1])
+        cactus(
+            solver,
+            [
+                max(SHORTEST, r.primal[-1][0] if r.primal else r.run.record.seconds)
+                for r in rated
+                if r.ratio is not None and r.ratio <= 1
+            ],
+        )
         for solver, rated in bench.by_solver.items()
     ]
     for panel, curves, title in (
@@ -498,15 +482,17 @@ def _gaps(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
             nothing(panel, title, "no value is known")
         return
     times = log_spaced(SHORTEST, max(10 * SHORTEST, *(one.run.record.seconds for one in measured)))
-    for panel, title, steps in (
-        (axes[0], "Plan", _primal),
-        (axes[1], "Bound", _dual),
-    ):
+    for panel, title, gap in ((axes[0], "Plan", "primal"), (axes[1], "Bound", "dual")):
         curves = [
-            mean_over_time(solver, (steps(one) for one in measured if one.run.solver == solver), times)
+            mean_over_time(solver, (getattr(one, gap) for one in measured if one.run.solver == solver), times)
             for solver in bench.solvers
         ]
-        lines(panel, [_in_percent(curve) for curve in curves], styles, markers=False)
+        lines(
+            panel,
+            [replace(curve, y=tuple(100 * y for y in curve.y)) for curve in curves],
+            styles,
+            markers=False,
+        )
         decades(panel, "x")
         percents(panel, "y", 100.0)
         panel.set(title=title, xlabel="seconds", ylabel="mean gap" if panel is axes[0] else "")
@@ -573,24 +559,8 @@ def _time(one: RatedRun) -> float:
     return max(SHORTEST, one.run.record.seconds)
 
 
-def _reached(one: RatedRun) -> float:
-    return max(SHORTEST, one.primal[-1][0] if one.primal else one.run.record.seconds)
-
-
 def _excess(ratio: float) -> float:
     return (ratio - 1) * 100
-
-
-def _in_percent(curve: Curve) -> Curve:
-    return replace(curve, y=tuple(100 * y for y in curve.y))
-
-
-def _primal(one: RatedRun) -> Steps:
-    return one.primal
-
-
-def _dual(one: RatedRun) -> Steps:
-    return one.dual
 
 
 def _last(curves: Sequence[Curve], least: float = 1.0) -> float:

@@ -208,7 +208,13 @@ def instance_rows(bench: Bench) -> list[InstanceRow]:
     refuted = {one.run.place for one in bench.contradictions}
     rows = [_row(runs, bench.solvers, refuted) for runs in by_digest.values()]
     return sorted(
-        rows, key=lambda row: (row.instance.family, _size(row), row.instance.name, row.instance.digest)
+        rows,
+        key=lambda row: (
+            row.instance.family,
+            row.instance.features.get("buffers", 0),
+            row.instance.name,
+            row.instance.digest,
+        ),
     )
 
 
@@ -219,10 +225,6 @@ def most_telling(rows: Iterable[InstanceRow], most: int) -> list[InstanceRow]:
         return ordered
     places = sorted(range(len(ordered)), key=lambda place: (-ordered[place].spread, place))[:most]
     return [ordered[place] for place in sorted(places)]
-
-
-def _size(row: InstanceRow) -> int:
-    return row.instance.features.get("buffers", 0)
 
 
 def _row(runs: Sequence[RatedRun], solvers: Sequence[str], refuted: set[int]) -> InstanceRow:

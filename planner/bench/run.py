@@ -94,16 +94,59 @@ class _Try:
     number: int
 
 
+class _Recorder:
+    """Writes results to journals, and counts what becomes of the runs."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._unreadable: set[str] = set()  # contents of files
+        self._noted: set[str] = set()  # labels of files
+
+    def is_wanted(self, journal: Journal, task: Task) -> bool:
+        """Whether there is no result of this run yet, and its file can be read; others are counted."""
+        if task.source.unreadable is not None:
+            self.leave_out(task.source, task.source.unreadable)
+            return False
+        if task.content in self._unreadable:
+            self._tally.left_out += 1
+            return False
+        known = journal.known(task)
+        if known is RecordedWhen.BEFORE:
+            self._tally.before += 1
+        elif known is not None:
+            self._tally.same += 1
+        return known is None
+
+    def keep(self, journal: Journal, task: Task, result: Result, turn: int | None = None) -> None:
+        """Write a result; `turn` is the place of the run in its pair."""
+        if result.line is None:
+            self._unreadable.add(task.content)
+            self.leave_out(task.source, result.unreadable or "")
+            return
+        line = result.line if turn is None else to_line(replace(from_line(result.line), turn=turn))
+        if journal.add(line):
+            self._tally.done += 1
+        else:
+            self._tally.same += 1
+
+    def leave_out(self, source: InstanceSource, why: str, runs: int = 1) -> None:
+        """Count runs on a file that cannot be read, and note it once."""
+        if source.label not in self._noted:
+            self._noted.add(source.label)
+            self._tally.note(f"{source.label} is left out: {why}")
+        self._tally.left_out += runs
+
+
 class _Run:
     def __init__(self, executor: Executor, journal: Journal, cancel: Event, tally: Tally) -> None:
         self._executor = executor
+        self._recorder = _Recorder(tally)
         self._journal = journal
         self._cancel = cancel
         self._tally = tally
         self._running: dict[Future[list[Result]], list[_Try]] = {}
         self._retries: deque[_Try] = deque()
         self._together = 1
-        self._unreadable: set[str] = set()
 
     def run(self, tasks: Iterator[Task]) -> None:
         more = True
@@ -128,27 +171,16 @@ class _Run:
         bundle: list[_Try] = []
         weight = 0
         while len(bundle) < self._together and weight < _HEAVY:
-            one = self._retries.popleft() if self._retries else self._next(tasks)
-            if one is None:
-                break
+            if self._retries:
+                one = self._retries.popleft()
+            else:
+                task = next((task for task in tasks if self._recorder.is_wanted(self._journal, task)), None)
+                if task is None:
+                    break
+                one = _Try(task, 1)
             bundle.append(one)
             weight += len(one.task.source.data or b"")
         return bundle
-
-    def _next(self, tasks: Iterator[Task]) -> _Try | None:
-        """The next task that has no result yet."""
-        for task in tasks:
-            if task.content in self._unreadable:
-                self._tally.left_out += 1
-            elif task.source.unreadable is not None:
-                self._leave_out(task, task.source.unreadable)
-            elif (known := self._journal.known(task)) is None:
-                return _Try(task, 1)
-            elif known is RecordedWhen.BEFORE:
-                self._tally.before += 1
-            else:
-                self._tally.same += 1
-        return None
 
     def _take(self, future: Future[list[Result]], bundle: list[_Try]) -> None:
         try:
@@ -158,7 +190,7 @@ class _Run:
             return
         for one, result in zip(bundle, results, strict=False):
             if result.missing is None:
-                self._keep(one.task, result)
+                self._recorder.keep(self._journal, one.task, result)
             else:
                 self._try_again(one, MissingBackEndError(result.missing))
         self._retries.extend(bundle[len(results) :])
@@ -181,20 +213,6 @@ class _Run:
             return
         for one in bundle:
             self._try_again(one, error)
-
-    def _keep(self, task: Task, result: Result) -> None:
-        if result.line is None:
-            self._leave_out(task, result.unreadable or "")
-        elif self._journal.add(result.line):
-            self._tally.done += 1
-        else:
-            self._tally.same += 1
-
-    def _leave_out(self, task: Task, why: str) -> None:
-        if task.content not in self._unreadable:
-            self._unreadable.add(task.content)
-            self._tally.note(f"{task.source.label} is left out: {why}")
-        self._tally.left_out += 1
 
     def _try_again(self, one: _Try, error: Exception) -> None:
         if one.number < _TRIES:
@@ -253,12 +271,13 @@ class _Pairs:
         self._sides = (old, new)
         self._cancel = cancel
         self._tally = tally
+        self._recorder = _Recorder(tally)
         self._so_far: Counter[str] = Counter()
 
     def run(self, source: InstanceSource, seeds: int) -> None:
         """Every pair of runs on one instance."""
         if source.unreadable is not None:
-            self._leave_out(source, source.unreadable, 2 * seeds * len(self._sides[0].solvers))
+            self._recorder.leave_out(source, source.unreadable, 2 * seeds * len(self._sides[0].solvers))
             return
         content = source.content
         executors = [side.start() for side in self._sides]
@@ -278,7 +297,10 @@ class _Pairs:
                 self._result(executor, Task(_SMALL, _SMALL.content, side.solvers[0], 0))
 
     def _pair(self, tasks: Sequence[Task], executors: Sequence[Executor]) -> None:
-        wanted = [self._is_wanted(side, task) for side, task in zip(self._sides, tasks, strict=True)]
+        journals = [side.journal for side in self._sides]
+        wanted = [
+            self._recorder.is_wanted(journal, task) for journal, task in zip(journals, tasks, strict=True)
+        ]
         if not any(wanted):
             return
         # Counted by solver: with an even number of solvers each would always have the same program first.
@@ -293,15 +315,7 @@ class _Pairs:
             return
         for turn, place in enumerate(order, 1):
             if wanted[place]:
-                self._keep(self._sides[place].journal, tasks[place].source, results[place], turn)
-
-    def _is_wanted(self, side: Side, task: Task) -> bool:
-        known = side.journal.known(task)
-        if known is RecordedWhen.BEFORE:
-            self._tally.before += 1
-        elif known is not None:
-            self._tally.same += 1
-        return known is None
+                self._recorder.keep(journals[place], tasks[place], results[place], turn)
 
     def _result(self, executor: Executor, task: Task) -> Result:
         future = executor.submit([task])
@@ -314,17 +328,3 @@ class _Pairs:
         if result.missing is not None:
             raise LostError(result.missing)
         return result
-
-    def _keep(self, journal: Journal, source: InstanceSource, result: Result, turn: int) -> None:
-        if result.line is None:
-            self._leave_out(source, result.unreadable or "", 1)
-        elif journal.add(to_line(replace(from_line(result.line), turn=turn))):
-            self._tally.done += 1
-        else:
-            self._tally.same += 1
-
-    def _leave_out(self, source: InstanceSource, why: str, runs: int) -> None:
-        note = f"{source.label} is left out: {why}"
-        if note not in self._tally.notes:  # by both of the two
-            self._tally.note(note)
-        self._tally.left_out += runs

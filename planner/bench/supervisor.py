@@ -224,7 +224,27 @@ def main(arguments: list[str]) -> None:
     """Serve requests until there are no more."""
     child_side.move_into_folder()
     child_side.adopt_orphans()
-    _warm()
+    # Do one run before any fork, so that children find everything loaded.
+    source = InstanceSource("small", "", data=formats.write_problem(planted(20, 0)))
+    solver = SolverRequest(
+        "auto",
+        {
+            "format": None,
+            "target": None,
+            "capacity": None,
+            "fit_only": False,
+            "time_limit": 1.0,
+            "memory": None,
+            "gap": 0.0,
+            "deterministic": True,
+            "work_limit": 100_000,
+            "workers": 1,
+        },
+        repeat_seconds=0.0,
+    )
+    child.perform(Task(source, source.content, solver, 0), 1 << 30, lambda _message: None)
+    gc.disable()
+    gc.freeze()
     sender = Sender(int(arguments[0]))
     supervisor = Supervisor()
     try:
@@ -249,30 +269,6 @@ def _end_strays() -> Usage:
                 seconds += used.ru_utime + used.ru_stime
                 memory = max(memory, used.ru_maxrss * MAXRSS_UNIT)
     return Usage(seconds, memory)
-
-
-def _warm() -> None:
-    """Do one run before any fork, so that children find everything loaded."""
-    source = InstanceSource("small", "", data=formats.write_problem(planted(20, 0)))
-    solver = SolverRequest(
-        "auto",
-        {
-            "format": None,
-            "target": None,
-            "capacity": None,
-            "fit_only": False,
-            "time_limit": 1.0,
-            "memory": None,
-            "gap": 0.0,
-            "deterministic": True,
-            "work_limit": 100_000,
-            "workers": 1,
-        },
-        repeat_seconds=0.0,
-    )
-    child.perform(Task(source, source.content, solver, 0), 1 << 30, lambda _message: None)
-    gc.disable()
-    gc.freeze()
 
 
 if __name__ == "__main__":

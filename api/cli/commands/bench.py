@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstow.api.cli.commands import bench_run
-from memstow.api.cli.commands.bench_arguments import instances_of, two_solvers
+from memstow.api.cli.commands.bench_run import instances_of
 from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.parser import Commands, add_command, real, whole
 from memstow.api.cli.problem_input import naming_option
@@ -47,12 +47,6 @@ memstow bench report results --output page --title 'Release 1.2' --scatter exact
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="folder to write to (default: that of the results)"
     )
-    _add_comparison(parser)
-    _add_pictures(parser)
-    parser.set_defaults(run=_run_report)
-
-
-def _add_comparison(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", metavar="TEXT", help="title of the report (default: the folder's name)")
     parser.add_argument(
         "--best",
@@ -66,10 +60,12 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--scatter",
-        type=two_solvers,
+        type=_two_solvers,
         metavar="A,B",
         help="two solvers to compare in the scatter plot (default: the best two)",
     )
+    _add_pictures(parser)
+    parser.set_defaults(run=_run_report)
 
 
 def _add_pictures(parser: argparse.ArgumentParser) -> None:
@@ -107,8 +103,7 @@ def _run_report(args: argparse.Namespace) -> int:
     from memstow.planner.bench.instances import find_problems
     from memstow.planner.bench.journal import read
     from memstow.planner.bench.record import BEST
-    from memstow.planner.bench.report import MOST_MEMORY_PICTURES, figures, report
-    from memstow.planner.bench.report_page import FOLDER
+    from memstow.planner.bench.report import FOLDER, MOST_MEMORY_PICTURES, figures, report
     from memstow.planner.show.formatting import plain
 
     results = read(Path(args.folder))
@@ -209,7 +204,7 @@ memstow bench compare before after --json
     )
     parser.add_argument(
         "--solvers",
-        type=two_solvers,
+        type=_two_solvers,
         metavar="A,B",
         help="compare these two solvers, B as the new one; only what --fail-on names decides the exit code",
     )
@@ -277,6 +272,14 @@ def _run_compare(args: argparse.Namespace) -> int:
     return Exit.WORSE if comparison.worse(deciding) else Exit.DONE
 
 
+def _two_solvers(text: str) -> tuple[str, str]:
+    """The names of two solvers, from `A,B`."""
+    first, comma, second = text.partition(",")
+    if not (comma and first and second) or first == second:
+        raise argparse.ArgumentTypeError(f"{text!r} is not two solver names separated by a comma")
+    return first, second
+
+
 def _measures(text: str) -> tuple[str, ...]:
     from memstow.planner.bench.compare import NAMES
 
@@ -321,29 +324,25 @@ def _run_sets(args: argparse.Namespace) -> int:
         raise InputError.single("not_found", named, "there is no such folder")
     sets = local_sets(None if named is None else Path(named))
     if args.json:
-        _print_sets_json(sets)
+        import json
+
+        entries = [
+            {
+                "name": one.public.name,
+                "about": one.public.description,
+                "source": one.public.source,
+                "licence": one.public.licence,
+                "instances": one.public.count,
+                "steps": list(one.public.steps),
+                "folder": None if one.folder is None else str(one.folder),
+                "files": one.files,
+            }
+            for one in sets
+        ]
+        print(json.dumps(entries, indent=2))
     else:
         _print_sets(sets)
     return Exit.DONE
-
-
-def _print_sets_json(sets: "Sequence[LocalSet]") -> None:
-    import json
-
-    entries = [
-        {
-            "name": one.public.name,
-            "about": one.public.description,
-            "source": one.public.source,
-            "licence": one.public.licence,
-            "instances": one.public.count,
-            "steps": list(one.public.steps),
-            "folder": None if one.folder is None else str(one.folder),
-            "files": one.files,
-        }
-        for one in sets
-    ]
-    print(json.dumps(entries, indent=2))
 
 
 def _print_sets(sets: "Sequence[LocalSet]") -> None:

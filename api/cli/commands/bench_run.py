@@ -1,17 +1,21 @@
 """`memstow bench run`: every solver on every problem, in separate processes, and every plan verified.
 
-With --interleave, two programs run alternately and are compared.
+With --interleave, two programs run alternately and are compared. Last in this file the arguments become
+instances and solvers with their options.
 """
 
 import argparse
+import os
+import re
+import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from memstow.api.cli.commands.bench_arguments import instances_of, sides_of, solver_requests
 from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.parser import Commands, add_command, amount, duration, real, whole
 from memstow.api.cli.problem_input import add_changes
@@ -22,12 +26,12 @@ from memstow.planner.model import LONGEST_RUN
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Sequence
 
     from memstow.planner.bench.executors import Executor
-    from memstow.planner.bench.instances import Instances
+    from memstow.planner.bench.instances import Generated, Instances
     from memstow.planner.bench.journal import Journal
-    from memstow.planner.bench.run import Side, Tally
+    from memstow.planner.bench.run import Tally
+    from memstow.planner.bench.task import RunOptions, SolverRequest
 
 # By the codes of issues.
 _HINTS: Final = {
@@ -91,7 +95,30 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
     add_changes(parser)
     _add_solvers(parser)
     _add_limits(parser)
-    _add_where(parser)
+    where = parser.add_argument_group("execution")
+    where.add_argument(
+        "--jobs",
+        type=whole(1, 4096),
+        default=1,
+        metavar="N",
+        help="number of runs at the same time on this machine (default: 1)",
+    )
+    where.add_argument(
+        "--executor",
+        choices=("local", "dask"),
+        default="local",
+        help="where runs are executed: on this machine or on a Dask cluster (default: local)",
+    )
+    where.add_argument(
+        "--scheduler", metavar="URL", help="address of the cluster's scheduler, such as tcp://host:8786"
+    )
+    where.add_argument(
+        "--scheduler-wait",
+        type=real(0, LONGEST_RUN),
+        default=60.0,
+        metavar="S",
+        help="how long to wait for a scheduler that is lost (default: 60)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -173,33 +200,6 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_where(parser: argparse.ArgumentParser) -> None:
-    where = parser.add_argument_group("execution")
-    where.add_argument(
-        "--jobs",
-        type=whole(1, 4096),
-        default=1,
-        metavar="N",
-        help="number of runs at the same time on this machine (default: 1)",
-    )
-    where.add_argument(
-        "--executor",
-        choices=("local", "dask"),
-        default="local",
-        help="where runs are executed: on this machine or on a Dask cluster (default: local)",
-    )
-    where.add_argument(
-        "--scheduler", metavar="URL", help="address of the cluster's scheduler, such as tcp://host:8786"
-    )
-    where.add_argument(
-        "--scheduler-wait",
-        type=real(0, LONGEST_RUN),
-        default=60.0,
-        metavar="S",
-        help="how long to wait for a scheduler that is lost (default: 60)",
-    )
-
-
 class Progress(Line):
     """Shows how many runs are done, and an estimate of the time left."""
 
@@ -225,47 +225,68 @@ class Progress(Line):
 
 @resume_hint()
 def run(args: argparse.Namespace) -> int:
-    """Run all, record the results and print a summary."""
+    """Run all, record the results and print how they ended; two programs are compared afterwards."""
     import gc
 
     from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.run import Side, run_interleaved
     from memstow.planner.bench.run import run as run_all
+    from memstow.planner.show.formatting import plain
 
     # The command line disables it for short solves, but a bench may run for days.
     gc.enable()
-    if args.interleave is not None:
-        return run_pairs(args)
     instances = [instances_of(path) for path in args.paths]
-    asked = solver_requests(args)
-    folder = Path(args.output)
-    journal = Journal(folder, args.resume)
-    try:
-        note_invocation(folder, args)
-        progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
-        executor = _executor(args, progress)
+    output, interleaved = Path(args.output), args.interleave is not None
+    if interleaved:
+        from memstow.planner.bench.compare import check_scipy
+        from memstow.planner.bench.executors import Local
+
+        programs = _programs_of(args)
+        check_scipy()  # before hours of runs, not after
+        folders = [output / name for name in ("old", "new")]
+    else:
+        solvers, folders = _solver_requests(args), [output]
+    progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    with ExitStack() as stack:
+        journals = []
+        for folder in folders:
+            journals.append(stack.enter_context(closing(Journal(folder, args.resume))))
+            _note_invocation(folder, args)
+        if not interleaved:
+            executor = stack.enter_context(closing(_executor(args, progress)))
 
         def work(cancel: "threading.Event") -> "Tally":
             hear = progress.hear if progress else lambda _tally: None
-            try:
-                return run_all(instances, asked, args.seeds, executor, journal, cancel, hear)
-            finally:
-                executor.close()
+            if not interleaved:
+                return run_all(instances, solvers, args.seeds, executor, journals[0], cancel, hear)
+            old, new = (
+                Side(asked, partial(Local, 1, python), journal)
+                for (asked, python), journal in zip(programs, journals, strict=True)
+            )
+            return run_interleaved(instances, old, new, args.seeds, cancel, hear)
 
         call = Interruptible(work)
         tally = call.run(progress)
-    finally:
-        journal.close()
-    print_notes(tally)
-    print_endings(journal)
+    for note in tally.notes:
+        print_error(plain(note))
+    if tally.same:
+        print_error(f"{tally.same:,} runs were skipped because another file contains the same problem")
+    if tally.lost:
+        print_error(f"{tally.lost:,} runs were lost; --resume runs them again")
+    for folder, journal in zip(folders, journals, strict=True):
+        if interleaved:
+            print(f"{plain(str(folder))}:")
+        _print_endings(journal)
     if call.interrupted:
         print_error("interrupted: the results so far are saved; --resume continues")
         return Exit.INTERRUPTED
-    return Exit.DONE if sum(journal.endings.values()) and not tally.lost else Exit.USAGE
+    if tally.lost or not all(sum(journal.endings.values()) for journal in journals):
+        return Exit.USAGE
+    return _compare_both(*folders) if interleaved else Exit.DONE
 
 
-def note_invocation(folder: "Path", args: argparse.Namespace) -> None:
+def _note_invocation(folder: "Path", args: argparse.Namespace) -> None:
     """Write beside the results where their problems are, and the command and its date."""
-    import shlex
     from datetime import UTC, datetime
 
     from memstow.planner.bench.instances import paths_file
@@ -278,7 +299,7 @@ def note_invocation(folder: "Path", args: argparse.Namespace) -> None:
 
 
 def _executor(args: argparse.Namespace, progress: Progress | None) -> "Executor":
-    from memstow.api.workers.scheduler_address import check_scheduler
+    from memstow.planner.cluster.roster import check_scheduler
     from memstow.planner.model.errors import InputError, MissingBackEndError
 
     if (args.executor == "dask") != (args.scheduler is not None):
@@ -306,19 +327,7 @@ def _executor(args: argparse.Namespace, progress: Progress | None) -> "Executor"
     return ClusterExecutor(check_scheduler(args.scheduler, "--scheduler"), args.scheduler_wait, say)
 
 
-def print_notes(tally: "Tally") -> None:
-    """Print which problems were skipped and how many runs were lost."""
-    from memstow.planner.show.formatting import plain
-
-    for note in tally.notes:
-        print_error(plain(note))
-    if tally.same:
-        print_error(f"{tally.same:,} runs were skipped because another file contains the same problem")
-    if tally.lost:
-        print_error(f"{tally.lost:,} runs were lost; --resume runs them again")
-
-
-def print_endings(journal: "Journal") -> None:
+def _print_endings(journal: "Journal") -> None:
     """Print how the runs of each solver ended."""
     from memstow.planner.bench.record import Ending
     from memstow.planner.show.formatting import table
@@ -336,59 +345,6 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-_OLD, _NEW = "old", "new"
-
-
-def run_pairs(args: argparse.Namespace) -> int:
-    """Run both programs, record the results and compare them; exit code as for `bench compare`."""
-    from memstow.planner.bench.compare import check_scipy
-    from memstow.planner.bench.executors import Local
-    from memstow.planner.bench.journal import Journal
-    from memstow.planner.bench.run import Side
-    from memstow.planner.show.formatting import plain
-
-    instances = [instances_of(path) for path in args.paths]
-    asked = sides_of(args)
-    check_scipy()  # before hours of runs, not after
-    folders = [Path(args.output) / name for name in (_OLD, _NEW)]
-    journals: list[Journal] = []
-    try:
-        sides = []
-        for folder, (solvers, python) in zip(folders, asked, strict=True):
-            journals.append(Journal(folder, args.resume))
-            note_invocation(folder, args)
-            sides.append(Side(solvers, partial(Local, 1, python), journals[-1]))
-        tally, interrupted = _run_both(instances, sides, args.seeds)
-    finally:
-        for journal in journals:
-            journal.close()
-    print_notes(tally)
-    for folder, journal in zip(folders, journals, strict=True):
-        print(f"{plain(str(folder))}:")
-        print_endings(journal)
-    if interrupted:
-        print_error("interrupted: the results so far are saved; --resume continues")
-        return Exit.INTERRUPTED
-    if tally.lost or not all(sum(journal.endings.values()) for journal in journals):
-        return Exit.USAGE
-    return _compare_both(*folders)
-
-
-def _run_both(instances: "Sequence[Instances]", sides: "Sequence[Side]", seeds: int) -> "tuple[Tally, bool]":
-    """Run all pairs; returns the tally, and whether Ctrl-C interrupted it."""
-    from memstow.planner.bench.run import run_interleaved
-
-    progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
-    old, new = sides
-
-    def work(cancel: "threading.Event") -> "Tally":
-        hear = progress.hear if progress else lambda _tally: None
-        return run_interleaved(instances, old, new, seeds, cancel, hear)
-
-    call = Interruptible(work)
-    return call.run(progress), call.interrupted
-
-
 def _compare_both(old: Path, new: Path) -> int:
     from memstow.planner.bench.compare import DECIDING, NAMES, Strictness, compare, comparison_text
     from memstow.planner.bench.journal import read
@@ -396,3 +352,217 @@ def _compare_both(old: Path, new: Path) -> int:
     comparison = compare(read(old), read(new), Strictness(), NAMES)
     print(f"\n{comparison_text(comparison, DECIDING)}")
     return Exit.WORSE if comparison.worse(DECIDING) else Exit.DONE
+
+
+_GENERATE: Final = "generate:"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_RANGE: Final = re.compile(r"(\d+)\.\.(\d+)", re.ASCII)
+_RANGED: Final = ("n", "seed")
+ORDERS: Final = ("free", "lpmf", "dfs", "given", "cpsat")
+"""Who may order the operators of a graph: the search for the best order, rules, a model."""
+_MODEL: Final = "cpsat"
+# The name of both external programs of --interleave.
+_PROGRAM: Final = "program"
+_WATCHES: Final = "memstow.planner.bench.supervisor"
+# Options of `memstow generate` that are not the problem's.
+_OF_A_FILE: Final = ("output", "output-format")
+_MOST_GENERATED: Final = 1_000_000_000
+
+
+def instances_of(path: str) -> "Instances":
+    """The instances that one path argument names."""
+    from memstow.planner.bench.instances import files
+
+    return _generated(path) if path.startswith(_GENERATE) else files(path)
+
+
+def _solver_requests(args: argparse.Namespace) -> "list[SolverRequest]":
+    """All solvers to run."""
+    asked = _solvers(args)
+    asked += [_external(text, args, args.executor == "local") for text in args.external]
+    return _each_once(asked)
+
+
+def _programs_of(args: argparse.Namespace) -> "list[tuple[list[SolverRequest], str]]":
+    """For each side of --interleave its solvers, and the Python that runs them."""
+    from memstow.planner.model.errors import InputError
+
+    if args.external or args.executor != "local" or args.jobs != 1:
+        message = (
+            "it cannot be combined with --external, --executor or --jobs, because runs are made in pairs"
+        )
+        raise InputError.single("bad_interleave", "--interleave", message)
+    programs = ["{input" in one for one in args.interleave]
+    if any(programs):
+        if not all(programs) or args.solvers is not None:
+            message = (
+                "give two commands that contain {input}, without --solvers; or two installations of memstow"
+            )
+            raise InputError.single("bad_interleave", "--interleave", message)
+        return [([_external(f"{_PROGRAM}={one}", args, True)], sys.executable) for one in args.interleave]
+    return [(_each_once(_solvers(args)), _python_of(one)) for one in args.interleave]
+
+
+def _python_of(text: str) -> str:
+    """The Python of a `memstow` program or of a venv."""
+    import subprocess
+    from pathlib import Path
+    from shutil import which
+
+    from memstow.planner.model.errors import InputError
+
+    found = which(str(Path(text) / "bin" / "memstow") if Path(text).is_dir() else text)
+    # The link is followed to the program, and the Python beside it is not: it may be a link out of its venv.
+    python = None if found is None else str(Path(found).resolve().with_name("python"))
+    if python is not None and os.access(python, os.X_OK):
+        runs = [python, "-P", "-c", f"import {_WATCHES}"]
+        if subprocess.run(runs, capture_output=True, check=False).returncode == 0:  # noqa: S603
+            return python
+    message = f"{text!r} is neither a venv with memstow or its program, nor a command with {{input}}"
+    raise InputError.single("bad_interleave", "--interleave", message)
+
+
+def _solvers(args: argparse.Namespace) -> "list[SolverRequest]":
+    names = args.solvers if args.solvers is not None else "" if args.external else "auto"
+    local = args.executor == "local" and args.interleave is None
+    return [
+        _solver(name.strip(), order, args, local)
+        for order in _orders(args, local)
+        for name in names.split(",")
+        if name.strip()
+    ]
+
+
+def _orders(args: argparse.Namespace, local: bool) -> "list[str | None]":
+    """Who orders the operators of graphs; None for graphs as they are listed."""
+    from memstow.planner.model.errors import InputError, MissingBackEndError
+    from memstow.solvers.registry import BACK_ENDS
+
+    if args.orders is None:
+        return [None]
+    names = [name.strip() for name in args.orders.split(",") if name.strip()]
+    if not names or any(name not in ORDERS for name in names):
+        message = f"name one or more of {', '.join(ORDERS)}, with commas between them"
+        raise InputError.single("bad_orders", "--orders", message)
+    missing = BACK_ENDS[_MODEL].how_to_get() if _MODEL in names and local else None
+    if missing is not None:
+        raise MissingBackEndError(f"the order {_MODEL!r} needs {missing}")
+    return list(names)
+
+
+def _each_once(asked: "list[SolverRequest]") -> "list[SolverRequest]":
+    from memstow.planner.model.errors import InputError
+
+    seen = [one.title for one in asked]
+    if not asked or len(set(seen)) < len(seen):
+        message = "name at least one solver, and each solver and each order only once"
+        raise InputError.single("bad_solvers", "--solvers", message)
+    return asked
+
+
+def _solver(name: str, order: str | None, args: argparse.Namespace, local: bool) -> "SolverRequest":
+    from memstow.planner.bench.task import SolverRequest
+    from memstow.planner.model.errors import MissingBackEndError
+    from memstow.planner.solve.portfolio import solver_by_name
+    from memstow.solvers.registry import BACK_ENDS
+
+    solver_by_name(name)
+    missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
+    if missing is not None:
+        raise MissingBackEndError(f"solver {name!r} needs {missing}")
+    options: RunOptions = {
+        **_run_options(args),
+        "gap": args.gap,
+        "deterministic": args.deterministic,
+        "work_limit": args.work_limit,
+        "workers": args.workers,
+    }
+    if order is not None:
+        options["order"] = order
+    return SolverRequest(name, options, repeat_seconds=args.repeat_for)
+
+
+def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverRequest":
+    # Slow to import, while this module is imported whenever help is printed.
+    from shutil import which
+
+    from memstow.planner.bench.task import SolverRequest
+    from memstow.planner.model.errors import InputError
+    from memstow.solvers.registry import names
+
+    name, equals, command = text.partition("=")
+    try:
+        parts = shlex.split(command)
+        command.encode()  # it is recorded, so it must be valid text
+    except ValueError as error:
+        raise InputError.single("bad_external", "--external", f"{command!r}: {error}") from None
+    if not (equals and parts and _NAME.fullmatch(name)):
+        raise InputError.single(
+            "bad_external",
+            "--external",
+            f"{text!r} does not have the form 'name=command {{input}} {{output}}'",
+        )
+    if name in ("auto", *names()):
+        raise InputError.single("bad_external", "--external", f"{name!r} is the name of a solver of memstow")
+    if "{input" not in command:
+        raise InputError.single("bad_external", "--external", f"{text!r} does not contain {{input}}")
+    if os.sep in parts[0]:
+        parts[0] = os.path.abspath(parts[0])
+    if local and which(parts[0]) is None:
+        raise InputError.single("bad_external", "--external", f"{parts[0]!r} is not an executable program")
+    return SolverRequest(name, _run_options(args), tuple(parts), os.getcwd(), args.repeat_for)
+
+
+def _run_options(args: argparse.Namespace) -> "RunOptions":
+    from memstow.api.cli.problem_input import read_target
+
+    return {
+        "format": args.format,
+        # The target itself, since the file may not exist where the run is executed.
+        "target": None if args.target is None else asdict(read_target(args.target)),
+        "capacity": args.capacity,
+        "fit_only": args.fit_only,
+        "time_limit": args.time_limit,
+        "memory": args.memory,
+    }
+
+
+def _generated(path: str) -> "Generated":
+    """`generate:KIND,n=N,seed=A..B,option=value`: the options of `memstow generate`."""
+    from memstow.planner.bench.instances import Generated
+    from memstow.planner.model.errors import InputError
+
+    kind, *settings = (part.strip() for part in path.removeprefix(_GENERATE).split(","))
+    settings = [setting for setting in settings if setting]
+    named = [setting.partition("=")[0] for setting in settings]
+    for name in named:
+        if named.count(name) > 1 or name in _OF_A_FILE:
+            why = (
+                "is given twice"
+                if name not in _OF_A_FILE
+                else "selects an output file, which is not possible here"
+            )
+            raise InputError.single("bad_generate", path, f"{name!r} {why}")
+    first, last = (_generator_arguments(kind, settings, end) for end in (1, 2))
+    counts, seeds = (range(first.pop(name), last[name] + 1) for name in _RANGED)
+    if not counts or not seeds:
+        raise InputError.single("empty_range", path, "the range is empty: write the smaller number first")
+    if seeds.stop - seeds.start > _MOST_GENERATED // len(counts):
+        raise InputError.single("too_many", path, f"more than {_MOST_GENERATED:,} problems")
+    return Generated(kind, first, counts, seeds)
+
+
+def _generator_arguments(kind: str, settings: list[str], end: int) -> dict[str, Any]:
+    """The arguments of the generator, with the first (1) or the last (2) number of each range."""
+    from memstow.api.cli.commands import generate
+    from memstow.api.cli.parser import Parser
+
+    words = [kind]
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        ends = _RANGE.fullmatch(value) if name in _RANGED else None
+        # A list has + between its words, since commas are between settings.
+        words += [f"--{name}", *([ends[end] if ends else value.replace("+", ",")] if equals else [])]
+    parser: argparse.ArgumentParser = Parser(prog="memstow", allow_abbrev=False)
+    generate.add(parser.add_subparsers())
+    return generate.arguments_of(parser.parse_args(["generate", *words]))

@@ -159,7 +159,7 @@ def _features_among(features: tuple[str, ...], text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> int:
     """Generate the problem and write it."""
     from memstow.planner import formats
-    from memstow.planner.generate.by_name import make
+    from memstow.planner.generate import make
 
     refuse_unwritable(args.output)
     form = format_of(args.output, args.output_format)
@@ -176,7 +176,7 @@ def arguments_of(args: argparse.Namespace) -> dict[str, Any]:
 def run_graph(args: argparse.Namespace) -> int:
     """Generate the graph and write it."""
     from memstow.planner import formats
-    from memstow.planner.generate.by_name import make_graph
+    from memstow.planner.generate import make_graph
 
     refuse_unwritable(args.output)
     write_out(formats.write_graph(make_graph(arguments_of(args))), args.output)

@@ -27,8 +27,7 @@ from memstow.planner.bench.record import (
     Record,
     commands_file,
 )
-from memstow.planner.bench.report import figures, report
-from memstow.planner.bench.report_page import MOST_ROWS
+from memstow.planner.bench.report import MOST_ROWS, figures, report
 from memstow.planner.bench.report_pictures import whole
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.plan import Plan
