@@ -36,7 +36,14 @@ _NATIVE: Final = "memstow.solvers._native"
 def plan(path: str, options: str, library: str | None = None) -> None:
     """Read the problem, plan it, and print the seconds of the call and the values as JSON."""
     if library is not None:
-        _load_native(library)
+        # Load this build of the native module in place of the installed one.
+        from importlib.util import module_from_spec, spec_from_file_location
+
+        spec = spec_from_file_location(_NATIVE, library)
+        if spec is None or spec.loader is None:
+            raise ImportError(library)
+        sys.modules[_NATIVE] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[_NATIVE])
     import memstow
 
     problem = memstow.read_problem(Path(path).read_bytes())
@@ -57,17 +64,6 @@ def plan(path: str, options: str, library: str | None = None) -> None:
             }
         )
     )
-
-
-def _load_native(library: str) -> None:
-    """Load this build of the native module in place of the installed one."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    spec = spec_from_file_location(_NATIVE, library)
-    if spec is None or spec.loader is None:
-        raise ImportError(library)
-    sys.modules[_NATIVE] = module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[_NATIVE])
 
 
 def route(port: str) -> None:

@@ -11,6 +11,10 @@ nothing to do.
 `sizing` prints what the service needs by size. Memory is resident, of the server and of the processes in
 which it solves; disk is the file of the store.
 
+`cluster` prints two tables of a server with a scheduler and workers of Dask on this machine. The first is of
+jobs of bounded work, by the number of workers. The second shows what server, scheduler and workers spend on
+solves that go on for long: their events, their best plans, their signs of life.
+
 The URL is that of an empty database on PostgreSQL. Without it, the store is SQLite in a folder.
 """
 
@@ -27,6 +31,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,7 +41,18 @@ from sqlalchemy import text
 
 from benchmarks.measuring import MEMSTOW
 from benchmarks.page import stamp, table
-from benchmarks.servers import ask, bodies, free_port, running, service_with_data, text_at
+from benchmarks.servers import (
+    ask,
+    bodies,
+    farm,
+    free_port,
+    running,
+    service,
+    service_with_data,
+    text_at,
+    worked,
+    worked_by_children,
+)
 from memstow.api.store import maintenance
 from memstow.api.store.database import Database, url_of
 from memstow.api.store.keys import Quotas
@@ -386,6 +402,131 @@ def _kibibytes(size: float) -> str:
     return f"{size / 1024:.1f} KiB"
 
 
+CLUSTER_JOBS = 24
+CLUSTER_BUFFERS = 300
+CLUSTER_WORK = 50_000_000
+CLUSTER_SLOTS = 8
+LONG_SECONDS = 20.0
+STILL_SECONDS = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Processor seconds, of one job or of one second of a solve."""
+
+    server: float
+    scheduler: float
+    workers: float
+    children: float
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A server, its scheduler and the workers."""
+
+    port: int
+    server: int
+    scheduler: int
+    workers: tuple[int, ...]
+
+    def spent(self) -> Spent:
+        """So far."""
+        workers = sum(map(worked, self.workers))
+        return Spent(
+            worked(self.server), worked(self.scheduler), workers, sum(map(worked_by_children, self.workers))
+        )
+
+    def run(self, problems: list[Any], options: dict[str, object]) -> float:
+        """Solve them all; seconds."""
+        begin = time.monotonic()
+        batch = {
+            "problems": [{"problem": problem} for problem in problems],
+            "settings": [{"name": "one", "options": options}],
+        }
+        name = ask(self.port, "POST", "/v1/batches", batch)["id"]
+        while True:
+            counts: dict[str, int] = ask(self.port, "GET", f"/v1/batches/{name}")["states"]
+            if counts.get("done", 0) == len(problems):
+                return time.monotonic() - begin
+            if counts.get("failed", 0):
+                raise RuntimeError(f"jobs failed: {counts}")
+            time.sleep(0.5)
+
+
+@contextmanager
+def cluster(count: int) -> Iterator[Place]:
+    """A server, a scheduler, and workers of one thread each."""
+    with farm(count) as dask:
+        settings = {
+            "executor": "dask",
+            "scheduler": dask.address,
+            "slots": CLUSTER_SLOTS,
+            "fast_seconds": 0.0,
+        }
+        with service(**settings, fast_seconds=0.0) as (served, server):
+            place = Place(served, server, dask.scheduler, dask.workers)
+            # What is imported and connected once is no part of a job.
+            place.run(problems(2 * count, 1000), {"deterministic": True, "work_limit": 1000})
+            yield place
+
+
+def problems(count: int, first: int) -> list[Any]:
+    """Problems that stay open."""
+    generated = (planted(CLUSTER_BUFFERS, first + i, slack=0.01) for i in range(count))
+    return [json.loads(formats.write_problem(problem)) for problem in generated]
+
+
+def throughput(count: int) -> list[str]:
+    """A row: jobs of bounded work."""
+    with cluster(count) as place:
+        idle = _still(place)
+        before = place.spent()
+        seconds = place.run(problems(CLUSTER_JOBS, 1), {"deterministic": True, "work_limit": CLUSTER_WORK})
+        each = _each(before, place.spent(), idle, seconds, CLUSTER_JOBS)
+    return [f"{count}", f"{CLUSTER_JOBS / seconds:.2f}", *_told(each)]
+
+
+def lasting() -> tuple[list[str], list[str]]:
+    """Two rows: solves that go on, by the seconds of solves; and a second in which nothing happens."""
+    with cluster(2) as place:
+        idle = _still(place)
+        before = place.spent()
+        seconds = place.run(problems(2, 1), {"time_limit": LONG_SECONDS, "workers": 1})
+        each = _each(before, place.spent(), idle, seconds, 2 * LONG_SECONDS)
+    return _told(each), _told(idle)
+
+
+def _still(place: Place) -> Spent:
+    before = place.spent()
+    time.sleep(STILL_SECONDS)
+    return _each(before, place.spent(), Spent(0, 0, 0, 0), 0, STILL_SECONDS)
+
+
+def _each(before: Spent, after: Spent, idle: Spent, seconds: float, count: float) -> Spent:
+    """The usage for each of `count` problems, less that of idling for as long."""
+    return Spent(
+        (after.server - before.server - idle.server * seconds) / count,
+        (after.scheduler - before.scheduler - idle.scheduler * seconds) / count,
+        (after.workers - before.workers - idle.workers * seconds) / count,
+        (after.children - before.children - idle.children * seconds) / count,
+    )
+
+
+def _told(each: Spent) -> list[str]:
+    return [f"{1000 * seconds:.1f}" for seconds in (each.server, each.scheduler, each.workers, each.children)]
+
+
+def print_cluster() -> None:
+    """Print both tables of a cluster."""
+    spent = ("server, ms", "scheduler, ms", "workers, ms", "children, ms")
+    print(table(("workers", "jobs a second", *spent), [throughput(count) for count in (1, 2, 4)]))
+    print()
+    busy, still = lasting()
+    print(table(("a second", *spent), [["of a solve", *busy], ["with nothing to do", *still]]))
+    print()
+    print(stamp())
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["kills", *words]:
@@ -394,6 +535,8 @@ if __name__ == "__main__":
                 campaign.run(float(words[0]) if words else KILL_SECONDS)
         case ["queue", *urls]:
             print_queue(urls)
+        case ["cluster"]:
+            print_cluster()
         case ["sizing"]:
             print(table(("what", "needs"), [*idle(), connections(), *queued(), *solving()]))
             print(f"\n{stamp()}")

@@ -88,6 +88,35 @@ async def steady(port: int, path: str, body_of: Body, seconds: float, rate: floa
     return took
 
 
+Request = tuple[str, str, bytes]
+"""Method, path and body."""
+
+
+class Requests:
+    """What is sent; the number makes each request another, so that none has been answered before."""
+
+    def __init__(self) -> None:
+        self._small = bodies(1000)
+        self._hard = [formats.write_problem(planted(300, seed, slack=0.01)).decode() for seed in range(20)]
+
+    def plan(self, number: int) -> Request:
+        """A problem that is solved at once."""
+        body = self._small[number % len(self._small)][:-1] + f', "options": {{"seed": {number}}}}}'.encode()
+        return "POST", "/v1/plan", body
+
+    def job(self, number: int, seconds: float, path: str = "/v1/jobs") -> Request:
+        """A problem that is not solved within this time."""
+        options = f'{{"time_limit": {seconds}, "seed": {number}}}'
+        problem = self._hard[number % len(self._hard)]
+        return "POST", path, f'{{"problem": {problem}, "options": {options}}}'.encode()
+
+    def batch(self, seconds: float) -> Request:
+        """A thousand jobs."""
+        settings = [{"name": f"s{i}", "options": {"time_limit": seconds, "seed": i}} for i in range(1000)]
+        problem = {"name": "p", "problem": json.loads(self._hard[0])}
+        return "POST", "/v1/batches", json.dumps({"problems": [problem], "settings": settings}).encode()
+
+
 MIXED_MINUTES = 10.0
 PLANNERS = 4
 PLAN_EVERY = 0.05
@@ -134,9 +163,7 @@ def mixed(minutes: float) -> Mixed:
 
 
 async def _mixed_load(port: int, pid: int, seconds: float) -> Mixed:
-    seen = Mixed()
-    small = bodies(1000)
-    large = [formats.write_problem(planted(300, seed, slack=0.01)).decode() for seed in range(20)]
+    seen, requests = Mixed(), Requests()
     end = time.perf_counter() + seconds
 
     async def ask(connection: Connection, method: str, path: str, body: bytes = b"") -> bytes:
@@ -145,14 +172,10 @@ async def _mixed_load(port: int, pid: int, seconds: float) -> Mixed:
         return answer
 
     async def plan(connection: Connection, number: int) -> None:
-        # The seed makes it another question each time.
-        body = small[number % len(small)][:-1] + f', "options": {{"seed": {number}}}}}'.encode()
-        await ask(connection, "POST", "/v1/plan", body)
+        await ask(connection, *requests.plan(number))
 
     async def job(connection: Connection, number: int) -> None:
-        options = f'{{"time_limit": {JOB_SECONDS}, "seed": {number}}}'
-        body = f'{{"problem": {large[number % len(large)]}, "options": {options}}}'
-        name = json.loads(await ask(connection, "POST", "/v1/jobs", body.encode()))["id"]
+        name = json.loads(await ask(connection, *requests.job(number, JOB_SECONDS)))["id"]
         followers.add(asyncio.create_task(follow(name)))
 
     async def follow(name: str) -> None:
@@ -204,7 +227,6 @@ _REFUSED_PAUSE = 0.05
 _NICER = 10
 _LATE_SECONDS = 30.0
 
-Request = tuple[str, str, bytes]
 Statuses = Counter[str]
 
 
@@ -228,29 +250,22 @@ def flooding(port: int, key: str, seconds: float) -> Iterator[Statuses]:
 
 
 def _kinds() -> Iterator[Callable[[int], Request]]:
-    """What each connection sends; the number makes each request another."""
-    small = bodies(200)
+    """What each connection sends."""
+    requests = Requests()
+    plan, batch = requests.plan, requests.batch(_LIMIT)
     needy = b'{"problem": ' + formats.write_problem(network(700, 1)) + b"}"
-    hard = [formats.write_problem(planted(300, seed, slack=0.01)).decode() for seed in range(20)]
-    settings = [{"name": f"s{i}", "options": {"time_limit": _LIMIT, "seed": i}} for i in range(1000)]
-    batch = json.dumps({"problems": [{"name": "p", "problem": json.loads(hard[0])}], "settings": settings})
-
-    def plan(number: int) -> Request:
-        body = small[number % len(small)][:-1] + f', "options": {{"seed": {number}}}}}'.encode()
-        return "POST", "/v1/plan", body
 
     def job(number: int) -> Request:
-        options = f'{{"time_limit": {_LIMIT}, "seed": {number}}}'
-        return "POST", "/v1/jobs", f'{{"problem": {hard[number % 20]}, "options": {options}}}'.encode()
+        return requests.job(number, _LIMIT)
 
     def waiting(number: int) -> Request:
-        return "POST", "/v1/plan", job(number)[2]
+        return requests.job(number, _LIMIT, "/v1/plan")
 
     def needs(_: int) -> Request:
         return "POST", "/v1/inspect?needs=true&time_limit=30", needy
 
     def batches(_: int) -> Request:
-        return "POST", "/v1/batches", batch.encode()
+        return batch
 
     def documents(_: int) -> Request:
         return "GET", "/v1/jobs?limit=200", b""
@@ -397,10 +412,8 @@ async def _watch(pid: int, memory: list[int]) -> None:
 
 async def _phase(port: int, key: str, seconds: float, seen: Seen) -> None:
     authorization = f"Authorization: Bearer {key}\r\n"
-    small = bodies(1000)
-    rng = Random(1)
+    requests, rng = Requests(), Random(1)
     short = [formats.write_problem(three_pools(rng, 20)).decode() for _ in range(50)]
-    large = [formats.write_problem(planted(300, seed, slack=0.01)).decode() for seed in range(20)]
     sent = Random(time.time_ns()).randrange(1 << 30)
     end = time.perf_counter() + seconds
 
@@ -409,19 +422,10 @@ async def _phase(port: int, key: str, seconds: float, seen: Seen) -> None:
         sent += 1
         return sent
 
-    def small_plan() -> Request:
-        body = small[sent % len(small)][:-1] + f', "options": {{"seed": {next_seed()}}}}}'.encode()
-        return "POST", "/v1/plan", body
-
     def short_plan() -> Request:
         options = {"time_limit": 1, "seed": next_seed()}
         body = f'{{"problem": {short[sent % len(short)]}, "options": {json.dumps(options)}}}'
         return "POST", "/v1/plan", body.encode()
-
-    def job() -> Request:
-        options = {"time_limit": 3, "seed": next_seed()}
-        body = f'{{"problem": {large[sent % len(large)]}, "options": {json.dumps(options)}}}'
-        return "POST", "/v1/jobs", body.encode()
 
     async def ask(connection: Connection, kind: str, request: Request) -> bytes:
         sent_at = time.perf_counter()
@@ -431,7 +435,7 @@ async def _phase(port: int, key: str, seconds: float, seen: Seen) -> None:
 
     async def followed(connection: Connection) -> None:
         sent_at = time.perf_counter()
-        name = json.loads(await ask(connection, "job accepted", job())).get("id")
+        name = json.loads(await ask(connection, "job accepted", requests.job(next_seed(), 3))).get("id")
         state = "failed" if name is None else "queued"
         while state in ("queued", "running") and time.perf_counter() < sent_at + PATIENCE:
             await asyncio.sleep(0.1)
@@ -448,7 +452,10 @@ async def _phase(port: int, key: str, seconds: float, seen: Seen) -> None:
         connection.close()
 
     await asyncio.gather(
-        *(again(SMALL_EVERY, lambda link: ask(link, "small plan", small_plan())) for _ in range(2)),
+        *(
+            again(SMALL_EVERY, lambda link: ask(link, "small plan", requests.plan(next_seed())))
+            for _ in range(2)
+        ),
         again(SHORT_EVERY, lambda link: ask(link, "plan of 1 s", short_plan())),
         again(TENANT_JOB_EVERY, followed),
         again(1.0, lambda link: ask(link, "list of jobs", ("GET", "/v1/jobs?limit=50", b""))),

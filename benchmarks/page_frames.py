@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 from benchmarks.page import table
 from benchmarks.servers import worked
@@ -31,14 +31,6 @@ _SETTLE: Final = (
 )
 
 
-def _renderers(running: Any) -> list[int]:
-    """The processes of the pages of this browser."""
-    session = running.new_browser_cdp_session()
-    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
-    session.detach()
-    return [int(process["id"]) for process in processes if process["type"] == "renderer"]
-
-
 def _used_by_threads(processes: list[int]) -> float:
     """Milliseconds of the processor that the threads there are have used, to the nanosecond."""
     total = 0
@@ -56,7 +48,11 @@ def measure(path: Path) -> list[object]:
         began = perf_counter()
         look.open(path.resolve().as_uri())
         wall = perf_counter() - began
-        renderers = _renderers(running)
+        # The processes of the pages of this browser.
+        session = running.new_browser_cdp_session()
+        processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+        session.detach()
+        renderers = [int(process["id"]) for process in processes if process["type"] == "renderer"]
         ready = sum(map(worked, renderers))
         look.page.evaluate(_SETTLE)
 

@@ -158,14 +158,9 @@ def rooms(samples: Iterable[tuple[Sequence[str], int]]) -> Counter[str]:
     """Samples by room: of each stack, innermost file first, that of the innermost file which has one."""
     met: Counter[str] = Counter()
     for files, count in samples:
-        named = (name for file in files for part, name in ROOMS if part in _shortened(file))
+        named = (name for file in files for part, name in ROOMS if part in file.removeprefix(str(ROOT)))
         met[next(named, _OTHER)] += count
     return met
-
-
-def _shortened(file: str) -> str:
-    """The path within the project: the folder that it is in may be called as anything."""
-    return file.removeprefix(str(ROOT))
 
 
 LETTER: Final = "J"

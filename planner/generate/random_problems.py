@@ -91,7 +91,13 @@ def mixed(
     )
     relative = _relative(chance, draft) if "relative" in features else ()
     if "pools" in features:
-        _restrict(chance, draft)
+        # Some buffers may only go to some pools; rigid groups stay free, since all members must agree.
+        ids = [pool.id for pool in draft.pools]
+        for index, buffer in enumerate(draft.buffers):
+            if index in draft.grouped or not chance.happens(0.4):
+                continue
+            chance.shuffle(ids)
+            draft.buffers[index] = replace(buffer, pools=tuple(ids[: chance.between(1, len(ids))]))
     if "pins" in features:
         _pin(chance, draft)
     if "capacities" in features:
@@ -186,16 +192,6 @@ def _relative(chance: Chance, draft: _Draft) -> tuple[Relative, ...]:
         found.append(Relative(buffer=draft.buffers[index].id, base=draft.buffers[base].id, offset=distance))
         draft.grouped |= {index, base}
     return tuple(found)
-
-
-def _restrict(chance: Chance, draft: _Draft) -> None:
-    """Some buffers may only go to some pools; rigid groups stay free, since all members must agree."""
-    ids = [pool.id for pool in draft.pools]
-    for index, buffer in enumerate(draft.buffers):
-        if index in draft.grouped or not chance.happens(0.4):
-            continue
-        chance.shuffle(ids)
-        draft.buffers[index] = replace(buffer, pools=tuple(ids[: chance.between(1, len(ids))]))
 
 
 def _pin(chance: Chance, draft: _Draft) -> None:

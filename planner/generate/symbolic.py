@@ -7,7 +7,7 @@ from typing import Final
 
 from memstow.planner.generate.random_problems import Chance
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import InPlace, Pool, Problem, Relative, Reserved
+from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import Aim, Point, Symbol, SymbolicBuffer, SymbolicProblem
 from memstow.planner.shapes.sizes import largest_problem
 from memstow.planner.shapes.symbolic_check import find_symbolic_issues
@@ -64,7 +64,16 @@ def random_symbolic(n: int, seed: int, *, symbols: int = 1, features: Sequence[s
         objective=(chance.pick(["peak", "max_peak", f"peak:{pools[0].id}"]),),
     )
     largest, _ = largest_problem(plain)
-    return _with_places(chance, plain, largest, features)
+    # The problem with pins, distances and capacities, as far as they contradict nothing.
+    sizes = {buffer.id: buffer.size for buffer in largest.buffers}
+    problem = plain
+    if "pins" in features:
+        problem = _if_valid(replace(problem, buffers=_pinned(chance, problem, sizes)), problem)
+    if "relative" in features:
+        problem = _if_valid(replace(problem, relative=tuple(_tied(chance, problem, sizes))), problem)
+    if "capacities" in features:
+        problem = _if_valid(replace(problem, pools=_bounded(chance, problem, sizes)), problem)
+    return problem
 
 
 def _symbol(chance: Chance, name: str) -> Symbol:
@@ -123,21 +132,6 @@ def _pairs(chance: Chance, names: Sequence[str]) -> list[tuple[str, str]]:
         {(chance.pick(names), chance.pick(names)) for _ in range(max(1, len(names) // 3))} if names else set()
     )
     return sorted((one, other) for one, other in pairs if one != other)
-
-
-def _with_places(
-    chance: Chance, plain: SymbolicProblem, largest: Problem, features: Collection[str]
-) -> SymbolicProblem:
-    """The problem with pins, distances and capacities, as far as they contradict nothing."""
-    sizes = {buffer.id: buffer.size for buffer in largest.buffers}
-    problem = plain
-    if "pins" in features:
-        problem = _if_valid(replace(problem, buffers=_pinned(chance, problem, sizes)), problem)
-    if "relative" in features:
-        problem = _if_valid(replace(problem, relative=tuple(_tied(chance, problem, sizes))), problem)
-    if "capacities" in features:
-        problem = _if_valid(replace(problem, pools=_bounded(chance, problem, sizes)), problem)
-    return problem
 
 
 def _if_valid(changed: SymbolicProblem, otherwise: SymbolicProblem) -> SymbolicProblem:
@@ -230,17 +224,16 @@ def symbolic(
             "problems of the family attention have one or two symbols and no features; use family random"
         )
         raise InputError.single("no_such_problem", "$", message)
-    return _attention(n, seed, symbols)
-
-
-def _attention(n: int, seed: int, symbols: int) -> SymbolicProblem:
     chance = Chance(seed)
     rows = "s" if symbols == 1 else "b*s"
     width, heads = chance.pick(_WIDTHS), chance.pick(_HEADS)
     lives: list[tuple[str, str, int, int]] = [("x", f"4*{rows}*{width}", 0, 8)]
     block = 0
     while len(lives) < n:
-        sizes = _block_sizes(rows, width, heads)
+        # The sizes of a block's tensors that are no plain rows.
+        square = f"{4 * heads}*{rows}*s"
+        wide = f"{16 * width}*{rows}"
+        sizes = {"scores": square, "weights": square, "wide": wide, "active": wide}
         start = block * _STEPS
         lives.extend(
             (f"{name}{block}", sizes.get(name, f"4*{rows}*{width}"), start + made, start + read + 1)
@@ -265,13 +258,6 @@ def _points(symbols: int) -> list[Point]:
     if symbols == 1:
         return []
     return [Point(at={"s": s, "b": b}) for s in _LENGTHS for b in _BATCHES if s * b <= 4096]
-
-
-def _block_sizes(rows: str, width: int, heads: int) -> dict[str, str]:
-    """The sizes of a block's tensors that are no plain rows."""
-    square = f"{4 * heads}*{rows}*s"
-    wide = f"{16 * width}*{rows}"
-    return {"scores": square, "weights": square, "wide": wide, "active": wide}
 
 
 def _other(chance: Chance, name: str, rows: str, start: int) -> tuple[str, str, int, int]:

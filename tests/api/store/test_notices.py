@@ -7,7 +7,8 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import text
 
-from memstow.api.store import maintenance, queue
+from memstow.api.store import maintenance
+from memstow.api.store.administration import Administration
 from memstow.api.store.database import Database
 from memstow.api.store.job_records import Ending, Notices
 from memstow.api.store.keys import Quotas
@@ -64,8 +65,7 @@ def test_another_server_hears_of_jobs_that_come_and_of_room_that_others_leave(ur
         claims.claim("me", 9)
         assert claims.finish(job, 2, ending)
         wait_for(lambda: heard.count == 4, "a notice of the end")
-        with there.write() as connection:
-            queue.resume(connection)
+        Administration(there).resume()
         wait_for(lambda: heard.count == 5, "a notice that jobs are claimed again")
     here.close()
     there.close()
