@@ -1,7 +1,7 @@
 """What the service counts, for Prometheus."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -17,86 +17,56 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "memstow_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
-        )
-        self.latency = Histogram(
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry)
+        self.requests = counter("memstow_requests", "Requests answered.", ("method", "route", "status"))
+        self.latency = histogram(
             "memstow_request_seconds",
             "From the head of a request to the head of its answer.",
             ("route",),
             buckets=_FAST,
-            registry=self.registry,
         )
-        self.queued = Gauge(
-            "memstow_jobs_queued", "Jobs that wait, in the whole store.", registry=self.registry
-        )
-        self.running = Gauge(
-            "memstow_jobs_running", "Jobs that run, in the whole store.", registry=self.registry
-        )
-        self.stored_bytes = Gauge(
+        self.queued = gauge("memstow_jobs_queued", "Jobs that wait, in the whole store.")
+        self.running = gauge("memstow_jobs_running", "Jobs that run, in the whole store.")
+        self.stored_bytes = gauge(
             "memstow_stored_bytes",
             "Bytes of the problems, hints, plans and events of all jobs, in the whole store.",
-            registry=self.registry,
         )
-        self.solving = Gauge("memstow_solving", "Jobs that run in this server.", registry=self.registry)
-        self.solved = Histogram(
+        self.solving = gauge("memstow_solving", "Jobs that run in this server.")
+        self.solved = histogram(
             "memstow_solve_seconds",
             "Time of a solve, by who found the plan and what is known of it.",
             ("solver", "status"),
             buckets=_LONG,
-            registry=self.registry,
         )
-        self.gap = Histogram(
-            "memstow_deadline_gap", "Gap of plans not proven in time.", buckets=_GAPS, registry=self.registry
+        self.gap = histogram("memstow_deadline_gap", "Gap of plans not proven in time.", buckets=_GAPS)
+        self.cache = counter("memstow_cache", "Questions that were asked before, or not.", ("result",))
+        self.killed = counter(
+            "memstow_children_killed", "Solving processes that gave no answer.", ("reason",)
         )
-        self.cache = Counter(
-            "memstow_cache", "Questions that were asked before, or not.", ("result",), registry=self.registry
+        self.store_errors = counter("memstow_store_errors", "Failures of the store.", ("kind",))
+        self.taken_over = counter("memstow_jobs_taken_over", "Jobs of a dead server put back.")
+        self.cluster_workers = gauge(
+            "memstow_cluster_workers", "Workers of the cluster, by what they are good for.", ("standing",)
         )
-        self.killed = Counter(
-            "memstow_children_killed",
-            "Solving processes that gave no answer.",
-            ("reason",),
-            registry=self.registry,
-        )
-        self.store_errors = Counter(
-            "memstow_store_errors", "Failures of the store.", ("kind",), registry=self.registry
-        )
-        self.taken_over = Counter(
-            "memstow_jobs_taken_over", "Jobs of a dead server put back.", registry=self.registry
-        )
-        self.cluster_workers = Gauge(
-            "memstow_cluster_workers",
-            "Workers of the cluster, by what they are good for.",
-            ("standing",),
-            registry=self.registry,
-        )
-        self.shortages = Counter(
+        self.shortages = counter(
             "memstow_shortages",
             "Runs put back because this server lacked file handles, memory, processes or disk.",
-            registry=self.registry,
         )
-        self.callbacks = Counter(
-            "memstow_callbacks",
-            "Attempts to deliver a callback, by how they ended.",
-            ("outcome",),
-            registry=self.registry,
+        self.callbacks = counter(
+            "memstow_callbacks", "Attempts to deliver a callback, by how they ended.", ("outcome",)
         )
-        self.lag = Histogram(
-            "memstow_loop_lag_seconds", "How late the event loop is.", buckets=_FAST, registry=self.registry
-        )
-        self.connections = Gauge("memstow_connections", "Connections that are open.", registry=self.registry)
-        self.connections_refused = Counter(
+        self.lag = histogram("memstow_loop_lag_seconds", "How late the event loop is.", buckets=_FAST)
+        self.connections = gauge("memstow_connections", "Connections that are open.")
+        self.connections_refused = counter(
             "memstow_connections_refused",
             "Connections refused or ended because of a limit or of malformed HTTP.",
             ("reason",),
-            registry=self.registry,
         )
-        self.body_memory = Gauge(
-            "memstow_body_memory_bytes",
-            "Bytes of request and response bodies over 64 KiB in memory.",
-            registry=self.registry,
+        self.body_memory = gauge(
+            "memstow_body_memory_bytes", "Bytes of request and response bodies over 64 KiB in memory."
         )
-        self.streams = Gauge("memstow_event_streams", "Event streams that are open.", registry=self.registry)
+        self.streams = gauge("memstow_event_streams", "Event streams that are open.")
         # For each request: to find a child by its labels takes longer than to count.
         self._requests_of = lru_cache(_CHILDREN_KEPT)(self.requests.labels)
         self._latency_of = lru_cache(_CHILDREN_KEPT)(self.latency.labels)

@@ -8,13 +8,12 @@ longest. Operators see the queue, what runs and what keys use; they pause, resum
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, delete, exists, func, select
+from sqlalchemy import delete, exists, func, insert, select
 
-from memstow.api.store import queue
 from memstow.api.store.database import Database, now, store_time
-from memstow.api.store.job_records import remove_jobs, stop_job
+from memstow.api.store.job_records import announce, remove_jobs, stop_job
 from memstow.api.store.keys import ANONYMOUS, is_invalid, leave_change, read_totals
-from memstow.api.store.queue import Claims
+from memstow.api.store.queue import PAUSED, Claims, paused_since
 from memstow.api.store.tables import (
     OVER,
     State,
@@ -22,6 +21,7 @@ from memstow.api.store.tables import (
     accounts,
     batches,
     best,
+    control,
     idempotency,
     jobs,
     keys,
@@ -100,15 +100,12 @@ def remove_expired(database: Database, most_plans: int) -> int:
                 oldest = select(name).order_by(table.c.used).limit(surplus)
                 connection.execute(delete(table).where(name.in_(oldest.scalar_subquery())))
         if database.sqlite:
-            _shrink(connection)
+            # Give free pages back to the disk. One by one: the driver takes one step of a PRAGMA without
+            # rows.
+            free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
+            for _ in range(min(free, _PAGES_AT_ONCE)):
+                connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
     return removed
-
-
-def _shrink(connection: Connection) -> None:
-    """Give free pages back to the disk. One by one: the driver takes one step of a PRAGMA without rows."""
-    free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
-    for _ in range(min(free, _PAGES_AT_ONCE)):
-        connection.exec_driver_sql("PRAGMA incremental_vacuum(1)")
 
 
 _MOST_ROWS: Final = 1_000
@@ -182,7 +179,7 @@ class Administration:
         )
         with self._database.read() as connection:
             totals = read_totals(connection)
-            since = queue.paused_since(connection)
+            since = paused_since(connection)
             rows = connection.execute(
                 select(accounts, keys.c.name, oldest.label("oldest"))
                 .outerjoin(keys, keys.c.id == accounts.c.id)
@@ -254,12 +251,17 @@ class Administration:
         Since when that is so.
         """
         with self._database.write() as connection:
-            return timestamp(queue.pause(connection))
+            since = paused_since(connection)
+            if since is None:
+                since = now()
+                connection.execute(insert(control).values(name=PAUSED, created=since))
+            return timestamp(since)
 
     def resume(self) -> None:
         """Let servers claim jobs again."""
         with self._database.write() as connection:
-            queue.resume(connection)
+            connection.execute(delete(control).where(control.c.name == PAUSED))
+            announce(connection)
 
     def kick(self, job: str, keep_seconds: float) -> bool:
         """Take a job from the server that runs it, and put it back into the queue with its best plan.

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from sqlalchemy import Connection, and_, delete, func, insert, select, text, update
@@ -153,38 +153,32 @@ class Notices:
         """Listen until the server stops, on a new connection when one is lost."""
         while not self._database.sqlite and not stopped.is_set():
             try:
-                self._listen(stopped)
+                # A connection of the driver, which is not one of the pool.
+                engine = self._database.engine
+                arguments, named = engine.dialect.create_connect_args(self._database.url)
+                options = {**named, **self._database.driver_options}
+                connection = engine.dialect.loaded_dbapi.connect(*arguments, autocommit=True, **options)
+                try:
+                    connection.execute(f"LISTEN {_CHANNEL}")
+                    self._listening.set()
+                    # There may have been jobs in the meantime.
+                    self._on_notice()
+                    waits = 0
+                    while not stopped.is_set():
+                        heard = sum(1 for _ in connection.notifies(timeout=_WAIT_SECONDS, stop_after=1))
+                        waits = 0 if heard else waits + 1
+                        if heard:
+                            self._on_notice()
+                        elif waits % _CHECK_WAITS == 0:
+                            connection.execute("SELECT 1")
+                finally:
+                    connection.close()
             except Exception as error:
                 # Whatever it was, asking the store goes on meanwhile.
                 log.warning("no_notices", error=type(error).__name__)
             finally:
                 self._listening.clear()
             stopped.wait(_RETRY_SECONDS)
-
-    def _listen(self, stopped: threading.Event) -> None:
-        connection = self._connect()
-        try:
-            connection.execute(f"LISTEN {_CHANNEL}")
-            self._listening.set()
-            # There may have been jobs in the meantime.
-            self._on_notice()
-            waits = 0
-            while not stopped.is_set():
-                heard = sum(1 for _ in connection.notifies(timeout=_WAIT_SECONDS, stop_after=1))
-                waits = 0 if heard else waits + 1
-                if heard:
-                    self._on_notice()
-                elif waits % _CHECK_WAITS == 0:
-                    connection.execute("SELECT 1")
-        finally:
-            connection.close()
-
-    def _connect(self) -> Any:
-        """A connection of the driver, which is not one of the pool."""
-        engine = self._database.engine
-        arguments, named = engine.dialect.create_connect_args(self._database.url)
-        options = {**named, **self._database.driver_options}
-        return engine.dialect.loaded_dbapi.connect(*arguments, autocommit=True, **options)
 
 
 # Events that are kept of one job; the last one is always written.

@@ -105,18 +105,14 @@ def back_up(store: Path, target: Path) -> int:
             os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             with closing(sqlite3.connect(partial)) as copy:
                 source.backup(copy, pages=_PAGES, sleep=_PAUSE_SECONDS)
-                _require_sound(copy, target)
+                # A copy of a file in write-ahead mode stays in it: alone, it is read without further files.
+                copy.execute("PRAGMA journal_mode=DELETE")
+                found = copy.execute("PRAGMA quick_check").fetchone()
+                if found != ("ok",):
+                    raise InputError.single("damaged_store", str(target), printable(str(found[0]), 200))
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.rename(target)
         return target.stat().st_size
     except (OSError, sqlite3.Error) as error:
         raise InputError.single("no_backup", str(target), printable(str(error), 200)) from None
-
-
-def _require_sound(copy: sqlite3.Connection, target: Path) -> None:
-    # A copy of a file in write-ahead mode stays in it: alone, it is read without further files.
-    copy.execute("PRAGMA journal_mode=DELETE")
-    found = copy.execute("PRAGMA quick_check").fetchone()
-    if found != ("ok",):
-        raise InputError.single("damaged_store", str(target), printable(str(found[0]), 200))

@@ -100,6 +100,21 @@ class PlanCache:
             return stored or latest
         return latest if _is_better(latest, stored) else stored
 
+    def is_best(self, digest: str, result: SolveResult, stands_alone: bool) -> bool:
+        """Whether no better plan is known for the problem.
+
+        Large plans are not compared: one whose run began from the best that was known counts as the best.
+        """
+        if result.status == Status.INFEASIBLE.value:
+            return True
+        is_large = len(result.plan) >= LARGEST_COMPARED
+        if is_large and not stands_alone:
+            return True
+        stored = self.best_of(digest)
+        if stored is None or is_large:
+            return stored is None
+        return not better(plan_from_bytes(stored), plan_from_bytes(result.plan))
+
     def remember_best(self, digest: str, plan: bytes, owner: str | None) -> bool:
         """Keep this plan in memory as the best of its problem; False: a better one was there."""
         if len(plan) >= LARGEST_COMPARED:

@@ -79,28 +79,14 @@ from memstow.api.store.tables import (
 )
 from memstow.api.webhooks import place_of
 
-_PAUSED: Final = "paused"
+PAUSED: Final = "paused"
+"""The row of the table `control` that is there while no job is claimed."""
 
 
 def paused_since(connection: Connection) -> float | None:
     """Since when no job is claimed; None while jobs are."""
-    since = connection.execute(select(control.c.created).where(control.c.name == _PAUSED)).scalar()
+    since = connection.execute(select(control.c.created).where(control.c.name == PAUSED)).scalar()
     return None if since is None else float(since)
-
-
-def pause(connection: Connection) -> float:
-    """Let no server claim a job until `resume`; jobs are still accepted. Since when that is so."""
-    since = paused_since(connection)
-    if since is None:
-        since = now()
-        connection.execute(insert(control).values(name=_PAUSED, created=since))
-    return since
-
-
-def resume(connection: Connection) -> None:
-    """Let servers claim jobs again."""
-    connection.execute(delete(control).where(control.c.name == _PAUSED))
-    announce(connection)
 
 
 if TYPE_CHECKING:

@@ -79,7 +79,9 @@ class EventHub:
         """
         stream = self._streams.setdefault(job, _Stream())
         stream.readers += 1
-        self._ensure_polling()
+        self._poll_now.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._poll())
         try:
             while not (self.closing.is_set() or has_ended()):
                 changed = stream.changed
@@ -105,11 +107,6 @@ class EventHub:
         except TimeoutError:
             return False
         return False
-
-    def _ensure_polling(self) -> None:
-        self._poll_now.set()
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._poll())
 
     async def _poll(self) -> None:
         while self._streams and not self.closing.is_set():

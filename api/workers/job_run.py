@@ -133,11 +133,9 @@ class JobRun:
         if result.status == Status.UNKNOWN.value:
             return True
         if len(result.plan) >= LARGEST_COMPARED:
-            return result.value is not None and not self._is_at_least_as_good(result.value)
+            known = self.job.value
+            return result.value is not None and known is not None and result.value > known
         return better(plan_from_bytes(earlier), plan_from_bytes(result.plan))
-
-    def _is_at_least_as_good(self, value: int) -> bool:
-        return self.job.value is None or value <= self.job.value
 
     def _add_event(self, event: Event) -> None:
         if isinstance(event, Incumbent) and not self._improves(event.value):
@@ -451,25 +449,17 @@ class JobSteps:
         # With servers of several versions on one store the request may have come to another one.
         key = job.cache_key if complete and is_of_this_version(job.cache_key) else None
         try:
-            best = not job.is_symbolic and self._is_best(run, result)
-            self._cache.store([CachedPlan(self._problem(run), result, key, best, self._owner(run))])
+            problem, alone = self._problem(run), _stands_alone(run)
+            best = not job.is_symbolic and (
+                # None: the server ends while the store is away.
+                run.with_retries(lambda: self._cache.is_best(problem, result, alone)) is not False
+            )
+            self._cache.store([CachedPlan(problem, result, key, best, self._owner(run))])
         except StoreError as error:
             log.warning("store_error", during="keep", error=str(error))
         except (MemoryError, OSError) as error:
             # The cache is a help, the result is what the job is for.
             log.warning("shortage", during="keep", error=str(error))
-
-    def _is_best(self, run: JobRun, result: SolveResult) -> bool:
-        """Whether the cache has no better plan for the problem."""
-        if result.status == Status.INFEASIBLE.value:
-            return True
-        is_large = len(result.plan) >= LARGEST_COMPARED
-        if is_large and not _stands_alone(run):
-            return True  # It started from the best one.
-        stored = run.with_retries(lambda: self._cache.best_of(self._problem(run)))
-        if is_large:
-            return stored is None
-        return stored is None or not better(plan_from_bytes(stored), plan_from_bytes(result.plan))
 
 
 def _stands_alone(run: JobRun) -> bool:

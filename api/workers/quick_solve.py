@@ -33,7 +33,7 @@ from memstow.api.store.plan_cache import CachedPlan, CacheWriter, PlanCache, own
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem, choice_count
+from memstow.planner.model.problem import choice_count
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import PlainPlan, is_in_order, plan_as_json
 from memstow.planner.reading.printable import printable
@@ -164,7 +164,7 @@ class FastPath:
         if isinstance(read, ParsedRequest):
             problem = problem_of(read.problem)
             plan_forms.refuse_other_documents(read.problem, to)
-            if self._has_many_choices(problem) or plan_forms.takes_long(problem, to):
+            if choice_count(problem) > self._most_choices or plan_forms.takes_long(problem, to):
                 # Preparing and judging it takes longer than the attempt, whatever its time limit.
                 return read.validated()
         asked = Asked(read, owner, lambda: read_whole(body, form, limits))
@@ -184,9 +184,6 @@ class FastPath:
             return None
         read = plain_body(body, form, limits)
         return read if read is not None and len(read.columns) <= self._most_choices else None
-
-    def _has_many_choices(self, problem: Problem) -> bool:
-        return choice_count(problem) > self._most_choices
 
     def _solve_once(self, asked: Asked) -> _Attempt:
         """Of equal requests at one time the first is solved, and the others share its result."""

@@ -336,7 +336,7 @@ class Runner:
             if is_shortage(error):
                 self._end_for_shortage(run, error)
                 return True
-            if isinstance(error, OSError) and self._may_be_tried_again(run):
+            if isinstance(error, OSError) and run.job.losses + 1 < self._settings.limits.max_attempts:
                 # Nobody expected it, so it is not tried for ever.
                 self._end_for_shortage(run, error, lost=True)
                 return True
@@ -346,9 +346,6 @@ class Runner:
                 log.exception("defect")
                 run.finish(State.FAILED, error="defect: the server could not run this job")
         return False
-
-    def _may_be_tried_again(self, run: JobRun) -> bool:
-        return run.job.losses + 1 < self._settings.limits.max_attempts
 
     def _end_for_shortage(self, run: JobRun, error: Exception, *, lost: bool = False) -> None:
         log.warning("shortage", during="run", error=str(error), exc_info=error if lost else None)
