@@ -19,7 +19,7 @@ CLI: Final = DOCS / "cli.md"
 SERVICE: Final = DOCS / "service.md"
 COMMANDS: Final = (
     *("solve", "front", "verify", "view", "inspect", "convert", "tile", "evaluate", "generate"),
-    *("solvers", "serve", "keys", "admin", "db", "doctor"),
+    *("bench", "solvers", "serve", "keys", "admin", "db", "doctor"),
 )
 """The commands whose tables of options are written."""
 _AS_BEFORE: Final = {

@@ -42,26 +42,12 @@ def main(arguments: list[str]) -> None:
         operations.warm_up()
         sender.send({"kind": "ready"})
 
-    run_child(sender, warm_up, answer, _failed)
+    def failed(error: Exception) -> Message:
+        from memstow.api.workers.executor import last_message_of
 
+        return last_message_of(error)
 
-def _failed(error: Exception) -> Message:
-    from memstow.api.operations.request_types import encode_issues
-    from memstow.api.workers.executor import SHORTAGE, is_of_server, is_of_server_or_run
-    from memstow.planner.model.errors import InputError, MemstowError
-
-    if isinstance(error, InputError):
-        return {"kind": "done", "issues": encode_issues(error)}
-    if isinstance(error, MemoryError):
-        return {"kind": "done", "failure": "memory"}
-    if is_of_server(error):
-        return {"kind": "done", "failure": SHORTAGE, "message": str(error)}
-    if is_of_server_or_run(error):
-        # Tried again, but not for ever.
-        return {"kind": "done", "failure": "child_lost", "message": str(error)}
-    if isinstance(error, MemstowError):
-        return {"kind": "done", "declined": type(error).__name__, "message": str(error)[:2000]}
-    return {"kind": "done", "failure": "defect", "message": f"{type(error).__name__}: {error}"[:2000]}
+    run_child(sender, warm_up, answer, failed)
 
 
 if __name__ == "__main__":

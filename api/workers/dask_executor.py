@@ -25,14 +25,13 @@ from memstow.api.operations.request_types import (
     decode,
     decode_update,
     encode,
-    encode_issues,
     encode_update,
 )
-from memstow.api.workers.executor import ChildError, MissingError, RunControl, result_from
+from memstow.api.workers.executor import ChildError, MissingError, RunControl, last_message_of, result_from
 from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.planner.cluster.cluster import Cluster, Hooks
 from memstow.planner.cluster.roster import INBOXES, Call, Needs, Notice, NoWorkerError, needs_of
-from memstow.planner.model.errors import InputError, MissingBackEndError
+from memstow.planner.model.errors import InputError
 from memstow.planner.processes.frames import GarbageError, Message, Reader, pack
 
 _TICK: Final = 0.05
@@ -184,7 +183,11 @@ def perform(name: str, inbox: str, data: bytes) -> None:
     )
     try:
         outbox.send({"kind": "begun", "worker": worker.address})
-        outbox.send(_last_message(lambda: encode(_children.run(operation, request, control))))
+        try:
+            done: Message = {"kind": "done", "result": encode(_children.run(operation, request, control))}
+        except (InputError, ChildError) as error:
+            done = last_message_of(error)
+        outbox.send(done)
     finally:
         del _stops[name]
         outbox.close()
@@ -201,18 +204,6 @@ def _wanted(worker: Worker, key: str) -> bool:
     """Whether anybody waits for this task of Dask."""
     task = worker.state.tasks.get(key)
     return worker.status in _WORKING and task is not None and task.state == "executing"
-
-
-def _last_message(run: Callable[[], Message]) -> Message:
-    """The last message of a run, as a child sends it."""
-    try:
-        return {"kind": "done", "result": run()}
-    except InputError as error:
-        return {"kind": "done", "issues": encode_issues(error)}
-    except MissingError as error:
-        return {"kind": "done", "declined": MissingBackEndError.__name__, "message": str(error)}
-    except ChildError as error:
-        return {"kind": "done", "failure": error.code, "message": str(error)}
 
 
 class Outbox:

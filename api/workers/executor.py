@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from memstow.api.operations.operations import Operation
-from memstow.api.operations.request_types import SolveUpdate, decode, decode_issues
-from memstow.planner.model.errors import MemstowError, MissingBackEndError
+from memstow.api.operations.request_types import SolveUpdate, decode, decode_issues, encode_issues
+from memstow.planner.model.errors import InputError, MemstowError, MissingBackEndError
 from memstow.planner.processes.frames import Message
 
 Q = TypeVar("Q")
@@ -83,6 +83,27 @@ def result_from(done: Message, operation: Operation[Q, R], control: RunControl) 
     if done.get("failure") == "memory":
         raise out_of_memory(control)
     raise ChildError(str(done.get("failure")), str(done.get("message")))
+
+
+def last_message_of(error: Exception) -> Message:
+    """The last message of a run that ended with this error, from which `result_from` raises its like."""
+    if isinstance(error, InputError):
+        return {"kind": "done", "issues": encode_issues(error)}
+    if isinstance(error, MemoryError):
+        return {"kind": "done", "failure": "memory"}
+    text = str(error)
+    if isinstance(error, MissingError):
+        return {"kind": "done", "declined": MissingBackEndError.__name__, "message": text}
+    if isinstance(error, ChildError):
+        return {"kind": "done", "failure": error.code, "message": text}
+    if is_of_server(error):
+        return {"kind": "done", "failure": SHORTAGE, "message": text}
+    if is_of_server_or_run(error):
+        # Tried again, but not for ever.
+        return {"kind": "done", "failure": "child_lost", "message": text}
+    if isinstance(error, MemstowError):
+        return {"kind": "done", "declined": type(error).__name__, "message": text[:2000]}
+    return {"kind": "done", "failure": "defect", "message": f"{type(error).__name__}: {text}"[:2000]}
 
 
 def out_of_memory(control: RunControl) -> ChildError:

@@ -3,14 +3,15 @@
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.commands import bench_run
 from memstow.api.cli.commands.bench_run import instances_of
 from memstow.api.cli.output_files import replace_file
-from memstow.api.cli.parser import Commands, add_command, real, whole
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import naming_option
 from memstow.api.cli.terminal import Exit
+from memstow.api.options import Choice, Flag, Option, Real, Text, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,78 @@ if TYPE_CHECKING:
 
 
 MOST_PICTURES = 10_000
+SETS_VARIABLE = "MEMSTOW_SETS"
+
+_REPORT: Final = Option(
+    "output", "folder to write to", Text(), "DIR", otherwise="that of the results", short="-o"
+)
+_TITLE: Final = Option("title", "title of the report", Text(), "TEXT", otherwise="the folder's name")
+_BEST: Final = Option(
+    "best",
+    "file with the best known values",
+    Text(),
+    "FILE",
+    otherwise="``best_known.json`` beside the results",
+)
+_UPDATE_BEST: Final = Option(
+    "update_best", "update that file with better values, from verified plans only", Flag()
+)
+_SCATTER: Final = Option(
+    "scatter", "two solvers to compare in the scatter plot", Text(), "A,B", otherwise="the best two"
+)
+_FIGURES: Final = Option(
+    "figures",
+    "format of the figures; ``pdf`` also writes them as PDF, for papers",
+    Choice(("svg", "pdf")),
+    default="svg",
+)
+_PROBLEMS: Final = Option(
+    "problems",
+    "where the problems are now, as for `bench run`",
+    Text(),
+    "PATH",
+    is_repeated=True,
+    otherwise="where they were during the run",
+)
+_INTERACTIVE: Final = Option(
+    "interactive",
+    "link to a page of each plan of the instances with a picture, as of `memstow view`; without it nothing "
+    "of the report has a script",
+    Flag(),
+    more=" ([page.md](page.md))",
+)
+_PICTURES: Final = Option(
+    "pictures",
+    "maximum number of memory pictures, those where solvers differ most first",
+    Whole(0, MOST_PICTURES),
+    "N",
+    otherwise="100",
+)
+_PAIR: Final = Option(
+    "solvers",
+    "compare these two solvers, B as the new one; only what {fail_on} names decides the exit code",
+    Text(),
+    "A,B",
+)
+_MEASURES: Final = Option("measures", "comma-separated measures to compare", Text(), "LIST", otherwise="all")
+_FAIL_ON: Final = Option(
+    "fail_on",
+    "measures that decide the exit code",
+    Text(),
+    "LIST",
+    otherwise="all but times and memory",
+)
+_TOLERANCE: Final = Option(
+    "tolerance", "relative difference of means that counts as equal", Real(0, 10), "F", default=0.01
+)
+_SIGNIFICANCE: Final = Option(
+    "significance", "significance level of the tests", Real(0, 1), "P", default=0.05
+)
+_COMPARISON_JSON: Final = Option("json", "print the comparison as JSON", Flag())
+_FOLDER: Final = Option(
+    "folder", "folder that contains the sets", Text(), "DIR", otherwise=f"``{SETS_VARIABLE}``, or none"
+)
+_SETS_JSON: Final = Option("json", "print the list as JSON", Flag())
 
 
 def _add_report(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -44,57 +117,12 @@ memstow bench report results --output page --title 'Release 1.2' --scatter exact
 """,
     )
     parser.add_argument("folder", metavar="DIR", help="folder with the results, or a results.jsonl")
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", help="folder to write to (default: that of the results)"
-    )
-    parser.add_argument("--title", metavar="TEXT", help="title of the report (default: the folder's name)")
-    parser.add_argument(
-        "--best",
-        metavar="FILE",
-        help="file with the best known values (default: best_known.json beside the results)",
-    )
-    parser.add_argument(
-        "--update-best",
-        action="store_true",
-        help="update that file with better values, from verified plans only",
-    )
-    parser.add_argument(
-        "--scatter",
-        type=_two_solvers,
-        metavar="A,B",
-        help="two solvers to compare in the scatter plot (default: the best two)",
-    )
-    _add_pictures(parser)
+    add_options(parser, _REPORT, _TITLE, _BEST, _UPDATE_BEST)
+    add_option(parser, _SCATTER, type=_two_solvers)
+    add_options(parser, _FIGURES)
+    add_option(parser, _PROBLEMS, default=[])
+    add_options(parser, _INTERACTIVE, _PICTURES)
     parser.set_defaults(run=_run_report)
-
-
-def _add_pictures(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--figures",
-        choices=("svg", "pdf"),
-        default="svg",
-        help="format of the figures; pdf also writes them as PDF, for papers (default: svg)",
-    )
-    parser.add_argument(
-        "--problems",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="where the problems are now, as for `bench run`; may be repeated "
-        "(default: where they were during the run)",
-    )
-    parser.add_argument(
-        "--interactive",
-        action="store_true",
-        help="link to a page of each plan of the instances with a picture, as of `memstow view`; without it "
-        "nothing of the report has a script",
-    )
-    parser.add_argument(
-        "--pictures",
-        type=whole(0, MOST_PICTURES),
-        metavar="N",
-        help="maximum number of memory pictures, those where solvers differ most first (default: 100)",
-    )
 
 
 def _run_report(args: argparse.Namespace) -> int:
@@ -202,39 +230,10 @@ memstow bench compare before after --json
     parser.add_argument(
         "new", metavar="NEW", nargs="?", help="results of the new run (default with --solvers: OLD)"
     )
-    parser.add_argument(
-        "--solvers",
-        type=_two_solvers,
-        metavar="A,B",
-        help="compare these two solvers, B as the new one; only what --fail-on names decides the exit code",
-    )
-    parser.add_argument(
-        "--measures",
-        type=_measures,
-        metavar="LIST",
-        help="comma-separated measures to compare (default: all)",
-    )
-    parser.add_argument(
-        "--fail-on",
-        type=_measures,
-        metavar="LIST",
-        help="measures that decide the exit code (default: all but times and memory)",
-    )
-    parser.add_argument(
-        "--tolerance",
-        type=real(0, 10),
-        default=0.01,
-        metavar="F",
-        help="relative difference of means that counts as equal (default: 0.01)",
-    )
-    parser.add_argument(
-        "--significance",
-        type=real(0, 1),
-        default=0.05,
-        metavar="P",
-        help="significance level of the tests (default: 0.05)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+    add_option(parser, _PAIR, type=_two_solvers)
+    add_option(parser, _MEASURES, type=_measures)
+    add_option(parser, _FAIL_ON, type=_measures)
+    add_options(parser, _TOLERANCE, _SIGNIFICANCE, _COMPARISON_JSON)
     parser.set_defaults(run=_run_compare)
 
 
@@ -290,9 +289,6 @@ def _measures(text: str) -> tuple[str, ...]:
     return names
 
 
-SETS_VARIABLE = "MEMSTOW_SETS"
-
-
 def _add_sets(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add the command."""
     parser = add_command(
@@ -306,10 +302,7 @@ memstow bench sets --folder instances
 memstow bench run instances/minimalloc --solvers greedy,exact --output results
 """,
     )
-    parser.add_argument(
-        "--folder", metavar="DIR", help=f"folder that contains the sets (default: {SETS_VARIABLE}, or none)"
-    )
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    add_options(parser, _FOLDER, _SETS_JSON)
     parser.set_defaults(run=_run_sets)
 
 

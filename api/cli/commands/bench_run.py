@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.cli.output_files import replace_file
-from memstow.api.cli.parser import Commands, add_command, amount, duration, real, whole
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import add_changes
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
-from memstow.api.options import READABLE
+from memstow.api.options import READABLE, Amount, Choice, Duration, Flag, Option, Real, Text, Whole
 from memstow.planner.bench.task import REPEAT_SECONDS
 from memstow.planner.model import LONGEST_RUN
 
@@ -61,6 +61,88 @@ def resume_hint() -> Iterator[None]:
         ) from None
 
 
+_OUTPUT: Final = Option("output", "folder of the results", Text(), "DIR", default="bench", short="-o")
+_RESUME: Final = Option("resume", "continue an earlier run: skip what already has a result", Flag())
+_FORMAT: Final = Option(
+    "format", "format of the problems", Choice(READABLE), otherwise="detected from the content"
+)
+_SOLVERS: Final = Option(
+    "solvers",
+    "comma-separated names from `memstow solvers`",
+    Text(),
+    "LIST",
+    otherwise="``auto``, or none with {external}",
+)
+_ORDERS: Final = Option(
+    "orders",
+    "of graphs: who orders the operators, comma-separated: ``free`` (the best order), ``lpmf``, "
+    "``dfs``, ``given``, ``cpsat``; each solver then places each of these orders",
+    Text(),
+    "LIST",
+    otherwise="as they are listed",
+    more=" ([bench.md](bench.md#orders))",
+)
+_EXTERNAL: Final = Option(
+    "external",
+    "an external program; {{input}}, {{output}}, {{capacity}} and {{seconds}} are substituted",
+    Text(),
+    "'NAME=COMMAND'",
+    is_repeated=True,
+)
+_INTERLEAVE: Final = Option(
+    "interleave",
+    "run two programs alternately and compare them: each a venv or its ``memstow`` (with {solvers}), or each "
+    "a command as for {external}; results go to DIR/old and DIR/new",
+    Text(),
+    "OLD NEW",
+)
+_SEEDS: Final = Option("seeds", "run with each of the seeds 0 to N-1", Whole(1, 1_000_000), "N", default=1)
+_LIMITS: Final = (
+    Option(
+        "time_limit",
+        "time limit of a run, in seconds or as 50ms, 2m",
+        Duration(LONGEST_RUN),
+        "S",
+        default=10.0,
+    ),
+    Option("gap", "stop once proven to be within this fraction of the optimum", Real(0, 1), "G", default=0.0),
+    Option("deterministic", "limit work instead of time", Flag()),
+    Option("work_limit", "limit on steps of work", Whole(0, 1 << 62), "N", otherwise="about 10 s worth"),
+    Option("workers", "threads per run", Whole(1, 256), "N", default=1),
+    Option(
+        "repeat_for",
+        "repeat short runs until this many seconds are measured; 0: never",
+        Real(0, LONGEST_RUN),
+        "S",
+        default=REPEAT_SECONDS,
+    ),
+    Option(
+        "memory",
+        "memory that a run may use",
+        Amount(),
+        "N",
+        otherwise="80 % of the machine's, divided by its processors",
+    ),
+)
+_EXECUTION: Final = (
+    Option("jobs", "number of runs at the same time on this machine", Whole(1, 4096), "N", default=1),
+    Option(
+        "executor",
+        "where runs are executed: on this machine or on a Dask cluster",
+        Choice(("local", "dask")),
+        default="local",
+    ),
+    Option("scheduler", "address of the cluster's scheduler, such as ``tcp://host:8786``", Text(), "URL"),
+    Option(
+        "scheduler_wait",
+        "how long to wait for a scheduler that is lost",
+        Real(0, LONGEST_RUN),
+        "S",
+        default=60.0,
+    ),
+)
+
+
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add the command."""
     parser = add_command(
@@ -83,121 +165,16 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
     parser.add_argument(
         "paths", metavar="PATH", nargs="+", help="files, folders, glob patterns, generate:..."
     )
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", default="bench", help="folder of the results (default: bench)"
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="continue an earlier run: skip what already has a result"
-    )
-    parser.add_argument(
-        "--format", choices=READABLE, help="format of the problems (default: detected from the content)"
-    )
+    add_options(parser, _OUTPUT, _RESUME, _FORMAT)
     add_changes(parser)
-    _add_solvers(parser)
-    _add_limits(parser)
-    where = parser.add_argument_group("execution")
-    where.add_argument(
-        "--jobs",
-        type=whole(1, 4096),
-        default=1,
-        metavar="N",
-        help="number of runs at the same time on this machine (default: 1)",
-    )
-    where.add_argument(
-        "--executor",
-        choices=("local", "dask"),
-        default="local",
-        help="where runs are executed: on this machine or on a Dask cluster (default: local)",
-    )
-    where.add_argument(
-        "--scheduler", metavar="URL", help="address of the cluster's scheduler, such as tcp://host:8786"
-    )
-    where.add_argument(
-        "--scheduler-wait",
-        type=real(0, LONGEST_RUN),
-        default=60.0,
-        metavar="S",
-        help="how long to wait for a scheduler that is lost (default: 60)",
-    )
+    solvers = parser.add_argument_group("solvers")
+    add_options(solvers, _SOLVERS, _ORDERS)
+    add_option(solvers, _EXTERNAL, default=[])
+    add_option(solvers, _INTERLEAVE, nargs=2, metavar=("OLD", "NEW"))
+    add_options(solvers, _SEEDS)
+    add_options(parser.add_argument_group("limits of a run"), *_LIMITS)
+    add_options(parser.add_argument_group("execution"), *_EXECUTION)
     parser.set_defaults(run=run)
-
-
-def _add_solvers(parser: argparse.ArgumentParser) -> None:
-    players = parser.add_argument_group("solvers")
-    players.add_argument(
-        "--solvers",
-        metavar="LIST",
-        help="comma-separated names from `memstow solvers` (default: auto, or none with --external)",
-    )
-    players.add_argument(
-        "--orders",
-        metavar="LIST",
-        help="of graphs: who orders the operators, comma-separated: free (the best order), lpmf, dfs, given, "
-        "cpsat; each solver then places each of these orders (default: as they are listed)",
-    )
-    players.add_argument(
-        "--external",
-        action="append",
-        default=[],
-        metavar="'NAME=COMMAND'",
-        help="an external program; {input}, {output}, {capacity} and {seconds} are substituted; "
-        "may be repeated",
-    )
-    players.add_argument(
-        "--interleave",
-        nargs=2,
-        metavar=("OLD", "NEW"),
-        help="run two programs alternately and compare them: each a venv or its memstow (with --solvers), or "
-        "each a command as for --external; results go to DIR/old and DIR/new",
-    )
-    players.add_argument(
-        "--seeds",
-        type=whole(1, 1_000_000),
-        default=1,
-        metavar="N",
-        help="run with each of the seeds 0 to N-1 (default: 1)",
-    )
-
-
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    limits = parser.add_argument_group("limits of a run")
-    limits.add_argument(
-        "--time-limit",
-        type=duration(LONGEST_RUN),
-        default=10.0,
-        metavar="S",
-        help="time limit of a run, in seconds or as 50ms, 2m (default: 10)",
-    )
-    limits.add_argument(
-        "--gap",
-        type=real(0, 1),
-        default=0.0,
-        metavar="G",
-        help="stop once proven to be within this fraction of the optimum (default: 0)",
-    )
-    limits.add_argument("--deterministic", action="store_true", help="limit work instead of time")
-    limits.add_argument(
-        "--work-limit",
-        type=whole(0, 1 << 62),
-        metavar="N",
-        help="limit on steps of work (default: about 10 s worth)",
-    )
-    limits.add_argument(
-        "--workers", type=whole(1, 256), default=1, metavar="N", help="threads per run (default: 1)"
-    )
-    limits.add_argument(
-        "--repeat-for",
-        type=real(0, LONGEST_RUN),
-        default=REPEAT_SECONDS,
-        metavar="S",
-        help=f"repeat short runs until this many seconds are measured; 0: never (default: {REPEAT_SECONDS})",
-    )
-    limits.add_argument(
-        "--memory",
-        type=amount,
-        metavar="N",
-        help="memory that a run may use (default: 80 %% of the machine's, divided by its processors)",
-    )
 
 
 class Progress(Line):

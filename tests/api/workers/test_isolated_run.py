@@ -12,8 +12,8 @@ import pytest
 from memstow.api.operations.encoding import options_to_text
 from memstow.api.operations.operations import SOLVE
 from memstow.api.operations.request_types import SolveRequest
-from memstow.api.workers import child, isolated_run
-from memstow.api.workers.executor import ChildError, RunControl
+from memstow.api.workers import isolated_run
+from memstow.api.workers.executor import ChildError, RunControl, last_message_of
 from memstow.api.workers.isolated_run import ChildExecutor
 from memstow.planner.model.options import Options
 from memstow.planner.processes.process import Process
@@ -107,7 +107,7 @@ def test_a_child_that_ends_before_it_has_started_up_is_a_shortage(
     ],
 )
 def test_a_child_tells_a_shortage_of_the_machine_from_its_own_limits(error: Exception, failure: str) -> None:
-    assert child._failed(error)["failure"] == failure
+    assert last_message_of(error)["failure"] == failure
 
 
 def test_a_child_without_handles_leaves_no_folder_behind(
