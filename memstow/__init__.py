@@ -109,9 +109,8 @@ if TYPE_CHECKING:
     )
     from memstow.planner.model.tiling import Tiling as Tiling, TilingOptions as TilingOptions
     from memstow.planner.solve.array_places import Places as Places, place as place
-    from memstow.planner.shapes.sizes import largest_problem as largest_problem, problem_at as problem_at
-    from memstow.planner.shapes.symbolic_documents import (
-        lower_symbolic as lower_symbolic,
+    from memstow.planner.formulas.sizes import largest_problem as largest_problem, problem_at as problem_at
+    from memstow.planner.formats.native import (
         read_symbolic_graph as read_symbolic_graph,
         write_symbolic_graph as write_symbolic_graph,
         read_symbolic as read_symbolic,
@@ -119,6 +118,7 @@ if TYPE_CHECKING:
         write_symbolic as write_symbolic,
         write_symbolic_plan as write_symbolic_plan,
     )
+    from memstow.planner.formulas.symbolic_check import lower_symbolic as lower_symbolic
     from memstow.planner.shapes.symbolic_c import write_symbolic_c as write_symbolic_c
     from memstow.planner.shapes.symbolic_layout import (
         Layout as Layout,
@@ -272,12 +272,12 @@ _HOMES: Final = {
         "Places",
         "place",
     ),
-    "memstow.planner.shapes.sizes": (
+    "memstow.planner.formulas.sizes": (
         "largest_problem",
         "problem_at",
     ),
-    "memstow.planner.shapes.symbolic_documents": (
-        "lower_symbolic",
+    "memstow.planner.formulas.symbolic_check": ("lower_symbolic",),
+    "memstow.planner.formats.native": (
         "read_symbolic_graph",
         "write_symbolic_graph",
         "read_symbolic",

@@ -10,8 +10,8 @@ import pytest
 
 import memstow
 from memstow.api.cli.main import main
+from memstow.planner.formulas.formula import FUNCTIONS
 from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicGraph, SymbolicProblem
-from memstow.planner.shapes.formula import FUNCTIONS
 from tests.planner.exports.toolchains import HOST
 
 PAGE = (Path(__file__).parents[1] / "docs" / "shapes.md").read_text(encoding="utf-8")

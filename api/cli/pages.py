@@ -104,7 +104,7 @@ def _ordered(document: "Problem | Graph", plan: "Plan") -> "Ordered | None":
 
     if isinstance(document, Problem):
         return None
-    from memstow.planner.formats.native import encode_graph
+    from memstow.planner.formats.native import write_document
     from memstow.planner.verify import Standing, Subject, judge
 
     claims = judge(document, plan).claims
@@ -113,7 +113,7 @@ def _ordered(document: "Problem | Graph", plan: "Plan") -> "Ordered | None":
         for claim in claims
         if claim.subject is Subject.BOUND and claim.standing is Standing.CHECKED
     )
-    return Ordered(encode_graph(document), tuple(name for name in judged if name is not None))
+    return Ordered(write_document(document), tuple(name for name in judged if name is not None))
 
 
 def _title(problem: "Problem", source: str) -> str:
@@ -242,7 +242,7 @@ def symbolic_page_of(args: argparse.Namespace) -> bytes | None:
     _require_same_problem(problem, plan, path)
     at = values_of(args)
     if at:
-        from memstow.planner.shapes.sizes import require_values
+        from memstow.planner.formulas.sizes import require_values
 
         with naming_option("at", "--at"):
             require_values(problem, at)
@@ -256,7 +256,7 @@ def symbolic_page(
     from pathlib import Path
 
     from memstow.api.page.offline import symbols_alone
-    from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
+    from memstow.planner.formats.native import write_symbolic, write_symbolic_plan
     from memstow.planner.verify.symbolic_verdict import judge_symbolic
     from memstow.planner.verify.verdict import Standing, Subject
 
@@ -299,9 +299,9 @@ def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicProblem, str] 
 
 def _is_formed(data: bytes) -> bool:
     """Whether it is a plan of formulas."""
+    from memstow.planner.formats.native import is_symbolic_plan
     from memstow.planner.model.errors import InputError
     from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.shapes.symbolic_documents import is_symbolic_plan
 
     try:
         return is_symbolic_plan(parse_json(data))

@@ -84,8 +84,8 @@ def _range(text: str) -> tuple[str, int, int, int]:
 def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
     """Read an ONNX model whose dimensions become symbols, as `--symbol` says."""
     from memstow.planner import formats
+    from memstow.planner.formats.onnx.models import read_symbolic_model, symbol_for
     from memstow.planner.model.symbolic import Symbol
-    from memstow.planner.shapes.onnx_models import read_symbolic_model, symbol_for
 
     ranges: dict[str, Symbol] = {}
     for name, least, most, step in args.symbol:
@@ -138,8 +138,8 @@ def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | 
 def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
     """A problem with symbols as the ordinary one at these values."""
     from memstow.planner import formats
-    from memstow.planner.shapes.sizes import problem_at
-    from memstow.planner.shapes.symbolic_documents import read_symbolic
+    from memstow.planner.formats.native import read_symbolic
+    from memstow.planner.formulas.sizes import problem_at
 
     if not formats.looks_like_json(data):
         message = (
@@ -356,7 +356,7 @@ def symbolic_in(data: bytes, path: str) -> "SymbolicProblem | None":
     # Read as a whole only where it may be one: files of problems are large.
     if b'"symbols"' not in data or not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         return None
-    from memstow.planner.shapes.symbolic_documents import is_symbolic, parse_symbolic
+    from memstow.planner.formats.native import is_symbolic, parse_symbolic
 
     with naming_file(path):
         raw = parse_json(data)
@@ -365,7 +365,7 @@ def symbolic_in(data: bytes, path: str) -> "SymbolicProblem | None":
 
 def read_symbolic_plan_of(path: str) -> "SymbolicPlan":
     """The plan of a symbolic problem in the file."""
-    from memstow.planner.shapes.symbolic_documents import is_symbolic_plan, parse_symbolic_plan
+    from memstow.planner.formats.native import is_symbolic_plan, parse_symbolic_plan
 
     data = read_bytes_of(path)
     with naming_file(path):

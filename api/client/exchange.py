@@ -199,7 +199,7 @@ class Exchange:
         pieces: int = 2,
     ) -> "Flow[SymbolicPlan]":
         """The plan of a problem with symbols, in one request or when its job is done."""
-        from memstow.planner.shapes.symbolic_documents import read_symbolic_plan, write_symbolic
+        from memstow.planner.formats.native import read_symbolic_plan, write_symbolic
 
         members = _shapes_members(shapes, pieces)
         request = _request_about("/v1/plan", "problem", write_symbolic(problem), options, members, None)
@@ -218,7 +218,7 @@ class Exchange:
         callback: str | None = None,
     ) -> "Flow[str]":
         """The id of a new job for a problem with symbols."""
-        from memstow.planner.shapes.symbolic_documents import write_symbolic
+        from memstow.planner.formats.native import write_symbolic
 
         path = _with_query("/v1/jobs", name=name, callback=callback)
         members = {**_shapes_members(shapes, pieces), "priority": priority}
@@ -227,7 +227,7 @@ class Exchange:
 
     def symbolic_result(self, job: str) -> "Flow[SymbolicPlan]":
         """The plan of a job for a problem with symbols: the best so far, or the last."""
-        from memstow.planner.shapes.symbolic_documents import read_symbolic_plan
+        from memstow.planner.formats.native import read_symbolic_plan
 
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
         return read_symbolic_plan(answer.content)
@@ -236,9 +236,9 @@ class Exchange:
         self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]
     ) -> "Flow[Plan]":
         """The ordinary plan of a symbolic plan, at a value of every symbol."""
+        from memstow.planner.formats.native import write_symbolic, write_symbolic_plan
         from memstow.planner.reading.json_text import parse_json
         from memstow.planner.reading.parse import parse_plan
-        from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
 
         members = (
             (b'{"problem": ', write_symbolic(problem)),

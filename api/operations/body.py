@@ -224,8 +224,8 @@ class SymbolicRequest:
     def validated(self) -> ValidatedRequest:
         """In the form that the store keeps."""
         # Requests about other problems do not wait for these imports.
+        from memstow.planner.formats.native import write_symbolic
         from memstow.planner.model.symbolic import digest_symbolic
-        from memstow.planner.shapes.symbolic_documents import write_symbolic
 
         problem = self.problem
         written, digest = write_symbolic(problem), digest_symbolic(problem)

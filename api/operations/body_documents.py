@@ -83,9 +83,9 @@ def is_symbolic(raw: object) -> bool:
     if not (isinstance(raw, dict) and "symbols" in raw):
         return False
     # Requests about other problems do not wait for this import.
-    from memstow.planner.shapes import symbolic_documents
+    from memstow.planner.formats import native
 
-    return symbolic_documents.is_symbolic(raw)
+    return native.is_symbolic(raw)
 
 
 def symbolic_in(raw: object, limits: Limits) -> object | None:
@@ -248,7 +248,7 @@ def symbolic_within(raw: object, limits: Limits) -> "SymbolicProblem":
         )
         raise InputError.single("too_large", "$.buffers", message)
     # Requests about other problems do not wait for this import.
-    from memstow.planner.shapes.symbolic_documents import parse_symbolic
+    from memstow.planner.formats.native import parse_symbolic
 
     return parse_symbolic(raw)
 
@@ -293,14 +293,14 @@ def has_symbols(content: object) -> bool:
     if not isinstance(problem, dict) or "symbols" not in problem:
         return False
     # Requests about other problems do not wait for this import.
-    from memstow.planner.shapes.symbolic_documents import is_symbolic
+    from memstow.planner.formats.native import is_symbolic
 
     return is_symbolic(problem)
 
 
 def symbolic_to_judge(content: object, limits: Limits) -> "tuple[SymbolicProblem, SymbolicPlan]":
     """The problem and the plan of such an envelope; InputError with everything that is wrong."""
-    from memstow.planner.shapes.symbolic_documents import parse_symbolic_plan
+    from memstow.planner.formats.native import parse_symbolic_plan
 
     raw = content if isinstance(content, dict) else {}
     issues = [

@@ -128,7 +128,7 @@ def _solve_symbolic(
 
 
 def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | None) -> Document:
-    from memstow.planner.shapes.symbolic_documents import read_symbolic, read_symbolic_plan
+    from memstow.planner.formats.native import read_symbolic, read_symbolic_plan
 
     plan_forms.require_symbolic(request.to)
     # The formulas are examined again.

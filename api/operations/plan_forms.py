@@ -174,8 +174,8 @@ def require_symbolic(form: str) -> None:
 
 def write_symbolic(problem: "SymbolicProblem", plan: "SymbolicPlan", form: str) -> bytes:
     """The plan of a problem with symbols in a form."""
+    from memstow.planner.formats.native import write_symbolic_plan
     from memstow.planner.shapes.symbolic_c import write_symbolic_c
-    from memstow.planner.shapes.symbolic_documents import write_symbolic_plan
 
     require_symbolic(form)
     name, _, query = form.partition("?")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.api.operations.encoding import options_from_text, shapes_in
 from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.operations.request_types import SolveResult, SolveSymbolicRequest
+from memstow.planner.formats.native import read_symbolic, read_symbolic_plan, write_symbolic_plan
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
@@ -15,7 +16,6 @@ from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.reading.printable import printable
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.point_plans import better
-from memstow.planner.shapes.symbolic_documents import read_symbolic, read_symbolic_plan, write_symbolic_plan
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Final, Literal
 from memstow.api.page.assets import asset, manifest
 from memstow.planner.explain.shortfall import Demand, Work, as_data
 from memstow.planner.formats import write_problem
-from memstow.planner.formats.native import encode_graph
+from memstow.planner.formats.native import write_document
 from memstow.planner.front.front_documents import write_front
 from memstow.planner.front.graph_candidates import ends_first
 from memstow.planner.front.graph_front import has_other_orders
@@ -291,7 +291,7 @@ def _held(
             continue
         schedule = front.points[entry].plan.schedule
         if schedule not in place_of:
-            made = encode_graph(_as_it_runs(graph, schedule))
+            made = write_document(_as_it_runs(graph, schedule))
             if not room.takes(len(made) + _bytes(front.points[entry])):
                 break
             place_of[schedule] = len(documents)

@@ -88,7 +88,7 @@ def problems_at_points(data: bytes) -> Iterator[tuple[str, bytes]] | None:
 
 def _each(problem: "SymbolicProblem") -> Iterator[tuple[str, bytes]]:
     from memstow.planner.formats import write_problem
-    from memstow.planner.shapes.sizes import problem_at
+    from memstow.planner.formulas.sizes import problem_at
 
     for point in points_of(problem):
         values = ",".join(f"{name}={value}" for name, value in point.at.items())
@@ -99,8 +99,8 @@ def _symbolic(data: bytes) -> "SymbolicProblem | None":
     # Most files are none, and are not read for it.
     if b'"symbols"' not in data:
         return None
+    from memstow.planner.formats.native import is_symbolic, parse_symbolic
     from memstow.planner.reading.json_text import parse_json
-    from memstow.planner.shapes.symbolic_documents import is_symbolic, parse_symbolic
 
     raw = parse_json(data)
     return parse_symbolic(raw) if is_symbolic(raw) else None

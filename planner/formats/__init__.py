@@ -28,11 +28,10 @@ _MODULES: Final = {
 }
 _READ_ONLY: Final = {"xla": "xla_dump"}
 # Read only: a graph becomes a problem when its operators have an order.
-# Of ONNX the room of formulas knows more of shapes than inference does.
 _OF_GRAPHS: Final = {
-    "graph": "formats.native:GRAPH_FORMAT",
-    "tflite": "formats.tflite_format",
-    "onnx": "shapes.onnx_models",
+    "graph": "native:GRAPH_FORMAT",
+    "tflite": "tflite_format",
+    "onnx": "onnx.models",
 }
 _WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
 _USMP_PLAN: Final = "pool_allocations"
@@ -160,9 +159,9 @@ def document_of(raw: object) -> "Problem | Graph":
 
 def write_graph(graph: "Graph") -> bytes:
     """The graph as native JSON."""
-    from memstow.planner.formats.native import encode_graph
+    from memstow.planner.formats.native import write_document
 
-    return encode_graph(graph)
+    return write_document(graph)
 
 
 def problem_of(raw: object, name: str) -> Problem:
@@ -238,7 +237,7 @@ def _named(name: str) -> Format:
 
 def _graph_format(name: str) -> "GraphFormat":
     module, _, attribute = _OF_GRAPHS[name].partition(":")
-    found: GraphFormat = getattr(import_module(f"memstow.planner.{module}"), attribute or "FORMAT")
+    found: GraphFormat = getattr(import_module(f"memstow.planner.formats.{module}"), attribute or "FORMAT")
     return found
 
 

@@ -1,4 +1,8 @@
-"""The native JSON: the wire schema as it is, defaults left out, an element of a list a line."""
+"""The native JSON: the wire schema as it is, defaults left out, an element of a list a line.
+
+Of problems, graphs and plans, whether their sizes are numbers or formulas. Where a problem is wanted, a graph
+whose sizes are formulas is read as that of the order in which its operators are listed.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,12 +14,21 @@ from typing import TYPE_CHECKING, Any, Final
 from memstow.planner.formats.format import Format, GraphFormat
 from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import ONE_MEMORY, Problem
 from memstow.planner.model.records import collector_at_rest, record
-from memstow.planner.reading.parse import parse_plan, parse_problem
+from memstow.planner.reading.json_text import parse_json, parse_path
+from memstow.planner.reading.parse import (
+    note_repeated,
+    parse_document,
+    parse_plan,
+    parse_problem,
+    parse_whole,
+)
+from memstow.planner.reading.sections import Findings
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.
 _TAG: Final = "kind"
@@ -62,17 +75,17 @@ class _Written:
     text: str
 
 
-def write_problem(problem: Problem) -> bytes:
-    """The problem as native JSON."""
+def write_document(document: object) -> bytes:
+    """A problem, a graph or a plan as native JSON."""
     with collector_at_rest():
-        return encode_document(plain(problem))
+        return encode_document(plain(document))
 
 
 def write_plan(_problem: Problem, plan: Plan) -> bytes:
     """The plan as native JSON."""
     with collector_at_rest():
         if len(plan.placements) < _MANY:
-            return encode_document(plain(plan))
+            return write_document(plan)
         document = plain(replace(plan, placements=plan.placements[:1]))
         # The same text, without an encoder for each.
         text_of = {placement.pool: _encode(placement.pool) for placement in plan.placements}
@@ -113,16 +126,10 @@ FORMAT: Final = Format(
     name="json",
     is_json=True,
     read_problem=parse_problem,
-    write_problem=write_problem,
+    write_problem=write_document,
     read_plan=_read_plan,
     write_plan=write_plan,
 )
-
-
-def encode_graph(graph: "Graph") -> bytes:
-    """The graph as native JSON."""
-    with collector_at_rest():
-        return encode_document(plain(graph))
 
 
 def _read_graph(raw: Any) -> "Graph":
@@ -132,3 +139,97 @@ def _read_graph(raw: Any) -> "Graph":
 
 
 GRAPH_FORMAT: Final = GraphFormat(name="graph", is_json=True, read_graph=_read_graph)
+
+
+def is_symbolic_graph(raw: object) -> bool:
+    """Whether a JSON value is a symbolic graph: an object with `symbols` and `operators`."""
+    return isinstance(raw, Mapping) and "symbols" in raw and "operators" in raw and "buffers" not in raw
+
+
+def is_symbolic(raw: object) -> bool:
+    """Whether a JSON value is a symbolic problem, or a graph that becomes one: an object with `symbols`."""
+    return isinstance(raw, Mapping) and "symbols" in raw
+
+
+def is_symbolic_plan(raw: object) -> bool:
+    """Whether a JSON value is a plan of a symbolic problem: an object that says its `shapes`."""
+    return isinstance(raw, Mapping) and "shapes" in raw
+
+
+def parse_symbolic_graph(raw: object) -> "SymbolicGraph":
+    """The symbolic graph that a JSON value describes."""
+    from memstow.planner.formulas.symbolic_check import checked_graph
+    from memstow.planner.model.symbolic import SymbolicGraph
+
+    findings = Findings(raw)
+    graph = parse_whole(SymbolicGraph, raw, findings)
+    for issue in checked_graph(graph).issues:
+        findings.add(issue.code, parse_path(issue.path), issue.message)
+    if findings:
+        raise findings.error()
+    return graph
+
+
+def parse_symbolic(raw: object) -> "SymbolicProblem":
+    """The symbolic problem that a JSON value describes; a symbolic graph is that of its given order."""
+    from memstow.planner.formulas.symbolic_check import find_symbolic_issues, lower_symbolic
+    from memstow.planner.model.symbolic import Symbol, SymbolicProblem
+
+    if is_symbolic_graph(raw):
+        return lower_symbolic(parse_symbolic_graph(raw))
+    return parse_document(
+        SymbolicProblem,
+        raw,
+        find_symbolic_issues,
+        stand_ins={
+            "version": 1,
+            "symbols": (Symbol(id="_", min=0, max=0),),
+            "buffers": (),
+            "pools": ONE_MEMORY,
+            "objective": ("peak",),
+        },
+    )
+
+
+def parse_symbolic_plan(raw: object) -> "SymbolicPlan":
+    """The plan that a JSON value describes; whether it is right is for the judge to say."""
+    from memstow.planner.model.symbolic import SymbolicPlan
+
+    findings = Findings(raw)
+    plan = parse_whole(SymbolicPlan, raw, findings)
+    note_repeated(findings, (), plan.placements)
+    for index, order in enumerate(plan.orders):
+        note_repeated(findings, ("orders", index), order.placements)
+    if findings:
+        raise findings.error()
+    return plan
+
+
+def read_symbolic(data: bytes) -> "SymbolicProblem":
+    """The symbolic problem in the bytes; an InputError with all that is wrong otherwise."""
+    return parse_symbolic(parse_json(data))
+
+
+def read_symbolic_graph(data: bytes) -> "SymbolicGraph":
+    """The symbolic graph in the bytes; an InputError with all that is wrong otherwise."""
+    return parse_symbolic_graph(parse_json(data))
+
+
+def read_symbolic_plan(data: bytes) -> "SymbolicPlan":
+    """The plan of a symbolic problem in the bytes."""
+    return parse_symbolic_plan(parse_json(data))
+
+
+def write_symbolic(problem: "SymbolicProblem") -> bytes:
+    """The symbolic problem as JSON."""
+    return write_document(problem)
+
+
+def write_symbolic_graph(graph: "SymbolicGraph") -> bytes:
+    """The symbolic graph as JSON."""
+    return write_document(graph)
+
+
+def write_symbolic_plan(plan: "SymbolicPlan") -> bytes:
+    """The plan of a symbolic problem as JSON."""
+    return write_document(plan)

@@ -5,12 +5,12 @@ from dataclasses import replace
 from math import lcm
 from typing import Final
 
+from memstow.planner.formulas.sizes import largest_problem
+from memstow.planner.formulas.symbolic_check import find_symbolic_issues
 from memstow.planner.generate.random_problems import Chance
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import Aim, Point, Symbol, SymbolicBuffer, SymbolicProblem
-from memstow.planner.shapes.sizes import largest_problem
-from memstow.planner.shapes.symbolic_check import find_symbolic_issues
 
 
 def random_formula(chance: Chance, symbols: Sequence[Symbol]) -> str:

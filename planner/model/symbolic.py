@@ -22,7 +22,7 @@ from hashlib import sha256
 from itertools import product
 from math import prod
 from operator import attrgetter
-from typing import Annotated, Final, Literal, SupportsIndex
+from typing import Annotated, Final, Literal, SupportsIndex, TypeVar
 
 from memstow.planner.model import Status
 from memstow.planner.model.digest import canonical
@@ -32,6 +32,10 @@ from memstow.planner.model.graph import (
     AnyTemporary,
     AnyTensor,
     ElementType,
+    Graph,
+    Operator,
+    Temporary,
+    Tensor,
     TensorKind,
     View,
 )
@@ -313,20 +317,35 @@ def _powers(symbol: Symbol) -> Iterator[int]:
 
 
 _COPIED: Final = tuple(name for name in fields_of(SymbolicBuffer) if name != "size")
+_P = TypeVar("_P")
+
+
+def _plainly(kind: type[_P], symbolic: object, **changes: object) -> _P:
+    """The same where sizes are numbers: what both kinds have, with these fields instead."""
+    ours = {name: getattr(symbolic, name) for name in fields_of(kind) if hasattr(symbolic, name)}
+    return kind(**{**ours, **changes})
 
 
 def with_sizes(problem: SymbolicProblem, sizes: Sequence[int]) -> Problem:
     """The ordinary problem whose buffers have these sizes."""
-    return Problem(
-        version=1,
-        name=problem.name,
-        pools=problem.pools,
-        buffers=_buffers(problem.buffers, sizes),
-        conflicts=problem.conflicts,
-        exclusive=problem.exclusive,
-        relative=problem.relative,
-        in_place=problem.in_place,
-        objective=problem.objective,
+    return _plainly(Problem, problem, buffers=_buffers(problem.buffers, sizes))
+
+
+def graph_with_sizes(graph: "SymbolicGraph", sizes: Mapping[str, int]) -> Graph:
+    """The ordinary graph whose tensors and temporaries have these sizes, by id."""
+
+    def operator(symbolic: SymbolicOperator) -> Operator:
+        temporaries = [_plainly(Temporary, it, size=sizes[it.id]) for it in symbolic.temporaries]
+        return _plainly(Operator, symbolic, temporaries=temporaries)
+
+    return _plainly(
+        Graph,
+        graph,
+        # A size is enough: shapes may be formulas.
+        tensors=[
+            _plainly(Tensor, tensor, size=sizes[tensor.id], shape=None, type=None) for tensor in graph.tensors
+        ],
+        operators=list(map(operator, graph.operators)),
     )
 
 

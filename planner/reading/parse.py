@@ -5,13 +5,13 @@ that a document can be mended in one go; issues that only the missing elements c
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
+from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
 from memstow.planner.model.problem import ONE_MEMORY, Problem, Target
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import Path, parse_path
@@ -22,6 +22,9 @@ from memstow.planner.reading.sections import (
     read_section,
     read_whole,
 )
+
+if TYPE_CHECKING:
+    from memstow.planner.model.symbolic import OrderedPlacement
 
 _T = TypeVar("_T")
 
@@ -114,7 +117,9 @@ def parse_plan(raw: object) -> Plan:
     """The plan a JSON value describes; whether it is right is for `planner.verify` to say."""
     findings = Findings(raw)
     plan = parse_whole(Plan, raw, findings)
-    _refuse_repeated(findings, (), plan)
+    note_repeated(findings, (), plan.placements)
+    if findings:
+        raise findings.error()
     return plan
 
 
@@ -123,15 +128,18 @@ def parse_options(raw: object) -> Options:
     findings = Findings(raw)
     options = parse_whole(Options, raw, findings)
     if options.hint is not None:
-        _refuse_repeated(findings, ("hint",), options.hint)
+        note_repeated(findings, ("hint",), options.hint.placements)
+    if findings:
+        raise findings.error()
     return options
 
 
-def _refuse_repeated(findings: Findings, at: Path, plan: Plan) -> None:
-    for index, message in repeated_placements(plan.placements):
+def note_repeated(
+    findings: Findings, at: Path, placements: "Sequence[Placement] | Sequence[OrderedPlacement]"
+) -> None:
+    """Note each buffer that has a second place; `at` is where in the document the placements are."""
+    for index, message in repeated_placements(placements):
         findings.add(REPEATED, (*at, "placements", index), message)
-    if findings:
-        raise findings.error()
 
 
 def check_made(problem: Problem, findings: Findings, place: Callable[[Path], Path]) -> None:

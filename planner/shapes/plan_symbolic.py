@@ -18,6 +18,8 @@ from math import inf
 from typing import Final
 
 import memstow
+from memstow.planner.formulas.sizes import largest_problem, sizes_of, values_text
+from memstow.planner.formulas.symbolic_check import require_valid_symbolic
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.options import Listener, Options, Phase
@@ -50,8 +52,6 @@ from memstow.planner.shapes.point_plans import (
     require_room,
     without_capacities,
 )
-from memstow.planner.shapes.sizes import largest_problem, sizes_of, values_text
-from memstow.planner.shapes.symbolic_check import require_valid_symbolic
 from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.solve.engine import plan as plan_problem
 from memstow.planner.solve.portfolio import Allowance, cancelling

@@ -20,6 +20,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Final, TypeVar
 
+from memstow.planner.formulas.sizes import note_same_sizes, problem_at, sizes_at
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.plan import Explanation, Placement, Plan
@@ -49,7 +50,6 @@ from memstow.planner.model.symbolic import (
     points_of,
 )
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.shapes.sizes import note_same_sizes, problem_at, sizes_at
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.instance import Instance

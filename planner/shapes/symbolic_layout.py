@@ -17,6 +17,7 @@ from math import lcm
 from typing import NoReturn, Protocol
 
 from memstow.planner.check import require_valid
+from memstow.planner.formulas.sizes import sizes_at, values_text
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
@@ -38,7 +39,6 @@ from memstow.planner.model.problem import (
 from memstow.planner.model.symbolic import Order, SymbolicBuffer, SymbolicPlan, SymbolicProblem, with_sizes
 from memstow.planner.reading.printable import as_integer, printable, shown
 from memstow.planner.reduce import reduce
-from memstow.planner.shapes.sizes import sizes_at, values_text
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.problem_plans import PlanValues, plan_of_values, recount
 from memstow.planner.solve.run_state import prover_of

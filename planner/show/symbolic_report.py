@@ -7,9 +7,9 @@ across by equal factors where its range is wide; bytes go up by equal factors.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from memstow.planner.formulas.sizes import values_text
 from memstow.planner.model import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-from memstow.planner.shapes.sizes import values_text
 from memstow.planner.shapes.sweep import Sweep, SweepPoint, said_points, sweep_points
 from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.show import chart

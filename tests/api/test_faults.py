@@ -26,9 +26,9 @@ from memstow.api.store.keys import Quotas
 from memstow.api.store.maintenance import upgrade
 from memstow.api.store.queue import Claims, Queue
 from memstow.api.workers.housekeeper import Housekeeper
+from memstow.planner.formats.native import parse_symbolic, read_symbolic_plan
 from memstow.planner.model.symbolic import SymbolicPlan
 from memstow.planner.shapes.point_plans import better
-from memstow.planner.shapes.symbolic_documents import parse_symbolic, read_symbolic_plan
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api import symbolic_problems
 from tests.api.asking import OVER, Event, events, has_plan, job_of, over, read_events, submit

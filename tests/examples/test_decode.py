@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import memstow
-from memstow.planner.shapes.symbolic_check import find_symbolic_issues
+from memstow.planner.formulas.symbolic_check import find_symbolic_issues
 from tests.examples.building import ROOT, Sample, tool
 from tests.planner.exports.toolchains import HOST
 

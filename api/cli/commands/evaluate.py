@@ -163,10 +163,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
-    from memstow.planner.shapes.symbolic_documents import (
-        is_symbolic,
-        parse_symbolic,
-    )
+    from memstow.planner.formats.native import is_symbolic, parse_symbolic
 
     raw = parse_json(read_bytes_of(args.problem))
     with naming_file(args.problem):

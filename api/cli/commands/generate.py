@@ -195,8 +195,8 @@ def run_training(args: argparse.Namespace) -> int:
 
 def run_symbolic(args: argparse.Namespace) -> int:
     """Generate the symbolic problem and write it."""
+    from memstow.planner.formats.native import write_symbolic
     from memstow.planner.generate.symbolic import symbolic
-    from memstow.planner.shapes.symbolic_documents import write_symbolic
 
     refuse_unwritable(args.output)
     write_out(write_symbolic(symbolic(**arguments_of(args))), args.output)

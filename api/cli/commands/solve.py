@@ -348,7 +348,7 @@ def _check_symbolic(args: argparse.Namespace) -> None:
 
 
 def _write_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
-    from memstow.planner.shapes.symbolic_documents import write_symbolic_plan
+    from memstow.planner.formats.native import write_symbolic_plan
 
     made: list[tuple[bytes, str]] = []
     for path in args.output or ():

@@ -1,5 +1,5 @@
 // Formulas of symbols in exact integers: read, evaluated, and bounded over ranges of their symbols. This is
-// the only reading of formulas outside of the judge, which has one of its own. `planner/shapes/formula.py`
+// the only reading of formulas outside of the judge, which has one of its own. `planner/formulas/formula.py`
 // has the grammar, and the words for what goes wrong here.
 #pragma once
 

@@ -9,10 +9,10 @@ import pytest
 
 import memstow
 from memstow.api.cli.terminal import Exit
+from memstow.planner.formats.native import write_symbolic, write_symbolic_plan
+from memstow.planner.formulas.sizes import problem_at
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.symbolic import Order, digest_symbolic
-from memstow.planner.shapes.sizes import problem_at
-from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
 from tests.api.cli.conftest import Cli
 from tests.planner.exports.toolchains import HOST
 from tests.planner.shapes.test_sweep import GOOD, STACK, plan, problem

@@ -79,7 +79,7 @@ def test_a_folder_that_is_not_there_is_told_before_anything_is_made(cli: Cli, tm
 
 @pytest.mark.parametrize("family", ["attention", "random"])
 def test_symbolic_problems_are_the_same_every_time_and_readable(cli: Cli, family: str) -> None:
-    from memstow.planner.shapes.symbolic_documents import read_symbolic, write_symbolic
+    from memstow.planner.formats.native import read_symbolic, write_symbolic
 
     arguments = ("generate", "symbolic", "--n", "37", "--family", family, "--symbols", "2")
     ran = cli(*arguments, "--seed", "5")

@@ -19,7 +19,7 @@ from memstow.api.cli.terminal import Exit
 from memstow.api.client import AsyncClient, Client, ServerError
 from memstow.api.client.runs import find_front, solve, solve_symbolic
 from memstow.planner import formats
-from memstow.planner.formats.native import plain
+from memstow.planner.formats.native import parse_symbolic, plain
 from memstow.planner.generate.planted import planted
 from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
@@ -37,7 +37,6 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
     digest_symbolic,
 )
-from memstow.planner.shapes.symbolic_documents import parse_symbolic
 from memstow.planner.shapes.symbolic_layout import plan_at
 from memstow.planner.verify import verify
 from memstow.planner.verify.symbolic_verdict import judge_symbolic

@@ -11,14 +11,9 @@ from httpx2 import Response
 
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
+from memstow.planner.formats.native import parse_symbolic, read_symbolic, read_symbolic_plan, write_symbolic
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model.symbolic import SymbolicPlan
-from memstow.planner.shapes.symbolic_documents import (
-    parse_symbolic,
-    read_symbolic,
-    read_symbolic_plan,
-    write_symbolic,
-)
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api.http.conftest import problem_document
 from tests.api.symbolic_problems import hard

@@ -7,7 +7,7 @@ import pytest
 
 from memstow.api.operations.operations import VERIFY, TooManyChoicesError
 from memstow.api.operations.request_types import BodyForm, VerifyRequest
-from memstow.planner.formats.native import write_plan, write_problem
+from memstow.planner.formats.native import write_document, write_plan
 from memstow.planner.model.plan import ExhaustedWindow, Plan
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.solve import engine
@@ -17,7 +17,7 @@ PROBLEM = Problem(version=1, buffers=(Buffer(id="a", size=4, lifetime=(0, 1)),))
 
 
 def judged(plan: Plan, most_choices: int | None) -> bytes:
-    members = {"problem": json.loads(write_problem(PROBLEM)), "plan": json.loads(write_plan(PROBLEM, plan))}
+    members = {"problem": json.loads(write_document(PROBLEM)), "plan": json.loads(write_plan(PROBLEM, plan))}
     request = VerifyRequest(
         body=json.dumps(members).encode(), form=BodyForm(members=("plan",)), limits=LIMITS
     )

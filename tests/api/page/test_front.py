@@ -13,7 +13,7 @@ import memstow
 from memstow.api.cli.pages import front_page, plans_left_out
 from memstow.api.page import offline
 from memstow.planner.formats import write_problem
-from memstow.planner.formats.native import encode_graph
+from memstow.planner.formats.native import write_document
 from memstow.planner.front.front_documents import plain_front, read_front
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.schedules import only_orders, scheduled_problem
@@ -227,13 +227,13 @@ def test_a_dropped_graph_whose_points_have_stripes_needs_view(
     look.show(page, tmp_path)
     graph, front_ = net
     document = json.loads(json.dumps(plain_front(front_)))
-    dropped(look, json.loads(encode_graph(graph)), document)
+    dropped(look, json.loads(write_document(graph)), document)
     assert "`memstow view` makes a page that can draw it" in look.text(".note")
     assert set(standings(look)) == {"claimed"}
     look.page.keyboard.press("Home")
     look.page.keyboard.press("Enter")
     assert look.page.evaluate(f"Boolean({ON_FRONT})")
-    dropped(look, json.loads(encode_graph(graph)), document["points"][0]["plan"])
+    dropped(look, json.loads(write_document(graph)), document["points"][0]["plan"])
     assert "`memstow view` makes a page that can draw it" in look.text(".failed")
 
 
@@ -360,7 +360,7 @@ def test_the_points_of_a_job_of_a_graph_are_drawn_as_their_schedules_run(
 ) -> None:
     graph = samples.conv_net()
     with server.client() as client:
-        body = {"graph": json.loads(encode_graph(graph)), "options": {"time_limit": 60.0}}
+        body = {"graph": json.loads(write_document(graph)), "options": {"time_limit": 60.0}}
         job = client.post("/v1/fronts", json=body).json()["id"]
         wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["finished"], "the front")
         found = read_front(client.get(f"/v1/jobs/{job}/front").content)

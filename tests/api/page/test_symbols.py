@@ -13,6 +13,7 @@ import pytest
 
 from memstow.api.cli.main import main
 from memstow.api.cli.pages import symbolic_page
+from memstow.planner.formats.native import write_symbolic, write_symbolic_plan
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
@@ -29,7 +30,6 @@ from memstow.planner.model.symbolic import (
 )
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.sweep import sweep_points
-from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
 from memstow.planner.shapes.symbolic_layout import Layout
 from tests.api.page import samples
 from tests.api.page.browser import Look

@@ -9,6 +9,9 @@ from typing import Any, Final
 import pytest
 
 import memstow
+from memstow.planner.formats.native import write_symbolic, write_symbolic_plan
+from memstow.planner.formulas.formula import FormulaError, FormulaValueError, parse_formula
+from memstow.planner.formulas.sizes import problem_at
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import PEAK, InPlace, Relative
@@ -22,9 +25,6 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.formula import FormulaError, FormulaValueError, parse_formula
-from memstow.planner.shapes.sizes import problem_at
-from memstow.planner.shapes.symbolic_documents import write_symbolic, write_symbolic_plan
 from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.symbolic_sizes import LiveBound

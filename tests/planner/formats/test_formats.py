@@ -8,7 +8,7 @@ from hypothesis.strategies import SearchStrategy
 
 from memstow.planner import formats
 from memstow.planner.check import find_issues
-from memstow.planner.formats.native import write_problem as write_native
+from memstow.planner.formats.native import write_document as write_native
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement, Plan

@@ -43,7 +43,7 @@ def test_names_in_the_plan_of_a_csv() -> None:
 
 def test_names_in_an_onnx_model() -> None:
     pytest.importorskip("onnx", reason="needs ONNX: pip install 'memstow[onnx]'")
-    from memstow.planner.shapes.onnx_models import read_graph
+    from memstow.planner.formats.onnx.models import read_graph
     from tests.onnx_models import helper, model, value
 
     def named(tensor: str, node: str, kind: str) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 
 from memstow.planner import formats
 from memstow.planner.check import find_issues as issues_of_problem
-from memstow.planner.formats.native import encode_graph, write_problem
+from memstow.planner.formats.native import write_document
 from memstow.planner.generate.graph import graph
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.graph.check import find_issues as issues_of_graph
@@ -73,7 +73,7 @@ def test_what_the_native_reader_takes_the_ordinary_readers_take_and_make_the_sam
     for seed in range(60 * chunk, 60 * chunk + 60):
         random = Random(seed)
         documents: list[tuple[str, type]] = [
-            (write_problem(random_problem(random)).decode(), Problem),
+            (write_document(random_problem(random)).decode(), Problem),
             (json.dumps(random_graph(seed)), Graph),
         ]
         for text, holder in documents:
@@ -86,19 +86,19 @@ def test_what_the_native_reader_takes_the_ordinary_readers_take_and_make_the_sam
 def test_every_generated_document_is_taken() -> None:
     for family in ("chain", "cells", "wiring", "training"):
         made = graph(40, 3, family=family)
-        assert instance_in(encode_graph(made), Graph) == made
+        assert instance_in(write_document(made), Graph) == made
     problem = mixed(40, 3, features=["pools", "pins", "alignments", "conflicts", "lifetimes"])
-    assert instance_in(write_problem(problem), Problem) == problem
+    assert instance_in(write_document(problem), Problem) == problem
 
 
 def test_a_name_is_one_object_wherever_it_stands() -> None:
-    found = instance_in(encode_graph(graph(40, 3, family="chain")), Graph)
+    found = instance_in(write_document(graph(40, 3, family="chain")), Graph)
     assert found is not None
     assert found.operators[1].inputs[0] is found.operators[0].outputs[0]
 
 
 def test_what_contradicts_itself_is_left_to_the_readers_with_messages() -> None:
-    data = encode_graph(Graph(tensors=(), operators=(Operator(id="o", inputs=("t",)),)))
+    data = write_document(Graph(tensors=(), operators=(Operator(id="o", inputs=("t",)),)))
     assert instance_in(data, Graph) is not None
     with pytest.raises(InputError, match="there is no tensor 't'"):
         formats.read_document(data + b" " * FEW_BYTES)
@@ -107,12 +107,12 @@ def test_what_contradicts_itself_is_left_to_the_readers_with_messages() -> None:
 @pytest.mark.parametrize("padding", [0, FEW_BYTES])
 def test_large_and_small_documents_are_read_alike(padding: int) -> None:
     made = graph(30, 5)
-    assert formats.read_document(encode_graph(made) + b" " * padding) == made
+    assert formats.read_document(write_document(made) + b" " * padding) == made
     problem = Problem(
         pools=(Pool(id="a", capacity=10), Pool(id="b")),
         buffers=(Buffer(id="x", size=1, lifetime=(0, 2)), Buffer(id="y", size=2, lifetime="always")),
     )
-    assert formats.read_document(write_problem(problem) + b" " * padding) == problem
+    assert formats.read_document(write_document(problem) + b" " * padding) == problem
     with pytest.raises(InputError, match="more than once"):
         formats.read_document(b'{"version": 1, "version": 1, "buffers": []}' + b" " * padding)
 

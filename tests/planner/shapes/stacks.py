@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 from random import Random
 
+from memstow.planner.formulas.sizes import problem_at
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement
@@ -20,7 +21,6 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.sizes import problem_at
 from memstow.planner.shapes.symbolic_layout import Layout
 
 FAR = 1 << 20

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 import memstow
+from memstow.planner.formulas.sizes import problem_at
 from memstow.planner.generate import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import PLANNED, Status
@@ -20,7 +21,6 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.sizes import problem_at
 from memstow.planner.shapes.symbolic_layout import Layout, plan_at
 from tests.planner.shapes.stacks import fits, fixed_plan, random_point, random_problem, stacked_plan
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, combinations, permutations, product
 
+from memstow.planner.formulas.sizes import largest_problem, problem_at
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.model.symbolic import SymbolicProblem
-from memstow.planner.shapes.sizes import largest_problem, problem_at
 
 Pair = frozenset[str]
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 import memstow
+from memstow.planner.formats.native import write_symbolic_plan
 from memstow.planner.generate import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import Status
@@ -26,7 +27,6 @@ from memstow.planner.model.symbolic import (
     points_of,
 )
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
-from memstow.planner.shapes.symbolic_documents import write_symbolic_plan
 from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.campaign import gate_first

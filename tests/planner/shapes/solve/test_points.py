@@ -4,6 +4,8 @@ from random import Random
 
 import pytest
 
+from memstow.planner.formulas.sizes import problem_at, sizes_at
+from memstow.planner.formulas.symbolic_check import find_symbolic_issues
 from memstow.planner.generate import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import PLANNED
@@ -11,8 +13,6 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.symbolic import Shapes, points_of
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.point_plans import LiveBytes, without_capacities
-from memstow.planner.shapes.sizes import problem_at, sizes_at
-from memstow.planner.shapes.symbolic_check import find_symbolic_issues
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.campaign import gate_first

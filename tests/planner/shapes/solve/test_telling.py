@@ -4,11 +4,11 @@ from typing import get_args
 
 import pytest
 
+from memstow.planner.formats.native import parse_symbolic
 from memstow.planner.model.options import Options
 from memstow.planner.model.symbolic import Shapes, SymbolicPlan
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.point_plans import better
-from memstow.planner.shapes.symbolic_documents import parse_symbolic
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api.symbolic_problems import hard
 
