@@ -18,7 +18,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from math import gcd, lcm
 from typing import Final, NamedTuple
 
@@ -382,14 +382,17 @@ def order_instance(graph: Graph) -> OrderInstance:
     """The instance of a valid graph: all of its planned bytes, as if in one pool."""
     stored = storages(graph)
     links = links_of(graph)
-    before = array("q")
-    for first, them in enumerate(links.successors()):
-        for then in sorted(set(them)):
-            before.extend((first, then))
+    # What runs after an operator by its data is ascending, each once.
+    after = links.after if not links.before else [sorted(set(them)) for them in links.successors()]
+    before = array(
+        "q", [entry for first, them in enumerate(after) for then in them for entry in (first, then)]
+    )
     writer_start, writers = _flat(storage.writers for storage in stored)
     reader_start, readers = _flat(storage.readers for storage in stored)
     return OrderInstance(
-        extra=array("q", (temporary_height(operator) for operator in graph.operators)),
+        extra=array(
+            "q", [temporary_height(operator) if operator.temporaries else 0 for operator in graph.operators]
+        ),
         size=array("q", (storage.size for storage in stored)),
         writer_start=writer_start,
         writers=writers,
@@ -420,11 +423,9 @@ def in_place_triples(graph: Graph, stored: Sequence[Storage]) -> list[tuple[int,
 
 
 def _flat(lists: Iterable[Sequence[int]]) -> "tuple[array[int], array[int]]":
-    starts, values = array("q", [0]), array("q")
-    for them in lists:
-        values.extend(them)
-        starts.append(len(values))
-    return starts, values
+    each = list(lists)
+    starts = array("q", accumulate(map(len, each), initial=0))
+    return starts, array("q", list(chain.from_iterable(each)))
 
 
 @dataclass(frozen=True, slots=True)
