@@ -22,7 +22,7 @@ from memstow.planner.model.plan import (
     TermValue,
     make_placement,
 )
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem
 from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
@@ -77,10 +77,20 @@ def columns_of(problem: Problem) -> Columns | None:
     return columns
 
 
+def ints_of(columns: Columns) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+    """Sizes, begins, ends and alignments, as native code takes them."""
+    return columns.sizes, columns.begins, columns.ends, columns.alignments
+
+
+def end_of(columns: Columns) -> int:
+    """The end of the memory: its capacity, or the largest address if it has none."""
+    return LIMIT if columns.capacity is None else columns.capacity
+
+
 def problem_of(columns: Columns, members: Sequence[int] | None = None) -> Problem:
     """The same problem with an object for each buffer; of these members alone, where they are named."""
     # Each of them is made anew at every look.
-    sizes, begins, ends, alignments = columns.sizes, columns.begins, columns.ends, columns.alignments
+    sizes, begins, ends, alignments = ints_of(columns)
     own = len(alignments) > 1
     with collector_at_rest():
         buffers = tuple(

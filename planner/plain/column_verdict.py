@@ -10,7 +10,7 @@ from memstow.planner.model.plan import LiveBytes, Plan, PoolUse, TermValue, gap_
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.column_documents import PlainPlan, digest, looks_like_json
+from memstow.planner.plain.column_documents import PlainPlan, digest, end_of, ints_of, looks_like_json
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_plan
 from memstow.planner.verify.verdict import Claims, Subject, Verdict, use_in_words
@@ -64,25 +64,17 @@ def verdict_on(columns: Columns, plan: PlainPlan) -> Verdict | None:
 
 def peak_of(columns: Columns, plan: PlainPlan) -> int:
     """The end of the last buffer of a plan that is right."""
-    return judge_plan(*_four(columns), plan.offsets, _capacity(columns))[1]
+    return judge_plan(*ints_of(columns), plan.offsets, end_of(columns))[1]
 
 
 def _verdict_on_places(columns: Columns, plan: PlainPlan) -> Verdict | None:
     """The verdict on a plan that says nothing but where buffers are."""
-    (defect, _, _), *_ = judge_plan(*_four(columns), plan.offsets, _capacity(columns))
+    (defect, _, _), *_ = judge_plan(*ints_of(columns), plan.offsets, end_of(columns))
     if defect is not Defect.NONE:
         return None
     claims = Claims(plan.frame)
     claims.counted(Subject.PLACES, None, _PLACED, holds=True)
     return Verdict((), claims.settled())
-
-
-def _four(columns: Columns) -> tuple[memoryview, memoryview, memoryview, memoryview]:
-    return columns.sizes, columns.begins, columns.ends, columns.alignments
-
-
-def _capacity(columns: Columns) -> int:
-    return LIMIT if columns.capacity is None else columns.capacity
 
 
 def _consistent(columns: Columns, frame: Plan, use: PoolUse, term: TermValue) -> bool:
@@ -103,10 +95,10 @@ def _counted(columns: Columns, plan: PlainPlan, use: PoolUse, term: TermValue) -
         return False
     if certificate.time is None or abs(certificate.time) > LIMIT:
         return False
-    (defect, _, _), peak, live, moment = judge_plan(*_four(columns), plan.offsets, _capacity(columns))
+    (defect, _, _), peak, live, moment = judge_plan(*ints_of(columns), plan.offsets, end_of(columns))
     if defect is not Defect.NONE or (peak, live, moment) != (use.peak, use.live.bytes, use.live.time):
         return False
-    least = proven(*_four(columns), plan.members, certificate.time)
+    least = proven(*ints_of(columns), plan.members, certificate.time)
     return least is not None and least >= term.bound
 
 

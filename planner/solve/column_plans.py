@@ -18,10 +18,18 @@ from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.options import Callbacks, Listener, Options
 from memstow.planner.model.plan import Certificate, Live, LiveBytes, Plan, PoolUse
-from memstow.planner.model.problem import LIMIT, PEAK, Term
+from memstow.planner.model.problem import PEAK, Term
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.plain._columns import Columns
-from memstow.planner.plain.column_documents import PlainPlan, columns_of, digest, plan_of, problem_of
+from memstow.planner.plain.column_documents import (
+    PlainPlan,
+    columns_of,
+    digest,
+    end_of,
+    ints_of,
+    plan_of,
+    problem_of,
+)
 from memstow.planner.solve.bounds import need_of
 from memstow.planner.solve.one_run import Arrays, Candidate, run_source
 from memstow.planner.solve.portfolio import AUTO, FIRST_PASSES
@@ -223,12 +231,12 @@ def _source_of(
     if not takes(options):
         return None
     began = time.monotonic()
-    capacity = _capacity(columns)
+    capacity = end_of(columns)
     if max(columns.sizes) > capacity:
         return None
     # Published planners take buffers that are equal to them as they are given.
     by_begin = len(columns) > _MOST_AS_GIVEN and not is_classic(options.solver)
-    instance = instance_of_columns(*_four(columns), capacity, by_begin)
+    instance = instance_of_columns(*ints_of(columns), capacity, by_begin)
     need = need_of(instance, (0,), instance.unit)
     if need.height > capacity:
         return None
@@ -268,21 +276,12 @@ def _judged_plan(
     return PlainPlan(plan_without_places((use,), objective, solver, prover, name, stamp), offsets, members)
 
 
-def _four(columns: Columns) -> tuple[memoryview, memoryview, memoryview, memoryview]:
-    """Sizes, begins, ends and alignments."""
-    return columns.sizes, columns.begins, columns.ends, columns.alignments
-
-
-def _capacity(columns: Columns) -> int:
-    return LIMIT if columns.capacity is None else columns.capacity
-
-
 def _judged(
     columns: Columns, offsets: "array[int]", peak: int, bound: TermBound, members: "array[int]"
 ) -> Live:
     """The most live bytes, as the native judge has counted them; RefusedPlanError where anything is wrong."""
-    columns_of_ints = _four(columns)
-    capacity = _capacity(columns)
+    columns_of_ints = ints_of(columns)
+    capacity = end_of(columns)
     (defect, first, second), counted, live, moment = judge_plan(*columns_of_ints, offsets, capacity)
     certificate, refused = bound.certificate, None
     if defect is not Defect.NONE:
@@ -323,7 +322,7 @@ def found_at_once(columns: Columns, name: str, options: Options, seconds: float)
         return None
     items = len(columns) - columns.sizes.tolist().count(0)
     budget = Budget(seconds, min(FIRST_PASSES * items, _MOST_STEPS))
-    found = core.lowest(*_four(columns), _capacity(columns), options.seed, budget)
+    found = core.lowest(*ints_of(columns), end_of(columns), options.seed, budget)
     if found is None:
         return None
     offsets, members = array("q", found.offsets), array("q", found.members)
