@@ -97,8 +97,8 @@ def read_document(
 
         raise no_open_dimensions()
     if name is None:
-        found = _large_document(data)
-        return document_of(parse_json(data)) if found is None else found
+        document = _large_document(data)
+        return document_of(parse_json(data)) if document is None else document
     if name in _OF_GRAPHS:
         return _graph_format(name).read_graph(parse_json(data))
     form = _named(name)
@@ -231,14 +231,14 @@ def _named(name: str) -> Format:
         known = ", ".join((*_MODULES, *_READ_ONLY, *_OF_GRAPHS))
         message = f"there is no format {printable(name)!r}; use {known}"
         raise InputError.single("unknown_format", "format", message)
-    found: Format = import_module(f"memstow.planner.formats.{module}").FORMAT
-    return found
+    form: Format = import_module(f"memstow.planner.formats.{module}").FORMAT
+    return form
 
 
 def _graph_format(name: str) -> "GraphFormat":
     module, _, attribute = _OF_GRAPHS[name].partition(":")
-    found: GraphFormat = getattr(import_module(f"memstow.planner.formats.{module}"), attribute or "FORMAT")
-    return found
+    form: GraphFormat = getattr(import_module(f"memstow.planner.formats.{module}"), attribute or "FORMAT")
+    return form
 
 
 def _no_plans(name: str) -> InputError:

@@ -360,9 +360,7 @@ def _spec(buffer: Buffer, path: str, number_of: Mapping[str, int], refusals: Ref
 
 
 def _refuse(problem: Problem, refusals: Refusals) -> None:
-    for field in ("conflicts", "exclusive", "in_place", "reuse_costs"):
-        if getattr(problem, field):
-            refusals.add(f"$.{field}")
+    refusals.add_fields("$", problem, conflicts=(), exclusive=(), in_place=(), reuse_costs=())
     if problem.terms() != replace(problem, objective=None).terms():
         refusals.add("$.objective", "it has none, so that only the usual one can be meant")
     alignments = {pool.alignment for pool in problem.pools}
@@ -378,13 +376,11 @@ def _refuse(problem: Problem, refusals: Refusals) -> None:
             refusals.add(f"{path}.capacity", "every memory has a size")
         elif pool.capacity % pool.alignment:
             refusals.add(f"{path}.capacity", "what does not fill a whole step of the alignment is not used")
-        for field in ("reserved", "cost"):
-            if getattr(pool, field):
-                refusals.add(f"{path}.{field}")
+        refusals.add_fields(path, pool, reserved=(), cost=0)
         if some_based and pool.base is None:
-            refusals.add(f"$.pools[{index}].base", "all memories have a base or none")
+            refusals.add(f"{path}.base", "all memories have a base or none")
         elif pool.base is not None and any(pool.base % step for step in {*steps, pool.alignment}):
-            refusals.add(f"$.pools[{index}].base", "offsets are aligned there, not addresses")
+            refusals.add(f"{path}.base", "offsets are aligned there, not addresses")
     for index, buffer in enumerate(problem.buffers):
         if buffer.accesses is not None:
             refusals.add(f"$.buffers[{index}].accesses")

@@ -34,7 +34,7 @@ class Flatbuffer:
             )
 
     def number(self, layout: str, at: int) -> int:
-        """An integer there."""
+        """Read an integer of this `struct` layout at a byte of the file."""
         try:
             value: int = struct.unpack_from(layout, self.data, at)[0] if at >= 0 else self._outside(at)
         except struct.error:
@@ -76,7 +76,7 @@ class Table:
         buffer.spend(1)
 
     def number(self, field: int, layout: str, default: int = 0) -> int:
-        """An integer."""
+        """Read a field that is an integer of this `struct` layout."""
         at = self._place(field)
         return default if at is None else self._buffer.number(layout, at)
 
@@ -204,25 +204,25 @@ class NewParts:
         self._size = 0
 
     def data(self, content: bytes) -> NewPart:
-        """A vector of bytes, which begins at a multiple of 16."""
+        """Append a vector of bytes, which begins at a multiple of 16."""
         return self._prepend(struct.pack("<I", len(content)) + content, ALIGNMENT, 4)
 
     def text(self, content: str) -> NewPart:
-        """A string."""
+        """Append a string."""
         coded = content.encode()
         return self._prepend(struct.pack("<I", len(coded)) + coded + b"\0", 4, 0)
 
     def numbers(self, values: Sequence[int]) -> NewPart:
-        """A vector of 32-bit integers."""
+        """Append a vector of 32-bit integers."""
         return self._prepend(struct.pack(f"<I{len(values)}i", len(values), *values), 4, 0)
 
     def list(self, parts: Sequence[Part]) -> NewPart:
-        """A vector of references."""
+        """Append a vector of references."""
         content = struct.pack("<I", len(parts))
         return self._with_references(content, parts)
 
     def table(self, fields: Mapping[int, FieldValue]) -> NewPart:
-        """A table of fields of 32 bits each, by their number."""
+        """Append a table of fields of 32 bits each, by their number."""
         count = max(fields, default=-1) + 1
         entries = [0] * count
         for slot, number in enumerate(sorted(fields)):
@@ -231,11 +231,11 @@ class NewParts:
         where += bytes(-len(where) % 4)
         # What says where the fields are comes just before the table.
         content = where + struct.pack("<i", len(where))
-        made = self._with_references(content, [fields[number] for number in sorted(fields)])
-        return NewPart(made.at - len(where))
+        part = self._with_references(content, [fields[number] for number in sorted(fields)])
+        return NewPart(part.at - len(where))
 
     def file(self, root: NewPart) -> bytes:
-        """The new file."""
+        """The new file: a head that refers to the root table, the new parts, and the old file."""
         size = _HEAD_BYTES + self._size
         size += -size % ALIGNMENT
         begin = struct.pack("<I", size - root.at) + _TFLITE

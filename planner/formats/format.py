@@ -89,6 +89,12 @@ class Refusals:
         message = f"the format {self._name!r} cannot express this: {reason}"
         self._issues.setdefault(field, Issue("not_expressible", path, message))
 
+    def add_fields(self, path: str, holder: object, **defaults: object) -> None:
+        """Refuse each of these fields of a problem or a pool that is not at its default."""
+        for name, default in defaults.items():
+            if getattr(holder, name) != default:
+                self.add(f"{path}.{name}")
+
     def __bool__(self) -> bool:
         return bool(self._issues)
 
@@ -121,18 +127,9 @@ def refuse_beyond_buffers(problem: Problem, refusals: Refusals) -> None:
     if len(problem.pools) > 1:
         refusals.add("$.pools", "there are several pools")
     else:
-        for field, default in (
-            ("capacity", None),
-            ("alignment", 1),
-            ("reserved", ()),
-            ("base", None),
-            ("cost", 0),
-        ):
-            if getattr(problem.pools[0], field) != default:
-                refusals.add(f"$.pools[0].{field}")
-    for field in ("conflicts", "exclusive", "relative", "in_place", "reuse_costs"):
-        if getattr(problem, field):
-            refusals.add(f"$.{field}")
+        pool = problem.pools[0]
+        refusals.add_fields("$.pools[0]", pool, capacity=None, alignment=1, reserved=(), base=None, cost=0)
+    refusals.add_fields("$", problem, conflicts=(), exclusive=(), relative=(), in_place=(), reuse_costs=())
     if problem.objective is not None and problem.terms() != (str(PEAK),):
         refusals.add("$.objective", "the peak is all it asks for")
     for index, buffer in enumerate(problem.buffers):

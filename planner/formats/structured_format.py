@@ -1,32 +1,28 @@
-"""The structured JSON of kernel compilers, schema version 1: problems in and out, solutions out and in.
+"""The structured JSON of kernel compilers, version 1 of tonibohnlein/dsa-solver: problems and solutions.
 
+The document refers to buffers and pools by number: numbers for names, and names for numbers.
 Every field that changes what a good plan is, is honoured or refused; so is what it cannot express. Its peaks
 count the end of reserved ranges as well, ours do not: an objective passes where that makes no difference.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from math import lcm
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from memstow.planner.formats.format import Format, Refusals, live_ranges, plan_of_placements
 from memstow.planner.formats.native import encode_document
-from memstow.planner.formats.structured_document import (
-    Document,
-    NumberedName,
-    Pinned,
-    Solution,
-    StructuredBuffer,
-    StructuredPool,
-    id_of,
-    number_ids,
-)
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import (
     ALWAYS,
     MAX_PEAK,
     PEAK,
+    Alignment,
     Buffer,
+    Bytes,
+    Count,
     Interval,
     Kind,
     Pair,
@@ -36,6 +32,8 @@ from memstow.planner.model.problem import (
     Reserved,
     ReuseCost,
     Term,
+    Time,
+    Version,
     allowed_pools,
     terms_of,
 )
@@ -44,6 +42,240 @@ from memstow.planner.reading.json_text import Path
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import Findings, read_whole
+
+Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
+# Together with its number a name must be a valid id.
+Name = Annotated[str, Field(strict=True, max_length=1000, pattern=WITHOUT_NUL)]
+Text = Annotated[str, Field(strict=True, max_length=1024)]
+Metric = Literal["capacity_overflow", "total_peak", "max_peak", "reuse_cost", "bank_cost"]
+Profile = Literal[
+    "standard_dsa",
+    "dsa_rp_v1",
+    "pypto_structured",
+    "pypto_hard_v1",
+    "pypto_research_v1",
+    "pypto_core_relaxation",
+]
+
+
+@model_class
+class AddressRange:
+    """Bytes [begin, end)."""
+
+    begin: Bytes
+    end: Bytes
+
+
+@model_class
+class BankGeometry:
+    """How a pool is divided into banks; only `bank_cost` would ask."""
+
+    bank_size: Bytes
+    num_banks: Number
+
+
+@model_class
+class StructuredPool:
+    """A pool; banks are notes."""
+
+    id: Number
+    name: Name
+    capacity: Bytes | None
+    reserved_ranges: tuple[AddressRange, ...]
+    bank_geometry: BankGeometry | None = None
+
+
+@model_class
+class LiveInterval:
+    """Live in [lower, upper)."""
+
+    lower: Time
+    upper: Time
+
+
+@model_class
+class StructuredBuffer:
+    """A buffer."""
+
+    id: Number
+    name: Name
+    size: Bytes
+    alignment: Alignment
+    live_intervals: Annotated[tuple[LiveInterval, ...], Field(min_length=1)]
+    allowed_pools: Annotated[tuple[Number, ...], Field(min_length=1)]
+
+
+@model_class
+class NumberPair:
+    """Two buffers that are tied, or exclude each other."""
+
+    first: Number
+    second: Number
+
+
+@model_class
+class Separation:
+    """Two buffers that may not overlap, and why."""
+
+    first: Number
+    second: Number
+    reasons: tuple[Text, ...] = ()
+
+
+@model_class
+class Pinned:
+    """A fixed place; when exclusive, no other buffer may ever use its bytes."""
+
+    buffer: Number
+    pool: Number
+    offset: Bytes
+    exclusive_for_all_time: Annotated[bool, Field(strict=True)]
+
+
+@model_class
+class Constraints:
+    """What a plan must respect beside lives and capacities."""
+
+    colocations: tuple[NumberPair, ...]
+    separations: tuple[Separation, ...]
+    temporal_exclusions: tuple[NumberPair, ...]
+    pinned_allocations: tuple[Pinned, ...]
+
+
+@model_class
+class ReusePenalty:
+    """The cost of two buffers sharing bytes, with its reason."""
+
+    first: Number
+    second: Number
+    cost: Count
+    reason: Text
+
+
+@model_class
+class CostModel:
+    """What plans cost beside their peaks."""
+
+    reuse_penalties: tuple[ReusePenalty, ...]
+
+
+@model_class
+class AliasClass:
+    """Names of the values that a buffer stands for: a note, without effect."""
+
+    buffer: Number
+    members: tuple[Text, ...]
+
+
+@model_class
+class PipelineMember:
+    """A stage of a pipeline: a note, without effect."""
+
+    buffer: Number
+    stage: Annotated[int, Field(strict=True)]
+    residue: Number
+
+
+@model_class
+class PipelineGroup:
+    """A pipeline; a note, since its requirements are in the separations."""
+
+    group: Annotated[int, Field(strict=True)]
+    pool: Number
+    slot_size: Bytes
+    depth: Number
+    effective_depth: Number
+    members: tuple[PipelineMember, ...]
+
+
+@model_class
+class CompilerStructure:
+    """Where the problem comes from."""
+
+    alias_classes: tuple[AliasClass, ...]
+    pipeline_groups: tuple[PipelineGroup, ...]
+    whole_slot_reuse: Annotated[bool, Field(strict=True)] = False
+
+
+@model_class
+class StructuredObjective:
+    """The terms to minimise, in lexicographic order."""
+
+    aggregation: Literal["lexicographic"]
+    terms: Annotated[tuple[Metric, ...], Field(min_length=1)]
+
+
+@model_class
+class StructuredProblem:
+    """The problem in the envelope: pools, buffers, constraints and objective."""
+
+    pools: Annotated[tuple[StructuredPool, ...], Field(min_length=1)]
+    buffers: tuple[StructuredBuffer, ...]
+    constraints: Constraints
+    objective: StructuredObjective
+    cost_model: CostModel | None = None
+    pypto_structure: CompilerStructure | None = None
+
+
+@model_class
+class Document:
+    """The envelope; only `instance` and `problem` say something of the problem."""
+
+    schema_version: Version
+    profile: Profile
+    instance: Annotated[str, Field(strict=True, min_length=1, max_length=1024)]
+    problem: StructuredProblem
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    relaxed_from: str | None = None
+    relaxed_features: tuple[Text, ...] = ()
+
+
+@model_class
+class NumberPlacement:
+    """The pool and the offset of a buffer."""
+
+    buffer: Number
+    pool: Number
+    offset: Bytes
+
+
+@model_class
+class Solution:
+    """A plan: the place of each buffer."""
+
+    placements: tuple[NumberPlacement, ...]
+
+
+_NUMBERED: Final = re.compile(r"(0|[1-9][0-9]{0,9})(?::(.+))?", re.ASCII | re.DOTALL)
+_MOST: Final = (1 << 32) - 1
+
+
+class NumberedName(NamedTuple):
+    """A number and the name that goes with it."""
+
+    number: int
+    name: str
+
+
+def id_of(number: int, name: str) -> str:
+    """The id of a number with a name."""
+    return f"{number}:{name}" if name else str(number)
+
+
+def number_ids(ids: Sequence[str]) -> list[NumberedName]:
+    """A number for each of these ids: their own where all have one, their place in the list otherwise."""
+    own = [_own(name) for name in ids]
+    if len({one.number for one in own if one is not None}) == len(ids):
+        return [one for one in own if one is not None]
+    return [NumberedName(index, name) for index, name in enumerate(ids)]
+
+
+def _own(identity: str) -> NumberedName | None:
+    match = _NUMBERED.fullmatch(identity)
+    if match is None or int(match[1]) > _MOST:
+        return None
+    return NumberedName(int(match[1]), match[2] or "")
+
 
 _PEAKS = (PEAK, MAX_PEAK)
 
@@ -105,7 +337,7 @@ class Reading:
         self._refuse_unsupported()
         self._gather_pins()
         sizes = self._block_sizes()
-        made = Problem(
+        problem = Problem(
             version=1,
             name=self._name,
             pools=tuple(map(_pool, self._source.pools)),
@@ -116,15 +348,15 @@ class Reading:
             reuse_costs=self._made("reuse_costs", self._penalties()),
             objective=self._made("objective", self._terms()),
         )
-        if not self._findings and not same_optimum(made):
-            index = next(i for i, pool in enumerate(made.pools) if pool.reserved)
+        if not self._findings and not same_optimum(problem):
+            index = next(i for i, pool in enumerate(problem.pools) if pool.reserved)
             self._findings.add(
                 "unsupported",
                 ("problem", "pools", index, "reserved_ranges"),
                 "peaks count the end of reserved ranges here, unlike in memstow, and with this objective "
                 "other plans would be best; ask for peaks last, with one allowed pool a buffer",
             )
-        return made
+        return problem
 
     def place(self, path: Path) -> Path:
         """Where in the document a part of the problem was made from."""
@@ -145,9 +377,9 @@ class Reading:
         return ("problem", *_LISTS.get(str(field), ()), source)
 
     def _made(self, field: str, parts: Iterator[tuple[int, Any]]) -> tuple[Any, ...]:
-        found = list(parts)
-        self._origins[field] = [index for index, _ in found]
-        return tuple(part for _, part in found)
+        indexed = list(parts)
+        self._origins[field] = [index for index, _ in indexed]
+        return tuple(part for _, part in indexed)
 
     def _buffer_id(self, number: int) -> str:
         # A number that there is not becomes an id that there is not, which the checks will find.
@@ -343,12 +575,9 @@ class _Writing:
                 refusals.add(f"$.relative[{index}]", "it ties buffers of one size at one offset only")
         if problem.relative and problem.reuse_costs:
             refusals.add("$.reuse_costs", "it does not charge reuse between colocated buffers")
-        if problem.in_place:
-            refusals.add("$.in_place")
+        refusals.add_fields("$", problem, in_place=())
         for index, pool in enumerate(problem.pools):
-            for field, default in (("base", None), ("cost", 0)):
-                if getattr(pool, field) != default:
-                    refusals.add(f"$.pools[{index}].{field}")
+            refusals.add_fields(f"$.pools[{index}]", pool, base=None, cost=0)
             if len(self._pools[pool.id].name) > 1000:
                 refusals.add(f"$.pools[{index}].id", "a name may have 1,000 characters")
             if pool.reserved and not same_optimum(problem):

@@ -52,8 +52,8 @@ def window_of(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window
     ends = tensors[operator.inputs[0]], tensors[operator.outputs[0]]
     if any(tensor.shape[:1] != (1,) for tensor in ends):
         return None
-    image, made = map(_extents, ends)
-    if kernel is None or image is None or made is None:
+    image, output = map(_extents, ends)
+    if kernel is None or image is None or output is None:
         return None
     stride = operator.options.number(2, "<i"), operator.options.number(1, "<i")
     if not all(0 < entry < _LARGEST for entry in (*kernel, *stride, *dilation, *image)):
@@ -68,7 +68,7 @@ def window_of(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window
         (extent + margin - over) // step + 1
         for extent, margin, over, step in zip(image, margins, reach, stride, strict=True)
     )
-    if slid != made or max(margins) >= _LARGEST:
+    if slid != output or max(margins) >= _LARGEST:
         return None
     top, left = (margin // 2 for margin in margins)
     return Window(
@@ -83,16 +83,16 @@ def _padded(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window |
     """Of what puts rows and columns around an image: one element of it, and margins."""
     if len(operator.inputs) < 2 or not operator.outputs:
         return None
-    image, made = (_extents(tensors[entry]) for entry in (operator.inputs[0], operator.outputs[0]))
+    image, output = (_extents(tensors[entry]) for entry in (operator.inputs[0], operator.outputs[0]))
     margins = tensors[operator.inputs[1]].numbers
-    if image is None or made is None or margins is None or len(margins) != 8:
+    if image is None or output is None or margins is None or len(margins) != 8:
         return None
     shapes = (tensors[entry].shape for entry in (operator.inputs[0], operator.outputs[0]))
     batches = any(shape[0] != 1 for shape in shapes)
     before, top, bottom, left, right, after = margins[0] + margins[1], *margins[2:6], margins[6] + margins[7]
     if batches or before or after or not all(0 <= entry < _LARGEST for entry in (top, bottom, left, right)):
         return None
-    if made != (image[0] + top + bottom, image[1] + left + right):
+    if output != (image[0] + top + bottom, image[1] + left + right):
         return None
     return Window(kernel=(1, 1), padding=(top, left, bottom, right))
 
@@ -282,9 +282,9 @@ def _regions(subgraph: Subgraph) -> set[int]:
 
 def _unmade(subgraph: Subgraph) -> list[int]:
     """Tensors that are read, and that no operator makes: they are there before the first runs."""
-    made = {i for operator in subgraph.operators for i in operator.outputs}
+    outputs = {i for operator in subgraph.operators for i in operator.outputs}
     read = {i for operator in subgraph.operators for i in operator.inputs} | set(subgraph.outputs)
-    unmade = sorted(read - made - _regions(subgraph))
+    unmade = sorted(read - outputs - _regions(subgraph))
     return [i for i in unmade if _kind(subgraph.tensors[i]) == "data"]
 
 
@@ -320,8 +320,8 @@ def arena_bytes(tensor: ModelTensor, path: str) -> int:
     """What the tensor takes of the arena while it lives; 0 for constants and variables."""
     if tensor.type == RESOURCE and not (tensor.is_constant or tensor.is_variable):
         return _ALIGNMENT
-    found = _tensor("t", tensor, path)
-    return found.size if found.kind == "data" and found.size is not None else 0
+    as_read = _tensor("t", tensor, path)
+    return as_read.size if as_read.kind == "data" and as_read.size is not None else 0
 
 
 def _kind(tensor: ModelTensor) -> Literal["data", "constant", "external"]:
@@ -374,13 +374,13 @@ def _pairs(operator: ModelOperator, subgraph: Subgraph) -> tuple[tuple[str, str]
     """Inputs that the output may overwrite, element by element."""
     if operator.name not in ELEMENTWISE or len(operator.outputs) != 1:
         return ()
-    made = subgraph.tensors[operator.outputs[0]]
+    output = subgraph.tensors[operator.outputs[0]]
     return tuple(
         (str(i), str(operator.outputs[0]))
         for i in dict.fromkeys(operator.inputs)
-        if _kind(subgraph.tensors[i]) == "data" == _kind(made)
-        and subgraph.tensors[i].type == made.type
-        and prod(subgraph.tensors[i].shape) == prod(made.shape)
+        if _kind(subgraph.tensors[i]) == "data" == _kind(output)
+        and subgraph.tensors[i].type == output.type
+        and prod(subgraph.tensors[i].shape) == prod(output.shape)
     )
 
 

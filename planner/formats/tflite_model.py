@@ -17,7 +17,7 @@ from memstow.planner.model.errors import InputError
 
 
 class ModelField(IntEnum):
-    """Of the root table."""
+    """Numbers of the fields of the root table."""
 
     VERSION = 0
     CODES = 1
@@ -30,7 +30,10 @@ class ModelField(IntEnum):
 
 
 class CodeField(IntEnum):
-    """Of a kind of operator. Models before 2020 have the code in a byte, and none in `CODE`."""
+    """Numbers of the fields of a kind of operator.
+
+    Models before 2020 have the code in a byte, and none in `CODE`.
+    """
 
     BYTE_CODE = 0
     CUSTOM_NAME = 1
@@ -38,7 +41,7 @@ class CodeField(IntEnum):
 
 
 class SubgraphField(IntEnum):
-    """Of a subgraph."""
+    """Numbers of the fields of a subgraph."""
 
     TENSORS = 0
     INPUTS = 1
@@ -47,7 +50,7 @@ class SubgraphField(IntEnum):
 
 
 class TensorField(IntEnum):
-    """Of a tensor."""
+    """Numbers of the fields of a tensor."""
 
     SHAPE = 0
     TYPE = 1
@@ -57,7 +60,7 @@ class TensorField(IntEnum):
 
 
 class OperatorField(IntEnum):
-    """Of an operator."""
+    """Numbers of the fields of an operator."""
 
     CODE = 0
     INPUTS = 1
@@ -69,7 +72,10 @@ class OperatorField(IntEnum):
 
 
 class BufferField(IntEnum):
-    """Of a buffer: its bytes, or where they lie behind the flatbuffer and how many they are."""
+    """Numbers of the fields of a buffer.
+
+    It has its bytes, or where they lie behind the flatbuffer and how many they are.
+    """
 
     DATA = 0
     BEGIN = 1
@@ -77,7 +83,7 @@ class BufferField(IntEnum):
 
 
 class MetadataField(IntEnum):
-    """Of an entry of the metadata."""
+    """Numbers of the fields of an entry of the metadata."""
 
     NAME = 0
     BUFFER = 1
@@ -343,17 +349,17 @@ class Calls:
 
     def of(self, operator: ModelOperator, path: str) -> list[CalledTensor]:
         """The tensors of all subgraphs that the operator calls."""
-        found: list[CalledTensor] = []
-        self._follow(operator, path, 0, found, 0)
-        return found
+        tensors: list[CalledTensor] = []
+        self._follow(operator, path, 0, tensors, 0)
+        return tensors
 
     def operators(self) -> list[CalledOperator]:
         """The operators of the subgraphs that were called since this was asked last."""
-        found, self._operators = self._operators, []
-        return found
+        called, self._operators = self._operators, []
+        return called
 
     def _follow(
-        self, operator: ModelOperator, path: str, clock: int, found: list[CalledTensor], depth: int
+        self, operator: ModelOperator, path: str, clock: int, tensors: list[CalledTensor], depth: int
     ) -> int:
         """The last phase of the operator, whose first is the clock."""
         if operator.name == "CALL":
@@ -370,10 +376,10 @@ class Calls:
                 )
                 raise InputError.single("not_supported", path, message)
             self._called.add(index)
-            clock = self._run(index, clock + 1, found, depth)
+            clock = self._run(index, clock + 1, tensors, depth)
         return clock
 
-    def _run(self, index: int, clock: int, found: list[CalledTensor], depth: int) -> int:
+    def _run(self, index: int, clock: int, tensors: list[CalledTensor], depth: int) -> int:
         """The last phase of a subgraph that begins at this phase."""
         subgraph = self._subgraphs[index]
         first = dict.fromkeys(subgraph.inputs, clock)
@@ -384,11 +390,11 @@ class Calls:
                 first.setdefault(tensor, clock)
             path = f"$.subgraphs[{index}].operators[{at}]"
             begin = clock
-            clock = self._follow(operator, path, clock, found, depth + 1)
+            clock = self._follow(operator, path, clock, tensors, depth + 1)
             self._operators.append(CalledOperator(index, at, (begin, clock + 1)))
             last.update(dict.fromkeys((*operator.inputs, *operator.outputs), clock))
         last.update(dict.fromkeys(subgraph.outputs, clock))
-        found += [
+        tensors += [
             CalledTensor(index, tensor, (first.get(tensor, 0), until + 1))
             for tensor, until in sorted(last.items())
         ]

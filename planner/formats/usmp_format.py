@@ -47,7 +47,7 @@ ALLOCATIONS: Final = "pool_allocations"
 
 @model_class
 class PoolAllocation:
-    """Where a buffer is."""
+    """The pool and the offset of a buffer."""
 
     name_hint: Id
     pool_name: Id
@@ -56,7 +56,7 @@ class PoolAllocation:
 
 @model_class
 class PoolAllocations:
-    """Where all of them are."""
+    """The answer of TVM: the place of every buffer."""
 
     pool_allocations: tuple[PoolAllocation, ...]
 
@@ -118,7 +118,7 @@ class BufferInfo:
 
 @model_class
 class Infos:
-    """All of them."""
+    """The input of TVM: every buffer and every pool."""
 
     buffer_infos: tuple[BufferInfo, ...]
     pool_infos: Annotated[tuple[PoolInfo, ...], Field(min_length=1)]
@@ -299,15 +299,11 @@ def read_problem(raw: Any) -> Problem:
 def write_problem(problem: Problem) -> bytes:
     """The problem as a case."""
     refusals = Refusals("usmp", problem)
-    for field in ("exclusive", "relative", "in_place", "reuse_costs"):
-        if getattr(problem, field):
-            refusals.add(f"$.{field}")
+    refusals.add_fields("$", problem, exclusive=(), relative=(), in_place=(), reuse_costs=())
     if problem.terms() != (objective_of(problem.pools) or (str(PEAK),)):
         refusals.add("$.objective")
     for index, pool in enumerate(problem.pools):
-        for field, default in (("alignment", 1), ("reserved", ()), ("base", None), ("cost", 0)):
-            if getattr(pool, field) != default:
-                refusals.add(f"$.pools[{index}].{field}")
+        refusals.add_fields(f"$.pools[{index}]", pool, alignment=1, reserved=(), base=None, cost=0)
     refuse_pins(problem, refusals)
     document = (
         {
@@ -364,10 +360,10 @@ def _read_case(raw: Any, findings: Findings) -> Problem | None:
 def _buffers_of(sizes: Mapping[Any, Any], findings: Findings) -> Iterator[Buffer]:
     names = list(sizes)
     entries = [{"id": name, "size": size} for name, size in sizes.items()]
-    found, _ = read_elements(
+    read, _ = read_elements(
         SizeEntry, entries, Renamed(findings, lambda path: ("sizes", names[int(path[0])])), ()
     )
-    return (Buffer(id=one.id, size=one.size) for one in found)
+    return (Buffer(id=one.id, size=one.size) for one in read)
 
 
 def _adjacent(neighbours: Mapping[Any, Any], findings: Findings) -> Iterator[Pair]:
@@ -376,8 +372,8 @@ def _adjacent(neighbours: Mapping[Any, Any], findings: Findings) -> Iterator[Pai
         if not isinstance(others, list):
             findings.add("not_a_list", place, wrong_type("a list of the names it conflicts with", others))
             continue
-        found, _ = read_elements(Id, others, findings, place)
-        yield from ((str(name), other) for other in found)
+        read, _ = read_elements(Id, others, findings, place)
+        yield from ((str(name), other) for other in read)
 
 
 def _each_once(pairs: list[Pair]) -> Iterator[Pair]:

@@ -52,7 +52,7 @@ class Allocation:
 
 def temporaries(text: str) -> list[Allocation]:
     """The allocations for temporaries; all others belong to the caller, or hold one value for good."""
-    found: list[Allocation] = []
+    allocations: list[Allocation] = []
     current: Allocation | None = None
     for number, line in enumerate(_part(text, ASSIGNMENT).split("\n"), 1):
         if line.startswith("allocation "):
@@ -60,13 +60,13 @@ def temporaries(text: str) -> list[Allocation]:
             current = None
             if "preallocated-temp" in head[3].split(", "):
                 current = Allocation(int(head[1]), int(head[2]), [])
-                found.append(current)
+                allocations.append(current)
         elif line.startswith(" value:") and current is not None:
             current.values.append(_value(line, number, current))
-    if not any(allocation.values for allocation in found):
+    if not any(allocation.values for allocation in allocations):
         message = "it has no temporaries (preallocated-temp): nothing is to be planned in this program"
         raise InputError.single("no_temporaries", "$", message)
-    return found
+    return allocations
 
 
 def live_ranges(text: str) -> dict[str, tuple[int, int]]:
@@ -80,19 +80,19 @@ def _ranges(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         if not line.startswith("    "):
             inside = line == "  BufferLiveRange:"
         elif inside:
-            found = _matched(_RANGE, line, number, "a live range")
-            first, last = int(found[2]), int(found[3])
+            match = _matched(_RANGE, line, number, "a live range")
+            first, last = int(match[2]), int(match[3])
             if first > last:
                 raise _damaged(number, "a live range", line)
-            yield found[1], (first, last)
+            yield match[1], (first, last)
 
 
 def _value(line: str, number: int, allocation: Allocation) -> Value:
-    found = _matched(_VALUE, line, number, "a value")
-    name, size, offset = found[1], int(found[3]), int(found[4])
+    match = _matched(_VALUE, line, number, "a value")
+    name, size, offset = match[1], int(match[3]), int(match[4])
     if offset + size > allocation.size or allocation.size > LIMIT:
         raise _damaged(number, "a value inside of its allocation", line)
-    return Value(name if name.endswith("}") else f"{name}{{}}", size, offset, found[2] is not None)
+    return Value(name if name.endswith("}") else f"{name}{{}}", size, offset, match[2] is not None)
 
 
 def _part(text: str, mark: str) -> str:
@@ -113,10 +113,10 @@ _WHERE: Final = {ASSIGNMENT: ("sizes", "buffer-assignment"), LIVE_RANGES: ("live
 
 
 def _matched(pattern: re.Pattern[str], line: str, number: int, what: str) -> re.Match[str]:
-    found = pattern.fullmatch(line)
-    if found is None:
+    match = pattern.fullmatch(line)
+    if match is None:
         raise _damaged(number, what, line)
-    return found
+    return match
 
 
 def _damaged(number: int, what: str, line: str) -> InputError:

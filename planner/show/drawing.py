@@ -98,13 +98,13 @@ class Axis:
 
 @record
 class Scene:
-    """Everything to draw."""
+    """The lives of buffers on one axis, by pool."""
 
     axis: Axis
     pools: dict[str, list[Life]]
 
     def lives(self) -> list[Life]:
-        """Those of all pools."""
+        """The lives in all pools."""
         return [life for inside in self.pools.values() for life in inside]
 
 
@@ -148,7 +148,7 @@ class Columns:
         return len(self.moments)
 
     def of(self, life: Life) -> range:
-        """Those that show a moment of this life."""
+        """The columns that show a moment of this life."""
         return range(bisect_left(self.moments, life.begin), bisect_left(self.moments, life.end))
 
 
@@ -232,7 +232,7 @@ def _changes(
     graded: Sequence[tuple[Life, int]], columns: Columns, bounds: Sequence[int]
 ) -> dict[int, dict[int, list[int]]]:
     """By row and grade, how many bytes more are in use in a column than in the one before."""
-    found: dict[int, dict[int, list[int]]] = {}
+    by_row: dict[int, dict[int, list[int]]] = {}
     for life, grade in graded:
         inside = columns.of(life)
         if not inside:
@@ -241,7 +241,7 @@ def _changes(
         row = bisect_right(bounds, low) - 1
         while low < top:
             high = min(top, bounds[row + 1])
-            by_grade = found.setdefault(row, {})
+            by_grade = by_row.setdefault(row, {})
             changes = by_grade.get(grade)
             if changes is None:
                 changes = by_grade[grade] = [0] * (len(columns) + 1)
@@ -249,7 +249,7 @@ def _changes(
             changes[inside.stop] -= high - low
             low = high
             row += 1
-    return found
+    return by_row
 
 
 def _next(following: list[int], column: int) -> int:

@@ -11,10 +11,9 @@ from typing import Final
 
 from memstow.planner.model.front import Front, FrontPoint, KeptOrder, TargetFront
 from memstow.planner.model.plan import gap_of
-from memstow.planner.show import chart
+from memstow.planner.show import svg
 from memstow.planner.show.drawing import INK, MET, OPEN, QUIET, RAMP
 from memstow.planner.show.formatting import count, human, percent, plain, seconds, short_name, table
-from memstow.planner.show.svg import escape, page, text
 
 _FITS = {"yes": "fits", "no": "does not fit", "unknown": "unknown"}
 
@@ -59,25 +58,25 @@ def _verdict(front: Front) -> str:
     number = len(front.points)
     noun = "point" if number == 1 else "points"
     proven = sum(point.proven for point in front.points)
-    said = [f"complete: {number:,} {noun}, all proven"]
+    parts = [f"complete: {number:,} {noun}, all proven"]
     if not front.complete:
-        said = [f"{number:,} {noun}, {proven:,} proven", "there may be others"]
+        parts = [f"{number:,} {noun}, {proven:,} proven", "there may be others"]
     if front.seconds:
-        said.append(seconds(front.seconds))
-    return ", ".join(said)
+        parts.append(seconds(front.seconds))
+    return ", ".join(parts)
 
 
-def _kept(front: Front, kept: KeptOrder) -> str:
-    said = "the operators run as they are listed; --order free looks for other orders, too"
-    if kept.free_bytes is None:
-        return said
-    said += (
-        f": with each operator once, one needs {count(kept.free_bytes)} live bytes, not {count(kept.bytes)}"
+def _kept(front: Front, order: KeptOrder) -> str:
+    text = "the operators run as they are listed; --order free looks for other orders, too"
+    if order.free_bytes is None:
+        return text
+    text += (
+        f": with each operator once, one needs {count(order.free_bytes)} live bytes, not {count(order.bytes)}"
     )
     least = min((point.values[front.terms[0]] for point in front.points), default=None)
-    if least is not None and kept.free_bytes < least:
-        said += f", which is {percent(1 - kept.free_bytes / least)} less than the least point"
-    return said
+    if least is not None and order.free_bytes < least:
+        text += f", which is {percent(1 - order.free_bytes / least)} less than the least point"
+    return text
 
 
 def _nothing(front: Front) -> str:
@@ -105,8 +104,8 @@ def _capacity(target: TargetFront) -> int | None:
     """Of the only memory that all is in, where that is known."""
     for point in target.points:
         return next((pool.capacity for pool in point.plan.pools if pool.pool == target.pool), None)
-    said = target.explanation
-    return said.capacity if said is not None and said.pool == target.pool else None
+    explanation = target.explanation
+    return explanation.capacity if explanation is not None and explanation.pool == target.pool else None
 
 
 def _which(front: Front) -> str:
@@ -114,23 +113,23 @@ def _which(front: Front) -> str:
         return f"the smallest that will do: {short_name(front.smallest)}"
     if all(target.fits == "no" for target in front.targets):
         return "none of them will do"
-    said = "the smallest that will do is not known"
+    text = "the smallest that will do is not known"
     # What the others say of themselves is of more use.
     open_ = [target for target in front.targets if target.fits == "unknown"]
     return (
-        f"{said}; give it more time"
+        f"{text}; give it more time"
         if not open_ or any(entry.explanation is None for entry in open_)
-        else said
+        else text
     )
 
 
 _TALL: Final = 340
-_BOTTOM: Final = chart.TOP + _TALL
-_HEIGHT: Final = _BOTTOM + chart.FOOT
+_BOTTOM: Final = svg.TOP + _TALL
+_HEIGHT: Final = _BOTTOM + svg.FOOT
 _MOST_LABELS: Final = 24
 _IN_BYTES: Final = ("peak", "max_peak", "capacity")
 _LABEL_WIDTH, _LABEL_TALL = 110, 13
-_LEFT_OF_POINT: Final = chart.RIGHT - 120
+_LEFT_OF_POINT: Final = svg.RIGHT - 120
 """Labels of points beyond this are to the left of them, and so inside of the page."""
 _SAYS: Final = {"no": "does not fit", "unknown": "unknown"}
 
@@ -153,7 +152,7 @@ class _Axis:
     """A term and the scale of its values."""
 
     term: str
-    scale: chart.Scale
+    scale: svg.Scale
 
     def at(self, point: FrontPoint) -> float:
         """The place of a point on this axis."""
@@ -171,18 +170,18 @@ class _Axis:
     def ticks(self) -> list[int]:
         """Round values: bytes in powers of two, others in 1, 2 or 5 of a power of ten."""
         low, high = int(self.scale.low), int(self.scale.high)
-        step = 1 << (chart.tick_distance(low, high) - 1).bit_length() if self.in_bytes else None
-        return chart.round_values(low, high, step)
+        step = 1 << (svg.tick_distance(low, high) - 1).bit_length() if self.in_bytes else None
+        return svg.round_values(low, high, step)
 
 
 def front_svg(front: Front) -> str:
     """The picture, for several targets with a curve for each."""
     curves = _curves(front)
     title = plain(front.name or "front", most=200)
-    first, second = (escape(short_name(term)) for term in front.terms)
+    first, second = (svg.escape(short_name(term)) for term in front.terms)
     lines = [
-        text(chart.LEFT, 17, plain(title, most=60), fill=QUIET),
-        f'<text x="{chart.LEFT}" y="36" font-size="13" fill="{INK}">'
+        svg.text(svg.LEFT, 17, plain(title, most=60), fill=QUIET),
+        f'<text x="{svg.LEFT}" y="36" font-size="13" fill="{INK}">'
         f'<tspan font-weight="bold">{first}</tspan> against '
         f'<tspan font-weight="bold">{second}</tspan>'
         f'<tspan dx="8" fill="{MET if front.complete else OPEN}">'
@@ -197,9 +196,9 @@ def front_svg(front: Front) -> str:
         for curve in curves:
             lines += _stairs(curve, across, up, labels)
     else:
-        lines.append(text(chart.LEFT, chart.TOP + 20, "no points", kind="caption", fill=QUIET))
+        lines.append(svg.text(svg.LEFT, svg.TOP + 20, "no points", kind="caption", fill=QUIET))
     lines += _legend(curves)
-    return page(chart.WIDTH, _HEIGHT, title, _description(front, curves), lines)
+    return svg.page(svg.WIDTH, _HEIGHT, title, _description(front, curves), lines)
 
 
 def _curves(front: Front) -> list[_Curve]:
@@ -227,19 +226,19 @@ def _axes(front: Front, points: Sequence[FrontPoint]) -> tuple[_Axis, _Axis]:
         ends.append((max(low - margin, 0), high + margin))
     across, up = (front.terms[0], *ends[0]), (front.terms[1], *ends[1])
     return (
-        _Axis(across[0], chart.Scale(across[1], across[2], chart.LEFT, chart.RIGHT)),
-        _Axis(up[0], chart.Scale(up[1], up[2], _BOTTOM, chart.TOP)),
+        _Axis(across[0], svg.Scale(across[1], across[2], svg.LEFT, svg.RIGHT)),
+        _Axis(up[0], svg.Scale(up[1], up[2], _BOTTOM, svg.TOP)),
     )
 
 
 def _frame(across: _Axis, up: _Axis) -> Iterator[str]:
-    yield chart.frame(chart.TOP, _TALL)
+    yield svg.frame(svg.TOP, _TALL)
     for value in across.ticks():
-        yield from chart.tick_below(across.scale.at(value), _BOTTOM, across.text(value))
+        yield from svg.tick_below(across.scale.at(value), _BOTTOM, across.text(value))
     for value in up.ticks():
-        yield from chart.tick_left(up.scale.at(value), up.text(value))
-    yield chart.name_below(_BOTTOM, short_name(across.term))
-    yield chart.name_above(chart.TOP, short_name(up.term))
+        yield from svg.tick_left(up.scale.at(value), up.text(value))
+    yield svg.name_below(_BOTTOM, short_name(across.term))
+    yield svg.name_above(svg.TOP, short_name(up.term))
 
 
 class _Labels:
@@ -252,7 +251,7 @@ class _Labels:
     def of(self, curve: _Curve, across: _Axis, up: _Axis) -> set[int]:
         """The points of this curve that have one."""
         number = len(curve.points)
-        found = set()
+        labelled = set()
         for place in dict.fromkeys((0, number - 1, *range(number))) if number else ():
             x, y = across.at(curve.points[place]), up.at(curve.points[place])
             # The last one is to the left of its point.
@@ -260,8 +259,8 @@ class _Labels:
             free = all(abs(x - a) > _LABEL_WIDTH or abs(y - b) > _LABEL_TALL for a, b in self._kept)
             if free and place % self._each == 0:
                 self._kept.append((x, y))
-                found.add(place)
-        return found
+                labelled.add(place)
+        return labelled
 
 
 def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: _Labels) -> Iterator[str]:
@@ -271,9 +270,9 @@ def _stairs(curve: _Curve, across: _Axis, up: _Axis, labels: _Labels) -> Iterato
     path = []
     for place, point in enumerate(curve.points):
         x, y = across.at(point), up.at(point)
-        path.append(f"M{x:.1f} {chart.TOP}V{y:.1f}" if place == 0 else f"H{x:.1f}V{y:.1f}")
+        path.append(f"M{x:.1f} {svg.TOP}V{y:.1f}" if place == 0 else f"H{x:.1f}V{y:.1f}")
     yield (
-        f'<path class="front" d="{"".join(path)}H{chart.RIGHT}" stroke="{curve.colour}" stroke-width="1.5" '
+        f'<path class="front" d="{"".join(path)}H{svg.RIGHT}" stroke="{curve.colour}" stroke-width="1.5" '
         'fill="none"/>'
     )
     labelled = labels.of(curve, across, up)
@@ -293,14 +292,14 @@ def _point(curve: _Curve, point: FrontPoint, across: _Axis, up: _Axis, labelled:
         )
     fill = curve.colour if point.proven else "#ffffff"
     kind = "proven" if point.proven else "open"
-    said = f"{across.term} {count(values[0])}, {up.term} {count(values[1])}, {kind}"
+    tooltip = f"{across.term} {count(values[0])}, {up.term} {count(values[1])}, {kind}"
     yield (
         f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{fill}" stroke="{curve.colour}" '
-        f'stroke-width="1.5"><title>{escape(plain(said))}</title></circle>'
+        f'stroke-width="1.5"><title>{svg.escape(plain(tooltip))}</title></circle>'
     )
     if labelled:
         anchor, beside = ("end", x - 7) if x > _LEFT_OF_POINT else ("start", x + 7)
-        yield text(
+        yield svg.text(
             f"{beside:.1f}",
             f"{y - 6:.1f}",
             f"{across.text(values[0])}, {up.text(values[1])}",
@@ -316,17 +315,17 @@ def _legend(curves: Sequence[_Curve]) -> Iterator[str]:
     for place, curve in enumerate(curves[:_MOST_LABELS]):
         if curve.name is None:
             return
-        y = chart.legend_line(place)
-        said = short_name(curve.name) + (f": {curve.says}" if curve.says else "")
+        y = svg.legend_line(place)
+        words = short_name(curve.name) + (f": {curve.says}" if curve.says else "")
         if curve.best:
-            said += ", the smallest that will do"
+            words += ", the smallest that will do"
         fill = curve.colour if curve.points else "#ffffff"
-        box = f'x="{chart.RIGHT - 14}" y="{y - 9}" width="10" height="10"'
+        box = f'x="{svg.RIGHT - 14}" y="{y - 9}" width="10" height="10"'
         yield f'<rect {box} fill="{fill}" stroke="{curve.colour}"/>'
-        yield text(
-            chart.RIGHT - 20,
+        yield svg.text(
+            svg.RIGHT - 20,
             y,
-            said,
+            words,
             kind="target",
             text_anchor="end",
             fill=QUIET,
@@ -340,7 +339,7 @@ def _legend(curves: Sequence[_Curve]) -> Iterator[str]:
 def _description(front: Front, curves: Sequence[_Curve]) -> str:
     """The figures in words, for those who cannot see the picture."""
     first, second = front.terms
-    said = []
+    sentences = []
     for curve in curves:
         some = [
             f"{count(point.values[first])} and {count(point.values[second])}"
@@ -348,7 +347,7 @@ def _description(front: Front, curves: Sequence[_Curve]) -> str:
             for point in curve.points[:_MOST_LABELS]
         ]
         name = f"{curve.name}: " if curve.name else ""
-        said.append(name + (curve.says or "; ".join(some)))
+        sentences.append(name + (curve.says or "; ".join(some)))
     smallest = [curve.name for curve in curves if curve.best]
-    said += [f"The smallest that will do is {name}" for name in smallest]
-    return plain(f"{first} across, {second} up, a step for each point. " + ". ".join(said))
+    sentences += [f"The smallest that will do is {name}" for name in smallest]
+    return plain(f"{first} across, {second} up, a step for each point. " + ". ".join(sentences))

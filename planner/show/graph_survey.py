@@ -16,7 +16,7 @@ from memstow.planner.solve.free_orders import outlook
 def graph_facts(graph: Graph, rows: int) -> dict[str, Any]:
     """The survey as a JSON object."""
     taken = steps(graph, listed_order(graph))
-    found = outlook(graph)
+    best = outlook(graph)
     return {
         "name": graph.name,
         "order": graph.order,
@@ -39,12 +39,12 @@ def graph_facts(graph: Graph, rows: int) -> dict[str, Any]:
             for step in _largest(taken, rows)
         ],
         "any_order": None
-        if found is None
+        if best is None
         else {
-            "bound": found.bound,
-            "needed": found.needed,
-            "cut": None if found.cut is None else graph.operators[found.cut].id,
-            "critical": [graph.operators[i].id for i in found.critical[:rows]],
+            "bound": best.bound,
+            "needed": best.needed,
+            "cut": None if best.cut is None else graph.operators[best.cut].id,
+            "critical": [graph.operators[i].id for i in best.critical[:rows]],
         },
     }
 
@@ -91,15 +91,15 @@ def graph_survey(graph: Graph, rows: int) -> str:
 
 def _outlook_lines(graph: Graph, rows: int) -> list[str]:
     """What the operators need in the best order."""
-    found = outlook(graph)
-    if found is None:
+    best = outlook(graph)
+    if best is None:
         return []
-    by = "" if found.cut is None else f", for {short_name(operator_label(graph.operators[found.cut]))} alone"
-    lines = [f"any order  at least {count(found.bound)} bytes ({human(found.bound)}){by}"]
-    if found.needed > found.bound:
-        lines.append(f"best found {count(found.needed)} bytes ({human(found.needed)})")
+    by = "" if best.cut is None else f", for {short_name(operator_label(graph.operators[best.cut]))} alone"
+    lines = [f"any order  at least {count(best.bound)} bytes ({human(best.bound)}){by}"]
+    if best.needed > best.bound:
+        lines.append(f"best found {count(best.needed)} bytes ({human(best.needed)})")
     if rows:
-        critical = names([operator_label(graph.operators[i]) for i in found.critical], rows)
+        critical = names([operator_label(graph.operators[i]) for i in best.critical], rows)
         lines.append(f"critical   {critical}: the most bytes in the best order")
     return lines
 

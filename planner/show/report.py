@@ -81,15 +81,15 @@ def plan_lines(plan: Plan, placed: int, bases: dict[str, int], drawn: list[str])
         lines += ["", *table(("objective", "value", "bound", "gap"), rows)]
     # Nothing was to be minimised: that it fits is all there is to say.
     status = plan.status if plan.objective else "fits"
-    said = [f"{status}: {placed:,} {'buffer' if placed == 1 else 'buffers'} placed"]
+    parts = [f"{status}: {placed:,} {'buffer' if placed == 1 else 'buffers'} placed"]
     if plan.solver is not None:
-        said.append(f"found by {plain(plan.solver)}")
+        parts.append(f"found by {plain(plan.solver)}")
     kinds = dict.fromkeys(term.certificate.kind for term in plan.objective if term.certificate is not None)
     if plan.status is Status.OPTIMAL and plan.objective:
         by = f" by {plain(plan.prover)}" if plan.prover is not None else ""
         how = f" ({', '.join(kinds)})" if kinds else ""
-        said.append(f"proven{by}{how}")
-    lines += ["", ", ".join(said) + f", {seconds(plan.seconds)}"]
+        parts.append(f"proven{by}{how}")
+    lines += ["", ", ".join(parts) + f", {seconds(plan.seconds)}"]
     return lines + (["", *drawn] if drawn else [])
 
 
@@ -134,22 +134,22 @@ def _unknown(plan: Plan) -> list[str]:
     ]
 
 
-def needs_report(found: "Needs") -> str:
+def needs_report(needs: "Needs") -> str:
     """The changes that would make a plan possible, as text."""
-    match found.plan.status:
+    match needs.plan.status:
         case Status.INFEASIBLE:
-            lines = _infeasible(found.plan)
+            lines = _infeasible(needs.plan)
         case Status.UNKNOWN:
             lines = ["not decided within the time whether a plan exists"]
         case _:
             lines = ["a plan exists"]
-    if found.pools:
-        lines += ["", *table(("pool", "capacity", "needs"), [_need_row(need) for need in found.pools])]
-    for shortfall in found.shortfalls or ():
+    if needs.pools:
+        lines += ["", *table(("pool", "capacity", "needs"), [_need_row(need) for need in needs.pools])]
+    for shortfall in needs.shortfalls or ():
         lines += ["", *_shortfall_lines(shortfall)]
-    if found.shortfalls:
-        lines.append(_CONFIRMED[found.confirmed])
-    return "\n".join([*lines, *_release_lines(found)])
+    if needs.shortfalls:
+        lines.append(_CONFIRMED[needs.confirmed])
+    return "\n".join([*lines, *_release_lines(needs)])
 
 
 def _shortfall_lines(shortfall: "Shortfall") -> list[str]:
@@ -219,28 +219,28 @@ def _need_row(need: "Need") -> tuple[str, str, str]:
     return plain(need.pool, most=40), count(need.capacity), needs
 
 
-def _release_lines(found: "Needs") -> list[str]:
+def _release_lines(needs: "Needs") -> list[str]:
     """A line for each constraint that the problem was tried without, with the result."""
-    if found.plan.status is not Status.INFEASIBLE:
+    if needs.plan.status is not Status.INFEASIBLE:
         return []
-    helping = [release.removal for release in found.releases if release.helps]
-    everything = len(found.releases) + found.untried
-    open_ended = sum(release.helps is None for release in found.releases) + found.untried
+    helping = [release.removal for release in needs.releases if release.helps]
+    everything = len(needs.releases) + needs.untried
+    open_ended = sum(release.helps is None for release in needs.releases) + needs.untried
     lines = [""]
     if helping:
         lines.append("a plan exists without any one of these:")
     elif not everything:
         lines += [
             "no reserved range, alignment, pin, list of pools, conflict or tie stands in the way:",
-            f"  {_advice(found)}",
+            f"  {_advice(needs)}",
         ]
     elif not open_ended:
         # Imported late: few reports say this.
         from textwrap import wrap
 
         lines += [
-            *wrap(f"tried without one constraint at a time: {_kinds(found)}", 100, subsequent_indent="  "),
-            f"leaving out any one of them is not enough: {_advice(found)}",
+            *wrap(f"tried without one constraint at a time: {_kinds(needs)}", 100, subsequent_indent="  "),
+            f"leaving out any one of them is not enough: {_advice(needs)}",
         ]
     lines += [f"  {plain(removal.message)} ({removal.path})" for removal in helping[:MOST_RELEASES]]
     if len(helping) > MOST_RELEASES:
@@ -250,15 +250,15 @@ def _release_lines(found: "Needs") -> list[str]:
     return lines
 
 
-def _kinds(found: "Needs") -> str:
+def _kinds(needs: "Needs") -> str:
     """How many of each kind of constraint were tried."""
-    counted = Counter(_KINDS[release.removal.kind] for release in found.releases)
+    counted = Counter(_KINDS[release.removal.kind] for release in needs.releases)
     return ", ".join(f"{number:,} {kind[number > 1]}" for kind, number in counted.items())
 
 
-def _advice(found: "Needs") -> str:
+def _advice(result: "Needs") -> str:
     """The advice where no single constraint is to blame."""
-    larger = [plain(need.pool, most=40) for need in found.pools if need.bound is not None]
+    larger = [plain(need.pool, most=40) for need in result.pools if need.bound is not None]
     if larger:
         return f"it takes more capacity, as above, of {' or '.join(larger[:8])}, or smaller buffers"
     return "it takes more than one change"

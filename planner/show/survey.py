@@ -82,7 +82,7 @@ class _Proven:
 
 def facts(problem: Problem, rows: int, labels: "Mapping[str, Label] | None" = None) -> dict[str, Any]:
     """The survey as a JSON object. `labels` say by id what buffers are."""
-    told = labels or {}
+    known_labels = labels or {}
     proven = _proven(problem)
     steps = profile(problem.buffers)
     return {
@@ -101,7 +101,11 @@ def facts(problem: Problem, rows: int, labels: "Mapping[str, Label] | None" = No
                 "live": moment.live,
                 "count": len(moment.buffers),
                 "largest": [
-                    {"buffer": b.id, "size": b.size, **({"label": str(told[b.id])} if b.id in told else {})}
+                    {
+                        "buffer": b.id,
+                        "size": b.size,
+                        **({"label": str(known_labels[b.id])} if b.id in known_labels else {}),
+                    }
                     for b in moment.buffers[:5]
                 ],
             }

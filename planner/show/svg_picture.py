@@ -69,12 +69,12 @@ class Box:
 
     @property
     def thinner(self) -> float:
-        """Its smaller side."""
+        """The smaller side, in pixels."""
         return min(self.wide, self.tall)
 
     @property
     def area(self) -> float:
-        """Square pixels."""
+        """The area in square pixels."""
         return self.wide * self.tall
 
 
@@ -95,7 +95,7 @@ class Panel:
 
     @property
     def bottom(self) -> int:
-        """The address 0."""
+        """The pixel of the address 0, from the top of the page."""
         return self.top + self.tall
 
     @cached_property
@@ -124,7 +124,7 @@ class Panel:
     def boxes(self) -> list[Box]:
         """Every life where it is, in the order of the problem."""
         grades: dict[int, int] = {}
-        made = []
+        boxes = []
         for life in self.lives:
             length = life.end - life.begin
             on_ramp = grades.get(length)
@@ -132,8 +132,8 @@ class Panel:
                 on_ramp = grades[length] = grade(length, *self.lengths)
             left, high = self.across(life.begin), self.up(life.top)
             wide, tall = self.across(life.end) - left, self.up(life.offset) - high
-            made.append(Box(life, left, high, wide, tall, on_ramp))
-        return made
+            boxes.append(Box(life, left, high, wide, tall, on_ramp))
+        return boxes
 
 
 MOST_RUNS: Final = 50_000
@@ -151,12 +151,12 @@ def spots(panel: Panel, thin: Sequence[Box]) -> Iterator[str]:
         columns = columns_of(panel.lives, panel.axis, ACROSS // size)
         # A map of few bytes has no more rows than bytes.
         rows = min(panel.tall // size, panel.height)
-        found = shade_runs(graded, columns, rows, panel.height, most + 1)
-        if len(found) <= most:
+        runs = shade_runs(graded, columns, rows, panel.height, most + 1)
+        if len(runs) <= most:
             break
         size *= 2
     paths: dict[tuple[int, int], list[str]] = {}
-    for run in found:
+    for run in runs:
         # Whole pixels: no seams between neighbours, and no column too narrow to be seen.
         left = min(RIGHT - 1, floor(panel.across(columns.edges[run.first]) + 0.5))
         right = floor(panel.across(columns.edges[run.last]) + 0.5)
@@ -195,7 +195,7 @@ def plain_boxes(boxes: Iterable[Box]) -> Iterator[str]:
 
 
 def boxes_with_tooltips(panel: Panel, boxes: Iterable[Box]) -> Iterator[str]:
-    """Boxes with tooltips."""
+    """Boxes one by one, each with a tooltip that says what it is."""
     for box in boxes:
         yield (
             f'<rect class="box" x="{px(box.left)}" y="{px(box.high)}" width="{px(box.wide)}" '
@@ -212,11 +212,11 @@ def readable(boxes: Sequence[Box], most: int) -> set[int]:
 
 def summits(panel: Panel, thin: Iterable[Box]) -> Iterator[str]:
     """Of what has no box of its own that which reaches the peak: one a pixel, never too small to see."""
-    found: dict[int, Box] = {}
+    by_pixel: dict[int, Box] = {}
     for box in thin:
         if box.life.top == panel.use.peak:
-            found.setdefault(floor(box.left), box)
-    for box in found.values():
+            by_pixel.setdefault(floor(box.left), box)
+    for box in by_pixel.values():
         seen = Box(
             box.life, min(box.left, RIGHT - 1), box.high, max(1.0, box.wide), max(1.0, box.tall), box.grade
         )
@@ -358,14 +358,14 @@ def moment(panel: Panel) -> Iterator[str]:
 def levels(panel: Panel) -> Iterator[str]:
     """The lines of capacity, peak and bound, named on the right."""
     use = panel.use
-    found = [(use.peak, "peak", INK, "")]
+    lines = [(use.peak, "peak", INK, "")]
     if panel.near_capacity is not None:
-        found.insert(0, (panel.near_capacity, "capacity", CAPACITY, ""))
+        lines.insert(0, (panel.near_capacity, "capacity", CAPACITY, ""))
     if use.bound:
         met = use.bound >= use.peak
-        found.append((use.bound, "bound", MET if met else OPEN, ' stroke-dasharray="5 3"'))
+        lines.append((use.bound, "bound", MET if met else OPEN, ' stroke-dasharray="5 3"'))
     below = float(panel.top - 12)
-    for address, name, colour, dashes in found:
+    for address, name, colour, dashes in lines:
         y = panel.up(address)
         yield (
             f'<path class="{name}" d="M{LEFT} {px(y)}h{ACROSS}" stroke="{colour}" stroke-width="1.5"'
@@ -389,14 +389,14 @@ def axes(panel: Panel) -> Iterator[str]:
     yield text(RIGHT + _BESIDE + 10, y, "time", fill=QUIET)
     begin, end = panel.axis.begin, panel.axis.end
     longest = max(len(time_text(begin)), len(time_text(end)))
-    said = ""
+    before = ""
     for time, words in time_ticks(begin, end, max(1, int(ACROSS / (longest * _TICK_LETTER + 30)))):
         x = panel.across(time)
         yield f'<path class="time" d="M{px(x)} {panel.bottom}v4" stroke="{QUIET}"/>'
         # Times of many digits may look alike.
-        if words != said:
+        if words != before:
             yield _under(x, y, words, QUIET, beside=_BESIDE)
-            said = words
+            before = words
 
 
 def _under(x: float, y: int, words: str, colour: str, *, beside: int) -> str:

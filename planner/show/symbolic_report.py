@@ -12,10 +12,9 @@ from memstow.planner.model import PLANNED
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 from memstow.planner.shapes.sweep import Sweep, SweepPoint, said_points, sweep_points
 from memstow.planner.shapes.symbolic_layout import Layout
-from memstow.planner.show import chart
+from memstow.planner.show import svg
 from memstow.planner.show.drawing import CAPACITY, INK, MET, OPEN, QUIET, RAMP
 from memstow.planner.show.formatting import count, human, plain, short_name, table
-from memstow.planner.show.svg import escape, page, text
 
 
 def sweep_table(found: Sweep) -> str:
@@ -94,10 +93,10 @@ def _how_good(plan: SymbolicPlan) -> str:
 _BYTES_TALL: Final = 260
 _BETWEEN: Final = 28
 _RATIO_TALL: Final = 110
-_BYTES_BOTTOM: Final = chart.TOP + _BYTES_TALL
+_BYTES_BOTTOM: Final = svg.TOP + _BYTES_TALL
 _RATIO_TOP: Final = _BYTES_BOTTOM + _BETWEEN
 _RATIO_BOTTOM: Final = _RATIO_TOP + _RATIO_TALL
-_HEIGHT: Final = _RATIO_BOTTOM + chart.FOOT
+_HEIGHT: Final = _RATIO_BOTTOM + svg.FOOT
 _WIDE: Final = 16
 _MOST_MARKS: Final = 80
 _MOST_SAID: Final = 24
@@ -109,15 +108,15 @@ def sweep_svg(found: Sweep) -> str:
     title = plain(found.name or "peaks", most=60)
     fixed = f" at {values_text(found.fixed)}" if found.fixed else ""
     lines = [
-        text(chart.LEFT, 17, title, fill=QUIET),
-        f'<text x="{chart.LEFT}" y="36" font-size="13" fill="{INK}">'
-        f'<tspan font-weight="bold">{escape(short_name(found.term))}</tspan> over '
-        f'<tspan font-weight="bold">{escape(_symbol_name(found))}</tspan>'
-        f'<tspan fill="{QUIET}">{escape(fixed)}</tspan>{_worst(found)}</text>',
+        svg.text(svg.LEFT, 17, title, fill=QUIET),
+        f'<text x="{svg.LEFT}" y="36" font-size="13" fill="{INK}">'
+        f'<tspan font-weight="bold">{svg.escape(short_name(found.term))}</tspan> over '
+        f'<tspan font-weight="bold">{svg.escape(_symbol_name(found))}</tspan>'
+        f'<tspan fill="{QUIET}">{svg.escape(fixed)}</tspan>{_worst(found)}</text>',
         *_charts(found),
         *_legend(found),
     ]
-    return page(chart.WIDTH, _HEIGHT, title, _description(found), lines)
+    return svg.page(svg.WIDTH, _HEIGHT, title, _description(found), lines)
 
 
 def _symbol_name(found: Sweep) -> str:
@@ -131,21 +130,21 @@ def _charts(found: Sweep) -> Iterator[str]:
         point.peak for point in found.points if point.peak is not None
     ]
     low, high = max(min(heights, default=1), 1), max([*heights, 2])
-    up = chart.Scale(low / 1.2, high * 1.2, _BYTES_BOTTOM, chart.TOP, by_factors=True)
+    up = svg.Scale(low / 1.2, high * 1.2, _BYTES_BOTTOM, svg.TOP, by_factors=True)
     ratios = [point.ratio for point in found.points if point.ratio is not None]
     top = max([*ratios, 1.05])
-    ratio = chart.Scale(1.0, 1.0 + (top - 1.0) * 1.15, _RATIO_BOTTOM, _RATIO_TOP)
-    yield chart.frame(chart.TOP, _BYTES_TALL)
-    yield chart.frame(_RATIO_TOP, _RATIO_TALL)
+    ratio = svg.Scale(1.0, 1.0 + (top - 1.0) * 1.15, _RATIO_BOTTOM, _RATIO_TOP)
+    yield svg.frame(svg.TOP, _BYTES_TALL)
+    yield svg.frame(_RATIO_TOP, _RATIO_TALL)
     for value in _values_shown(across):
-        yield from chart.tick_below(across.at(value), _RATIO_BOTTOM, count(value))
-    yield chart.name_below(_RATIO_BOTTOM, _symbol_name(found))
-    for size in _powers_of_two(low, high, chart.TICKS + 1):
-        yield from chart.tick_left(up.at(size), human(size))
-    for number in range(chart.TICKS):
-        share = 1.0 + (top - 1.0) * number / (chart.TICKS - 1)
-        yield from chart.tick_left(ratio.at(share), f"{share:.3f}")
-    yield chart.name_above(_RATIO_TOP, "ratio")
+        yield from svg.tick_below(across.at(value), _RATIO_BOTTOM, count(value))
+    yield svg.name_below(_RATIO_BOTTOM, _symbol_name(found))
+    for size in _powers_of_two(low, high, svg.TICKS + 1):
+        yield from svg.tick_left(up.at(size), human(size))
+    for number in range(svg.TICKS):
+        share = 1.0 + (top - 1.0) * number / (svg.TICKS - 1)
+        yield from svg.tick_left(ratio.at(share), f"{share:.3f}")
+    yield svg.name_above(_RATIO_TOP, "ratio")
     yield from _line(found, across, up, "peak")
     # Over the peak, so that both are seen where they meet.
     yield from _line(found, across, up, "least")
@@ -153,19 +152,19 @@ def _charts(found: Sweep) -> Iterator[str]:
     yield from _marks(found, across, up, ratio)
 
 
-def _across(values: Sequence[int]) -> chart.Scale:
+def _across(values: Sequence[int]) -> svg.Scale:
     low, high = min(values, default=0), max(values, default=1)
     is_wide = low >= 0 and high // max(low, 1) >= _WIDE
-    return chart.Scale(low, high, chart.LEFT + 10, chart.RIGHT - 10, by_factors=is_wide)
+    return svg.Scale(low, high, svg.LEFT + 10, svg.RIGHT - 10, by_factors=is_wide)
 
 
 def _value(found: Sweep, point: SweepPoint) -> int:
     return point.at[found.symbol.id] if found.symbol is not None else 0
 
 
-def _values_shown(scale: chart.Scale) -> list[int]:
+def _values_shown(scale: svg.Scale) -> list[int]:
     low, high = int(scale.low), int(scale.high)
-    return _powers_of_two(low, high, 2 * chart.TICKS) if scale.by_factors else chart.round_values(low, high)
+    return _powers_of_two(low, high, 2 * svg.TICKS) if scale.by_factors else svg.round_values(low, high)
 
 
 def _powers_of_two(low: int, high: int, most: int) -> list[int]:
@@ -174,7 +173,7 @@ def _powers_of_two(low: int, high: int, most: int) -> list[int]:
     return powers[:: max(1, -(-len(powers) // most))]
 
 
-def _line(found: Sweep, across: chart.Scale, up: chart.Scale, what: str) -> Iterator[str]:
+def _line(found: Sweep, across: svg.Scale, up: svg.Scale, what: str) -> Iterator[str]:
     """The line of a figure, broken where there is none."""
     path, drawing = [], False
     for point in found.points:
@@ -187,11 +186,11 @@ def _line(found: Sweep, across: chart.Scale, up: chart.Scale, what: str) -> Iter
         yield f'<path class="{what}" d="{"".join(path)}" {style} stroke-width="1.5" fill="none"/>'
 
 
-def _marks(found: Sweep, across: chart.Scale, up: chart.Scale, ratio: chart.Scale) -> Iterator[str]:
+def _marks(found: Sweep, across: svg.Scale, up: svg.Scale, ratio: svg.Scale) -> Iterator[str]:
     """A mark at each point, with its figures; red at the foot where the plan does not fit."""
     for point in found.points if len(found.points) <= _MOST_MARKS else ():
         x = across.at(_value(found, point))
-        said = escape(_said(point))
+        said = svg.escape(_said(point))
         if point.peak is None:
             yield (
                 f'<circle class="misfit" cx="{x:.1f}" cy="{_BYTES_BOTTOM}" r="3.5" fill="{CAPACITY}">'
@@ -227,13 +226,13 @@ def _worst(found: Sweep) -> str:
 def _legend(found: Sweep) -> Iterator[str]:
     entries = ((short_name(found.term), _COLOUR), ("least that is known", OPEN))
     for place, (words, colour) in enumerate(entries):
-        y = chart.legend_line(place)
-        yield f'<rect x="{chart.LEFT + 12}" y="{y - 5}" width="14" height="2" fill="{colour}"/>'
-        yield text(chart.LEFT + 32, y, words, fill=QUIET)
+        y = svg.legend_line(place)
+        yield f'<rect x="{svg.LEFT + 12}" y="{y - 5}" width="14" height="2" fill="{colour}"/>'
+        yield svg.text(svg.LEFT + 32, y, words, fill=QUIET)
     for place, (words, rim, fill) in enumerate(_dots(found), len(entries)):
-        y = chart.legend_line(place)
-        yield f'<circle cx="{chart.LEFT + 19}" cy="{y - 4}" r="3" fill="{fill}" stroke="{rim}"/>'
-        yield text(chart.LEFT + 32, y, words, fill=QUIET)
+        y = svg.legend_line(place)
+        yield f'<circle cx="{svg.LEFT + 19}" cy="{y - 4}" r="3" fill="{fill}" stroke="{rim}"/>'
+        yield svg.text(svg.LEFT + 32, y, words, fill=QUIET)
 
 
 def _dots(found: Sweep) -> Iterator[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ from memstow.planner.show.formatting import count, plain, short_name, table
 
 
 def tiling_report(tiling: Tiling) -> str:
-    """One operator in detail."""
+    """The tiling of one operator, in lines of text."""
     return "\n".join(_lines(tiling))
 
 

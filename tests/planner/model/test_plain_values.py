@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from memstow.planner.formats.executorch_format import Tensor
-from memstow.planner.formats.structured_document import Document
+from memstow.planner.formats.structured_format import Document
 from memstow.planner.formats.usmp_format import PoolAllocations
 from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontOptions
