@@ -5,15 +5,16 @@ each of its claims. It trusts nothing but the problem: not the reduction, not th
 the plan. Time is close to linear in the size of the problem.
 """
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Final, overload
 
-from memstow.planner.model import PLANNED
+from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
+from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import Plan, PoolUse, is_bare, repeated_placements
 from memstow.planner.model.problem import Problem
-from memstow.planner.verify.claims import AgainstOrders, check_objective, check_pools, check_status
-from memstow.planner.verify.layout import CostTerm, Layout, ObjectiveValues, ProblemIndex, check_places
-from memstow.planner.verify.overlaps import Lives, Pressure, Swept, check_overlaps, most_occupied, occupied_at
+from memstow.planner.verify.claims import check_objective, check_pools, check_status
+from memstow.planner.verify.layout import Layout, ObjectiveValues, ProblemIndex, check_places
+from memstow.planner.verify.overlaps import Lives, Swept, check_overlaps, most_occupied, occupied_at
 from memstow.planner.verify.verdict import (
     STEPS_IN_A_RUN,
     STEPS_OF_A_VERDICT,
@@ -31,7 +32,20 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
 
-__all__ = ["Claim", "Code", "Standing", "Subject", "Verdict", "Violation", "judge", "recount", "verify"]
+__all__ = [
+    "Claim",
+    "Code",
+    "Standing",
+    "Subject",
+    "Verdict",
+    "Violation",
+    "judge",
+    "recount",
+    "require_valid_plan",
+    "verify",
+]
+
+_MOST_REPORTED: Final = 20
 
 
 @overload
@@ -68,6 +82,20 @@ def recount(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) ->
     return list(_judged(problem, plan, hint, refutes=False).violations)
 
 
+def require_valid_plan(problem: "Problem | Graph", plan: Plan) -> None:
+    """An InputError where there is no plan to write, or its places or its schedule are wrong.
+
+    What else the plan claims, of bounds for example, makes no difference to what is written.
+    """
+    if plan.status not in PLANNED:
+        message = f"there is no plan to write: the status is {plan.status}"
+        raise InputError.single("no_plan", "status", message)
+    bare = Plan(status=Status.FEASIBLE, placements=plan.placements, schedule=plan.schedule)
+    violations = verify(problem, bare)[:_MOST_REPORTED]
+    if violations:
+        raise InputError(Issue(str(violation.code), "plan", violation.message) for violation in violations)
+
+
 def _judged(
     problem: "Problem | Graph | SymbolicProblem",
     plan: "Plan | SymbolicPlan",
@@ -92,51 +120,20 @@ def _judged(
     raise TypeError(f"a {kinds[1]} is no plan of a {kinds[0]}: give a plan of the same kind")
 
 
-def judge_problem(
-    problem: Problem,
-    plan: Plan,
-    hint: Plan | None,
-    refutes: bool,
-    claims: Claims,
-    against_orders: AgainstOrders | None = None,
-    cost: CostTerm | None = None,
-    of_one_order: bool = False,
-) -> Verdict:
+def judge_problem(problem: Problem, plan: Plan, hint: Plan | None, refutes: bool, claims: Claims) -> Verdict:
     """The verdict, with the claims that were judged before; `refutes`: test what cannot be counted.
 
-    `against_orders` judges certificates about the orders of a graph; `cost` is what its schedule costs;
-    `of_one_order`: the graph allows other schedules, which this problem says nothing about.
+    Everything that can be counted is, and windows are searched for as long as it is worth.
     """
     findings = Findings()
     index = ProblemIndex(problem, findings)
-    if not findings.total:
-        _count(index, plan, hint, findings, claims, against_orders, cost, refutes, of_one_order)
-        if refutes:
-            # Imported late: plans of a run are not tested this way.
-            from memstow.planner.verify.refutation import refute_claims
-
-            refute_claims(index, plan, hint, claims, findings, cost)
-    return Verdict(tuple(findings.violations()), claims.settled())
-
-
-def _count(
-    index: ProblemIndex,
-    plan: Plan,
-    hint: Plan | None,
-    findings: Findings,
-    claims: Claims,
-    against_orders: AgainstOrders | None,
-    cost: CostTerm | None,
-    refutes: bool,
-    of_one_order: bool,
-) -> None:
-    """Check everything that can be counted, and search windows for as long as it is worth."""
-    if plan.digest is not None and plan.digest != digest(index.problem):
+    if findings.total:
+        return Verdict(tuple(findings.violations()), claims.settled())
+    if plan.digest is not None and plan.digest != digest(problem):
         findings.add(Code.DIGEST, "the plan is for another problem: its digest is {}", plan.digest[:64])
-    bare = is_bare(plan)
-    planned = plan.status in PLANNED
+    bare, planned = is_bare(plan), plan.status in PLANNED
     if not bare:
-        check_status(index, plan, findings, claims, against_orders, of_one_order)
+        check_status(index, plan, findings, claims)
     layout = Layout(index)
     before = findings.total
     if planned or plan.placements:
@@ -147,16 +144,22 @@ def _count(
         says = "every buffer has a place, and no two that conflict share a byte"
         claims.counted(Subject.PLACES, None, says, findings.total == before)
     if bare:
-        return
+        return Verdict(tuple(findings.violations()), claims.settled())
     if hint is not None and any(repeated_placements(hint.placements)):
         hint = None
-    values = ObjectiveValues(index, layout, hint, cost)
-    for pool, use in check_pools(index, plan, values, findings, claims).items():
-        if planned:
-            _check_live(layout, swept[pool], use, findings, claims)
+    values = ObjectiveValues(index, layout, hint, claims.graph.cost)
+    uses = check_pools(index, plan, values, findings, claims)
     if planned:
+        for pool, use in uses.items():
+            _check_live(layout, swept[pool], use, findings, claims)
         steps = STEPS_OF_A_VERDICT if refutes else STEPS_IN_A_RUN
-        check_objective(index, plan, values, findings, claims, against_orders, cost, steps)
+        check_objective(index, plan, values, findings, claims, steps)
+    if refutes:
+        # Imported late: plans of a run are not tested this way.
+        from memstow.planner.verify.refutation import refute_claims
+
+        refute_claims(index, plan, hint, claims, findings)
+    return Verdict(tuple(findings.violations()), claims.settled())
 
 
 def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:
@@ -167,7 +170,14 @@ def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, 
         # The sweep ended at too many overlaps.
         claims.claimed(Subject.LIVE, use.pool, says, None, holds=True)
         return
-    most, first = _most(layout, swept, pressure, live.time)
+    most, first = pressure.bytes, pressure.time
+    # Where the sizes add up to the most at the moment named, and share nothing then, that is the answer.
+    if pressure.shared and not (
+        first is not None
+        and first == live.time
+        and occupied_at(layout.index, layout, swept.placed, first) == most
+    ):
+        most, first = most_occupied(Lives(layout.index, layout, swept.placed))
     holds = (live.bytes, live.time) == (most, first)
     claims.counted(Subject.LIVE, use.pool, says, holds)
     if not holds:
@@ -181,18 +191,3 @@ def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, 
             live.time,
             pool=use.pool,
         )
-
-
-def _most(layout: Layout, swept: Swept, pressure: Pressure, moment: int | None) -> tuple[int, int | None]:
-    """The most bytes occupied at one moment of this pool, and the first such moment."""
-    sizes = pressure.bytes, pressure.time
-    if not pressure.shared:
-        return sizes
-    # Where the sizes add up to the most, and share nothing then, they have the answer.
-    if (
-        moment is not None
-        and moment == pressure.time
-        and occupied_at(layout.index, layout, swept.placed, moment) == pressure.bytes
-    ):
-        return sizes
-    return most_occupied(Lives(layout.index, layout, swept.placed))

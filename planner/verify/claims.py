@@ -7,7 +7,7 @@ counted again. The work of a search or a solver cannot be repeated here: it stay
 with the rest of the plan.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.plan import (
@@ -27,14 +27,23 @@ from memstow.planner.model.plan import (
     gap_of,
 )
 from memstow.planner.model.problem import COST, PLACEMENT_COST, access_count, measure, parse_term, peak_of
-from memstow.planner.verify.layout import CostTerm, ObjectiveValues, ProblemIndex, expected_terms
+from memstow.planner.verify.layout import ObjectiveValues, ProblemIndex, expected_terms
 from memstow.planner.verify.peak_bounds import (
     EmptyPools,
     against_misfit,
     reason_against,
     reason_against_window,
 )
-from memstow.planner.verify.verdict import Claims, Code, Findings, Subject, TooMuch, use_in_words
+from memstow.planner.verify.verdict import (
+    AgainstOrders,
+    Claims,
+    Code,
+    Findings,
+    GraphFacts,
+    Subject,
+    TooMuch,
+    use_in_words,
+)
 
 COUNTED_AGAIN = frozenset({"over_capacity", "no_place"})
 """Codes of explanations that the judge can check by counting."""
@@ -45,44 +54,27 @@ GROUP_POOLS = "group_pools"
 _ABOUT_BUFFERS = COUNTED_AGAIN | {"no_layout"}
 
 
-AgainstOrders = Callable[[int, Cut | RefutedOrders], str | None]
-"""Why a certificate does not prove such a bound on what every order of a graph needs; None where it does.
-
-Raises TooMuch where the judge would have too much to do."""
-
-
-def check_explanation(
-    index: ProblemIndex,
-    plan: Plan,
-    findings: Findings,
-    claims: Claims,
-    against_orders: AgainstOrders | None = None,
-    of_one_order: bool = False,
-) -> None:
-    """Note where the explanation is missing, out of place, or false.
-
-    `of_one_order`: a graph allows other schedules than that of the plan, of which counting here says nothing.
-    """
-    before = findings.total
-    _check(index, plan, findings)
-    explanation = plan.explanation
-    if explanation is None and plan.status is not Status.INFEASIBLE:
+def check_explanation(index: ProblemIndex, plan: Plan, findings: Findings, claims: Claims) -> None:
+    """Note where the explanation is missing, out of place, or false."""
+    explanation, against_orders = plan.explanation, claims.graph.against_orders
+    if explanation is None:
+        if plan.status is Status.INFEASIBLE:
+            findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
+            claims.claimed(Subject.NOTHING_FITS, None, "nothing fits (nothing)", plan.prover, holds=False)
         return
-    code = "nothing" if explanation is None else explanation.code[:64]
+    before = findings.total
+    _check_statements(index, plan, explanation, findings)
+    code = explanation.code[:64]
     kind = code if code in COUNTED_AGAIN else None
-    if explanation is not None and explanation.certificate is not None:
+    if explanation.certificate is not None:
         counted = _check_orders(index, explanation, explanation.certificate, findings, against_orders)
         kind = explanation.certificate.kind if counted else None
-    elif (
-        explanation is not None
-        and explanation.code == NO_ORDER
-        and (against_orders is None or len(index.pools) != 1)
-    ):
+    elif explanation.code == NO_ORDER and (against_orders is None or len(index.pools) != 1):
         message = "the explanation is about the orders of a graph of one pool, and this is none"
         findings.add(Code.EXPLANATION, message)
     holds = findings.total == before
     says = f"nothing fits ({code})"
-    if of_one_order and kind in COUNTED_AGAIN:
+    if claims.graph.has_other_schedules and kind in COUNTED_AGAIN:
         says = f"nothing fits ({code}, which is counted for this schedule alone)"
         kind = None
     if kind is not None:
@@ -91,12 +83,8 @@ def check_explanation(
         claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, holds)
 
 
-def _check(index: ProblemIndex, plan: Plan, findings: Findings) -> None:
-    explanation = plan.explanation
-    if explanation is None:
-        if plan.status is Status.INFEASIBLE:
-            findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
-        return
+def _check_statements(index: ProblemIndex, plan: Plan, explanation: Explanation, findings: Findings) -> None:
+    """Note what the explanation says of buffers, pools and bytes that is not so."""
     if plan.status is not Status.INFEASIBLE:
         findings.add(
             Code.EXPLANATION, "the status is {}, and there is an explanation why nothing fits", plan.status
@@ -206,18 +194,12 @@ class Proofs:
     """Judges the certificates of one plan. Bounds are conditional on the terms before, in their order."""
 
     def __init__(
-        self,
-        index: ProblemIndex,
-        claims: Sequence[TermValue],
-        against_orders: AgainstOrders | None = None,
-        cost: CostTerm | None = None,
-        search_steps: int = 0,
+        self, index: ProblemIndex, claims: Sequence[TermValue], graph: GraphFacts, search_steps: int
     ) -> None:
         windows = sum(isinstance(claim.certificate, ExhaustedWindow) for claim in claims)
         # The verdict has so many steps in all, however many windows there are.
         self._search_steps = search_steps // max(windows, 1)
-        self._against_orders = against_orders
-        self._cost = cost
+        self._graph = graph
         self._index = index
         self._claims = claims
         self._least_cost: int | None = None
@@ -264,14 +246,14 @@ class Proofs:
                     self.unchecked.add(position)
                     return None
             case Cut() | RefutedOrders() as certificate:
-                if self._against_orders is None:
+                if self._graph.against_orders is None:
                     return "it is about the orders of a graph"
                 term = parse_term(claim.term)
                 pools = self._index.pools
                 if len(pools) != 1 or term is None or not term.is_peak_of(pools[0].id, 1):
                     return "it is about the peak of a single pool"
                 try:
-                    return self._against_orders(claim.bound, certificate)
+                    return self._graph.against_orders(claim.bound, certificate)
                 except TooMuch:
                     self.unchecked.add(position)
                     return None
@@ -280,8 +262,8 @@ class Proofs:
         return None
 
     def _least(self, term: str) -> int:
-        if term == COST and self._cost is not None:
-            return self._cost.least
+        if term == COST and self._graph.cost is not None:
+            return self._graph.cost.least
         if parse_term(term) != PLACEMENT_COST:
             return 0
         if self._least_cost is None:
@@ -298,14 +280,7 @@ class Proofs:
         return self._least_cost
 
 
-def check_status(
-    index: ProblemIndex,
-    plan: Plan,
-    findings: Findings,
-    claims: Claims,
-    against_orders: AgainstOrders | None = None,
-    of_one_order: bool = False,
-) -> None:
+def check_status(index: ProblemIndex, plan: Plan, findings: Findings, claims: Claims) -> None:
     """Note where the status contradicts the rest of the plan."""
     planned = plan.status in PLANNED
     if planned and index.buffers and not plan.placements:
@@ -323,7 +298,7 @@ def check_status(
                 plan.status.value,
                 "all" if proven else "not all",
             )
-    check_explanation(index, plan, findings, claims, against_orders, of_one_order)
+    check_explanation(index, plan, findings, claims)
     _check_closest(index, plan, findings, claims)
 
 
@@ -459,20 +434,18 @@ def check_objective(
     values: ObjectiveValues,
     findings: Findings,
     claims: Claims,
-    against_orders: AgainstOrders | None,
-    cost: CostTerm | None = None,
-    search_steps: int = 0,
+    search_steps: int,
 ) -> None:
     """Compare terms, values, bounds and gaps, and judge the certificates.
 
     `search_steps`: that a search of windows may take.
     """
     claimed = tuple(claim.term for claim in plan.objective)
-    terms = expected_terms(index.problem.terms(), claimed, cost)
+    terms = expected_terms(index.problem.terms(), claimed, claims.graph.cost)
     if claimed != terms:
         findings.add(Code.TERMS, "the objective is [{}], not [{}]", ", ".join(terms), ", ".join(claimed[:20]))
         return
-    proofs = Proofs(index, plan.objective, against_orders, cost, search_steps)
+    proofs = Proofs(index, plan.objective, claims.graph, search_steps)
     for position, claim in enumerate(plan.objective):
         before = findings.total
         value = values.value(claim.term)

@@ -26,7 +26,7 @@ from memstow.planner.verify.graph_replay import (
     structure_errors,
     with_chosen,
 )
-from memstow.planner.verify.layout import CostTerm, Layout, ObjectiveValues, ProblemIndex
+from memstow.planner.verify.layout import Layout, ObjectiveValues, ProblemIndex
 from memstow.planner.verify.order_bounds import check_bounds, check_bounds_of_schedule, reason_against_orders
 from memstow.planner.verify.row_operators import cost_of, cost_once, in_bytes, least_cost
 from memstow.planner.verify.stripe_replay import check_stripes, striped
@@ -35,8 +35,10 @@ from memstow.planner.verify.verdict import (
     Claim,
     Claims,
     Code,
+    CostTerm,
     Effort,
     Findings,
+    GraphFacts,
     Standing,
     Subject,
     TooMuch,
@@ -134,9 +136,9 @@ def judge_graph(graph: Graph, plan: Plan, hint: Plan | None = None, refutes: boo
     problem = problem_in_order(graph, replayed)
     # With alternatives, a program may need less than without them.
     against_orders = None if graph.alternatives else partial(_against_orders, graph, refutes)
-    cost = _cost_term(graph, plan, None)
-    of_one_order = bool(graph.alternatives) or not is_as_given(graph, replayed)
-    return judge_problem(problem, plan, hint, refutes, claims, against_orders, cost, of_one_order)
+    has_other_schedules = bool(graph.alternatives) or not is_as_given(graph, replayed)
+    claims.graph = GraphFacts(against_orders, _cost_term(graph, plan, None), has_other_schedules)
+    return judge_problem(problem, plan, hint, refutes, claims)
 
 
 def _judge_scheduled(
@@ -163,8 +165,8 @@ def _judge_scheduled(
     if replayed is None or findings.total:
         return Verdict(tuple(findings.violations()), claims.settled())
     problem = problem_in_order(found.graph, replayed)
-    cost = _cost_term(graph, plan, found.cost)
-    return judge_problem(problem, plan, hint, refutes, claims, cost=cost, of_one_order=True)
+    claims.graph = GraphFacts(cost=_cost_term(graph, plan, found.cost), has_other_schedules=True)
+    return judge_problem(problem, plan, hint, refutes, claims)
 
 
 def _cost_term(graph: Graph, plan: Plan, counted: int | None) -> CostTerm | None:

@@ -7,7 +7,7 @@ peak of each pool and the value of each term from scratch.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import gcd, lcm
 from typing import NamedTuple
@@ -27,8 +27,7 @@ from memstow.planner.model.problem import (
     named_pools,
     parse_term,
 )
-from memstow.planner.model.records import record
-from memstow.planner.verify.verdict import Code, Findings
+from memstow.planner.verify.verdict import Code, CostTerm, Findings
 
 IndexPair = tuple[int, int]
 Event = tuple[int, int, int]
@@ -109,11 +108,11 @@ class ProblemIndex:
 
     def grid(self, alignment: int, pool: int) -> Grid:
         """Where a buffer of that alignment may start: base + offset is a multiple of both alignments."""
-        found = self._grids.get((alignment, pool))
-        if found is None:
+        grid = self._grids.get((alignment, pool))
+        if grid is None:
             step = lcm(alignment, self.pools[pool].alignment)
-            found = self._grids[alignment, pool] = Grid(step, -(self.pools[pool].base or 0) % step)
-        return found
+            grid = self._grids[alignment, pool] = Grid(step, -(self.pools[pool].base or 0) % step)
+        return grid
 
     def grid_of(self, buffer: int, pool: int) -> Grid | None:
         """Where this buffer may start so that its whole rigid group is aligned; None: nowhere."""
@@ -122,13 +121,13 @@ class ProblemIndex:
             return self.grid(self.buffers[buffer].alignment, pool)
         if (group, pool) not in self._group_grids:
             # Where the origin of the group's deltas may be.
-            found: Grid | None = Grid(1, 0)
+            common: Grid | None = Grid(1, 0)
             for member in self.rigid.members[group]:
                 step, first = self.grid(self.buffers[member].alignment, pool)
-                found = found and both(found, Grid(step, (first - self.rigid.delta[member]) % step))
-            self._group_grids[group, pool] = found
-        found = self._group_grids[group, pool]
-        return found and Grid(found.step, (found.first + self.rigid.delta[buffer]) % found.step)
+                common = common and both(common, Grid(step, (first - self.rigid.delta[member]) % step))
+            self._group_grids[group, pool] = common
+        origin = self._group_grids[group, pool]
+        return origin and Grid(origin.step, (origin.first + self.rigid.delta[buffer]) % origin.step)
 
     def allowed(self, buffer: int) -> Sequence[int]:
         """Pools the buffer may be in, its pin and those of its group respected."""
@@ -165,25 +164,25 @@ class ProblemIndex:
 
     def lives(self, buffer: int) -> list[Range]:
         """When the buffer lives, as disjoint ranges; "always" is the span of all lifetimes."""
-        it = self.buffers[buffer]
-        if it.lifetime is not None:
-            if isinstance(it.lifetime, str):
+        entry = self.buffers[buffer]
+        if entry.lifetime is not None:
+            if isinstance(entry.lifetime, str):
                 return [self.span]
-            return [it.lifetime] if it.lifetime[0] < it.lifetime[1] else []
-        return merged(it.lifetimes) if it.lifetimes else []
+            return [entry.lifetime] if entry.lifetime[0] < entry.lifetime[1] else []
+        return merged(entry.lifetimes) if entry.lifetimes else []
 
     def lives_of(self, buffers: Iterable[int]) -> list[tuple[int, int, int]]:
         """(buffer, begin, end) of each life of these buffers."""
-        found: list[tuple[int, int, int]] = []
+        lives: list[tuple[int, int, int]] = []
         for buffer in buffers:
             life = self.buffers[buffer].lifetime
             if isinstance(life, tuple):
                 # Nearly all are such: the same without more calls.
                 if life[0] < life[1]:
-                    found.append((buffer, *life))
+                    lives.append((buffer, *life))
             else:
-                found += [(buffer, begin, end) for begin, end in self.lives(buffer)]
-        return found
+                lives += [(buffer, begin, end) for begin, end in self.lives(buffer)]
+        return lives
 
     def events(self, buffers: Iterable[int]) -> list[Event]:
         """Begins and ends of the lives of these buffers in order of time; at one moment ends come first."""
@@ -191,12 +190,12 @@ class ProblemIndex:
         return sorted([(begin, 1, i) for i, begin, _ in lives] + [(end, 0, i) for i, _, end in lives])
 
     def lives_at(self, buffer: int, time: int) -> bool:
-        it = self.buffers[buffer]
-        if isinstance(it.lifetime, str):
+        entry = self.buffers[buffer]
+        if isinstance(entry.lifetime, str):
             return True
-        if it.lifetime is not None:
-            return it.lifetime[0] <= time < it.lifetime[1]
-        return any(begin <= time < end for begin, end in it.lifetimes or ())
+        if entry.lifetime is not None:
+            return entry.lifetime[0] <= time < entry.lifetime[1]
+        return any(begin <= time < end for begin, end in entry.lifetimes or ())
 
     def conflict_lifted(self, pair: IndexPair, same_offset: bool) -> bool:
         """Whether two buffers that live together may share bytes all the same."""
@@ -233,7 +232,7 @@ class ProblemIndex:
         return (begin, end)
 
     def _pairs(self, field: str, pairs: Iterable[tuple[str, str]]) -> set[IndexPair]:
-        return {found for one, other in pairs if (found := self._pair(field, one, other)) is not None}
+        return {pair for one, other in pairs if (pair := self._pair(field, one, other)) is not None}
 
     def _pair(self, field: str, one: str, other: str) -> IndexPair | None:
         """Their indices, the smaller first: in every symmetric list the order does not matter."""
@@ -408,11 +407,12 @@ class Layout:
 
 def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
     """Note every buffer that may not be where it is, or not at its distance from those it is tied to."""
-    for i, (buffer, pool, offset) in enumerate(zip(index.buffers, layout.pool, layout.offset, strict=True)):
-        if pool == NOWHERE:
+    for buffer, at, offset in zip(index.buffers, layout.pool, layout.offset, strict=True):
+        if at == NOWHERE:
             continue
+        pool, end = index.pools[at], offset + buffer.size
         if buffer.pools is not None or buffer.pool is not None:
-            check_pool(index, buffer, pool, findings)
+            check_pool(index, buffer, at, findings)
         if buffer.offset is not None and buffer.offset != offset:
             findings.add(
                 Code.PINNED_OFFSET,
@@ -421,48 +421,44 @@ def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> Non
                 buffer.offset,
                 offset,
                 buffers=(buffer.id,),
-                pool=index.pools[pool].id,
+                pool=pool.id,
             )
-        if (offset + (index.pools[pool].base or 0)) % lcm(buffer.alignment, index.pools[pool].alignment):
-            it = index.pools[pool]
+        if (offset + (pool.base or 0)) % lcm(buffer.alignment, pool.alignment):
             findings.add(
                 Code.MISALIGNED,
                 "{!r} is at offset {} of {!r} (base {}): the address must be a multiple of {}",
                 buffer.id,
                 offset,
-                it.id,
-                it.base or 0,
-                lcm(buffer.alignment, it.alignment),
+                pool.id,
+                pool.base or 0,
+                lcm(buffer.alignment, pool.alignment),
                 buffers=(buffer.id,),
-                pool=it.id,
+                pool=pool.id,
             )
-        if offset + buffer.size > index.ends[pool]:
-            it = index.pools[pool]
+        if end > index.ends[at]:
             findings.add(
                 Code.BEYOND_CAPACITY,
                 "{!r} ends at {} but {!r} ends at {}",
                 buffer.id,
-                offset + buffer.size,
-                it.id,
-                index.ends[pool],
+                end,
+                pool.id,
+                index.ends[at],
                 buffers=(buffer.id,),
-                pool=it.id,
+                pool=pool.id,
             )
-        if index.reserved[pool] and buffer.size:
-            pool, end = layout.pool[i], layout.ends[i]
-            reserved = index.reserved_within(pool, layout.offset[i], end)
+        if index.reserved[at] and buffer.size:
+            reserved = index.reserved_within(at, offset, end)
             if reserved is not None:
-                name = index.id_of(i)
                 findings.add(
                     Code.RESERVED,
                     "{!r} is at [{:d}, {:d}) of {!r}, where [{:d}, {:d}) is reserved",
-                    name,
-                    layout.offset[i],
+                    buffer.id,
+                    offset,
                     end,
-                    index.pools[pool].id,
+                    pool.id,
                     *reserved,
-                    buffers=(name,),
-                    pool=index.pools[pool].id,
+                    buffers=(buffer.id,),
+                    pool=pool.id,
                 )
     _check_distances(index, layout, findings)
 
@@ -494,7 +490,13 @@ def check_pool(index: ProblemIndex, buffer: Buffer, pool: int, findings: Finding
 
 def _check_distances(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
     """Note every member of a rigid group that is not where the entries of `relative` put it."""
-    for buffer, base, distance in _tied(index):
+    delta = index.rigid.delta
+    ties = (
+        (member, members[0], delta[member] - delta[members[0]])
+        for members in index.rigid.members
+        for member in members[1:]
+    )
+    for buffer, base, distance in ties:
         if NOWHERE in (layout.pool[buffer], layout.pool[base]):
             continue
         names = (index.id_of(buffer), index.id_of(base))
@@ -520,25 +522,6 @@ def _check_distances(index: ProblemIndex, layout: Layout, findings: Findings) ->
                 buffers=names,
                 pool=index.pools[layout.pool[base]].id,
             )
-
-
-def _tied(index: ProblemIndex) -> Iterator[tuple[int, int, int]]:
-    """(member, first, distance) of each rigid group."""
-    delta = index.rigid.delta
-    for members in index.rigid.members:
-        for member in members[1:]:
-            yield member, members[0], delta[member] - delta[members[0]]
-
-
-@record
-class CostTerm:
-    """What was counted of a schedule."""
-
-    value: int
-    least: int
-    """No schedule of the graph costs less; 0 where that is not known."""
-    terms: tuple[str, ...]
-    """The objective of the graph."""
 
 
 def expected_terms(

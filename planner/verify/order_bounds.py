@@ -14,11 +14,11 @@ from memstow.planner.model.plan import Chain, Cut, LiveBytes, Plan, RefutedOrder
 from memstow.planner.model.problem import COST
 from memstow.planner.verify.untimed_graph import (
     Between,
-    Broken,
     ChainOf,
     NamedGraph,
     Ops,
     Pair,
+    ProofError,
     Stored,
     Untimed,
     always_live,
@@ -45,7 +45,7 @@ class WayOf:
 
 
 def needed_by(graph: Untimed, op: int, ways: Sequence[WayOf]) -> int:
-    """The bytes that the operator needs according to the ways. Raises Broken where they show nothing."""
+    """The bytes that the operator needs according to the ways. Raises ProofError where they show nothing."""
     possible = possible_pairs(graph, op)
     if not _best_for_each_output(graph, possible, ways):
         _check_all_ways(graph, possible, ways)
@@ -94,10 +94,10 @@ def _check_all_ways(graph: Untimed, possible: Sequence[Pair], ways: Sequence[Way
             if all(pair[0] != source and pair[1] != target for source, target in choice):
                 choices.append(choice | {pair})
         if len(choices) > _MOST_CHOICES:
-            raise Broken("there are too many ways to save in place to count")
+            raise ProofError("there are too many ways to save in place to count")
     graph.effort.spend(len(choices) * len(granted))
     if not all(any(choice <= pairs for pairs in granted) for choice in choices):
-        raise Broken("a way to save in place is missing")
+        raise ProofError("a way to save in place is missing")
 
 
 def most_saved(size: Sequence[int], pairs: Sequence[tuple[int, int]], effort: Effort) -> int:
@@ -133,7 +133,7 @@ class DeadOf:
 def check_refuted(
     graph: Untimed, limit: int, late: Sequence[int], backwards: bool, dead: Sequence[DeadOf]
 ) -> None:
-    """Raise Broken where it does not follow that every order needs more than the limit."""
+    """Raise ProofError where it does not follow that every order needs more than the limit."""
     graph = without_late(graph, late)
     search = _Search(graph.backwards() if backwards else graph, limit, sum(1 << op for op in set(late)), dead)
     search.check()
@@ -145,13 +145,13 @@ def without_late(graph: Untimed, late: Sequence[int]) -> Untimed:
     targets = {target for pairs in graph.pairs for _, target in pairs}
     for op in late:
         if graph.extra[op] or not graph.all_after[op] & ~out:
-            raise Broken("a late operator needs bytes of its own, or nothing waits for it")
+            raise ProofError("a late operator needs bytes of its own, or nothing waits for it")
         for number in graph.uses[op]:
             storage = graph.storages[number]
             if storage.begins >> op & 1 and number in targets:
-                raise Broken("what a late operator makes may be written in place")
+                raise ProofError("what a late operator makes may be written in place")
             if storage.ends >> op & 1 and not storage.to_end and not storage.ends & graph.all_after[op]:
-                raise Broken("something may end at a late operator")
+                raise ProofError("something may end at a late operator")
     storages = [_without(graph, storage, out) for storage in graph.storages]
     before = [
         () if out >> op & 1 else list(members(_next_kept(graph, graph.before, op, out)))
@@ -202,7 +202,7 @@ class _Search:
         self.sets = {entry.ops for entry in dead}
 
     def check(self) -> None:
-        """Raise Broken where a set is not shown to be dead."""
+        """Raise ProofError where a set is not shown to be dead."""
         before = self.graph.before
         at = _At(0, self.graph.live(0), sum(1 << op for op in members(self.all) if not before[op]))
         self.expect_dead(at)
@@ -215,13 +215,13 @@ class _Search:
 
     def expect_dead(self, at: _At) -> None:
         if self.settled(at) not in self.sets:
-            raise Broken("a dead set leads to one that is not said to be dead")
+            raise ProofError("a dead set leads to one that is not said to be dead")
 
     def moved(self, at: _At, done: Ops) -> _At:
-        """Another set. Raises Broken for one that orders do not pass through, or end with."""
+        """Another set. Raises ProofError for one that orders do not pass through, or end with."""
         graph, changes = self.graph, at.done ^ done
         if done & ~self.all or done == self.all:
-            raise Broken("a dead set has operators that are not there, or all of them")
+            raise ProofError("a dead set has operators that are not there, or all of them")
         live, ready, near = at.live, at.ready, changes
         for number in touched(graph, changes):
             was, is_live = self.is_live(number, at.done), self.is_live(number, done)
@@ -229,7 +229,7 @@ class _Search:
         for op in members(changes):
             near |= graph.after[op]
             if graph.before[op] & ~done if done >> op & 1 else graph.after[op] & done:
-                raise Broken("a dead set lacks what comes before one of its operators")
+                raise ProofError("a dead set lacks what comes before one of its operators")
         graph.effort.spend(1 + near.bit_count())
         for op in members(near & self.all):
             ready &= ~(1 << op)
@@ -251,14 +251,14 @@ class _Search:
         """No set between this and the larger one has fewer live bytes than that, and that is dead."""
         graph, more = self.graph, dead.ops | dead.commit
         if dead.commit & dead.ops:
-            raise Broken("a commit has operators that have run")
+            raise ProofError("a commit has operators that have run")
         larger = self.moved(at, more)
         between = Between(dead.ops, graph.everything & ~more)
         numbers = touched(graph, dead.commit)
         least = sum(graph.storages[number].size for number in numbers if always_live(graph, between, number))
         least += chained_bytes(graph, between, dead.chains)
         if least < sum(graph.storages[number].size for number in numbers if self.is_live(number, more)):
-            raise Broken("a set on the way to a commit may have fewer live bytes")
+            raise ProofError("a set on the way to a commit may have fewer live bytes")
         self.expect_dead(larger)
 
     def after(self, at: _At, op: int, live: int) -> _At:
@@ -319,7 +319,7 @@ def reason_against_orders(graph: Graph, bound: int, certificate: Cut | RefutedOr
     try:
         named = named_graph(graph)
         shown = _shown(named, certificate)
-    except Broken as broken:
+    except ProofError as broken:
         return str(broken)
     except KeyError as missing:
         return f"it names {missing}, which the graph does not have"
@@ -339,7 +339,7 @@ def _shown(named: NamedGraph, certificate: Cut | RefutedOrders) -> int:
             for way in certificate.ways
         ]
         if not ways:
-            raise Broken("it names an operator and says nothing about it")
+            raise ProofError("it names an operator and says nothing about it")
         return needed_by(graph, named.operators[certificate.operator], ways)
     late = [named.operators[name] for name in certificate.late]
     check_refuted(graph, certificate.height, late, certificate.backwards, _sets(named, certificate))

@@ -90,17 +90,17 @@ def least_height_alone(index: ProblemIndex, buffers: Iterable[int], pool: int) -
 
 def _lowest_end(index: ProblemIndex, buffer: int, pool: int) -> int:
     """Where the buffer ends at the least when it is alone in the pool."""
-    it = index.buffers[buffer]
-    if it.offset is not None:
-        return it.offset + it.size
-    grid = index.grid(it.alignment, pool)
+    entry = index.buffers[buffer]
+    if entry.offset is not None:
+        return entry.offset + entry.size
+    grid = index.grid(entry.alignment, pool)
     offset = grid.first
     for begin, end in index.reserved[pool]:
-        if offset + it.size <= begin:
+        if offset + entry.size <= begin:
             break
         if offset < end:
             offset = grid.lowest_from(end)
-    return offset + it.size
+    return offset + entry.size
 
 
 class _Rooms(NamedTuple):
@@ -124,32 +124,32 @@ class EmptyPools:
 
     def pools_for(self, buffer: int) -> frozenset[int]:
         """The pools the buffer may be in that have a place for it when nothing else is there."""
-        index, it = self._index, self._index.buffers[buffer]
+        index, entry = self._index, self._index.buffers[buffer]
         alone = index.rigid.group[buffer] == ALONE
         kind: tuple[object, ...] = (index.pool_kind(buffer),)
         if alone:
-            kind = (*kind, it.alignment, it.size, it.offset)
-        found = self._pools.get(kind)
-        if found is None:
-            if alone and it.offset is None and it.size:
-                found = self._with_room(buffer)
+            kind = (*kind, entry.alignment, entry.size, entry.offset)
+        fitting = self._pools.get(kind)
+        if fitting is None:
+            if alone and entry.offset is None and entry.size:
+                fitting = self._with_room(buffer)
             else:
-                found = frozenset(pool for pool in index.allowed(buffer) if self._try(buffer, pool))
-            self._pools[kind] = found
-        return found
+                fitting = frozenset(pool for pool in index.allowed(buffer) if self._try(buffer, pool))
+            self._pools[kind] = fitting
+        return fitting
 
     def _with_room(self, buffer: int) -> frozenset[int]:
         """The pools of a single buffer with bytes and without a pin."""
-        index, it = self._index, self._index.buffers[buffer]
-        key = (index.pool_kind(buffer), it.alignment)
+        index, entry = self._index, self._index.buffers[buffer]
+        key = (index.pool_kind(buffer), entry.alignment)
         rooms = self._rooms.get(key)
         if rooms is None:
-            largest = [(pool, self._largest(it.alignment, pool)) for pool in index.allowed(buffer)]
+            largest = [(pool, self._largest(entry.alignment, pool)) for pool in index.allowed(buffer)]
             least = min((size for _, size in largest), default=0)
             rooms = self._rooms[key] = _Rooms(largest, least, frozenset(pool for pool, _ in largest))
-        if it.size <= rooms.least:
+        if entry.size <= rooms.least:
             return rooms.pools
-        return frozenset(pool for pool, largest in rooms.largest if it.size <= largest)
+        return frozenset(pool for pool, largest in rooms.largest if entry.size <= largest)
 
     def _largest(self, alignment: int, pool: int) -> int:
         """The size of the largest single buffer of that alignment that the pool holds."""
@@ -217,10 +217,10 @@ def proven(index: ProblemIndex, term: Term, certificate: LiveBytes | Sum, cheape
         return "its parts are not about pools of their own"
     total = 0
     for part in certificate.parts:
-        found = _proven_at_once(index, _peak_of(part), part, cheapest_only)
-        if isinstance(found, str):
-            return found
-        total += found
+        bound = _proven_at_once(index, _peak_of(part), part, cheapest_only)
+        if isinstance(bound, str):
+            return bound
+        total += bound
     return total
 
 
@@ -233,24 +233,24 @@ def reason_against(
     index: ProblemIndex, term: Term, bound: int, certificate: LiveBytes | Sum, cheapest_only: bool
 ) -> str | None:
     """Why the certificate does not prove that the term is at least that; None when it does."""
-    found = proven(index, term, certificate, cheapest_only)
-    if isinstance(found, str):
-        return found
-    return None if found >= bound else f"these buffers prove no more than {found}"
+    least = proven(index, term, certificate, cheapest_only)
+    if isinstance(least, str):
+        return least
+    return None if least >= bound else f"these buffers prove no more than {least}"
 
 
 def against_misfit(index: ProblemIndex, explanation: Explanation) -> str | None:
     """Why the buffers of the explanation do not show that nothing fits; None when they do."""
     certificate = LiveBytes(pool=explanation.pool, time=explanation.time, buffers=explanation.buffers)
-    found = _proven_at_once(index, _peak_of(certificate), certificate, cheapest_only=False)
-    if isinstance(found, str):
-        return found
+    least = _proven_at_once(index, _peak_of(certificate), certificate, cheapest_only=False)
+    if isinstance(least, str):
+        return least
     buffers = [index.buffer_index[name] for name in explanation.buffers]
     if explanation.pool is not None:
         pools = [index.pool_index[explanation.pool]]
     else:
         pools = _union(pools_of(index, buffers, cheapest_only=False))
-    if found <= max((index.ends[pool] for pool in pools), default=0):
+    if least <= max((index.ends[pool] for pool in pools), default=0):
         return "there is room for these buffers"
     return _against_needed(index, explanation, buffers, pools)
 
@@ -362,7 +362,7 @@ def pools_of(index: ProblemIndex, buffers: Sequence[int], cheapest_only: bool) -
 
 
 def _union(pools: Sequence[frozenset[int]]) -> list[int]:
-    """All of these pools, in order. Most buffers have one set in common."""
+    """The union of these sets of pools, in order. Most buffers have one set in common."""
     return sorted(frozenset().union(*set(pools)))
 
 

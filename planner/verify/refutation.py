@@ -16,7 +16,6 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Range, Term, terms_of
 from memstow.planner.verify.layout import (
     ALONE,
-    CostTerm,
     Layout,
     ObjectiveValues,
     ProblemIndex,
@@ -24,7 +23,7 @@ from memstow.planner.verify.layout import (
     lives_meet,
 )
 from memstow.planner.verify.overlaps import check_overlaps
-from memstow.planner.verify.verdict import Claim, Claims, Code, Effort, Findings, Subject, TooMuch
+from memstow.planner.verify.verdict import Claims, Code, Effort, Findings, Subject, TooMuch
 
 Prefer = Callable[[int, int], int]
 """Ranks a pool for a body that would end there at that offset: the lowest rank is taken."""
@@ -50,16 +49,16 @@ class _Pool:
 
 def bodies(index: ProblemIndex, chosen: Iterable[int]) -> list[Body]:
     """These buffers, each with all of its group."""
-    found: list[Body] = []
+    gathered: list[Body] = []
     seen: set[int] = set()
     for buffer in chosen:
         group = index.rigid.group[buffer]
         if group == ALONE:
-            found.append(_body(index, (buffer,)))
+            gathered.append(_body(index, (buffer,)))
         elif group not in seen:
             seen.add(group)
-            found.append(_body(index, tuple(index.rigid.members[group])))
-    return found
+            gathered.append(_body(index, tuple(index.rigid.members[group])))
+    return gathered
 
 
 def _body(index: ProblemIndex, members: tuple[int, ...]) -> Body:
@@ -160,10 +159,10 @@ class Packing:
         return closed
 
     def _lives_of(self, buffer: int) -> Sequence[Range]:
-        found = self._lives.get(buffer)
-        if found is None:
-            found = self._lives[buffer] = self._index.lives(buffer)
-        return found
+        lives = self._lives.get(buffer)
+        if lives is None:
+            lives = self._lives[buffer] = self._index.lives(buffer)
+        return lives
 
 
 MOST_BUFFERS: Final = 100_000
@@ -173,12 +172,7 @@ MOST_STEPS: Final = 1_000_000
 
 
 def refute_claims(
-    index: ProblemIndex,
-    plan: Plan,
-    hint: Plan | None,
-    claims: Claims,
-    findings: Findings,
-    cost: CostTerm | None = None,
+    index: ProblemIndex, plan: Plan, hint: Plan | None, claims: Claims, findings: Findings
 ) -> None:
     """Refute the open claims that a valid layout of the judge contradicts."""
     open_claims = claims.only_claimed()
@@ -196,40 +190,26 @@ def refute_claims(
                 "the explanation does not show that nothing fits: the judge has found places for {}",
                 "these buffers" if named else "all buffers",
             )
-    bounds = [claim for claim in open_claims if claim.subject is Subject.BOUND]
-    if bounds:
-        _refute_bounds(index, plan, hint, bounds, effort, claims, findings, cost)
-
-
-def _refute_bounds(
-    index: ProblemIndex,
-    plan: Plan,
-    hint: Plan | None,
-    open_claims: Sequence[Claim],
-    effort: Effort,
-    claims: Claims,
-    findings: Findings,
-    cost: CostTerm | None,
-) -> None:
-    waiting = {claim.name for claim in open_claims}
+    waiting = {claim.name for claim in open_claims if claim.subject is Subject.BOUND}
+    if not waiting:
+        return
     everything = bodies(index, range(len(index.buffers)))
-    terms = terms_of(index.problem)
-    for layout in _layouts(index, plan, terms, everything, effort):
-        values = ObjectiveValues(index, layout, hint, cost)
-        for claim in plan.objective:
-            value = values.value(claim.term)
-            if value is not None and value < claim.bound and claim.term in waiting:
-                claims.refute(Subject.BOUND, claim.term)
+    for layout in _layouts(index, plan, terms_of(index.problem), everything, effort):
+        values = ObjectiveValues(index, layout, hint, claims.graph.cost)
+        for term in plan.objective:
+            value = values.value(term.term)
+            if value is not None and value < term.bound and term.term in waiting:
+                claims.refute(Subject.BOUND, term.term)
                 findings.add(
                     Code.CERTIFICATE,
                     "the bound {} of {} is too high: the judge has found a plan with {}",
-                    claim.bound,
-                    claim.term,
+                    term.bound,
+                    term.term,
                     value,
                 )
-                waiting.remove(claim.term)
+                waiting.remove(term.term)
             # A bound holds for plans that are worth the same in the terms before.
-            if value != claim.value:
+            if value != term.value:
                 break
         if not waiting:
             return
@@ -275,12 +255,12 @@ def _preferences(index: ProblemIndex, terms: Sequence[Term]) -> list[Prefer]:
     if len(index.pools) == 1:
         return [lambda _, end: end]
     cost = [pool.cost for pool in index.pools]
-    found: list[Prefer] = [lambda _, end: end, lambda pool, _: cost[pool]]
+    preferences: list[Prefer] = [lambda _, end: end, lambda pool, _: cost[pool]]
     for term in terms:
         if term.pool is not None:
             counted = index.pool_index[term.pool]
-            found.append(lambda pool, _, counted=counted: int(pool == counted))  # type: ignore[misc]
-    return found
+            preferences.append(lambda pool, _, counted=counted: int(pool == counted))  # type: ignore[misc]
+    return preferences
 
 
 def _valid(index: ProblemIndex, layout: Layout | None) -> Iterator[Layout]:

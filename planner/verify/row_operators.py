@@ -32,6 +32,7 @@ from memstow.planner.model.operator_kinds import (
 )
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.verify.graph_replay import Refused
+from memstow.planner.verify.untimed_graph import in_order
 
 Part = tuple[int, int]
 """Rows or columns, the last not included."""
@@ -78,10 +79,10 @@ class Slide:
         last = (end - 1) * self.stride - self.margin + self.reach
         return _within(first, self.extent), _within(last, self.extent)
 
-    def covers(self, made: int) -> bool:
+    def covers(self, output_extent: int) -> bool:
         """Whether all of the input is read for an output of this extent."""
-        read = (made - 1) * self.stride - self.margin + self.reach
-        return (self.reach >= self.stride or made == 1) and read >= self.extent
+        read = (output_extent - 1) * self.stride - self.margin + self.reach
+        return (self.reach >= self.stride or output_extent == 1) and read >= self.extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +90,20 @@ class Scale:
     """An input of this extent that is stretched or shrunk; `around`: neighbours on each side are read."""
 
     extent: int
-    made: int
+    output_extent: int
     around: int
 
     def of(self, begin: int, end: int) -> Part:
         """What is read for this part of the output."""
         if begin >= end:
             return NOTHING
-        first = begin * self.extent // self.made - self.around
-        last = (end - 1) * self.extent // self.made + self.around + 1
+        first = begin * self.extent // self.output_extent - self.around
+        last = (end - 1) * self.extent // self.output_extent + self.around + 1
         return _within(first, self.extent), _within(last, self.extent)
 
-    def covers(self, made: int) -> bool:
+    def covers(self, output_extent: int) -> bool:
         """Whether all of the input is read for an output of this extent."""
-        return made == self.made and made >= self.extent
+        return output_extent == self.output_extent and output_extent >= self.extent
 
 
 Along = Slide | Scale
@@ -133,7 +134,7 @@ class Rolling:
 
     operator: Operator
     output: str
-    made: Image
+    domain: Image
     """What it makes; of a reduction, the image that it reads, each row of which it takes in once."""
     reads: Mapping[str, tuple[Along, Along]]
     """By image that it reads, in the order of its inputs: how along rows, and along columns."""
@@ -144,17 +145,19 @@ class Rolling:
 class Kinds:
     """Knows the operators of a graph that can run row by row."""
 
-    def __init__(self, tensors: Mapping[str, Tensor], viewed: frozenset[str], made: frozenset[str]) -> None:
+    def __init__(
+        self, tensors: Mapping[str, Tensor], viewed: frozenset[str], outputs: frozenset[str]
+    ) -> None:
         self._tensors = tensors
         self._viewed = viewed
-        self._made = made
+        self._made = outputs
 
     def rolling(self, operator: Operator) -> Rolling:
         """How the operator runs row by row. Raises Refused where it is a barrier."""
-        found = self._reason_or_rolling(operator)
-        if isinstance(found, str):
-            raise Refused(f"{operator.id!r} cannot run in a stripe: {found}")
-        return found
+        rolling = self._reason_or_rolling(operator)
+        if isinstance(rolling, str):
+            raise Refused(f"{operator.id!r} cannot run in a stripe: {rolling}")
+        return rolling
 
     def is_barrier(self, operator: Operator) -> bool:
         """Whether it cannot run row by row."""
@@ -169,15 +172,15 @@ class Kinds:
             return self._windowed(operator, operator.window, kind)
         if kind in REDUCTIONS or kind in PRODUCTS:
             return self._reduction(operator, kind)
-        made = image_of(self._tensors[operator.outputs[0]])
-        if made is None:
+        output = image_of(self._tensors[operator.outputs[0]])
+        if output is None:
             return f"{operator.outputs[0]!r} is no image of rows, columns and channels"
         if kind in BY_ELEMENT:
-            return self._same_place(operator, made)
+            return self._same_place(operator, output)
         if kind in CONCATENATIONS:
-            return self._concat(operator, made)
+            return self._concat(operator, output)
         if kind in NEAREST or kind in BILINEAR:
-            return self._resize(operator, made, is_nearest=kind in NEAREST)
+            return self._resize(operator, output, is_nearest=kind in NEAREST)
         return f"the type {(operator.type or '')[:60]!r} is not known to run row by row"
 
     def _against(self, operator: Operator) -> str | None:
@@ -209,8 +212,8 @@ class Kinds:
 
     def _windowed(self, operator: Operator, window: Window, kind: str) -> Rolling | str:
         first = operator.inputs[0]
-        source, made = self._image(first), image_of(self._tensors[operator.outputs[0]])
-        if source is None or made is None:
+        source, output = self._image(first), image_of(self._tensors[operator.outputs[0]])
+        if source is None or output is None:
             return "what it reads or makes is no image of rows, columns and channels"
         for name in operator.inputs[1:]:
             if not self._is_fixed(name):
@@ -222,52 +225,52 @@ class Kinds:
             )
         )
         for along, after, extent in (
-            (rows, window.padding[2], made.rows),
-            (columns, window.padding[3], made.columns),
+            (rows, window.padding[2], output.rows),
+            (columns, window.padding[3], output.columns),
         ):
             if (along.extent + along.margin + after - along.reach) // along.stride + 1 != extent:
                 return "its window does not go with its shapes"
-        if is_pool(kind) and made[:2] == (1, 1) and window.kernel == source[:2] and not any(window.padding):
+        if is_pool(kind) and output[:2] == (1, 1) and window.kernel == source[:2] and not any(window.padding):
             return _reducing(operator, first, source)
-        return Rolling(operator, operator.outputs[0], made, {first: (rows, columns)})
+        return Rolling(operator, operator.outputs[0], output, {first: (rows, columns)})
 
-    def _same_place(self, operator: Operator, made: Image) -> Rolling | str:
+    def _same_place(self, operator: Operator, output: Image) -> Rolling | str:
         reads: dict[str, tuple[Along, Along]] = {}
         for name in operator.inputs:
             if self._tensors[name].kind == "constant":
                 continue
             image = image_of(self._tensors[name])
-            if image is None or image[:2] != made[:2]:
+            if image is None or image[:2] != output[:2]:
                 return f"{name!r} does not have the rows and columns of what it makes"
             reads[name] = Slide(image.rows), Slide(image.columns)
-        return Rolling(operator, operator.outputs[0], made, reads)
+        return Rolling(operator, operator.outputs[0], output, reads)
 
-    def _concat(self, operator: Operator, made: Image) -> Rolling | str:
+    def _concat(self, operator: Operator, output: Image) -> Rolling | str:
         channels = 0
         for name in operator.inputs:
             image = image_of(self._tensors[name])
-            if image is None or image[:2] != made[:2]:
+            if image is None or image[:2] != output[:2]:
                 return f"{name!r} does not have the rows and columns of what it makes"
             channels += image.channels
-        if channels != made.channels:
+        if channels != output.channels:
             return "it does not put channels together"
-        return self._same_place(operator, made)
+        return self._same_place(operator, output)
 
-    def _resize(self, operator: Operator, made: Image, is_nearest: bool) -> Rolling | str:
+    def _resize(self, operator: Operator, output: Image, is_nearest: bool) -> Rolling | str:
         first = operator.inputs[0]
         source = self._image(first)
-        if source is None or source.channels != made.channels:
+        if source is None or source.channels != output.channels:
             return f"{first!r} is no image with the channels of what it makes"
         if not all(self._is_fixed(name) for name in operator.inputs[1:]):
             return "it reads more than an image and constants"
-        if source.rows > made.rows or source.columns > made.columns:
+        if source.rows > output.rows or source.columns > output.columns:
             return "it makes an image smaller, for which conventions of what is read differ"
         rows, columns = (
             # Other factors: where corners or centers are aligned, the nearest may be a neighbour.
             Scale(extent, to, around=0 if is_nearest and to in (extent, 2 * extent) else 1)
-            for extent, to in zip(source[:2], made[:2], strict=True)
+            for extent, to in zip(source[:2], output[:2], strict=True)
         )
-        return Rolling(operator, operator.outputs[0], made, {first: (rows, columns)})
+        return Rolling(operator, operator.outputs[0], output, {first: (rows, columns)})
 
     def _reduction(self, operator: Operator, kind: str) -> Rolling | str:
         first = operator.inputs[0]
@@ -292,10 +295,10 @@ def cost_of(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
     """The cost of running an operator once."""
     if operator.cost is not None:
         return operator.cost
-    made = _elements(tensors[operator.outputs[0]]) if operator.outputs else 0
+    elements = _elements(tensors[operator.outputs[0]]) if operator.outputs else 0
     dense = word_of(operator) in PRODUCTS
     if operator.window is None and not dense:
-        return made
+        return elements
     weights = max(
         (
             _elements(tensor)
@@ -305,7 +308,7 @@ def cost_of(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
         default=0,
     )
     if not weights:
-        return made * (prod(operator.window.kernel) if operator.window is not None else 1)
+        return elements * (prod(operator.window.kernel) if operator.window is not None else 1)
     if dense:
         return weights
     image = image_of(tensors[operator.outputs[0]]) if operator.outputs else None
@@ -370,18 +373,24 @@ def least_cost(graph: Graph) -> int:
     kinds = Kinds(
         tensors, viewed, frozenset(name for operator in graph.operators for name in operator.outputs)
     )
-    readers: dict[str, list[Operator]] = {}
-    for operator in graph.operators:
+    readers: dict[str, list[int]] = {}
+    for number, operator in enumerate(graph.operators):
         for name in dict.fromkeys(operator.inputs):
-            readers.setdefault(name, []).append(operator)
-    kept = set(graph.outputs)
+            readers.setdefault(name, []).append(number)
+    outputs = set(graph.outputs)
     total = 0
     whole: dict[str, bool] = {}
-    for operator in _last_first(graph, readers):
+    # Each operator after those that read what it makes.
+    for number in in_order(
+        [{reader for name in entry.outputs for reader in readers.get(name, ())} for entry in graph.operators]
+    ):
+        operator = graph.operators[number]
         for name in operator.outputs:
-            them = readers.get(name, [])
+            reading = [graph.operators[reader] for reader in readers.get(name, ())]
             whole[name] = (
-                name in kept or not them or any(_reads_all(kinds, entry, name, whole) for entry in them)
+                name in outputs
+                or not reading
+                or any(_reads_all(kinds, reader, name, whole) for reader in reading)
             )
         if kinds.is_barrier(operator) or all(whole[name] for name in operator.outputs):
             total += cost_of(operator, tensors)
@@ -397,25 +406,5 @@ def _reads_all(kinds: Kinds, reader: Operator, name: str, whole: dict[str, bool]
     if rolling.reduces is not None or name not in rolling.reads:
         return True
     rows, columns = rolling.reads[name]
-    made = rolling.made
-    return whole.get(rolling.output, False) and rows.covers(made.rows) and columns.covers(made.columns)
-
-
-def _last_first(graph: Graph, readers: Mapping[str, list[Operator]]) -> list[Operator]:
-    """The operators, each after those that read what it makes; without those in a circle."""
-    waits = {
-        operator.id: sum(len(readers.get(name, ())) for name in dict.fromkeys(operator.outputs))
-        for operator in graph.operators
-    }
-    makers: dict[str, list[Operator]] = {}
-    for operator in graph.operators:
-        for name in dict.fromkeys(operator.outputs):
-            makers.setdefault(name, []).append(operator)
-    ready = [operator for operator in graph.operators if not waits[operator.id]]
-    for operator in ready:
-        for name in dict.fromkeys(operator.inputs):
-            for maker in makers.get(name, ()):
-                waits[maker.id] -= 1
-                if not waits[maker.id]:
-                    ready.append(maker)
-    return ready
+    domain = rolling.domain
+    return whole.get(rolling.output, False) and rows.covers(domain.rows) and columns.covers(domain.columns)

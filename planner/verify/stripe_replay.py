@@ -55,7 +55,7 @@ class Parts:
     @property
     def reference(self) -> Image:
         """What strips are counted in: what the last operator makes, or what it takes in."""
-        return self.rolling[-1].made
+        return self.rolling[-1].domain
 
     def rings(self) -> list[int]:
         """The places of those whose output is kept in part only."""
@@ -100,59 +100,43 @@ class Rows:
 
     steps: Sequence[int]
     """The places of the operators, each as often as it makes a row, in the order in which they do."""
-    made: Sequence[int]
+    row_counts: Sequence[int]
     """By place, how many rows are made."""
 
 
 def rows_of(parts: Parts, effort: Effort) -> Rows:
     """The rows of a strip: each is made when it is needed, as late as it can be."""
-    return _Demand(parts, effort).rows()
+    rolling, last = parts.rolling, len(parts.rolling) - 1
+    rows = [0] * len(rolling)
+    steps: list[int] = []
 
-
-class _Demand:
-    def __init__(self, parts: Parts, effort: Effort) -> None:
-        self.parts = parts
-        self.effort = effort
-        self.made = [0] * len(parts.rolling)
-        self.steps: list[int] = []
-
-    def rows(self) -> Rows:
-        rolling = self.parts.rolling
-        last = len(rolling) - 1
-        # What a reduction makes leaves the stripe as well.
-        sinks = [place for place in range(last) if self.parts.is_sink(place)]
-        height = self.parts.reference.rows
-        for row in range(height):
-            self.effort.spend(1 + len(sinks))
-            for place in sinks:
-                wanted = (row + 1) * rolling[place].made.rows // height
-                while self.made[place] < wanted:
-                    self.make(place)
-            self.make(last)
-        return Rows(self.steps, self.made)
-
-    def make(self, wanted: int) -> None:
+    def make(wanted: int) -> None:
         """Make the next row of an operator, after the rows that it needs."""
         waiting = [wanted]
         while waiting:
             place = waiting[-1]
-            maker = self.missing(place)
-            if maker is not None:
-                waiting.append(maker)
-                continue
-            waiting.pop()
-            self.made[place] += 1
-            self.steps.append(place)
+            row, reads, sources = rows[place], rolling[place].reads, parts.sources[place]
+            effort.spend(1 + len(sources))
+            for name, maker in sources:
+                if rows[maker] < reads[name][0].of(row, row + 1)[1]:
+                    waiting.append(maker)
+                    break
+            else:
+                waiting.pop()
+                rows[place] += 1
+                steps.append(place)
 
-    def missing(self, place: int) -> int | None:
-        """Who must make a row before this operator can make its next one."""
-        row, reads = self.made[place], self.parts.rolling[place].reads
-        sources = self.parts.sources[place]
-        self.effort.spend(1 + len(sources))
-        for name, maker in sources:
-            if self.made[maker] < reads[name][0].of(row, row + 1)[1]:
-                return maker
-        return None
+    # What a reduction makes leaves the stripe as well.
+    sinks = [place for place in range(last) if parts.is_sink(place)]
+    height = parts.reference.rows
+    for row in range(height):
+        effort.spend(1 + len(sinks))
+        for place in sinks:
+            wanted = (row + 1) * rolling[place].domain.rows // height
+            while rows[place] < wanted:
+                make(place)
+        make(last)
+    return Rows(steps, rows)
 
 
 @dataclass(slots=True)
@@ -184,7 +168,7 @@ class Keeping:
         needed = [
             self.parts.rolling[reader].reads[name][0].of(row, row + 1)[0]
             for reader in readers
-            if (row := self.done[reader]) < self.rows.made[reader]
+            if (row := self.done[reader]) < self.rows.row_counts[reader]
         ]
         return min(needed, default=self.done[place])
 
@@ -202,8 +186,8 @@ class Keeping:
             self.done[place] += 1
             if place in rings:
                 seen |= 1 << place
-                kept = self.done[place] - self.first_needed(place)
-                rings[place].rows = max(rings[place].rows, kept, 1)
+                rows = self.done[place] - self.first_needed(place)
+                rings[place].rows = max(rings[place].rows, rows, 1)
                 self.note(place)
             while_running[place] = seen
             for _, maker in self.parts.sources[place]:
@@ -225,11 +209,11 @@ class Keeping:
 
 def _first_seen(places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Each bit that is set at some place, with the first such place."""
-    found = 0
+    before = 0
     for place, seen in places:
-        for at in members(seen & ~found):
+        for at in members(seen & ~before):
             yield at, place
-        found |= seen
+        before |= seen
 
 
 Strip = list[Part]
@@ -238,7 +222,7 @@ Strip = list[Part]
 
 def strips_of(parts: Parts, effort: Effort) -> Iterator[Strip]:
     """The strips from left to right, each checked: every column that is read is made in the same strip."""
-    made: list[list[Part]] = [[] for _ in parts.rolling]
+    by_place: list[list[Part]] = [[] for _ in parts.rolling]
     whole = parts.reference.columns
     each = 1 + len(parts.rolling) + 2 * sum(map(len, parts.sources))
     for begin in range(0, whole, parts.width):
@@ -255,14 +239,14 @@ def strips_of(parts: Parts, effort: Effort) -> Iterator[Strip]:
                         f"and the strip has {there[0]:,} to {there[1]:,}"
                     )
         for place, columns in enumerate(strip):
-            made[place].append(columns)
+            by_place[place].append(columns)
         yield strip
     for place, entry in enumerate(parts.rolling):
-        wanted, found = entry.made.columns, measure(merged(made[place]))
-        if entry.reduces is not None and sum(end - begin for begin, end in made[place]) != wanted:
+        wanted, covered = entry.domain.columns, measure(merged(by_place[place]))
+        if entry.reduces is not None and sum(end - begin for begin, end in by_place[place]) != wanted:
             raise Refused(f"{entry.operator.id!r} does not take in each column once")
-        if parts.is_sink(place) and found != wanted:
-            raise Refused(f"{entry.operator.id!r} makes {found:,} of {wanted:,} columns")
+        if parts.is_sink(place) and covered != wanted:
+            raise Refused(f"{entry.operator.id!r} makes {covered:,} of {wanted:,} columns")
 
 
 def _strip(parts: Parts, begin: int, end: int) -> Strip:
@@ -271,17 +255,17 @@ def _strip(parts: Parts, begin: int, end: int) -> Strip:
     needs: dict[str, Part] = {}
     strip: Strip = [NOTHING] * len(parts.rolling)
     for place in range(len(parts.rolling) - 1, -1, -1):
-        it = parts.rolling[place]
-        share = begin * it.made.columns // whole, end * it.made.columns // whole
-        if it.reduces is not None:
-            made = share
+        entry = parts.rolling[place]
+        share = begin * entry.domain.columns // whole, end * entry.domain.columns // whole
+        if entry.reduces is not None:
+            columns = share
         else:
-            made = needs.get(it.output, NOTHING)
+            columns = needs.get(entry.output, NOTHING)
             if parts.is_sink(place):
-                made = joined(made, share)
-        strip[place] = made if made[0] < made[1] else NOTHING
+                columns = joined(columns, share)
+        strip[place] = columns if columns[0] < columns[1] else NOTHING
         for name, _ in parts.sources[place]:
-            needs[name] = joined(needs.get(name, NOTHING), it.reads[name][1].of(*strip[place]))
+            needs[name] = joined(needs.get(name, NOTHING), entry.reads[name][1].of(*strip[place]))
     return strip
 
 
@@ -295,9 +279,9 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
     keeping = Keeping(parts, rows, effort)
     for place in rows.steps:
         effort.spend(1 + len(parts.sources[place]))
-        row, it = keeping.done[place], parts.rolling[place]
+        row, runs = keeping.done[place], parts.rolling[place]
         for name, maker in parts.sources[place]:
-            begin, end = it.reads[name][0].of(row, row + 1)
+            begin, end = runs.reads[name][0].of(row, row + 1)
             effort.spend(max(end - begin, 0))
             held = slots.get(maker)
             for wanted in range(begin, end):
@@ -306,19 +290,23 @@ def check_slots(parts: Parts, rows: Rows, ring_rows: Mapping[int, int], effort: 
                 else:
                     there = bool(held) and held[wanted % len(held)] == wanted
                 if not there:
-                    raise Refused(f"row {wanted:,} of {name!r} is not there when {it.operator.id!r} reads it")
+                    raise Refused(
+                        f"row {wanted:,} of {name!r} is not there when {runs.operator.id!r} reads it"
+                    )
         held = slots.get(place)
         if held:
             old = held[row % len(held)]
             if old != _EMPTY and old >= keeping.first_needed(place):
                 raise Refused(
-                    f"row {row:,} of {it.output!r} is written over row {old:,}, which is still needed"
+                    f"row {row:,} of {runs.output!r} is written over row {old:,}, which is still needed"
                 )
             held[row % len(held)] = row
         keeping.done[place] += 1
     for place, entry in enumerate(parts.rolling):
-        if parts.is_sink(place) and keeping.done[place] != entry.made.rows:
-            raise Refused(f"{entry.operator.id!r} makes {keeping.done[place]:,} of {entry.made.rows:,} rows")
+        if parts.is_sink(place) and keeping.done[place] != entry.domain.rows:
+            raise Refused(
+                f"{entry.operator.id!r} makes {keeping.done[place]:,} of {entry.domain.rows:,} rows"
+            )
 
 
 _SUM: Final = 4
@@ -344,7 +332,7 @@ class _Followed:
     """By place, the rows that are made in each strip."""
     columns: list[int]
     """By place, the most columns of a strip."""
-    made: list[int]
+    all_columns: list[int]
     """By place, the columns that are made, over all strips."""
     rows: int = 0
 
@@ -377,8 +365,8 @@ class _Striping:
         self.effort = effort
         self.tensors = index_of(graph).tensors
         viewed = names_in_views(graph)
-        made = frozenset(name for operator in graph.operators for name in operator.outputs)
-        self.kinds = Kinds(self.tensors, viewed, made)
+        outputs = frozenset(name for operator in graph.operators for name in operator.outputs)
+        self.kinds = Kinds(self.tensors, viewed, outputs)
         self.place = {tensor.id: at for at, tensor in enumerate(graph.tensors)}
         self.last_use: dict[str, int] = {}
         for at, operator in enumerate(graph.operators):
@@ -421,7 +409,9 @@ class _Striping:
         self.rows += followed.rows
         # Of what no window reads, nothing is made.
         temporaries = [
-            self.ring(parts, followed, at) for _, at in inside if followed.made[at] and followed.heights[at]
+            self.ring(parts, followed, at)
+            for _, at in inside
+            if followed.all_columns[at] and followed.heights[at]
         ]
         for at, operator in enumerate(operators):
             temporaries += (replace(temporary, phases=(at, at + 1)) for temporary in operator.temporaries)
@@ -430,8 +420,8 @@ class _Striping:
             for entry in rolling
             if entry.reduces is not None
         )
-        made = {entry.output for entry in rolling}
-        read = (name for operator in operators for name in operator.inputs if name not in made)
+        outputs = {entry.output for entry in rolling}
+        read = (name for operator in operators for name in operator.inputs if name not in outputs)
         return Operator(
             id=operators[-1].id,
             type=operators[-1].type,
@@ -450,13 +440,13 @@ class _Striping:
         rings = Keeping(parts, rows, self.effort).rings()
         check_slots(parts, rows, {at: ring.rows for at, ring in rings.items()}, self.effort)
         count = len(parts.rolling)
-        found = _Followed(rings, rows.made, [0] * count, [0] * count)
+        followed = _Followed(rings, rows.row_counts, [0] * count, [0] * count)
         for strip in strips_of(parts, self.effort):
             for at, (begin, end) in enumerate(strip):
-                found.columns[at] = max(found.columns[at], end - begin)
-                found.made[at] += end - begin
-                found.rows += rows.made[at] if begin < end else 0
-        return found
+                followed.columns[at] = max(followed.columns[at], end - begin)
+                followed.all_columns[at] += end - begin
+                followed.rows += rows.row_counts[at] if begin < end else 0
+        return followed
 
     def ring(self, parts: Parts, followed: _Followed, at: int) -> Temporary:
         """The temporary in which the rows of a tensor roll."""
@@ -493,8 +483,8 @@ class _Striping:
         for at, entry in enumerate(parts.rolling):
             cost = cost_of(entry.operator, self.tensors)
             if entry.reduces is None:
-                area = followed.heights[at] * followed.made[at]
-                cost = -(-cost * area // (entry.made.rows * entry.made.columns))
+                area = followed.heights[at] * followed.all_columns[at]
+                cost = -(-cost * area // (entry.domain.rows * entry.domain.columns))
             total += cost
         return total
 

@@ -25,7 +25,7 @@ _LONGEST: Final = 1 << 20
 class Direction:
     """Rows or columns: what element `place` of the output is made from."""
 
-    made: int
+    output_extent: int
     extent: int
     taps: int
     stride: int
@@ -35,7 +35,7 @@ class Direction:
     @property
     def is_point(self) -> bool:
         """Whether every place is made from the same place alone."""
-        return (self.taps, self.stride, self.before) == (1, 1, 0) and self.extent >= self.made
+        return (self.taps, self.stride, self.before) == (1, 1, 0) and self.extent >= self.output_extent
 
     def needed(self, place: int) -> tuple[int, int]:
         """Hull of what is needed in the image."""
@@ -46,13 +46,13 @@ class Direction:
     def touched(self) -> int:
         """How many rows or columns of the image anything is made from."""
         if self.is_point:
-            return self.made
-        ends = min(self.extent, (self.made - 1) * self.stride + (self.taps - 1) * self.dilation + 1)
+            return self.output_extent
+        ends = min(self.extent, (self.output_extent - 1) * self.stride + (self.taps - 1) * self.dilation + 1)
         marks = bytearray(ends)
         for tap in range(self.taps):
             first = tap * self.dilation - self.before
             skipped = -(-max(-first, 0) // self.stride)
-            begin, end = first + skipped * self.stride, first + (self.made - 1) * self.stride + 1
+            begin, end = first + skipped * self.stride, first + (self.output_extent - 1) * self.stride + 1
             places = range(begin, min(end, ends), self.stride)
             marks[begin : min(end, ends) : self.stride] = b"\1" * len(places)
         return marks.count(1)
@@ -74,7 +74,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An operator."""
+    """An operator as a loop nest: how each direction of its output is made from its inputs."""
 
     rows: Direction
     columns: Direction
@@ -101,18 +101,18 @@ class Reading:
 
     def least(self) -> dict[str, int]:
         """By tensor, the bytes of the elements that are needed."""
-        found = {}
+        by_tensor = {}
         for operand in self.operands:
             if operand.role == "image":
                 places = _touched(self.rows) * _touched(self.columns) * self.input_channels
             elif operand.role == "output":
-                places = self.rows.made * self.columns.made * self.channels
+                places = self.rows.output_extent * self.columns.output_extent * self.channels
             elif operand.role == "weights":
                 places = self.channels * self.input_channels // self.groups
             else:
                 places = self.channels if operand.loops else 1
-            found[operand.tensor] = places * operand.each * operand.element
-        return found
+            by_tensor[operand.tensor] = places * operand.each * operand.element
+        return by_tensor
 
 
 @lru_cache(maxsize=64)
@@ -140,28 +140,28 @@ def read(operator: Operator, by_id: Mapping[str, Tensor]) -> Reading | str:
 
 
 def _with_window(window: Window, word: str, inputs: list[Tensor], output: Tensor) -> Reading | str:
-    made, seen = _shape(output)[-3:], _shape(inputs[0])[-3:]
+    output_shape, image_shape = _shape(output)[-3:], _shape(inputs[0])[-3:]
     for i in (0, 1):
         reach = (window.kernel[i] - 1) * window.dilation[i] + 1
-        if max(reach, made[i] * window.stride[i], window.padding[i]) > _LONGEST:
+        if max(reach, output_shape[i] * window.stride[i], window.padding[i]) > _LONGEST:
             return f"its window reaches over more than {_LONGEST:,} rows or columns"
-    high, wide, deep = seen
+    high, wide, deep = image_shape
     area = prod(window.kernel)
     weights, groups = None, 1
     for input_ in inputs[1:]:
-        full, size = area * deep * made[2], prod(_shape(input_))
+        full, size = area * deep * output_shape[2], prod(_shape(input_))
         if (
             len(_shape(input_)) >= 2
             and full % size == 0
-            and deep % (full // size) == made[2] % (full // size) == 0
+            and deep % (full // size) == output_shape[2] % (full // size) == 0
         ):
             weights, groups = input_, full // size
             break
-    if weights is None and is_by_channel(word) and made[2] % deep == 0:
+    if weights is None and is_by_channel(word) and output_shape[2] % deep == 0:
         groups = deep
     rows, columns = (
         Direction(
-            made[i],
+            output_shape[i],
             (high, wide)[i],
             window.kernel[i],
             window.stride[i],
@@ -172,7 +172,7 @@ def _with_window(window: Window, word: str, inputs: list[Tensor], output: Tensor
     )
     point = area == 1 and window.stride == (1, 1) and not any(window.padding)
     return _reading(
-        rows, columns, made[2], deep, groups, inputs[:1], weights, inputs[1:], output, area, point
+        rows, columns, output_shape[2], deep, groups, inputs[:1], weights, inputs[1:], output, area, point
     )
 
 
@@ -304,12 +304,12 @@ def memory_of(graph: Graph, options: TilingOptions, tensors: Iterable[Tensor]) -
         limit = options.capacity
         if pool.capacity is not None and limit > pool.capacity:
             return f"the pool {pool.id!r} has {pool.capacity:,} bytes, and the options take {limit:,} of it"
-        kept = (
+        reserved = (
             replace(entry, size=min(entry.size, limit - entry.offset))
             for entry in pool.reserved
             if entry.offset < limit
         )
-        pool = replace(pool, capacity=limit, reserved=tuple(kept))
+        pool = replace(pool, capacity=limit, reserved=tuple(reserved))
     if pool.capacity is None:
         return f"the pool {pool.id!r} has no capacity, and the options name none"
     if options.home is not None:
@@ -333,12 +333,12 @@ def _largest_stretch(pool: Pool, capacity: int, unit: int) -> int:
     """The bytes of the largest free stretch that begins at a multiple of the unit, in whole units."""
     base = pool.base or 0
     taken = sorted((entry.offset, entry.offset + entry.size) for entry in pool.reserved)
-    found = at = 0
+    largest = at = 0
     for begin, end in (*taken, (capacity, capacity)):
         first = -(-(base + at) // unit) * unit - base
-        found = max(found, (begin - first) // unit * unit)
+        largest = max(largest, (begin - first) // unit * unit)
         at = max(at, end)
-    return found
+    return largest
 
 
 def _may_lie_in(tensor: Tensor, home: Pool) -> bool:
@@ -406,7 +406,7 @@ class Counted(NamedTuple):
 class Ways:
     """How the directions of an operator can be cut: every size is counted once."""
 
-    found: Reading
+    reading: Reading
     options: TilingOptions
     _known: dict[tuple[Loop, int], Cut] = field(default_factory=dict)
 
@@ -425,24 +425,24 @@ class Ways:
         return known
 
     def _read(self, loop: Loop, size: int) -> Iterator[Range]:
-        found = self.found
-        for piece in ranges(dict(zip(LOOPS, extents_of(found), strict=True))[loop], size):
+        reading = self.reading
+        for piece in ranges(dict(zip(LOOPS, extents_of(reading), strict=True))[loop], size):
             if loop == "channels":
-                yield channels_read(found, piece)
+                yield channels_read(reading, piece)
             elif loop == "inputs":
                 yield piece
             else:
-                yield places_read(found.rows if loop == "rows" else found.columns, piece)
+                yield places_read(reading.rows if loop == "rows" else reading.columns, piece)
 
 
-def what_is_wrong_with_tile(found: Reading, tile: Tile) -> str | None:
+def what_is_wrong_with_tile(reading: Reading, tile: Tile) -> str | None:
     """Why the operator has no such tile."""
-    for loop, size, extent in zip(LOOPS, sizes_of(tile), extents_of(found), strict=True):
+    for loop, size, extent in zip(LOOPS, sizes_of(tile), extents_of(reading), strict=True):
         if not 0 < size <= extent:
             return f"a tile cannot have {size:,} {loop}: the operator has {extent:,}"
         if -(-extent // size) > MOST_PIECES:
             return f"{loop} are cut into more than {MOST_PIECES:,} pieces"
-    if tile.inputs < found.input_channels and not found.adds_up:
+    if tile.inputs < reading.input_channels and not reading.adds_up:
         return "input channels are added up in parts, and the operator does not add them up"
     return None
 
@@ -452,20 +452,24 @@ def sizes_of(tile: Tile) -> tuple[int, ...]:
     return tile.channels, tile.rows, tile.columns, tile.inputs
 
 
-def extents_of(found: Reading) -> tuple[int, ...]:
+def extents_of(reading: Reading) -> tuple[int, ...]:
     """How long each direction is."""
-    return found.channels, found.rows.made, found.columns.made, found.input_channels
+    return reading.channels, reading.rows.output_extent, reading.columns.output_extent, reading.input_channels
 
 
-def pieces_of(found: Reading, tile: Tile) -> Pieces:
+def pieces_of(reading: Reading, tile: Tile) -> Pieces:
     """The pieces into which the tile cuts each direction, with what they read."""
     return Pieces(
-        tuple(Piece(span, channels_read(found, span)) for span in ranges(found.channels, tile.channels)),
-        tuple(Piece(span, places_read(found.rows, span)) for span in ranges(found.rows.made, tile.rows)),
+        tuple(Piece(span, channels_read(reading, span)) for span in ranges(reading.channels, tile.channels)),
         tuple(
-            Piece(span, places_read(found.columns, span)) for span in ranges(found.columns.made, tile.columns)
+            Piece(span, places_read(reading.rows, span))
+            for span in ranges(reading.rows.output_extent, tile.rows)
         ),
-        tuple(ranges(found.input_channels, tile.inputs)),
+        tuple(
+            Piece(span, places_read(reading.columns, span))
+            for span in ranges(reading.columns.output_extent, tile.columns)
+        ),
+        tuple(ranges(reading.input_channels, tile.inputs)),
     )
 
 
@@ -474,9 +478,9 @@ def ranges(extent: int, size: int) -> list[Range]:
     return [(begin, min(begin + size, extent)) for begin in range(0, extent, size)]
 
 
-def channels_read(found: Reading, piece: Range) -> Range:
+def channels_read(reading: Reading, piece: Range) -> Range:
     """The input channels that these output channels are made from."""
-    return found.group_of(piece[0])[0], found.group_of(piece[1] - 1)[1]
+    return reading.group_of(piece[0])[0], reading.group_of(piece[1] - 1)[1]
 
 
 def places_read(direction: Direction, piece: Range) -> Range:
@@ -487,7 +491,7 @@ def places_read(direction: Direction, piece: Range) -> Range:
     return first, max(first, last)
 
 
-def needs_of(found: Reading, cuts: Cuts, loops: Sequence[Loop], options: TilingOptions) -> list[Need]:
+def needs_of(reading: Reading, cuts: Cuts, loops: Sequence[Loop], options: TilingOptions) -> list[Need]:
     """What each operand needs and moves in these loops, and what the operator needs beside them.
 
     The tile of an operand changes with every turn of its innermost loop that has more than one, and with
@@ -499,33 +503,33 @@ def needs_of(found: Reading, cuts: Cuts, loops: Sequence[Loop], options: TilingO
     for loop in loops:
         turn *= numbers[loop]
         turns[loop] = turn
-    grouped = found.groups > 1
+    grouped = reading.groups > 1
     depth = channels if grouped else inputs
     needs = []
-    for operand in found.operands:
+    for operand in reading.operands:
         times = max((turns[loop] for loop in operand.loops if numbers[loop] > 1), default=1)
         if operand.role == "image":
             most, all_tiles = rows.most * columns.most * depth.most, rows.read * columns.read * depth.read
         elif operand.role == "output":
             most = channels.size * rows.size * columns.size
-            all_tiles = found.channels * found.rows.made * found.columns.made
+            all_tiles = reading.channels * reading.rows.output_extent * reading.columns.output_extent
         elif operand.role == "weights":
-            each = found.input_channels // found.groups
-            most, all_tiles = channels.size * min(inputs.most, each), found.channels * each
+            each = reading.input_channels // reading.groups
+            most, all_tiles = channels.size * min(inputs.most, each), reading.channels * each
         else:
-            most, all_tiles = (channels.size, found.channels) if operand.loops else (1, 1)
+            most, all_tiles = (channels.size, reading.channels) if operand.loops else (1, 1)
         again = times // prod(numbers[loop] for loop in operand.loops)
         bytes_each = operand.each * operand.element
         needs.append(
             Need(operand.role, operand.tensor, most * bytes_each, times, all_tiles * bytes_each * again)
         )
-    output, image = found.operands[-1], found.operands[0]
+    output, image = reading.operands[-1], reading.operands[0]
     pixels = rows.size * columns.size
-    if inputs.number > 1 and found.sums > output.element:
-        needs.append(Need("sums", None, found.sums * pixels * channels.size, 0, 0))
-    if found.has_weights and not found.is_point and options.im2col:
+    if inputs.number > 1 and reading.sums > output.element:
+        needs.append(Need("sums", None, reading.sums * pixels * channels.size, 0, 0))
+    if reading.has_weights and not reading.is_point and options.im2col:
         laid_out = pixels if options.im2col == "tile" else min(pixels, options.im2col)
-        needs.append(Need("im2col", None, laid_out * found.kernel_area * depth.most * image.element, 0, 0))
+        needs.append(Need("im2col", None, laid_out * reading.kernel_area * depth.most * image.element, 0, 0))
     return needs
 
 
@@ -564,12 +568,14 @@ def beyond(needs: Sequence[Need], moved: int, memory: Memory) -> int:
     if memory.home_bytes is None or sum(size for size, _ in may) <= memory.home_bytes:
         return moved - sum(gain for _, gain in may)
     # By the bytes that are kept at home, the least that they take there.
-    kept = {0: 0}
+    least_room = {0: 0}
     for size, gain in may:
-        for before, taken in list(kept.items()):
-            if taken + size <= memory.home_bytes and taken + size < kept.get(before + gain, taken + size + 1):
-                kept[before + gain] = taken + size
-    return moved - max(kept)
+        for before, taken in list(least_room.items()):
+            if taken + size <= memory.home_bytes and taken + size < least_room.get(
+                before + gain, taken + size + 1
+            ):
+                least_room[before + gain] = taken + size
+    return moved - max(least_room)
 
 
 MOST_STEPS: Final = 50_000
@@ -597,26 +603,26 @@ class Walked(NamedTuple):
         )
 
 
-def walk(found: Reading, pieces: Pieces, loops: Sequence[Loop]) -> Walked:
+def walk(reading: Reading, pieces: Pieces, loops: Sequence[Loop]) -> Walked:
     """What moves in all steps."""
     here: dict[str, tuple[int, ...]] = {}
-    moved = {operand.tensor: 0 for operand in found.operands}
+    moved = {operand.tensor: 0 for operand in reading.operands}
     times, most = dict(moved), dict(moved)
-    made: set[tuple[int, ...]] = set()
+    visited: set[tuple[int, ...]] = set()
     is_whole = True
     for at in _steps(pieces, loops):
-        for operand in found.operands:
+        for operand in reading.operands:
             place = tuple(at[loop] for loop in operand.loops)
             if here.get(operand.tensor) == place:
                 continue
             here[operand.tensor] = place
-            size = _elements(found, pieces, operand, at) * operand.element
+            size = _elements(reading, pieces, operand, at) * operand.element
             moved[operand.tensor] += size
             times[operand.tensor] += 1
             most[operand.tensor] = max(most[operand.tensor], size)
             if operand.role == "output":
-                is_whole = is_whole and place not in made
-                made.add(place)
+                is_whole = is_whole and place not in visited
+                visited.add(place)
     return Walked(moved, times, most, is_whole)
 
 
@@ -628,7 +634,7 @@ def _steps(pieces: Pieces, loops: Sequence[Loop]) -> Iterator[dict[Loop, int]]:
         yield dict(zip(loops, step, strict=True))
 
 
-def _elements(found: Reading, pieces: Pieces, operand: Operand, at: dict[Loop, int]) -> int:
+def _elements(reading: Reading, pieces: Pieces, operand: Operand, at: dict[Loop, int]) -> int:
     """The elements of the tile that a step needs."""
     channels, rows, columns = (
         pieces.channels[at["channels"]],
@@ -643,7 +649,7 @@ def _elements(found: Reading, pieces: Pieces, operand: Operand, at: dict[Loop, i
     elif operand.role == "output":
         elements = out * (rows.output[1] - rows.output[0]) * (columns.output[1] - columns.output[0])
     elif operand.role == "weights":
-        elements = out * min(end - begin, found.input_channels // found.groups)
+        elements = out * min(end - begin, reading.input_channels // reading.groups)
     else:
         elements = out if operand.loops else 1
     return elements * operand.each

@@ -62,14 +62,19 @@ from memstow.planner.verify.tile_counts import (
 from memstow.planner.verify.verdict import Claim, Claims, Code, Effort, Findings, Subject, TooMuch, Verdict
 
 
-def check_pieces(found: Reading, chosen: Chosen) -> Iterator[str]:
+def check_pieces(reading: Reading, chosen: Chosen) -> Iterator[str]:
     """What is wrong with the pieces of a tile that the operator has."""
     pieces, tile = chosen.pieces, chosen.tile
     covered = (
-        ("channels", [channel.output for channel in pieces.channels], found.channels, tile.channels),
-        ("rows", [row.output for row in pieces.rows], found.rows.made, tile.rows),
-        ("columns", [column.output for column in pieces.columns], found.columns.made, tile.columns),
-        ("inputs", list(pieces.inputs), found.input_channels, tile.inputs),
+        ("channels", [channel.output for channel in pieces.channels], reading.channels, tile.channels),
+        ("rows", [row.output for row in pieces.rows], reading.rows.output_extent, tile.rows),
+        (
+            "columns",
+            [column.output for column in pieces.columns],
+            reading.columns.output_extent,
+            tile.columns,
+        ),
+        ("inputs", list(pieces.inputs), reading.input_channels, tile.inputs),
     )
     for name, some, extent, size in covered:
         if not _covers(some, extent):
@@ -79,18 +84,18 @@ def check_pieces(found: Reading, chosen: Chosen) -> Iterator[str]:
             yield f"the pieces of {name} do not have {size:,} each, as the tile says"
             return
     for name, direction, parts in (
-        ("rows", found.rows, pieces.rows),
-        ("columns", found.columns, pieces.columns),
+        ("rows", reading.rows, pieces.rows),
+        ("columns", reading.columns, pieces.columns),
     ):
         if not all(_reads_enough(direction, part) for part in parts):
             yield f"a piece of {name} does not read all that it is made from"
             return
     for channel in pieces.channels:
-        first, last = found.group_of(channel.output[0])[0], found.group_of(channel.output[1] - 1)[1]
-        if not 0 <= channel.input[0] <= first or not last <= channel.input[1] <= found.input_channels:
+        first, last = reading.group_of(channel.output[0])[0], reading.group_of(channel.output[1] - 1)[1]
+        if not 0 <= channel.input[0] <= first or not last <= channel.input[1] <= reading.input_channels:
             yield "a piece of channels does not read all that it is made from"
             return
-    if pieces != pieces_of(found, tile):
+    if pieces != pieces_of(reading, tile):
         yield "a piece reads more than it is made from"
 
 
@@ -173,7 +178,7 @@ def check_front(ways: Ways, memory: Memory, tiling: Tiling) -> tuple[tuple[Front
 
 
 def _mistakes(ways: Ways, memory: Memory, point: FrontTile) -> Iterator[str]:
-    wrong = what_is_wrong_with_tile(ways.found, point.tile)
+    wrong = what_is_wrong_with_tile(ways.reading, point.tile)
     if wrong is not None:
         yield f"a point of the front is no tile: {wrong}"
         return
@@ -181,7 +186,7 @@ def _mistakes(ways: Ways, memory: Memory, point: FrontTile) -> Iterator[str]:
         yield "the loops of a point of the front are not each direction once"
         return
     cuts = ways.cuts(point.tile)
-    needs = needs_of(ways.found, cuts, point.loops, ways.options)
+    needs = needs_of(ways.reading, cuts, point.loops, ways.options)
     has = counted(needs, cuts, ways.options, memory)
     if not keeps_output(needs, cuts):
         yield "at a point of the front a tile of the output goes away before it is done"
@@ -194,8 +199,8 @@ def _mistakes(ways: Ways, memory: Memory, point: FrontTile) -> Iterator[str]:
 
 
 def _is_as_walked(ways: Ways, point: FrontTile) -> bool:
-    walked = walk(ways.found, pieces_of(ways.found, point.tile), point.loops)
-    return walked.shows(needs_of(ways.found, ways.cuts(point.tile), point.loops, ways.options))
+    walked = walk(ways.reading, pieces_of(ways.reading, point.tile), point.loops)
+    return walked.shows(needs_of(ways.reading, ways.cuts(point.tile), point.loops, ways.options))
 
 
 LONGEST: Final = 2048
@@ -217,15 +222,15 @@ class Family:
     effort: Effort
 
     @property
-    def found(self) -> Reading:
-        """The operator."""
-        return self.ways.found
+    def reading(self) -> Reading:
+        """The operator as the judge understands it."""
+        return self.ways.reading
 
     @property
     def has_all_sizes(self) -> bool:
         """Whether no direction is too long for that."""
-        *places, inputs = extents_of(self.found)
-        return max(*places, inputs if self.found.adds_up else 1) <= LONGEST
+        *places, inputs = extents_of(self.reading)
+        return max(*places, inputs if self.reading.adds_up else 1) <= LONGEST
 
     def least_key(self, terms: Sequence[TilingTerm], capacity: int | None, most: Key) -> "Key | None":
         """Of the tiles that fit, the least values of these terms, the first most important.
@@ -240,8 +245,8 @@ class Family:
             key = key_of(counted, terms)
             return key <= most if best is None else key < best
 
-        for it in self._walk(is_of_use):
-            best = key_of(it, terms)
+        for tile in self._walk(is_of_use):
+            best = key_of(tile, terms)
         return best
 
     def missing_point(self, points: Sequence[tuple[int, int]], capacity: int) -> tuple[int, int] | None:
@@ -265,20 +270,20 @@ class Family:
             _best(
                 self.ways.cut(loop, size)
                 for size in (
-                    [extent] if loop == "inputs" and not self.found.adds_up else range(1, extent + 1)
+                    [extent] if loop == "inputs" and not self.reading.adds_up else range(1, extent + 1)
                 )
             )
-            for loop, extent in zip(LOOPS, extents_of(self.found), strict=True)
+            for loop, extent in zip(LOOPS, extents_of(self.reading), strict=True)
         ]
         least = Cuts(*(Cut(*map(min, zip(*some, strict=True))) for some in all_ways))
         by_loop = dict(zip(LOOPS, all_ways, strict=True))
 
         def look(some: Cuts, loops: tuple[Loop, ...]) -> Counted | None:
             self.effort.spend(1)
-            it = counted(needs_of(self.found, some, loops, options), some, options, self.memory)
-            return it if is_of_use(it) else None
+            figures = counted(needs_of(self.reading, some, loops, options), some, options, self.memory)
+            return figures if is_of_use(figures) else None
 
-        for loops in (CHANNELS_OUTSIDE, CHANNELS_INSIDE)[: 1 if self.found.groups > 1 else 2]:
+        for loops in (CHANNELS_OUTSIDE, CHANNELS_INSIDE)[: 1 if self.reading.groups > 1 else 2]:
             for inputs in by_loop["inputs"]:
                 for channels in by_loop["channels"]:
                     outer = least._replace(channels=channels, inputs=inputs)
@@ -289,9 +294,9 @@ class Family:
                         if look(middle, loops) is None:
                             continue
                         for columns in by_loop["columns"]:
-                            it = look(middle._replace(columns=columns), loops)
-                            if it is not None:
-                                yield it
+                            figures = look(middle._replace(columns=columns), loops)
+                            if figures is not None:
+                                yield figures
 
 
 def key_of(counted: Counted, terms: Sequence[TilingTerm]) -> Key:
@@ -300,11 +305,11 @@ def key_of(counted: Counted, terms: Sequence[TilingTerm]) -> Key:
 
 
 def _best(cuts: Iterable[Cut]) -> list[Cut]:
-    kept: list[Cut] = []
+    best: list[Cut] = []
     for cut in sorted(cuts):
-        if not any(all(a <= b for a, b in zip(other, cut, strict=True)) for other in kept):
-            kept.append(cut)
-    return kept
+        if not any(all(a <= b for a, b in zip(other, cut, strict=True)) for other in best):
+            best.append(cut)
+    return best
 
 
 _Finding = str | None
@@ -428,7 +433,7 @@ _MOST_FOR_ALL = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class TilingVerdict:
-    """What the judge found."""
+    """The verdict on a tiling: what is wrong with it, and what of it was checked."""
 
     wrong: tuple[str, ...]
     replayed: bool = False
@@ -458,10 +463,10 @@ def judge_tilings(graph: Graph, tilings: Tiling | Tilings) -> Verdict:
     """The verdict on a tiling of a graph, or on those of all its operators."""
     findings = Findings()
     if isinstance(tilings, Tiling):
-        found = verify_tiling(graph, tilings)
-        for wrong in found.wrong:
+        judged = verify_tiling(graph, tilings)
+        for wrong in judged.wrong:
             findings.add(Code.TILING, "{}", wrong)
-        return Verdict(tuple(findings.violations()), found.claims)
+        return Verdict(tuple(findings.violations()), judged.claims)
     effort = Effort(_MOST_FOR_ALL)
     claims: list[Claim] = []
     if [tiling.operator for tiling in tilings.tilings] != [operator.id for operator in graph.operators]:
@@ -472,10 +477,10 @@ def judge_tilings(graph: Graph, tilings: Tiling | Tilings) -> Verdict:
         if findings.full(Code.TILING):
             findings.cut_short(Code.TILING)
             break
-        found = _judged(graph, tiling, effort)
-        for wrong in found.wrong:
+        judged = _judged(graph, tiling, effort)
+        for wrong in judged.wrong:
             findings.add(Code.TILING, "{!r}: {}", tiling.operator, wrong)
-        claims += (replace(claim, says=f"{tiling.operator!r}: {claim.says}") for claim in found.claims)
+        claims += (replace(claim, says=f"{tiling.operator!r}: {claim.says}") for claim in judged.claims)
     sums = together(tilings.tilings)
     for says, has, counts in (
         ("operators are tiled", tilings.tiled, sums.tiled),
@@ -564,12 +569,12 @@ def _without_tiles(tiling: Tiling, reading: Reading | str, wrong: list[str]) -> 
 def _layer(ways: Ways, memory: Memory, tiling: Tiling) -> list[str]:
     """What is wrong with what is said of the operator as a whole."""
     wrong = []
-    least = sum(ways.found.least().values())
+    least = sum(ways.reading.least().values())
     if tiling.least != least:
         wrong.append(f"{least:,} bytes are needed, not {tiling.least}")
-    whole = Tile(*extents_of(ways.found))
+    whole = Tile(*extents_of(ways.reading))
     cuts = ways.cuts(whole)
-    l1 = counted(needs_of(ways.found, cuts, LOOPS, ways.options), cuts, ways.options, memory).l1
+    l1 = counted(needs_of(ways.reading, cuts, LOOPS, ways.options), cuts, ways.options, memory).l1
     fits = l1 <= memory.capacity
     if tiling.whole is None or (tiling.whole.l1, tiling.whole.fits) != (l1, fits):
         wrong.append(f"as one tile it needs {l1:,} bytes, and {'fits' if fits else 'does not fit'}")
@@ -581,23 +586,23 @@ def _layer(ways: Ways, memory: Memory, tiling: Tiling) -> list[str]:
 
 def _chosen(ways: Ways, memory: Memory, chosen: Chosen) -> tuple[Counted | None, bool, list[str]]:
     """The figures of the best tile, whether all steps were walked through, and what is wrong with it."""
-    found, options = ways.found, ways.options
-    mistake = what_is_wrong_with_tile(found, chosen.tile)
-    wrong = [mistake] if mistake is not None else list(check_pieces(found, chosen))
+    reading, options = ways.reading, ways.options
+    mistake = what_is_wrong_with_tile(reading, chosen.tile)
+    wrong = [mistake] if mistake is not None else list(check_pieces(reading, chosen))
     if not wrong and sorted(chosen.loops) != sorted(LOOPS):
         wrong.append("the loops are not each direction once")
     if wrong:
         return None, False, wrong
     cuts = ways.cuts(chosen.tile)
-    needs = needs_of(found, cuts, chosen.loops, options)
+    needs = needs_of(reading, cuts, chosen.loops, options)
     has = counted(needs, cuts, options, memory)
     if not keeps_output(needs, cuts):
         wrong.append("a tile of the output goes away before it is done")
     replayed = has.tiles <= MOST_STEPS
-    if replayed and not walk(found, chosen.pieces, chosen.loops).shows(needs):
+    if replayed and not walk(reading, chosen.pieces, chosen.loops).shows(needs):
         wrong.append("the steps do not need and move what was counted")
     wrong += _figures(has, memory, chosen)
-    wrong += _moved(needs, found.least(), memory, chosen)
+    wrong += _moved(needs, reading.least(), memory, chosen)
     wrong += check_buffers(needs, memory, options, chosen)
     if not wrong:
         problem = problem_of(memory, chosen)

@@ -68,7 +68,7 @@ class Untimed:
 
     @cached_property
     def everything(self) -> Ops:
-        """All operators."""
+        """The set of all operators."""
         return (1 << self.count) - 1
 
     @cached_property
@@ -79,11 +79,11 @@ class Untimed:
     @cached_property
     def following(self) -> list[list[int]]:
         """By operator, the numbers of those right after it."""
-        found: list[list[int]] = [[] for _ in range(self.count)]
-        for then, them in enumerate(self.preceding):
-            for first in them:
-                found[first].append(then)
-        return found
+        after: list[list[int]] = [[] for _ in range(self.count)]
+        for then, earlier in enumerate(self.preceding):
+            for first in earlier:
+                after[first].append(then)
+        return after
 
     @cached_property
     def after(self) -> list[Ops]:
@@ -110,30 +110,30 @@ class Untimed:
 
     def _all_next_to_one(self, op: int, *, after: bool) -> Ops:
         """A proof about one operator asks for few of these: to find those of all takes much longer."""
-        found = self._reached.get((after, op))
-        if found is None:
+        reached = self._reached.get((after, op))
+        if reached is None:
             if len(self._reached) >= _MOST_ALONE:
                 return (self.all_after if after else self.all_before)[op]
-            found = _reached_from(op, self.following if after else self.preceding)
-            self._reached[after, op] = found
-        return found
+            reached = _reached_from(op, self.following if after else self.preceding)
+            self._reached[after, op] = reached
+        return reached
 
     @cached_property
     def uses(self) -> list[list[int]]:
         """By operator, the storages that it may begin or end."""
-        found: list[list[int]] = [[] for _ in range(self.count)]
+        used: list[list[int]] = [[] for _ in range(self.count)]
         for number, storage in enumerate(self.storages):
             for op in members(storage.begins | storage.ends):
-                found[op].append(number)
-        return found
+                used[op].append(number)
+        return used
 
     def closure(self, ops: Ops) -> Ops:
         """The operators and all that come before them."""
         self.effort.spend(1 + ops.bit_count())
-        found = ops
+        closed = ops
         for op in members(ops):
-            found |= self.all_before_one(op)
-        return found
+            closed |= self.all_before_one(op)
+        return closed
 
     def begun(self, number: int, done: Ops) -> bool:
         """Whether a storage has begun."""
@@ -155,12 +155,12 @@ class Untimed:
         )
 
     def backwards(self) -> "Untimed":
-        """The same with time running backwards."""
+        """The graph with time reversed: what begins ends, and what comes before comes after."""
         turned = [
             Stored(storage.size, storage.ends_at, storage.begins_at, storage.to_end, storage.from_start)
             for storage in self.storages
         ]
-        pairs = [[(target, source) for source, target in them] for them in self.pairs]
+        pairs = [[(target, source) for source, target in of_operator] for of_operator in self.pairs]
         return Untimed(self.extra, turned, self.following, pairs, self.base, self.effort)
 
 
@@ -208,22 +208,22 @@ _TRUTHS: Final = bytes.maketrans(b"01", b"\0\1")
 
 def _closures(next_to: Sequence[Ops], numbers: Sequence[Collection[int]]) -> list[Ops]:
     """By operator, all that can be reached; `numbers` has those of `next_to`. There is no circle."""
-    found: list[Ops | None] = [None] * len(next_to)
+    closures: list[Ops | None] = [None] * len(next_to)
     for root in range(len(next_to)):
         stack = [root]
         while stack:
             op = stack[-1]
-            missing = [number for number in numbers[op] if found[number] is None]
-            if missing and found[op] is None:
+            missing = [number for number in numbers[op] if closures[number] is None]
+            if missing and closures[op] is None:
                 stack += missing
                 continue
             stack.pop()
-            if found[op] is None:
+            if closures[op] is None:
                 reached = next_to[op]
                 for number in numbers[op]:
-                    reached |= found[number] or 0
-                found[op] = reached
-    return [entry or 0 for entry in found]
+                    reached |= closures[number] or 0
+                closures[op] = reached
+    return [entry or 0 for entry in closures]
 
 
 Pair = tuple[int, int]
@@ -247,8 +247,8 @@ class Between:
     running: Ops = 0
 
 
-class Broken(Exception):  # noqa: N818
-    """Why a proof is none."""
+class ProofError(Exception):
+    """A proof does not show what it should; the message says why."""
 
 
 def always_live(graph: Untimed, between: Between, number: int) -> bool:
@@ -267,13 +267,13 @@ def never_ended(graph: Untimed, between: Between, number: int) -> bool:
 def chained_bytes(
     graph: Untimed, between: Between, chains: Iterable[ChainOf], pairs: Sequence[Pair] = ()
 ) -> int:
-    """What the chains add to the storages that are always live. Raises Broken where one does not hold."""
+    """What the chains add to the storages that are always live. Raises ProofError where one does not hold."""
     total = 0
     used: Counter[int] = Counter()
     saved: Counter[int] = Counter()
     for chain in chains:
         if chain.bytes <= 0:
-            raise Broken("a chain has no bytes")
+            raise ProofError("a chain has no bytes")
         graph.effort.spend(1 + len(chain.storages))
         _check_chain(graph, between, chain, pairs)
         for number in chain.storages:
@@ -283,10 +283,10 @@ def chained_bytes(
         total += chain.bytes
     for number, bytes_used in used.items():
         if bytes_used > graph.storages[number].size or always_live(graph, between, number):
-            raise Broken("a storage is in chains with more bytes than it has")
+            raise ProofError("a storage is in chains with more bytes than it has")
     for index, bytes_saved in saved.items():
         if bytes_saved > saving_of(graph, pairs[index]):
-            raise Broken("a pair is in chains with more bytes than it saves")
+            raise ProofError("a pair is in chains with more bytes than it saves")
     return total
 
 
@@ -301,18 +301,18 @@ def _check_chain(graph: Untimed, between: Between, chain: ChainOf, pairs: Sequen
     ended = True
     if chain.saving is not None:
         if not 0 <= chain.saving < len(pairs):
-            raise Broken("a chain names a pair that is not granted")
+            raise ProofError("a chain names a pair that is not granted")
         source = graph.storages[pairs[chain.saving][0]]
         others = source.ends & ~between.running
         ended = not source.to_end and not others & between.outside
         done |= graph.closure(others)
     for number in chain.storages:
         if not graph.begun(number, done | between.running):
-            raise Broken("a storage of a chain need not have begun where the one before it has ended")
+            raise ProofError("a storage of a chain need not have begun where the one before it has ended")
         ended = not never_ended(graph, between, number)
         done |= graph.closure(graph.storages[number].ends & ~between.outside)
     if ended:
-        raise Broken("all storages of a chain may have ended")
+        raise ProofError("all storages of a chain may have ended")
 
 
 def possible_pairs(graph: Untimed, op: int) -> list[Pair]:
@@ -373,7 +373,7 @@ class NamedGraph:
 
 
 def named_graph(graph: Graph) -> NamedGraph:
-    """The graph without times. Raises Broken for views that the judge cannot follow."""
+    """The graph without times. Raises ProofError for views that the judge cannot follow."""
     if len(graph.operators) > _MOST_OPERATORS:
         raise TooMuch
     return _Reading(graph).result()
@@ -441,7 +441,7 @@ class _Reading:
             begin += views[name].offset
             name = views[name].of
         if name in views:
-            raise Broken("views lie in each other")
+            raise ProofError("views lie in each other")
         return name, begin
 
     def pieces(self, outer: str, group: list[tuple[str, int]]) -> Iterator[tuple[StorageName, Stored]]:
@@ -452,7 +452,7 @@ class _Reading:
             self.effort.spend(len(ranges))
             names = [name for first, last, name in ranges if first <= begin and end <= last]
             if any(self.tensors[name].kind != "data" for name in names) or not self.connected(names):
-                raise Broken("tensors that share bytes need not be live one right after the other")
+                raise ProofError("tensors that share bytes need not be live one right after the other")
             if names:
                 yield (outer, begin), self.over(end - begin, names)
 
@@ -478,7 +478,7 @@ class _Reading:
 
     def before(self) -> list[set[int]]:
         """By operator, the numbers of those right before it."""
-        found: list[set[int]] = [set() for _ in self.operators]
+        before: list[set[int]] = [set() for _ in self.operators]
         maker = {
             name: number
             for number, operator in enumerate(self.graph.operators)
@@ -490,28 +490,29 @@ class _Reading:
         for number, operator in enumerate(self.graph.operators):
             for name in operator.inputs:
                 if name in maker and maker[name] != number:
-                    found[number].add(maker[name])
+                    before[number].add(maker[name])
             for name in dict.fromkeys((*operator.outputs, *operator.inputs)) if has_states else ():
                 if self.tensors[name].kind == "state":
                     writer, readers = latest.setdefault(name, ([], []))
-                    found[number].update(writer)
+                    before[number].update(writer)
                     if name in operator.outputs:
-                        found[number].update(readers)
+                        before[number].update(readers)
                         latest[name] = [number], []
                     else:
                         readers.append(number)
         for first, then in self.graph.before:
-            found[self.operators[then]].add(self.operators[first])
-        if _has_circle(found):
-            raise Broken("operators wait for each other")
-        return found
+            before[self.operators[then]].add(self.operators[first])
+        if len(in_order(before)) < len(before):
+            raise ProofError("operators wait for each other")
+        return before
 
 
-def _has_circle(before: Sequence[Collection[int]]) -> bool:
+def in_order(before: Sequence[Collection[int]]) -> list[int]:
+    """The operators, each after those before it, as Kahn sorts them; those in a circle are left out."""
     waits = list(map(len, before))
     after: list[list[int]] = [[] for _ in before]
-    for then, them in enumerate(before):
-        for first in them:
+    for then, earlier in enumerate(before):
+        for first in earlier:
             after[first].append(then)
     ready = [op for op, count in enumerate(waits) if not count]
     for op in ready:
@@ -519,7 +520,7 @@ def _has_circle(before: Sequence[Collection[int]]) -> bool:
             waits[then] -= 1
             if not waits[then]:
                 ready.append(then)
-    return len(ready) < len(before)
+    return ready
 
 
 def _most_at_once(operator: Operator) -> int:

@@ -6,11 +6,12 @@ way: a document of a few megabytes may ask for years.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.model.plan import Plan
+from memstow.planner.model.plan import Cut, Plan, RefutedOrders
 from memstow.planner.model.records import record
 
 LISTED: Final = 100
@@ -299,10 +300,40 @@ def use_in_words(pool: str, capacity: int | None, peak: int) -> str:
     return f"{pool!r} has {limit} and a peak of {peak:,}"
 
 
+@record
+class CostTerm:
+    """What was counted of a schedule."""
+
+    value: int
+    least: int
+    """No schedule of the graph costs less; 0 where that is not known."""
+    terms: tuple[str, ...]
+    """The objective of the graph."""
+
+
+AgainstOrders = Callable[[int, Cut | RefutedOrders], str | None]
+"""Why a certificate does not prove such a bound on what every order of a graph needs; None where it does.
+
+Raises TooMuch where the judge would have too much to do."""
+
+
+@record
+class GraphFacts:
+    """What is known of the graph of whose schedule the plan is; nothing where it is of a problem."""
+
+    against_orders: AgainstOrders | None = None
+    cost: CostTerm | None = None
+    """What the schedule costs, where the plan or the graph speaks of it."""
+    has_other_schedules: bool = False
+    """The graph allows others than that of the plan, of which counting in its problem says nothing."""
+
+
 class Claims:
     """Gathers the claims of one plan."""
 
     def __init__(self, plan: "Plan | SymbolicPlan", author: str = "the plan") -> None:
+        self.graph = GraphFacts()
+        """Set where the plan is of a graph."""
         self._author = author if plan.version is None else f"memstow {plan.version[:64]}"
         self._claims: list[Claim] = []
 
@@ -338,10 +369,10 @@ class Claims:
 
     def settled(self) -> tuple[Claim, ...]:
         """All claims; one that rests on another has its standing."""
-        found = {(claim.subject, claim.name): claim for claim in self._claims}
+        by_subject = {(claim.subject, claim.name): claim for claim in self._claims}
 
         def settled(claim: Claim) -> Claim:
-            base = None if claim.rests_on is None else found.get(claim.rests_on)
+            base = None if claim.rests_on is None else by_subject.get(claim.rests_on)
             return claim if base is None else replace(claim, standing=base.standing, by=base.by)
 
         return tuple(map(settled, self._claims))

@@ -35,7 +35,7 @@ from memstow.planner.verify import Code, verify
 from memstow.planner.verify.claims import Proofs
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import proven
-from memstow.planner.verify.verdict import Findings
+from memstow.planner.verify.verdict import Findings, GraphFacts
 from tests.planner.plans import honest
 from tests.problems import random_problem
 from tests.referee import best
@@ -329,7 +329,7 @@ def test_no_live_bytes_after_the_least_placement_cost_prove_more_than_the_optimu
         claims = [
             TermValue(term="placement_cost", value=vector[0], bound=vector[0], gap=0.0, certificate=Least())
         ]
-        if Proofs(index, claims).reason_against(0) is not None:
+        if Proofs(index, claims, GraphFacts(), 0).reason_against(0) is not None:
             continue
         for _ in range(12):
             bound = proven(index, PEAK, some_certificate(rng, it), cheapest_only=True)
@@ -358,7 +358,7 @@ def test_a_search_proves_the_value_above_the_highest_that_it_refuted_and_no_othe
                 TermValue(term=term, value=value, bound=bound, gap=0.0, certificate=search)
                 for term, value in zip(terms, vector, strict=True)
             ]
-            reason = Proofs(ProblemIndex(it, Findings()), claims).reason_against(position)
+            reason = Proofs(ProblemIndex(it, Findings()), claims, GraphFacts(), 0).reason_against(position)
             assert (reason is None) == (bound == max(heights) + 1)
             accepted += reason is None
             refused += reason is not None

@@ -14,7 +14,7 @@ from memstow.planner.verify.order_bounds import (
     most_saved,
     needed_by,
 )
-from memstow.planner.verify.untimed_graph import Broken, ChainOf, Stored, Untimed
+from memstow.planner.verify.untimed_graph import ChainOf, ProofError, Stored, Untimed
 from memstow.planner.verify.verdict import Effort
 from memstow.solvers import _native
 from memstow.solvers.orders import (
@@ -76,7 +76,7 @@ def check_dead(instance: OrderInstance, proof: RefutedProof, dead: list[DeadOf])
 
 
 def check(instance: OrderInstance, proof: Proof | None) -> None:
-    """Raise Broken where the judge does not accept the proof."""
+    """Raise ProofError where the judge does not accept the proof."""
     graph = untimed(instance)
     match proof:
         case CutProof() if proof.operator < 0:
@@ -90,7 +90,7 @@ def check(instance: OrderInstance, proof: Proof | None) -> None:
         case _:
             raise AssertionError(proof)
     if found < proof.bytes:
-        raise Broken(f"it shows {found}, not {proof.bytes}")
+        raise ProofError(f"it shows {found}, not {proof.bytes}")
 
 
 def proof_of(instance: OrderInstance) -> Proof | None:
@@ -153,7 +153,7 @@ def refutations(count: int) -> Iterator[tuple[OrderInstance, RefutedProof]]:
 def test_no_refutation_proves_more_than_there_is() -> None:
     for instance, proof in refutations(20):
         for more in (1, 2, 10):
-            with pytest.raises(Broken):
+            with pytest.raises(ProofError):
                 check(instance, replace(proof, bytes=proof.bytes + more))
 
 
@@ -162,7 +162,7 @@ def test_a_refutation_that_lacks_a_set_is_none() -> None:
         dead = dead_of(proof.dead)
         check_dead(instance, proof, dead)
         for k in range(len(dead)):
-            with pytest.raises(Broken):
+            with pytest.raises(ProofError):
                 check_dead(instance, proof, dead[:k] + dead[k + 1 :])
 
 
@@ -172,7 +172,7 @@ def test_changed_refutations_never_prove_a_false_bound() -> None:
         false = replace(proof, bytes=proof.bytes + 1)
         for _ in range(30):
             changed, dead = _changed(rng, instance.operator_count, false)
-            with pytest.raises(Broken):
+            with pytest.raises(ProofError):
                 check_dead(instance, changed, dead)
 
 
@@ -227,13 +227,13 @@ def test_a_cut_is_no_more_than_its_chains_show() -> None:
         ([WayOf([(2, 3)], [ChainOf(0, [0])]), both[0]], "no bytes"),
         ([WayOf([(2, 3)], [ChainOf(1, [0], 1)]), both[0]], "not granted"),
     ):
-        with pytest.raises(Broken, match=reason):
+        with pytest.raises(ProofError, match=reason):
             needed_by(graph, 3, ways)
     assert needed_by(graph, 1, [WayOf([], [])]) == 9
     assert needed_by(graph, 1, [WayOf([], [])]) == bytes_while(FORK, 1, (0,))
-    with pytest.raises(Broken, match="more bytes than it has"):
+    with pytest.raises(ProofError, match="more bytes than it has"):
         needed_by(graph, 1, [WayOf([], [chain])])
-    with pytest.raises(Broken, match="need not have begun"):
+    with pytest.raises(ProofError, match="need not have begun"):
         needed_by(graph, 1, [WayOf([], [ChainOf(1, [2])])])
 
 
