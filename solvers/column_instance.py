@@ -101,7 +101,7 @@ def instance_of_columns(
     )
 
 
-def _array(made: _native.PlacedColumns) -> "array[int]":
+def _array(columns: _native.PlacedColumns) -> "array[int]":
     values = array("q")
-    values.frombytes(made.offsets)
+    values.frombytes(columns.offsets)
     return values

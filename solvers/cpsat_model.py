@@ -86,14 +86,14 @@ class Model:
 
     def layout(self, value: Any) -> Layout:
         """The layout of a solution, given a function for the value of an expression."""
-        found = Layout()
+        layout = Layout()
         for mine, taken, steps in zip(self.choices, self.taken, self.steps, strict=True):
             for choice, literal, step in zip(mine, taken, steps, strict=True):
                 if value(literal):
-                    found.pool.append(choice.pool)
-                    found.offset.append(choice.residue + choice.modulus * value(step))
+                    layout.pool.append(choice.pool)
+                    layout.offset.append(choice.residue + choice.modulus * value(step))
                     break
-        return found
+        return layout
 
     def ask(self, term: int | None, locks: Sequence[int], start: Layout | None) -> None:
         """Make one term the objective, with locks on the ones before."""
@@ -208,12 +208,12 @@ class Model:
     def _not_both(self, first: int, second: int, pool: int) -> list[Literal]:
         """Literals of which one is true if the two parts are not both in the pool."""
         item_of = self.relations.item_of
-        found = []
+        clauses = []
         for item in (item_of[first], item_of[second]):
             at = self._in_pool(item, pool)
             if at is not None and len(self.choices[item]) > 1:
-                found.append(self.taken[item][at].negated())
-        return found
+                clauses.append(self.taken[item][at].negated())
+        return clauses
 
     def _keep_apart(self, pair: Pair) -> None:
         for pool in range(self.task.instance.pool_count):

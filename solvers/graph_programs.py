@@ -66,11 +66,11 @@ class RecomputeArrays:
     @cached_property
     def pairs(self) -> list[list[tuple[int, int]]]:
         """By operator, the pairs of an input and an output in place."""
-        found: list[list[tuple[int, int]]] = [[] for _ in self.cost]
+        pairs: list[list[tuple[int, int]]] = [[] for _ in self.cost]
         for at in range(0, len(self.in_place), 3):
             op, source, target = self.in_place[at : at + 3]
-            found[op].append((source, target))
-        return found
+            pairs[op].append((source, target))
+        return pairs
 
 
 MOST: Final = 1 << 60

@@ -162,9 +162,9 @@ class Windows:
         if start is None or min(start.offset, default=-1) < 0:
             return nothing
         height = _native.pool_peaks(task.instance.native, start)[0]
-        found = _native.window_bound(task.instance.native, task.lower_bounds[0], height, budget)
-        if found.bound <= task.lower_bounds[0]:
+        bounded = _native.window_bound(task.instance.native, task.lower_bounds[0], height, budget)
+        if bounded.bound <= task.lower_bounds[0]:
             return nothing
-        window = Window(found.first, found.last, tuple(found.parts))
-        proof = Proof(found.bound, ((found.bound - 1, found.nodes),), window)
+        window = Window(bounded.first, bounded.last, tuple(bounded.parts))
+        proof = Proof(bounded.bound, ((bounded.bound - 1, bounded.nodes),), window)
         return Outcome(None, False, (), self.name, proof=proof)

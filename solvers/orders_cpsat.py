@@ -38,8 +38,8 @@ class CpSatOrder:
         from memstow.solvers.orders import OrderOutcome, peak_of
 
         instance = task.instance
-        given = list(instance.given)
-        best = OrderOutcome(given, peak_of(instance, given), task.bound, self.name)
+        listed = list(instance.given)
+        best = OrderOutcome(listed, peak_of(instance, listed), task.bound, self.name)
         total = sum(instance.size) + sum(instance.extra) + instance.base
         if total * (instance.operator_count + 1) >= _MOST or not instance.operator_count:
             return best
@@ -127,7 +127,7 @@ class _Model:
     def _savings(self, lives: list[_Life]) -> dict[int, list[_Saving]]:
         """By output, the bytes that each of its pairs in place saves where it is chosen."""
         model, instance = self.model, self.instance
-        found: dict[int, list[_Saving]] = {}
+        savings: dict[int, list[_Saving]] = {}
         of_input: dict[tuple[int, int], list[cp_model.IntVar]] = {}
         for operator, source, target in zip(*(instance.in_place[k::3] for k in range(3)), strict=True):
             if instance.to_end[source] or instance.from_start[target]:
@@ -136,11 +136,14 @@ class _Model:
             model.add(lives[source][1] == self._at[operator] + 1).only_enforce_if(chosen)
             model.add(lives[target][0] == self._at[operator]).only_enforce_if(chosen)
             bytes_saved = min(instance.size[source], instance.size[target])
-            found.setdefault(target, []).append((bytes_saved, chosen))
+            savings.setdefault(target, []).append((bytes_saved, chosen))
             of_input.setdefault((operator, source), []).append(chosen)
-        for rivals in (*of_input.values(), *([entry for _, entry in them] for them in found.values())):
+        for rivals in (
+            *of_input.values(),
+            *([entry for _, entry in entries] for entries in savings.values()),
+        ):
             model.add_at_most_one(rivals)
-        return found
+        return savings
 
     def _add_storage(self, size: int, life: _Life, savings: list[_Saving]) -> None:
         """Its bytes while it is live; those that are saved in place begin one position later."""

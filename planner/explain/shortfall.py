@@ -8,7 +8,7 @@ exists then, the solvers say. The fewest are found by branch and bound.
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from heapq import heappop, heappush, nlargest, nsmallest
 from itertools import accumulate
 from typing import Any, Final
@@ -58,7 +58,7 @@ class Cover:
         """No fewer will do."""
 
     def require(self, excess: int, amounts: Mapping[int, int]) -> None:
-        """Those chosen must have at least this excess together; a member has the same amount in all sums."""
+        """Add a sum: chosen members must have this excess together. Amounts are the same in all sums."""
         for member in amounts:
             self._sums_of[member] = self._sums_of.get(member, 0) | 1 << len(self._sums)
         self._amounts.update(amounts)
@@ -218,7 +218,7 @@ def shortfall(problem: Problem, wanted: int, pool: str | None = None) -> Shortfa
     None: live bytes do not forbid it. Of several pools one must be named.
     """
     require_valid(problem)
-    pools = [it.id for it in problem.pools]
+    pools = [entry.id for entry in problem.pools]
     listed = ", ".join(map(repr, pools[:5])) + (", ..." if len(pools) > 5 else "")
     if pool is None and len(pools) > 1:
         raise InputError.single("no_pool", "pool", f"name one of the pools: {listed}")
@@ -307,18 +307,18 @@ class Demand:
         others = {
             pool.id: _Other(self._problem, pool) for pool in self._problem.pools if pool.id != self._pool.id
         }
-        for it in sorted(chosen, key=lambda entry: (-lives.sizes[entry], entry))[:MOST_CHANGES]:
-            live = lives.live({other: size for other, size in left.items() if other != it})
+        for member in sorted(chosen, key=lambda entry: (-lives.sizes[entry], entry))[:MOST_CHANGES]:
+            live = lives.live({other: size for other, size in left.items() if other != member})
             short = {step: live[step] - room for step in tight if live[step] > room}
-            buffer = lives.buffers[it]
+            buffer = lives.buffers[member]
             pools = tuple(pool for pool, other in others.items() if other.has_room_for(buffer))
             for pool in pools[:1]:
                 others[pool].take(buffer)
             yield Change(
                 buffer.id,
                 buffer.size,
-                buffer.size - left[it],
-                lives.away(it, short),
+                buffer.size - left[member],
+                lives.away(member, short),
                 pools,
                 tuple(lives.buffers[other].id for other in lives.standing_in(short, chosen)),
             )
@@ -332,11 +332,11 @@ class Demand:
         unit = max(self._pool.alignment, *(buffer.alignment for buffer in lives.buffers))
         left = dict.fromkeys(chosen, 0)
         live = lives.live(left)
-        for it in sorted(chosen, key=lambda entry: (lives.sizes[entry], entry)):
-            free = min((room - live[step] for step in lives.steps_of(it)), default=0)
-            left[it] = min(max(free, 0) // unit * unit, lives.sizes[it])
-            for step in lives.steps_of(it):
-                live[step] += left[it]
+        for member in sorted(chosen, key=lambda entry: (lives.sizes[entry], entry)):
+            free = min((room - live[step] for step in lives.steps_of(member)), default=0)
+            left[member] = min(max(free, 0) // unit * unit, lives.sizes[member])
+            for step in lives.steps_of(member):
+                live[step] += left[member]
         # Beside a smaller buffer others of those that may share bytes may be counted.
         return left if max(lives.live(left)) <= room else dict.fromkeys(chosen, 0)
 
@@ -359,39 +359,11 @@ def with_changes(problem: Problem, shortfalls: Iterable[Shortfall], leave_out: b
 
 
 def as_data(shortfall: Shortfall, moments: bool = True) -> dict[str, Any]:
-    """A shortfall as JSON."""
-    hardest = [
-        {"begin": entry.begin, "end": entry.end, "live": entry.live, "buffers": list(entry.buffers)}
-        for entry in shortfall.hardest
-    ]
-    changes = [
-        {
-            "buffer": change.buffer,
-            "size": change.size,
-            "shrink": change.shrink,
-            "away": None
-            if change.away is None
-            else {
-                "begin": change.away.begin,
-                "end": change.away.end,
-                "lives_before": change.away.lives_before,
-                "lives_after": change.away.lives_after,
-            },
-            "pools": list(change.pools),
-            "instead": list(change.instead),
-        }
-        for change in shortfall.changes
-    ]
-    return {
-        "pool": shortfall.pool,
-        "wanted": shortfall.wanted,
-        "room": shortfall.room,
-        "moments": shortfall.moments,
-        **({"hardest": hardest} if moments else {}),
-        "count": shortfall.count,
-        "least": shortfall.least,
-        "changes": changes,
-    }
+    """A shortfall as JSON, with the hardest moments or without them."""
+    data = asdict(shortfall)
+    if not moments:
+        del data["hardest"]
+    return data
 
 
 class _Lives:
@@ -450,7 +422,7 @@ class _Lives:
         return sorted(there, key=lambda entry: (-self.sizes[entry], entry))
 
     def summits(self, steps: Collection[int]) -> list[int]:
-        """Those of these steps before which something begins, and after which something ends, first."""
+        """Those of these steps that end a rise of live bytes: something ends right after them."""
         begins = {begin for spanned in self._spans for begin, _ in spanned}
         ends = {end for spanned in self._spans for _, end in spanned}
         among = set(steps)
@@ -476,19 +448,19 @@ class _Lives:
                 heappush(there, (-self.sizes[entry], entry))
             gone += removed[step]
             while self._alone[step] - gone + self._shared(step, chosen) > room:
-                _, it = heappop(there)
-                lives = any(begin <= step < end for begin, end in self._spans[it])
-                if not lives or it in chosen:
+                _, largest = heappop(there)
+                lives = any(begin <= step < end for begin, end in self._spans[largest])
+                if not lives or largest in chosen:
                     continue
-                chosen[it] = 0
-                if it not in self._near:
-                    gone += self.sizes[it]
+                chosen[largest] = 0
+                if largest not in self._near:
+                    gone += self.sizes[largest]
                     # Note when it would have ended, and begun again.
-                    for begin, end in self._spans[it]:
+                    for begin, end in self._spans[largest]:
                         if begin > step:
-                            removed[begin] += self.sizes[it]
+                            removed[begin] += self.sizes[largest]
                         if end > step:
-                            removed[end] -= self.sizes[it]
+                            removed[end] -= self.sizes[largest]
         return self._without_needless(chosen, room)
 
     def _beginning(self) -> dict[int, list[int]]:
@@ -502,14 +474,16 @@ class _Lives:
 
     def _without_needless(self, chosen: Mapping[int, int], room: int) -> list[int]:
         live = self.live(chosen)
-        kept = []
-        for it in sorted(chosen, key=lambda entry: (self.sizes[entry], entry)):
-            if it in self._near or any(live[step] + self.sizes[it] > room for step in self.steps_of(it)):
-                kept.append(it)
+        needed = []
+        for buffer in sorted(chosen, key=lambda entry: (self.sizes[entry], entry)):
+            if buffer in self._near or any(
+                live[step] + self.sizes[buffer] > room for step in self.steps_of(buffer)
+            ):
+                needed.append(buffer)
                 continue
-            for step in self.steps_of(it):
-                live[step] += self.sizes[it]
-        return sorted(kept)
+            for step in self.steps_of(buffer):
+                live[step] += self.sizes[buffer]
+        return sorted(needed)
 
     def _shared(self, step: int, left: Mapping[int, int]) -> int:
         there = self._sharers.get(step)
@@ -561,23 +535,23 @@ class _Lives:
         if sum(end - begin for entry in self._near for begin, end in self._spans[entry]) > _MOST_SHARING:
             return {}
         there: dict[int, list[int]] = {}
-        for it in sorted(self._near, key=lambda entry: (-self.sizes[entry], entry)):
-            for step in self.steps_of(it):
-                there.setdefault(step, []).append(it)
+        for buffer in sorted(self._near, key=lambda entry: (-self.sizes[entry], entry)):
+            for step in self.steps_of(buffer):
+                there.setdefault(step, []).append(buffer)
         return there
 
     def _apart(self, buffers: Sequence[int], left: Mapping[int, int]) -> list[int]:
         """Of these some of which no two may share bytes; the largest stay."""
         apart: list[int] = []
         near: set[int] = set()
-        for it in (
+        for member in (
             sorted(buffers, key=lambda buffer: (-left.get(buffer, self.sizes[buffer]), buffer))
             if left
             else buffers
         ):
-            if it not in near and left.get(it, 1) > 0:
-                apart.append(it)
-                near |= self._near[it]
+            if member not in near and left.get(member, 1) > 0:
+                apart.append(member)
+                near |= self._near[member]
         return apart
 
 

@@ -4,11 +4,11 @@ In: a problem, a plan of it and how names begin; out: a text. Only plans that th
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_naming
-from memstow.planner.model import PLANNED, Status
-from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.printable import printable
@@ -29,7 +29,6 @@ SUFFIXES: Final[Mapping[str, str]] = {
     ".ld": "ld",
     ".rs": "rust",
 }
-_MOST_REPORTED: Final = 20
 
 
 def names() -> tuple[str, ...]:
@@ -58,8 +57,10 @@ def export(
         message = f"there is no format {printable(form)!r}; use {', '.join(_FORMS)}"
         raise InputError.single("unknown_format", "format", message)
     check_naming(problem, naming)
-    _refuse_wrong_plan(problem, plan)
     from memstow.planner.exports.source_code import MemoryMap
+    from memstow.planner.verify import require_valid_plan
+
+    require_valid_plan(problem, replace(plan, schedule=None))
 
     return _writer(form)(MemoryMap(problem, plan, naming, labels)).encode("ascii")
 
@@ -79,17 +80,3 @@ def _writer(form: str) -> "Callable[[MemoryMap], str]":
         "rust": source_code.write_rust,
     }
     return writers[form]
-
-
-def _refuse_wrong_plan(problem: Problem, plan: Plan) -> None:
-    if plan.status not in PLANNED:
-        message = f"there is no plan to write: the status is {plan.status}"
-        raise InputError.single("no_plan", "status", message)
-    from memstow.planner.verify import verify
-
-    # What else it claims, of bounds for example, makes no difference to a program.
-    violations = verify(problem, Plan(status=Status.FEASIBLE, placements=plan.placements))
-    if violations:
-        raise InputError(
-            Issue(str(violation.code), "plan", violation.message) for violation in violations[:_MOST_REPORTED]
-        )

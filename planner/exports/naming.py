@@ -78,7 +78,7 @@ def _free_name(name: str) -> str:
 
 def in_comment(text: str) -> str:
     """The text in quotes, in characters that mean nothing in a comment of any language."""
-    return '"' + _NOT_IN_COMMENTS.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text) + '"'
+    return '"' + _NOT_IN_COMMENTS.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", text) + '"'
 
 
 DEFAULT_PREFIX: Final = "plan"

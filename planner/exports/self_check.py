@@ -105,8 +105,10 @@ class _Relations:
         groups: Mapping[int, int],
     ) -> None:
         def pairs(ids: Iterable[tuple[str, str]]) -> set[Pair]:
-            found = (tuple(sorted((index_of[one], index_of[other]))) for one, other in ids)
-            return {(one, other) for one, other in found if one in spans and other in spans and one != other}
+            indices = (tuple(sorted((index_of[one], index_of[other]))) for one, other in ids)
+            return {
+                (one, other) for one, other in indices if one in spans and other in spans and one != other
+            }
 
         self._groups = groups
         inputs = pairs((entry.input, entry.output) for entry in problem.in_place)
@@ -126,7 +128,7 @@ class _Relations:
         return pair in self._may_share or self._groups[one] == self._groups[other]
 
     def sharing(self, spans: Mapping[int, Span]) -> Iterator[Pair]:
-        """Those that do, and are not tied to each other."""
+        """The pairs that may have a byte in common, have one, and are not tied to each other."""
         for one, other in sorted(self._may_share):
             if self._groups[one] != self._groups[other] and spans[one].meets(spans[other]):
                 yield one, other
@@ -180,7 +182,7 @@ def _together(
     among: Iterable[int],
 ) -> set[Pair]:
     """The pairs of these buffers that live together in one pool and must not share a byte."""
-    found: set[Pair] = set()
+    pairs: set[Pair] = set()
     live_in: dict[str, set[int]] = {}
     for _, begins, index in _moments(among, lives):
         live = live_in.setdefault(spans[index].pool, set())
@@ -189,11 +191,11 @@ def _together(
             continue
         for other in live:
             if not relations.may_share(index, other):
-                found.add((index, other) if index < other else (other, index))
+                pairs.add((index, other) if index < other else (other, index))
         live.add(index)
-        if len(found) > _MOST_PAIRS:
+        if len(pairs) > _MOST_PAIRS:
             raise _too_large()
-    return found
+    return pairs
 
 
 def _moments(members: Iterable[int], lives: Mapping[int, Sequence[Life]]) -> list[tuple[float, bool, int]]:

@@ -64,7 +64,7 @@ class Arena:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one buffer is."""
+    """The place of one buffer, and the array that holds it."""
 
     name: str
     buffer: Buffer
@@ -119,14 +119,14 @@ class MemoryMap:
     def arenas(self) -> tuple[Arena, ...]:
         """All arenas, in the order of pools and of addresses."""
         taken = {name.lower() for name in self._pool_names.values()}
-        made = []
+        arenas = []
         for pool, number, members in self._stretches:
             name = self._pool_names[pool.id]
             if number:
                 name = next(entry for entry in _numbered(name, number + 1) if entry.lower() not in taken)
                 taken.add(name.lower())
-            made.append(self._arena(name, pool, members))
-        return tuple(made)
+            arenas.append(self._arena(name, pool, members))
+        return tuple(arenas)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -135,15 +135,15 @@ class MemoryMap:
         arenas: dict[str, list[Arena]] = {}
         for arena in self.arenas:
             arenas.setdefault(arena.pool.id, []).append(arena)
-        made = []
+        places = []
         for buffer in self.problem.buffers:
             placed = self._placed[buffer.id]
             pool = pools[placed.pool]
             inside = _arena_at(arenas.get(pool.id, ()), placed.offset, buffer.size)
             # Above the limit only the address 0 is aligned, and C cannot count so far.
             alignment = min(lcm(buffer.alignment, pool.alignment), LIMIT)
-            made.append(Place(self._names[buffer.id], buffer, pool, placed.offset, alignment, inside))
-        return tuple(made)
+            places.append(Place(self._names[buffer.id], buffer, pool, placed.offset, alignment, inside))
+        return tuple(places)
 
     def _by_pool(self) -> Iterator[tuple[Pool, list[tuple[Buffer, Placement]]]]:
         members: dict[str, list[tuple[Buffer, Placement]]] = {}
@@ -156,11 +156,11 @@ class MemoryMap:
     def _arena(self, name: str, pool: Pool, members: Sequence[tuple[Buffer, Placement]]) -> Arena:
         start = 0 if pool.base is None else min(place.offset for buffer, place in members if buffer.size)
         size = max(place.offset + buffer.size for buffer, place in members if buffer.size) - start
-        given = self.naming.sections.get(pool.id)
+        section = self.naming.sections.get(pool.id)
         # Linker scripts collect what begins with .bss; what has an address must be a section of its own.
         own = f"{'.bss' if pool.base is None else '.memstow'}.{self.naming.symbol}.{name.lower()}"
         alignment = _alignment(pool, pool.base, start, (buffer for buffer, _ in members))
-        return Arena(name, pool, start, size, alignment, given or own, given is not None)
+        return Arena(name, pool, start, size, alignment, section or own, section is not None)
 
 
 def _numbered(name: str, first: int) -> Iterator[str]:
@@ -211,7 +211,7 @@ def _alignment(pool: Pool, base: int | None, start: int, buffers: Iterable[Buffe
 
 
 def write_c_header(memory: MemoryMap) -> str:
-    """The header."""
+    """Write the C header: sizes, offsets and addresses, the arrays, and what the compiler checks."""
     macro = memory.naming.macro
     guard = f"{macro}_MEMORY_H"
     parts = [
@@ -332,13 +332,13 @@ def _c_assertions(memory: MemoryMap) -> Iterator[str]:
 
 
 def write_c_source(memory: MemoryMap) -> str:
-    """The source file."""
+    """Write the C source file, which defines the arrays."""
     arrays = "".join(f"\n{c_array(memory, arena)}\n" for arena in memory.arenas)
     return f'{plan_heading(memory)}\n\n#include "{memory.naming.header_name}"\n{arrays}'
 
 
 def write_linker_script(memory: MemoryMap) -> str:
-    """The fragment."""
+    """Write the fragment of a linker script."""
     lines = [plan_heading(memory), "SECTIONS", "{"]
     fixed = [arena for arena in memory.arenas if arena.address is not None and not arena.is_section_given]
     if fixed:
@@ -370,7 +370,7 @@ def _linker_assertions(memory: MemoryMap, arena: Arena) -> Iterator[str]:
 
 
 def write_rust(memory: MemoryMap) -> str:
-    """The module, for `include!` or as a file of its own."""
+    """Write the Rust module, for `include!` or as a file of its own."""
     lines = [
         *(f"// {line}" for line in heading_lines("The plan", memory.problem.name, digest(memory.problem))),
         f"pub mod {memory.naming.symbol}_memory {{",

@@ -15,9 +15,8 @@ from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.lowering import lower
 from memstow.planner.graph.schedules import with_chosen, with_runs
 from memstow.planner.graph.stripes import Cut, Members, cut_of, made_rows, members_of, row_steps, with_stripes
-from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
-from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, is_planned, size_of
 from memstow.planner.model.loops import (
     Copy,
@@ -31,11 +30,12 @@ from memstow.planner.model.loops import (
     WholeTensor,
 )
 from memstow.planner.model.plan import Placement, Plan, Schedule, Stripe, peaks
+from memstow.planner.verify import require_valid_plan
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What runs."""
+    """A graph as its plan runs it: each operator in its order, and where it comes from."""
 
     listed: Graph
     """Each operator that runs, in its order; stripes are not yet one operator."""
@@ -89,10 +89,10 @@ class _Origins:
 
 
 def _by_place(pairs: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    tensors: dict[int, list[str]] = {}
     for place, tensor in pairs:
-        found.setdefault(place, []).append(tensor)
-    return found
+        tensors.setdefault(place, []).append(tensor)
+    return tensors
 
 
 # Steps of strips, and columns of operators in strips, that a table holds at most.
@@ -186,20 +186,20 @@ def _frees(cut: Cut, rows: Sequence[tuple[int, ...]], rings: Sequence[int]) -> t
             if number is not None and first < end:
                 needed[number] = min(needed[number], first)
     after.reverse()
-    made = [0] * len(rings)
+    rows_made = [0] * len(rings)
     free = [0] * len(rings)
-    found = []
+    frees = []
     for (place, row, *_), keeps in zip(rows, after, strict=True):
         if place in number_of:
-            made[number_of[place]] = row + 1
+            rows_made[number_of[place]] = row + 1
         pairs: list[int] = []
         for number, keep in keeps.items():
-            now = min(keep, made[number])
+            now = min(keep, rows_made[number])
             if now > free[number]:
                 free[number] = now
                 pairs += number, now
-        found.append(tuple(pairs))
-    return tuple(found)
+        frees.append(tuple(pairs))
+    return tuple(frees)
 
 
 def _members(program: Program, cut: Cut, one: Operator, places: Places) -> Iterator[StripeMember]:
@@ -249,17 +249,10 @@ def _ring(graph: Graph, cut: Cut, place: int, rows: int, places: Places) -> RowR
     )
 
 
-_MOST_REPORTED: Final = 20
-
-
 def table_of(graph: Graph, plan: Plan) -> Loops:
     """The table; an InputError if the plan is not valid for the graph."""
     require_valid(graph)
-    if plan.status not in PLANNED:
-        raise InputError.single(
-            "no_plan", "status", f"there is no plan to write: the status is {plan.status}"
-        )
-    _refuse_wrong_plan(graph, plan)
+    require_valid_plan(graph, plan)
     program = program_of(graph, plan.schedule)
     refuse_endless(program)
     problem = lower(program.striped, listed_order(program.striped))
@@ -278,27 +271,17 @@ def table_of(graph: Graph, plan: Plan) -> Loops:
     )
 
 
-def _refuse_wrong_plan(graph: Graph, plan: Plan) -> None:
-    from memstow.planner.verify import verify
-
-    # What else it claims, of bounds for example, makes no difference to a program.
-    bare = Plan(status=Status.FEASIBLE, placements=plan.placements, schedule=plan.schedule)
-    found = verify(graph, bare)
-    if found:
-        raise InputError(Issue(str(entry.code), "plan", entry.message) for entry in found[:_MOST_REPORTED])
-
-
 def _tensors(program: Program, places: Places) -> Iterator[WholeTensor]:
     graph = program.striped
     end = len(graph.operators)
     first = {name: number for number, operator in enumerate(graph.operators) for name in operator.outputs}
     last = {name: number for number, operator in enumerate(graph.operators) for name in operator.inputs}
-    kept, there = set(graph.outputs), set(graph.inputs)
+    outputs, inputs = set(graph.outputs), set(graph.inputs)
     for tensor in graph.tensors:
         if not is_planned(tensor):
             continue
         always = tensor.kind != "data"
-        made = -1 if always or tensor.id in there else first.get(tensor.id, -1)
+        first_segment = -1 if always or tensor.id in inputs else first.get(tensor.id, -1)
         where = places.placed[tensor.id]
         yield WholeTensor(
             id=tensor.id,
@@ -308,8 +291,8 @@ def _tensors(program: Program, places: Places) -> Iterator[WholeTensor]:
             size=size_of(tensor),
             shape=tensor.shape,
             type=tensor.type,
-            first=made,
-            last=end if always or tensor.id in kept else last.get(tensor.id, made),
+            first=first_segment,
+            last=end if always or tensor.id in outputs else last.get(tensor.id, first_segment),
         )
 
 
@@ -335,5 +318,5 @@ def _segments(program: Program, places: Places) -> Iterator[WholeOperator | Copy
 
 
 def loops_json(table: Loops) -> bytes:
-    """The document of docs/loops.md."""
+    """Write the table as the JSON document of docs/loops.md."""
     return encode_document(plain(table))

@@ -64,11 +64,11 @@ def _phrases(blocks: Sequence[_Block]) -> Iterator[Phrase]:
     waiting = [(0, len(blocks))] if blocks else []
     while waiting:
         begin, end = waiting.pop()
-        found = _longest_run(blocks, begin, end)
-        if found is None:
+        run = _longest_run(blocks, begin, end)
+        if run is None:
             yield Phrase(tuple(step for block in blocks[begin:end] for step in block))
             continue
-        first, size, times, growth = found
+        first, size, times, growth = run
         if begin < first:
             yield Phrase(tuple(step for block in blocks[begin:first] for step in block))
         steps = tuple(step for block in blocks[first : first + size] for step in block)
@@ -123,7 +123,7 @@ _MOST_STEPS_LISTED: Final = 200
 
 
 def loops_text(loops: Loops) -> bytes:
-    """The text."""
+    """Write the table as a text for people."""
     return ("\n".join(_lines(loops)) + "\n").encode()
 
 
@@ -149,9 +149,17 @@ def _lines(loops: Loops) -> Iterator[str]:
 
 def _whole(tensor: WholeTensor, end: int) -> list[str]:
     shape = "x".join(map(str, tensor.shape or ()))
-    made = "given" if tensor.first < 0 else str(tensor.first)
+    maker = "given" if tensor.first < 0 else str(tensor.first)
     last = "kept" if tensor.last >= end else "never" if tensor.last <= tensor.first else str(tensor.last)
-    return [plain(tensor.id), plain(tensor.pool), f"{tensor.offset:,}", f"{tensor.size:,}", shape, made, last]
+    return [
+        plain(tensor.id),
+        plain(tensor.pool),
+        f"{tensor.offset:,}",
+        f"{tensor.size:,}",
+        shape,
+        maker,
+        last,
+    ]
 
 
 def _name(named: str, runs: str | None) -> str:
@@ -162,8 +170,8 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(plain, names)) or "nothing"
 
 
-def _scratches(them: Sequence[Scratch]) -> Iterator[str]:
-    for entry in them:
+def _scratches(scratches: Sequence[Scratch]) -> Iterator[str]:
+    for entry in scratches:
         yield f"temporary {plain(entry.id)}: {entry.size:,} bytes at {entry.offset:,} of {plain(entry.pool)}"
 
 
@@ -218,12 +226,12 @@ def _range(first: int, end: int) -> str:
 
 
 def _steps(loops: StripeLoops) -> Iterator[str]:
-    said = 0
+    written = 0
     for phrase in phrases_of(loops.steps, len(loops.operators) - 1):
-        if said + len(phrase.steps) > _MOST_STEPS_LISTED:
+        if written + len(phrase.steps) > _MOST_STEPS_LISTED:
             yield "and more steps: the table in JSON has them"
             return
-        said += len(phrase.steps)
+        written += len(phrase.steps)
         margin = "  "
         if phrase.times > 1:
             yield f"  {phrase.times:,} times, i = 0..{phrase.times - 1}:"
@@ -315,8 +323,8 @@ class _Panel:
         names = ", ".join(plain(operator.id, most=24) for operator in stripe.operators[:6])
         columns = "1 column" if stripe.columns == 1 else f"{stripe.columns:,} columns"
         strips = f"{len(stripe.strips):,} strips of {columns}"
-        told = "one strip" if len(stripe.strips) == 1 else strips
-        yield text(12, self._top + 8, f"{names}: {told}", fill=INK, font_weight="bold")
+        what = "one strip" if len(stripe.strips) == 1 else strips
+        yield text(12, self._top + 8, f"{names}: {what}", fill=INK, font_weight="bold")
         for place, (member, top) in enumerate(zip(stripe.operators, self._tops, strict=True)):
             rows = _rows_of(stripe, place)
             word = "adds up" if member.sums else f"{rows} rows" if rows > 1 else "1 row"
@@ -337,7 +345,7 @@ class _Panel:
 
     def _steps(self) -> Iterator[str]:
         stripe = self._stripe
-        kept: dict[str, list[int]] = {ring.tensor: [] for ring in stripe.rings}
+        rows_of: dict[str, list[int]] = {ring.tensor: [] for ring in stripe.rings}
         for number, (step, frees) in enumerate(zip(stripe.steps, stripe.frees, strict=True)):
             if number == _MOST_STEPS_DRAWN:
                 return
@@ -349,14 +357,14 @@ class _Panel:
                 for number in range(rows[2 * at], rows[2 * at + 1])
             }
             yield self._cell(number, member.makes, row, _MADE)
-            for tensor, them in kept.items():
-                for entry in them:
+            for tensor, entries in rows_of.items():
+                for entry in entries:
                     yield self._cell(number, tensor, entry, _READ if (tensor, entry) in read else _KEPT)
-            if member.makes in kept:
-                kept[member.makes].append(row)
+            if member.makes in rows_of:
+                rows_of[member.makes].append(row)
             for ring, first in zip(frees[::2], frees[1::2], strict=True):
                 tensor = stripe.rings[ring].tensor
-                kept[tensor] = [entry for entry in kept[tensor] if entry >= first]
+                rows_of[tensor] = [entry for entry in rows_of[tensor] if entry >= first]
 
     def _cell(self, step: int, tensor: str, row: int, colour: str) -> str:
         place = self._place_of[tensor]
@@ -437,7 +445,7 @@ class _Header:
                 yield from (operator.runs or operator.id for operator in segment.operators)
 
     def _names(self, what: str, numbers: dict[str, int]) -> str:
-        """Numbers by name."""
+        """Constants with the numbers of pools, operators or tensors."""
         names = identifiers(numbers)
         named = {f"{self.macro}_{what}_{names[one]}": number for one, number in numbers.items()}
         return enumeration(named) if named else ""
@@ -448,9 +456,9 @@ class _Header:
         self.arguments += numbers
         return first, len(self.arguments) - first
 
-    def _scratches(self, them: Iterable[Scratch]) -> tuple[int, int]:
+    def _scratches(self, scratches: Iterable[Scratch]) -> tuple[int, int]:
         first = len(self.scratch)
-        self.scratch += them
+        self.scratch += scratches
         return first, len(self.scratch) - first
 
     def _segment(self, operator: WholeOperator | Copy | StripeLoops) -> Iterator[int]:
@@ -488,7 +496,7 @@ class _Header:
             members.append([operator, *inputs, *reads, makes, sums, *scratches])
         yield _table(f"{s}_member {s}_{number}_members", members)
         width = max(map(len, loops.steps), default=2)
-        columns = [(*them, *(0,) * (width - len(them))) for strip in loops.strips for them in strip]
+        columns = [(*numbers, *(0,) * (width - len(numbers))) for strip in loops.strips for numbers in strip]
         yield _table(f"uint32_t {s}_{number}_columns", columns, bare=True)
         steps = [(*step, *(0,) * (width - len(step))) for step in loops.steps]
         yield _table(f"uint32_t {s}_{number}_steps", steps, bare=True)

@@ -95,13 +95,13 @@ class FrontPoint:
         cls, core_schema: "CoreSchema", handler: "GetJsonSchemaHandler"
     ) -> dict[str, object]:
         """In JSON each value is a field of its own, named as its term."""
-        made = handler.resolve_ref_schema(handler(core_schema))
-        values = made["properties"].pop("values")
-        made["required"].remove("values")
-        made["additionalProperties"] = values["additionalProperties"] | {
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        values = schema["properties"].pop("values")
+        schema["required"].remove("values")
+        schema["additionalProperties"] = values["additionalProperties"] | {
             "description": "The value of the term that this field is named after."
         }
-        return made
+        return schema
 
 
 @model_class

@@ -399,14 +399,14 @@ _known: Final = Memo[Graph, GraphIndex]()
 
 def index_of(graph: Graph) -> GraphIndex:
     """The tensors and operators by id."""
-    found = _known.get(graph)
-    if found is None:
-        found = GraphIndex(
+    index = _known.get(graph)
+    if index is None:
+        index = GraphIndex(
             MappingProxyType({tensor.id: tensor for tensor in graph.tensors}),
             MappingProxyType({operator.id: operator for operator in graph.operators}),
         )
-        _known.note(graph, found)
-    return found
+        _known.note(graph, index)
+    return index
 
 
 _columns: Final = Memo[Graph, GraphColumns]()

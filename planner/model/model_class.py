@@ -133,8 +133,8 @@ class FieldFacts:
 
     def default(self) -> Any:
         """The default: for each caller a new one, where it can be changed."""
-        made = self._field.default_factory
-        return self._field.default if made is dataclasses.MISSING else made()
+        factory = self._field.default_factory
+        return self._field.default if factory is dataclasses.MISSING else factory()
 
 
 def fields_of(holder: Any) -> dict[str, FieldFacts]:
@@ -344,11 +344,11 @@ def _declare_fields(cls: Any) -> None:
 
 def _described_first(cls: Any, source: Any, handler: "GetCoreSchemaHandler") -> "CoreSchema":
     """How pydantic reads the class: errors and JSON schemas name the fields that have a description first."""
-    made = handler(source)
-    listed: list[Any] = handler.resolve_ref_schema(made)["schema"]["fields"]
+    schema = handler(source)
+    listed: list[Any] = handler.resolve_ref_schema(schema)["schema"]["fields"]
     described = {field.name for field in dataclasses.fields(cls) if field.metadata}
     listed.sort(key=lambda field: field["name"] not in described)
-    return made
+    return schema
 
 
 def _add_constructor(model: Any, declared: Any) -> None:
@@ -361,15 +361,15 @@ def _add_constructor(model: Any, declared: Any) -> None:
         if field.name in shown and field.default is field.default_factory is dataclasses.MISSING
     }
 
-    def construct(self: object, /, **given: object) -> None:
+    def construct(self: object, /, **values: object) -> None:
         if defaults:
-            given = defaults | given
+            values = defaults | values
         try:
-            _instances.fill(_kind_of(model), self, given)
+            _instances.fill(_kind_of(model), self, values)
         except NotPlainError:
             from memstow.planner.model.validators import fill
 
-            fill(self, given)
+            fill(self, values)
 
     set_constructor(model, construct, declared)
 
@@ -381,19 +381,19 @@ def maker_of(model: type[_T], *names: str) -> Callable[..., _T]:
     """
     fields = {field.name: field for field in dataclasses.fields(model)}  # type: ignore[arg-type]
     setters = {name: model.__dict__[name].__set__ for name in fields}
-    given = tuple(setters.pop(name) for name in names)
+    leading = tuple(setters.pop(name) for name in names)
     others = tuple((put, fields[name].default) for name, put in setters.items())
     if any(value is dataclasses.MISSING for _, value in others):
         raise TypeError(f"{model.__qualname__} has fields without a constant default that are not named")
     new = object.__new__
 
     def make(*values: object) -> _T:
-        made = new(model)
-        for put, value in zip(given, values, strict=True):
-            put(made, value)
+        instance = new(model)
+        for put, value in zip(leading, values, strict=True):
+            put(instance, value)
         for put, value in others:
-            put(made, value)
-        return made
+            put(instance, value)
+        return instance
 
     return make
 
@@ -403,15 +403,15 @@ def instances_of(model: type[_T], count: int, **columns: object) -> tuple[_T, ..
 
     A field has a list with a value for each instance, or one value for all of them.
     """
-    given: list[tuple[str, object]] = []
+    named: list[tuple[str, object]] = []
     for field in dataclasses.fields(model):  # type: ignore[arg-type]
         value = columns.pop(field.name, field.default)
         if value is dataclasses.MISSING:
             raise TypeError(f"{model.__qualname__} needs {field.name!r}")
-        given.append((field.name, value))
+        named.append((field.name, value))
     if columns:
         raise TypeError(f"{model.__qualname__} has no {', '.join(columns)}")
-    return _instances.instances(model, given, count)
+    return _instances.instances(model, named, count)
 
 
 def alternatives(kind: object) -> list[Any]:

@@ -354,17 +354,17 @@ def _buffers(buffers: Sequence[SymbolicBuffer], sizes: Sequence[int]) -> tuple[B
     if len(sizes) != len(buffers) or not all(type(size) is int and 0 <= size <= LIMIT for size in sizes):
         raise ValueError("sizes are whole numbers from 0 to 2^62, one for each buffer")
     with collector_at_rest():
-        made = [object.__new__(Buffer) for _ in buffers]
-        _put(made, "size", sizes)
-        _put(made, "accesses", (None for _ in buffers))
+        instances = [object.__new__(Buffer) for _ in buffers]
+        _put(instances, "size", sizes)
+        _put(instances, "accesses", (None for _ in buffers))
         for name in _COPIED:
-            _put(made, name, map(attrgetter(name), buffers))
-        return tuple(made)
+            _put(instances, name, map(attrgetter(name), buffers))
+        return tuple(instances)
 
 
-def _put(made: list[Buffer], name: str, values: Iterable[object]) -> None:
+def _put(instances: list[Buffer], name: str, values: Iterable[object]) -> None:
     """Set the field of each, which is frozen for others."""
-    deque(map(Buffer.__dict__[name].__set__, made, values), maxlen=0)
+    deque(map(Buffer.__dict__[name].__set__, instances, values), maxlen=0)
 
 
 _digests: Final = Memo[SymbolicProblem, str]()

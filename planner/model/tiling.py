@@ -203,10 +203,10 @@ for _part in _PARTS:
 
 def together(tilings: Iterable[Tiling]) -> Tilings:
     """The tilings with their sums."""
-    found = tuple(tilings)
-    tiled = [entry for entry in found if entry.chosen is not None]
+    all_tilings = tuple(tilings)
+    tiled = [entry for entry in all_tilings if entry.chosen is not None]
     return Tilings(
-        found,
+        all_tilings,
         len(tiled),
         sum(entry.chosen.bytes for entry in tiled if entry.chosen is not None),
         sum(entry.least or 0 for entry in tiled),

@@ -17,25 +17,25 @@ def validator_of(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def fill(instance: object, given: dict[str, object]) -> None:
+def fill(instance: object, values: dict[str, object]) -> None:
     """Set the fields of a new instance to these arguments; a ValidationError says what is wrong with them."""
     holder: Any = type(instance)
     validate = validator_of(holder).validator.validate_python
     try:
-        validate(ArgsKwargs((), given), self_instance=instance)
+        validate(ArgsKwargs((), values), self_instance=instance)
     except ValidationError:
-        plain = _with_plain_integers(given)
+        plain = _with_plain_integers(values)
         if plain is None:
             raise
         validate(ArgsKwargs((), plain), self_instance=instance)
 
 
-def _with_plain_integers(given: dict[str, object]) -> dict[str, object] | None:
+def _with_plain_integers(values: dict[str, object]) -> dict[str, object] | None:
     """The arguments with `int` in place of other integers such as NumPy's; None if there are none."""
-    if any(isinstance(value, Iterator) for value in given.values()):
+    if any(isinstance(value, Iterator) for value in values.values()):
         return None  # The first attempt has consumed it.
-    plain = {name: _plain(value) for name, value in given.items()}
-    return plain if any(plain[name] is not given[name] for name in given) else None
+    plain = {name: _plain(value) for name, value in values.items()}
+    return plain if any(plain[name] is not values[name] for name in values) else None
 
 
 def _plain(value: object) -> object:

@@ -69,12 +69,12 @@ def obstacles(model: bytes) -> list[str]:
             elif (types := _refused_types(operator, subgraph)) is not None:
                 kind = f"{operator.name} with {types[0]} data and {types[1]} weights"
                 refused.setdefault(kind, []).append(place)
-    found = []
+    reasons = []
     if missing:
-        found.append(f"it has no kernel for {_listed(missing)}")
+        reasons.append(f"it has no kernel for {_listed(missing)}")
     if refused:
-        found.append(f"its kernels do not take {_listed(refused)}")
-    return found
+        reasons.append(f"its kernels do not take {_listed(refused)}")
+    return reasons
 
 
 def custom_operators(model: bytes) -> list[str]:
@@ -94,7 +94,7 @@ def _refused_types(operator: ModelOperator, subgraph: Subgraph) -> tuple[str, st
 
 
 def _listed(places: dict[str, list[str]]) -> str:
-    some = [f"{printable(name, 80)} ({_operators(them)})" for name, them in places.items()]
+    some = [f"{printable(name, 80)} ({_operators(operators)})" for name, operators in places.items()]
     return _some(some, _MOST_KINDS)
 
 
@@ -162,15 +162,15 @@ def _plans(text: str) -> Iterator[Sequence[_Row]]:
 
 def _scratch(model: RuntimeModel, rows: Sequence[_Row]) -> dict[tuple[int, int], list[int]]:
     running = {lifetime: operator for operator, lifetime in model.operators.items()}
-    found: dict[tuple[int, int], list[int]] = {}
+    by_operator: dict[tuple[int, int], list[int]] = {}
     for row in rows:
         operator = running.get(row.lifetime)
         if operator is None:
             when = f"{row.lifetime[0]:,} to {row.lifetime[1] - 1:,}"
             message = f"a kernel asks for memory from {when}, when no operator of this model runs; {_ADVICE}"
             raise InputError.single("other_model", "$", message)
-        found.setdefault(operator, []).append(row.size)
-    return found
+        by_operator.setdefault(operator, []).append(row.size)
+    return by_operator
 
 
 _CHILD: Final = "memstow.planner.tflm.measure_child"
@@ -206,9 +206,9 @@ def measure_arena(model: bytes, seconds: float = _SECONDS) -> Arena:
 
 def _why_not(model: bytes, failure: str) -> str:
     """What the model has that the runtime cannot run, and what works instead."""
-    found = obstacles(model)
-    if found:
-        return f"{', and '.join(found)}; leave out --scratch, and {ELSEWHERE}"
+    reasons = obstacles(model)
+    if reasons:
+        return f"{', and '.join(reasons)}; leave out --scratch, and {ELSEWHERE}"
     custom = custom_operators(model)
     if custom and _NO_CUSTOM in failure:
         names = ", ".join(custom[:_MOST_NAMES])
@@ -216,8 +216,8 @@ def _why_not(model: bytes, failure: str) -> str:
             f"it has no kernels of your own, and the model has custom operators ({names}); give the log of a "
             f"device that has them, or leave out --scratch"
         )
-    said = printable(failure, 400)
-    return f"{said}; leave out --scratch, and {ELSEWHERE}; or, if a device of yours runs it, give its log"
+    message = printable(failure, 400)
+    return f"{message}; leave out --scratch, and {ELSEWHERE}; or, if a device of yours runs it, give its log"
 
 
 def _asked(request: Message, seconds: float) -> Message:

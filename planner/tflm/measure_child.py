@@ -34,10 +34,10 @@ def cut_model(model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: 
     root = Flatbuffer(model).root()
     table = list(root.tables(ModelField.SUBGRAPHS))[subgraph]
     held = subgraphs[subgraph]
-    it = held.operators[operator]
+    entry = held.operators[operator]
     listed = list(table.tables(SubgraphField.OPERATORS))[operator].integers(OperatorField.INTERMEDIATES)
-    used = {*it.inputs, *it.outputs, *[i for i in listed or () if 0 <= i < len(held.tensors)]}
-    handles = set(it.outputs) if it.name == VAR_HANDLE else set()
+    used = {*entry.inputs, *entry.outputs, *[i for i in listed or () if 0 <= i < len(held.tensors)]}
+    handles = set(entry.outputs) if entry.name == VAR_HANDLE else set()
     sizes = {
         i: 0 if i in handles else arena_bytes(held.tensors[i], f"$.subgraphs[{subgraph}].tensors[{i}]")
         for i in used
@@ -47,13 +47,13 @@ def cut_model(model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: 
     tensors: list[Part] = [
         OldPart(at) if i in used else nothing for i, at in enumerate(table.targets(SubgraphField.TENSORS))
     ]
-    made = set(it.outputs)
+    outputs = set(entry.outputs)
     fields: dict[int, FieldValue] = {
         SubgraphField.TENSORS: front.list(tensors),
         SubgraphField.INPUTS: front.numbers(
-            [i for i in dict.fromkeys(it.inputs) if sizes[i] and i not in made]
+            [i for i in dict.fromkeys(entry.inputs) if sizes[i] and i not in outputs]
         ),
-        SubgraphField.OUTPUTS: front.numbers(list(it.outputs)),
+        SubgraphField.OUTPUTS: front.numbers(list(entry.outputs)),
         SubgraphField.OPERATORS: front.list([OldPart(table.targets(SubgraphField.OPERATORS)[operator])]),
     }
     whole: dict[int, FieldValue] = {
@@ -89,10 +89,10 @@ class Runtime:
             self._interpreter.from_bytes(model, arena_size=arena).print_allocations()
         except (RuntimeError, ValueError) as error:
             raise RuntimeError(self._said() or str(error)) from None
-        found = {name.decode(): int(size) for name, size in _USED.findall(self._read())}
-        if found.keys() != {"head", "tail"}:
+        sizes = {name.decode(): int(size) for name, size in _USED.findall(self._read())}
+        if sizes.keys() != {"head", "tail"}:
             raise RuntimeError(self._said() or "the runtime does not say how much it has allocated")
-        return found
+        return sizes
 
     def _read(self) -> bytes:
         self._log.seek(0)
@@ -110,10 +110,10 @@ def _answer(request: Message, _cancel: threading.Event) -> Message:
     enough = _stepped(2 * (arena.head or 0) + (arena.planning or 0) + 4 * len(model) + _SPARE)
     used = runtime.used(model, enough)
     if request["kind"] == "arena":
-        found: Message = {"least": _least(runtime, model, used["tail"], enough), **used}
+        figures: Message = {"least": _least(runtime, model, used["tail"], enough), **used}
     else:
-        found = {"scratch": _scratch(runtime, model)}
-    return {"kind": "done", "failure": None, **found}
+        figures = {"scratch": _scratch(runtime, model)}
+    return {"kind": "done", "failure": None, **figures}
 
 
 def _least(runtime: Runtime, model: bytes, too_small: int, enough: int) -> int:
@@ -146,13 +146,13 @@ def _stepped(size: int) -> int:
 def _scratch(runtime: Runtime, model: bytes) -> list[tuple[int, int, int]]:
     """The subgraph and the index of each operator whose kernel asks for memory, and how much."""
     subgraphs = read_subgraphs(model)
-    found = []
+    sizes = []
     for number, subgraph in enumerate(subgraphs):
         for index, operator in enumerate(subgraph.operators):
             # Control flow asks for nothing itself, and its subgraphs would be missing.
             if operator.name not in CALLING and (size := _asked(runtime, model, subgraphs, number, index)):
-                found.append((number, index, size))
-    return found
+                sizes.append((number, index, size))
+    return sizes
 
 
 def _asked(runtime: Runtime, model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: int) -> int:

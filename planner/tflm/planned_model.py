@@ -22,7 +22,7 @@ from memstow.planner.formats.tflite_model import (
     is_behind,
 )
 from memstow.planner.graph.lowering import listed_problem
-from memstow.planner.model import PLANNED, Status
+from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import GIVEN, Graph, Operator, Order
 from memstow.planner.model.plan import Placement, Plan, Schedule
@@ -44,7 +44,7 @@ from memstow.planner.tflm.runtime_model import (
     runtime_model,
     scratch_in_order,
 )
-from memstow.planner.verify import verify
+from memstow.planner.verify import require_valid_plan, verify
 
 _MOST_REPORTED: Final = 20
 
@@ -105,12 +105,12 @@ def plan_in(planned: bytes, graph: Graph) -> CarriedPlan:
 
     Raises InputError if the file carries none, or is another model.
     """
-    found = carried_plan(planned)
-    if found is None:
+    carried = carried_plan(planned)
+    if carried is None:
         message = "the model carries no memory plan: the runtime places everything by its own rule"
         raise InputError.single("no_carried_plan", "$", message)
     order = tuple(_order(graph, read_graph(planned)))
-    return replace(found, plan=replace(found.plan, schedule=Schedule(order=order)))
+    return replace(carried, plan=replace(carried.plan, schedule=Schedule(order=order)))
 
 
 def _order(graph: Graph, planned: Graph) -> Iterator[str]:
@@ -158,7 +158,16 @@ def planned_model(model: bytes, plan: Plan, *, replan: bool = False) -> bytes:
     """
     require_plannable(model, replan)
     graph = read_graph(model)
-    _refuse_wrong_plan(graph, plan)
+    if len({placement.pool for placement in plan.placements}) > 1:
+        message = "the runtime has one arena, and the plan is for several pools; plan for one"
+        raise InputError.single("several_pools", "plan", message)
+    # Scratch memory is not in the graph, and is not written.
+    placements = tuple(
+        Placement(buffer=placement.buffer, pool=DEFAULT_POOL, offset=placement.offset)
+        for placement in plan.placements
+        if not placement.buffer.startswith(SCRATCH)
+    )
+    require_valid_plan(graph, replace(plan, placements=placements))
     ordered = _in_order(model, graph, plan.schedule)
     graph = read_graph(ordered)
     of_model = runtime_model(ordered, graph, listed(graph))
@@ -169,8 +178,8 @@ def planned_model(model: bytes, plan: Plan, *, replan: bool = False) -> bytes:
     written = _with_plan(ordered, encoded_offsets(of_model.subgraphs, offsets))
     if graph != read_graph(written):
         raise _impossible("its parts share bytes, so that it would be another model")
-    found = carried_plan(written)
-    if found is None or verify(read_graph(written), found.plan):
+    carried = carried_plan(written)
+    if carried is None or verify(read_graph(written), carried.plan):
         raise _impossible("its parts share bytes, so that it would be another model")
     return written
 
@@ -236,28 +245,6 @@ def _kept_fields(root: Table) -> dict[int, FieldValue]:
     return fields
 
 
-def _refuse_wrong_plan(graph: Graph, plan: Plan) -> None:
-    """Only what the judge accepts is written; scratch memory is not in the graph, and is not written."""
-    if plan.status not in PLANNED:
-        message = f"there is no plan to write: the status is {plan.status}"
-        raise InputError.single("no_plan", "status", message)
-    if len({placement.pool for placement in plan.placements}) > 1:
-        message = "the runtime has one arena, and the plan is for several pools; plan for one"
-        raise InputError.single("several_pools", "plan", message)
-    bare = Plan(
-        status=Status.FEASIBLE,
-        placements=[
-            Placement(buffer=placement.buffer, pool=DEFAULT_POOL, offset=placement.offset)
-            for placement in plan.placements
-            if not placement.buffer.startswith(SCRATCH)
-        ],
-        schedule=plan.schedule,
-    )
-    found = verify(graph, bare)
-    if found:
-        raise InputError(Issue(str(entry.code), "plan", entry.message) for entry in found[:_MOST_REPORTED])
-
-
 def _impossible(why: str) -> InputError:
     return InputError.single("cannot_carry_plan", "$", f"this model cannot carry a memory plan: {why}")
 
@@ -286,28 +273,28 @@ class OptionNames:
     """Where the issue is, of these options."""
 
 
-def require_writable(model: bytes, asked: Asked, names: OptionNames) -> None:
+def require_writable(model: bytes, request: Asked, names: OptionNames) -> None:
     """Raise an InputError where the model cannot be written as asked."""
-    if asked.order_only:
-        if asked.order == GIVEN:
+    if request.order_only:
+        if request.order == GIVEN:
             message = f"its operators would stay as they are listed, and the model the same; add {names.free}"
             raise InputError.single("same_model", names.of_order, message)
         require_movable(model)
         return
-    if asked.in_place:
+    if request.in_place:
         message = (
             f"a model cannot say that tensors share bytes; leave out {names.in_place}, or add "
             f"{names.order_only}"
         )
         raise InputError.single("in_place", names.of_in_place, message)
-    if asked.pools > 1:
+    if request.pools > 1:
         message = (
             "the runtime has one arena, and there are several memories; leave the target out, and give the "
             "capacity of one of them"
         )
         raise InputError.single("several_pools", names.of_pools, message)
-    require_plannable(model, asked.replan)
-    if asked.order != GIVEN:
+    require_plannable(model, request.replan)
+    if request.order != GIVEN:
         require_movable(without_plan(model))
 
 
@@ -328,11 +315,11 @@ def written_model(
     model: bytes, plan: Plan, scratch: Scratch | None = None, *, replan: bool = False
 ) -> WrittenModel:
     """The model with the plan if that makes its head smaller, given what kernels ask for."""
-    asked = scratch or {}
-    moved = asked if plan.schedule is None else scratch_in_order(asked, plan.schedule.order)
+    blocks = scratch or {}
+    moved = blocks if plan.schedule is None else scratch_in_order(blocks, plan.schedule.order)
     planned = planned_model(model, plan, replan=replan)
     plain = without_plan(model)
-    heads = arena_of(planned, moved).head, arena_of(plain, asked).head
+    heads = arena_of(planned, moved).head, arena_of(plain, blocks).head
     if heads[0] is None or heads[1] is None or heads[0] < heads[1]:
         return WrittenModel(planned, moved, True, *heads)
-    return WrittenModel(plain, asked, False, *heads)
+    return WrittenModel(plain, blocks, False, *heads)

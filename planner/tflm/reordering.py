@@ -69,9 +69,9 @@ def _of_table(table: Table, shape: _Shape) -> Iterator[Extent]:
 
 
 def _of_vector(table: Table, number: int, width: int) -> Iterator[Extent]:
-    found = table.vector(number, width)
-    if found is not None:
-        begin, length = found
+    vector = table.vector(number, width)
+    if vector is not None:
+        begin, length = vector
         yield begin - 4, begin + length * width
 
 
@@ -122,10 +122,10 @@ def require_movable(model: bytes) -> None:
 def _operators(model: bytes) -> tuple[int, int]:
     """Where the vector of the operators of the first subgraph begins, and its length."""
     subgraph: Table = next(Flatbuffer(model).root().tables(ModelField.SUBGRAPHS))
-    found = subgraph.vector(SubgraphField.OPERATORS, 4)
-    if found is None:
+    vector = subgraph.vector(SubgraphField.OPERATORS, 4)
+    if vector is None:
         raise _fixed("it has no operators")
-    return found
+    return vector
 
 
 def _require_same(graph: Graph, indices: Sequence[int], written: Graph) -> None:
@@ -142,8 +142,8 @@ def _require_same(graph: Graph, indices: Sequence[int], written: Graph) -> None:
 
 
 def _without_id(graph: Graph, index: int) -> tuple[object, ...]:
-    it = graph.operators[index]
-    return it.type, it.inputs, it.outputs, it.temporaries, it.window
+    operator = graph.operators[index]
+    return operator.type, operator.inputs, operator.outputs, operator.temporaries, operator.window
 
 
 def _fixed(why: str) -> InputError:

@@ -54,13 +54,13 @@ def with_scratch(graph: Graph, model: bytes, scratch: Scratch) -> Graph:
     operators = []
     of_model = {str(i): (i, operator) for i, operator in enumerate(subgraphs[0].operators)}
     for operator in graph.operators:
-        asked = _temporaries(*of_model[operator.id], calls, scratch) if operator.id in of_model else ()
-        operators.append(replace(operator, temporaries=(*operator.temporaries, *asked)))
+        temporaries = _temporaries(*of_model[operator.id], calls, scratch) if operator.id in of_model else ()
+        operators.append(replace(operator, temporaries=(*operator.temporaries, *temporaries)))
     return replace(graph, operators=tuple(operators))
 
 
 def scratch_in_order(scratch: Scratch, order: Sequence[str]) -> Scratch:
-    """The same for a model that lists its operators in this order."""
+    """The scratch memory by the operators of a model that lists them in this order."""
     moved = {(0, at): scratch[0, int(name)] for at, name in enumerate(order) if (0, int(name)) in scratch}
     return {**{key: sizes for key, sizes in scratch.items() if key[0]}, **moved}
 
@@ -213,9 +213,9 @@ def carried_offsets(model: bytes, tensors: int) -> list[int] | None:
 def _bytes_of(root: Table, index: int) -> tuple[int, int]:
     for at, buffer in enumerate(root.tables(ModelField.BUFFERS)):
         if at == index:
-            found = buffer.vector(BufferField.DATA, 1)
-            if found is not None:
-                return found
+            extent = buffer.vector(BufferField.DATA, 1)
+            if extent is not None:
+                return extent
             break
     raise _wrong_plan("its metadata names no buffer with bytes")
 
@@ -295,11 +295,13 @@ def runtime_layout(
     model: RuntimeModel, offsets: Sequence[int] | None, scratch: Scratch
 ) -> RuntimeLayout | None:
     """The layout with these offsets, or without a plan; None where there is too much to place by the rule."""
-    told = offsets or [LEFT_TO_RUNTIME] * len(model.tensors)
+    planned = offsets or [LEFT_TO_RUNTIME] * len(model.tensors)
     needed = [i for i, tensor in enumerate(model.tensors) if tensor.size]
     blocks = [
         Block(
-            model.tensors[i].size, model.tensors[i].lifetime, None if told[i] == LEFT_TO_RUNTIME else told[i]
+            model.tensors[i].size,
+            model.tensors[i].lifetime,
+            None if planned[i] == LEFT_TO_RUNTIME else planned[i],
         )
         for i in needed
     ]
@@ -369,13 +371,13 @@ def arena_of(
     """
     graph = read_graph(model)
     of_model = runtime_model(model, graph, listed(graph))
-    asked = scratch or {}
-    layout = runtime_layout(of_model, carried_offsets(model, len(of_model.tensors)), asked)
+    blocks = scratch or {}
+    layout = runtime_layout(of_model, carried_offsets(model, len(of_model.tensors)), blocks)
     main = read_subgraphs(model)[0]
     # What is there at once: requests of kernels, a record of each tensor, the rows of the planner.
     words = _WORDS[word]
-    kept = words.persistent * (len(main.inputs) + len(main.outputs))
-    requests = sum(map(len, asked.values()))
+    persistent = words.persistent * (len(main.inputs) + len(main.outputs))
+    requests = sum(map(len, blocks.values()))
     planned = sum(tensor.size > 0 for tensor in of_model.tensors) + requests
     planning = (
         words.request * (_SPARE_REQUESTS + requests)
@@ -383,7 +385,7 @@ def arena_of(
         + words.tensor * (len(of_model.tensors) + requests)
         + words.planned * planned
     )
-    return arena(None if layout is None else layout.head, max(0, planning - kept), tail)
+    return arena(None if layout is None else layout.head, max(0, planning - persistent), tail)
 
 
 _LIVE: Final = frozenset(("live_bytes", "cut", "refuted"))
@@ -437,13 +439,13 @@ def _why_not(head: int, plan: Plan, order: str) -> str:
     peak = sum(use.peak for use in plan.pools)
     if peak > head:
         return f"{rule}, and the plan {peak:,}"
-    found = plan.objective[0] if [entry.term for entry in plan.objective] == [str(PEAK)] else None
+    peak_term = plan.objective[0] if [entry.term for entry in plan.objective] == [str(PEAK)] else None
     # Bytes that live at once count scratch memory in whatever pieces the runtime places it.
     if (
-        found is None
-        or found.bound < head
-        or found.certificate is None
-        or found.certificate.kind not in _LIVE
+        peak_term is None
+        or peak_term.bound < head
+        or peak_term.certificate is None
+        or peak_term.certificate.kind not in _LIVE
     ):
         return f"{rule}, and so does the plan"
     of = "any order" if order == FREE else "its order"

@@ -102,9 +102,9 @@ def _windowed(operator: Operator, window: Window, inputs: Sequence[Tensor], outp
     image, *others = inputs
     input_rows, input_columns, input_channels = _shape(image)[-3:]
     rows, columns, channels = _shape(output)[-3:]
-    for i, made in ((0, rows), (1, columns)):
+    for i, extent in ((0, rows), (1, columns)):
         reach = (window.kernel[i] - 1) * window.dilation[i] + 1
-        if max(reach, made * window.stride[i], window.padding[i]) > _LONGEST:
+        if max(reach, extent * window.stride[i], window.padding[i]) > _LONGEST:
             raise UntiledError(f"its window reaches over more than {_LONGEST:,} rows or columns")
     area = window.kernel[0] * window.kernel[1]
     weights, groups = None, 0
@@ -159,8 +159,8 @@ def _by_element(inputs: Sequence[Tensor], output: Tensor) -> Layer:
 
 
 def _layer(
-    made: tuple[int, int, int],
-    read: tuple[int, int, int],
+    output_extents: tuple[int, int, int],
+    input_extents: tuple[int, int, int],
     groups: int,
     window: Window,
     images: Sequence[Tensor],
@@ -168,7 +168,7 @@ def _layer(
     others: Sequence[Tensor],
     output: Tensor,
 ) -> Layer:
-    channels = made[2]
+    channels = output_extents[2]
     by_channel = [
         entry for entry in others if prod(_shape(entry)) % channels == 0 and channels in _shape(entry)
     ]
@@ -176,8 +176,8 @@ def _layer(
     whole = "int" in kind or kind == "bool"
     per_pair = window.kernel[0] * window.kernel[1]
     return Layer(
-        *made,
-        *read,
+        *output_extents,
+        *input_extents,
         groups=groups,
         window=window,
         images=tuple(Operand(image.id, _element(image)) for image in images),
@@ -217,35 +217,37 @@ def _element(tensor: Tensor) -> int:
 def needed_places(layer: Layer, axis: int) -> int:
     """How many rows (0) or columns (1) of the image some element of the output is made from."""
     window = layer.window
-    made = (layer.rows, layer.columns)[axis]
+    output_extent = (layer.rows, layer.columns)[axis]
     extent = (layer.input_rows, layer.input_columns)[axis]
     kernel, dilation = window.kernel[axis], window.dilation[axis]
     if (kernel, window.stride[axis], window.padding[axis]) == (1, 1, 0):
-        return min(made, extent)
-    places = _repeated(_repeated(1, kernel, dilation), made, window.stride[axis])
+        return min(output_extent, extent)
+    places = _repeated(_repeated(1, kernel, dilation), output_extent, window.stride[axis])
     return (places >> window.padding[axis] & (1 << extent) - 1).bit_count()
 
 
 def _repeated(places: int, times: int, step: int) -> int:
     """The places, given as bits, and the same so many times in all, each a step further."""
-    found, covered = places, 1
+    repeated, covered = places, 1
     while covered < times:
         more = min(covered, times - covered)
-        found |= found << more * step
+        repeated |= repeated << more * step
         covered += more
-    return found
+    return repeated
 
 
 def least_bytes(layer: Layer) -> dict[str, int]:
     """By tensor, the bytes that are needed."""
     rows, columns = needed_places(layer, 0), needed_places(layer, 1)
-    found = {image.tensor: rows * columns * layer.input_channels * image.element for image in layer.images}
+    by_tensor = {
+        image.tensor: rows * columns * layer.input_channels * image.element for image in layer.images
+    }
     if layer.weights is not None:
-        found[layer.weights.tensor] = layer.channels * layer.group_inputs * layer.weights.element
-    found |= {entry.tensor: layer.channels * entry.element for entry in layer.by_channel}
-    found |= {entry.tensor: entry.element for entry in layer.fixed}
-    found[layer.output.tensor] = layer.rows * layer.columns * layer.channels * layer.output.element
-    return found
+        by_tensor[layer.weights.tensor] = layer.channels * layer.group_inputs * layer.weights.element
+    by_tensor |= {entry.tensor: layer.channels * entry.element for entry in layer.by_channel}
+    by_tensor |= {entry.tensor: entry.element for entry in layer.fixed}
+    by_tensor[layer.output.tensor] = layer.rows * layer.columns * layer.channels * layer.output.element
+    return by_tensor
 
 
 MOST_SIZES: Final = 2048
@@ -306,17 +308,17 @@ def read_the_same(piece: Span) -> Span:
 
 def cuts(extent: int, multiple: int, read: Callable[[Span], Span]) -> list[Cut]:
     """All ways to cut that may be best, few pieces first."""
-    found = []
+    ways = []
     for size in _sizes(extent):
         parts = [read(piece) for piece in spans(extent, size)]
         lengths = [end - begin for begin, end in parts]
-        found.append(Cut(size, len(parts), sum(lengths), max(lengths), -size % multiple))
-    kept: list[Cut] = []
+        ways.append(Cut(size, len(parts), sum(lengths), max(lengths), -size % multiple))
+    undominated: list[Cut] = []
     # Whatever is at least as good in every figure comes first in this order.
-    for cut in sorted(found, key=lambda entry: (entry.number, entry.size, *entry[2:])):
-        if not any(all(a <= b for a, b in zip(other, cut, strict=True)) for other in kept):
-            kept.append(cut)
-    return kept
+    for cut in sorted(ways, key=lambda entry: (entry.number, entry.size, *entry[2:])):
+        if not any(all(a <= b for a, b in zip(other, cut, strict=True)) for other in undominated):
+            undominated.append(cut)
+    return undominated
 
 
 def is_every_size(extent: int) -> bool:
@@ -395,9 +397,13 @@ def needs(layer: Layer, cuts: Cuts, loops: tuple[Loop, ...], options: TilingOpti
     pixels = rows.size * columns.size
     elements = channels.size * pixels
     output = layer.output
-    made = layer.channels * layer.rows * layer.columns
+    elements_of_all = layer.channels * layer.rows * layer.columns
     yield Need(
-        "output", output.tensor, elements * output.element, channels.number * places, made * output.element
+        "output",
+        output.tensor,
+        elements * output.element,
+        channels.number * places,
+        elements_of_all * output.element,
     )
     if split and layer.sum_bytes > output.element:
         yield Need("sums", None, elements * layer.sum_bytes, 0, 0)

@@ -68,21 +68,21 @@ class Homes:
 
     choices: tuple[frozenset[str], ...] | None
 
-    def beyond(self, found: Sequence[Need], moved: int) -> int:
+    def beyond(self, wanted: Sequence[Need], moved: int) -> int:
         """The bytes that come from beyond, or go there, in the best choice."""
         if self.choices is None:
             return 0
-        return moved - max(_at_home(found, choice) for choice in self.choices)
+        return moved - max(_at_home(wanted, choice) for choice in self.choices)
 
-    def best(self, found: Sequence[Need]) -> frozenset[str] | None:
+    def best(self, wanted: Sequence[Need]) -> frozenset[str] | None:
         """The tensors of the best choice; None: all."""
         if self.choices is None:
             return None
-        return max(self.choices, key=lambda choice: (_at_home(found, choice), sorted(choice)))
+        return max(self.choices, key=lambda choice: (_at_home(wanted, choice), sorted(choice)))
 
 
-def _at_home(found: Sequence[Need], choice: frozenset[str]) -> int:
-    return sum(need.bytes for need in found if need.tensor in choice)
+def _at_home(wanted: Sequence[Need], choice: frozenset[str]) -> int:
+    return sum(need.bytes for need in wanted if need.tensor in choice)
 
 
 def homes_of(sizes: dict[str, int], capacity: int) -> Homes | None:
@@ -167,7 +167,7 @@ def _home_of(graph: Graph, options: TilingOptions, pool: Pool) -> Pool | None:
         raise InputError.single("same_pool", "home", message)
     if options.home is not None:
         return _pool_named(graph, options.home, "home")
-    names = [it.id for it in graph.pools]
+    names = [entry.id for entry in graph.pools]
     after = graph.pools[names.index(pool.id) + 1 :] if pool.id in names else ()
     return after[0] if after else None
 
@@ -255,16 +255,16 @@ class Space:
 
     def __post_init__(self) -> None:
         layer, multiple = self.layer, dict(self.options.multiples)
-        made = {
+        ways = {
             "channels": cuts(layer.channels, multiple.get("channels", 1), read_by_channels(layer)),
             "rows": cuts(layer.rows, multiple.get("rows", 1), read_by_rows(layer, 0)),
             "columns": cuts(layer.columns, multiple.get("columns", 1), read_by_rows(layer, 1)),
             "inputs": cuts(layer.input_channels, multiple.get("inputs", 1), read_the_same),
         }
         if not layer.splits_inputs:
-            made["inputs"] = [cut for cut in made["inputs"] if cut.number == 1]
-        for name, found in made.items():
-            object.__setattr__(self, name, found)
+            ways["inputs"] = [cut for cut in ways["inputs"] if cut.number == 1]
+        for name, cuts_of_loop in ways.items():
+            object.__setattr__(self, name, cuts_of_loop)
 
     @property
     def has_all_sizes(self) -> bool:
@@ -284,16 +284,16 @@ class Space:
 
     def candidate(self, cut: Cuts, loops: tuple[Loop, ...]) -> Candidate:
         """What is counted of a tile."""
-        found = list(needs(self.layer, cut, loops, self.options))
-        moved = sum(need.bytes for need in found)
+        wanted = list(needs(self.layer, cut, loops, self.options))
+        moved = sum(need.bytes for need in wanted)
         return Candidate(
             cut,
             loops,
             moved,
             prod(entry.number for entry in cut),
             sum(entry.misaligned for entry in cut),
-            sum(l1_bytes(need, self.options, self.unit) for need in found),
-            self.homes.beyond(found, moved),
+            sum(l1_bytes(need, self.options, self.unit) for need in wanted),
+            self.homes.beyond(wanted, moved),
         )
 
     def walk(self, is_of_use: Callable[[Candidate], bool], work: Work) -> Iterator[Candidate]:
@@ -301,8 +301,8 @@ class Space:
         best = Cuts(*(ideal(entry) for entry in (self.channels, self.rows, self.columns, self.inputs)))
 
         def look(cut: Cuts, loops: tuple[Loop, ...]) -> Candidate | None:
-            found = self.candidate(cut, loops) if work.more() else None
-            return found if found is not None and is_of_use(found) else None
+            candidate = self.candidate(cut, loops) if work.more() else None
+            return candidate if candidate is not None and is_of_use(candidate) else None
 
         for loops, inputs, channels in product(self.loops(), self.inputs, self.channels):
             outer = best._replace(channels=channels, inputs=inputs)
@@ -312,9 +312,9 @@ class Space:
                 if look(outer._replace(rows=rows), loops) is None:
                     continue
                 for columns in self.columns:
-                    found = look(outer._replace(rows=rows, columns=columns), loops)
-                    if found is not None:
-                        yield found
+                    candidate = look(outer._replace(rows=rows, columns=columns), loops)
+                    if candidate is not None:
+                        yield candidate
 
 
 def best_of(
@@ -330,8 +330,8 @@ def best_of(
             best is None or _key(candidate, terms) < best_key
         )
 
-    for found in space.walk(is_of_use, work):
-        best, best_key = found, _key(found, terms)
+    for better in space.walk(is_of_use, work):
+        best, best_key = better, _key(better, terms)
     return best
 
 
@@ -344,10 +344,10 @@ def front_of(space: Space, capacity: int | None, work: Work) -> list[Candidate]:
             return False
         return not any(l1 <= candidate.l1 and moved <= candidate.bytes for l1, moved in front)
 
-    for found in space.walk(is_of_use, work):
-        for l1, moved in [key for key in front if found.l1 <= key[0] and found.bytes <= key[1]]:
+    for better in space.walk(is_of_use, work):
+        for l1, moved in [key for key in front if better.l1 <= key[0] and better.bytes <= key[1]]:
             del front[l1, moved]
-        front[found.l1, found.bytes] = found
+        front[better.l1, better.bytes] = better
     return [front[key] for key in sorted(front)]
 
 
@@ -357,16 +357,18 @@ def _key(candidate: Candidate, terms: Sequence[TilingTerm]) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where the buffers lie."""
+    """The buffers of a tile with their offsets, and the problem and plan that these are of."""
 
     buffers: tuple[TileBuffer, ...]
     problem: Problem
     plan: Plan
 
 
-def place_buffers(found: Sequence[Need], options: TilingOptions, pool: Pool, unit: int, begin: int) -> Placed:
+def place_buffers(
+    wanted: Sequence[Need], options: TilingOptions, pool: Pool, unit: int, begin: int
+) -> Placed:
     """The buffers with their places: all of them live at once."""
-    named = list(_named_buffers(found, options))
+    named = list(_named_buffers(wanted, options))
     problem = Problem(
         buffers=[
             Buffer(id=name, size=-(-need.size // unit) * unit, lifetime=(0, 1), alignment=unit)
@@ -379,19 +381,19 @@ def place_buffers(found: Sequence[Need], options: TilingOptions, pool: Pool, uni
     for buffer in problem.buffers:
         places.append(Placement(buffer=buffer.id, pool=problem.pools[0].id, offset=begin))
         begin += buffer.size
-    made = plan(problem, Options(deterministic=True, hint=Plan(status=Status.FEASIBLE, placements=places)))
-    offsets = {placement.buffer: placement.offset for placement in made.placements}
+    placed = plan(problem, Options(deterministic=True, hint=Plan(status=Status.FEASIBLE, placements=places)))
+    offsets = {placement.buffer: placement.offset for placement in placed.placements}
     buffers = tuple(
         TileBuffer(name, need.role, need.tensor, -(-need.size // unit) * unit, offsets[name])
         for name, need in named
     )
-    return Placed(buffers, problem, made)
+    return Placed(buffers, problem, placed)
 
 
-def _named_buffers(found: Sequence[Need], options: TilingOptions) -> Iterator[tuple[str, Need]]:
+def _named_buffers(wanted: Sequence[Need], options: TilingOptions) -> Iterator[tuple[str, Need]]:
     """Buffers by name: that of the tensor, with .a and .b for two; of what no tensor has, its role."""
     taken: set[str] = set()
-    for need in found:
+    for need in wanted:
         if not need.size:
             continue
         base = need.tensor if need.tensor is not None else need.role
@@ -535,10 +537,10 @@ def _found(tiling: Tiling, space: Space, memories: Memories, most: int) -> Tilin
 def _chosen(
     tiling: Tiling, space: Space, best: Candidate, memories: Memories, least: dict[str, int]
 ) -> Chosen:
-    found = list(needs(space.layer, best.cuts, best.loops, tiling.options))
-    at_home = space.homes.best(found)
+    wanted = list(needs(space.layer, best.cuts, best.loops, tiling.options))
+    at_home = space.homes.best(wanted)
     begin, _ = memories.room(tiling.unit)
-    placed = place_buffers(found, tiling.options, memories.pool, tiling.unit, begin)
+    placed = place_buffers(wanted, tiling.options, memories.pool, tiling.unit, begin)
     by_channels, by_rows, by_columns = (
         read_by_channels(space.layer),
         read_by_rows(space.layer, 0),
@@ -572,7 +574,7 @@ def _chosen(
                 least[need.tensor],
                 at_home is not None and need.tensor not in at_home,
             )
-            for need in found
+            for need in wanted
             if need.tensor is not None
         ),
         buffers=placed.buffers,

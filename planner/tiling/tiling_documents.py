@@ -39,17 +39,17 @@ def terms_of(text: str) -> tuple[TilingTerm, ...]:
 
 def multiples_of(text: str) -> tuple[tuple[Loop, int], ...]:
     """The multiples of a list such as `channels=4,columns=2`."""
-    found: dict[Loop, int] = {}
+    multiples: dict[Loop, int] = {}
     for part in text.split(","):
         name, _, number = (entry.strip() for entry in part.partition("="))
         loop = next((entry for entry in LOOPS if entry == name), None)
-        if loop is None or loop in found or not number.isdecimal() or not 0 < int(number[:12]) < _MOST:
+        if loop is None or loop in multiples or not number.isdecimal() or not 0 < int(number[:12]) < _MOST:
             message = (
                 f"{part!r} is no multiple: write for example channels=4,columns=2, of {', '.join(LOOPS)}"
             )
             raise InputError.single("not_a_multiple", "multiple", message)
-        found[loop] = int(number)
-    return tuple(found.items())
+        multiples[loop] = int(number)
+    return tuple(multiples.items())
 
 
 def pixels_of(text: str) -> int | Literal["tile"]:
@@ -112,27 +112,36 @@ _OF_FRAME: Final = tuple(field.name for field in fields(Tiling) if field.name !=
 
 def as_data(tiling: Tiling) -> dict[str, Any]:
     """The tiling as JSON holds it."""
-    found: dict[str, Any] = {
-        "operator": tiling.operator,
-        "type": tiling.type,
-        "pool": tiling.pool,
-        "capacity": tiling.capacity,
-        "home": tiling.home,
-        "unit": tiling.unit,
-        "options": asdict(tiling.options),
-        "why_not": tiling.why_not,
-        "needs": tiling.needs,
-        "bound": tiling.bound,
-        "least": tiling.least,
-        "whole": None if tiling.whole is None else asdict(tiling.whole),
-        "complete": tiling.complete,
-        "looked_at": tiling.looked_at,
-        "replayed": tiling.replayed,
-    }
-    found |= {"tile": None} if tiling.chosen is None else _chosen(tiling.chosen)
+    data: dict[str, Any] = {name: getattr(tiling, name) for name in _OF_FRAME if name != "front"}
+    data["options"] = asdict(tiling.options)
+    data["whole"] = None if tiling.whole is None else asdict(tiling.whole)
+    chosen = tiling.chosen
+    if chosen is None:
+        data["tile"] = None
+    else:
+        pieces = chosen.pieces
+        data |= {
+            "tile": asdict(chosen.tile),
+            "loops": list(chosen.loops),
+            "tiles": chosen.tiles,
+            "bytes": chosen.bytes,
+            "beyond": chosen.beyond,
+            "alignment": chosen.alignment,
+            "l1": chosen.l1,
+            "moved": [asdict(entry) for entry in chosen.moved],
+            "buffers": [asdict(buffer) for buffer in chosen.buffers],
+            "pieces": {
+                "channels": [_piece(channel) for channel in pieces.channels],
+                "rows": [_piece(row) for row in pieces.rows],
+                "columns": [_piece(column) for column in pieces.columns],
+                "inputs": [list(input_) for input_ in pieces.inputs],
+            },
+            "problem": plain(chosen.problem),
+            "plan": plain(chosen.plan),
+        }
     if tiling.front is not None:
-        found["front"] = [asdict(point) | {"loops": list(point.loops)} for point in tiling.front]
-    return found
+        data["front"] = [asdict(point) | {"loops": list(point.loops)} for point in tiling.front]
+    return data
 
 
 def write_tiling(tiling: "Tiling") -> "bytes":
@@ -142,12 +151,12 @@ def write_tiling(tiling: "Tiling") -> "bytes":
 
 def all_as_data(tilings: Sequence[Tiling]) -> dict[str, Any]:
     """The tilings of all operators of a graph, and what they move together."""
-    found = together(tilings)
+    sums = together(tilings)
     return {
-        "tilings": [as_data(tiling) for tiling in found.tilings],
-        "tiled": found.tiled,
-        "bytes": found.bytes,
-        "least": found.least,
+        "tilings": [as_data(tiling) for tiling in sums.tilings],
+        "tiled": sums.tiled,
+        "bytes": sums.bytes,
+        "least": sums.least,
     }
 
 
@@ -158,9 +167,9 @@ def is_tiling(raw: object) -> bool:
 
 def read_tiling(data: "bytes") -> "Tiling":
     """The tiling of an operator in a JSON document; InputError where it is none."""
-    found = parse_tilings(parse_json(data))
-    if isinstance(found, Tiling):
-        return found
+    document = parse_tilings(parse_json(data))
+    if isinstance(document, Tiling):
+        return document
     message = "these are the tilings of all operators of a graph; take one of `tilings`"
     raise InputError.single("several_tilings", "$", message)
 
@@ -169,10 +178,10 @@ def parse_tilings(raw: object) -> Tiling | Tilings:
     """The tiling of an operator, or those of all operators of a graph; InputError where it is neither."""
     findings = Findings(raw)
     is_of_all = isinstance(raw, dict) and _OF_ALL in raw
-    found = _tilings(raw, findings) if is_of_all else _tiling(raw, findings, ())
-    if findings or found is None:
+    document = _tilings(raw, findings) if is_of_all else _tiling(raw, findings, ())
+    if findings or document is None:
         raise findings.error()
-    return found
+    return document
 
 
 def _tilings(raw: Any, findings: Findings) -> Tilings | None:
@@ -180,12 +189,12 @@ def _tilings(raw: Any, findings: Findings) -> Tilings | None:
     if not isinstance(raw[_OF_ALL], list):
         read_whole(Tilings, raw, findings)
         return None
-    made = []
+    tilings = []
     for number, entry in enumerate(raw[_OF_ALL]):
         if findings.full:
             break
-        made.append(_tiling(entry, findings, (_OF_ALL, number)))
-    return Tilings(**sums.values | {_OF_ALL: tuple(made)}) if not findings else None
+        tilings.append(_tiling(entry, findings, (_OF_ALL, number)))
+    return Tilings(**sums.values | {_OF_ALL: tuple(tilings)}) if not findings else None
 
 
 def _tiling(raw: object, findings: Findings, at: Path) -> Tiling | None:
@@ -206,31 +215,8 @@ def _tiling(raw: object, findings: Findings, at: Path) -> Tiling | None:
         findings.add("unknown_field", (*at, str(name)), unknown_field(str(name), (*_OF_FRAME, *_OF_CHOSEN)))
     if missing or unknown:
         return None
-    made = read_whole(Tiling, frame, findings, at)
-    return replace(made, chosen=chosen) if isinstance(made, Tiling) else None
-
-
-def _chosen(chosen: Chosen) -> dict[str, Any]:
-    pieces = chosen.pieces
-    return {
-        "tile": asdict(chosen.tile),
-        "loops": list(chosen.loops),
-        "tiles": chosen.tiles,
-        "bytes": chosen.bytes,
-        "beyond": chosen.beyond,
-        "alignment": chosen.alignment,
-        "l1": chosen.l1,
-        "moved": [asdict(entry) for entry in chosen.moved],
-        "buffers": [asdict(buffer) for buffer in chosen.buffers],
-        "pieces": {
-            "channels": [_piece(channel) for channel in pieces.channels],
-            "rows": [_piece(row) for row in pieces.rows],
-            "columns": [_piece(column) for column in pieces.columns],
-            "inputs": [list(input_) for input_ in pieces.inputs],
-        },
-        "problem": plain(chosen.problem),
-        "plan": plain(chosen.plan),
-    }
+    tiling = read_whole(Tiling, frame, findings, at)
+    return replace(tiling, chosen=chosen) if isinstance(tiling, Tiling) else None
 
 
 def _piece(piece: Piece) -> dict[str, list[int]]:

@@ -128,9 +128,9 @@ class LayoutSearch:
         budget.count(max(steps_of(solver), 1))
         before = self._best.values
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            found = model.layout(solver.value)
+            candidate = model.layout(solver.value)
             whole = Layout(layout.pool[:], layout.offset[:])
-            for item, pool, offset in zip(items, found.pool, found.offset, strict=True):
+            for item, pool, offset in zip(items, candidate.pool, candidate.offset, strict=True):
                 whole.pool[item], whole.offset[item] = pool, offset
             self._best.offer(whole)
         self._neighbourhoods.learn(better=self._best.values != before, decided=status == cp_model.OPTIMAL)

@@ -253,10 +253,10 @@ class Proposals:
             budget.count(max(steps_of(solver), 1))
             better = False
             if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-                found = round(solver.objective_value)
-                better = value is not None and found < value
+                cost = round(solver.objective_value)
+                better = value is not None and cost < value
                 if value is None or better:
-                    value, proposal = found, self._master.read(_reader(solver))
+                    value, proposal = cost, self._master.read(_reader(solver))
             neighbourhoods.learn(better=better, decided=status == cp_model.OPTIMAL)
         self._master.release()
         return proposal

@@ -109,17 +109,17 @@ class Formulation:
         self.linear = Linear()
         self._tops = tops(task.instance)
         self.horizon = horizons(task, relations, first_value)
-        found = choices(task.instance, self.horizon)
-        self.possible = all(found)
+        choices_of = choices(task.instance, self.horizon)
+        self.possible = all(choices_of)
         if not self.possible:
             return
         self._alike: dict[int, tuple[int, int]] = {}
         self._sets: list[list[int]] = []
         for mark, alike in enumerate(look_alikes(task, relations)):
-            if len(found[alike[0]]) == 1:
+            if len(choices_of[alike[0]]) == 1:
                 self._sets.append(alike)
                 self._alike |= {item: (mark, place) for place, item in enumerate(alike)}
-        self._items = [self._make_item(item, mine) for item, mine in enumerate(found)]
+        self._items = [self._make_item(item, mine) for item, mine in enumerate(choices_of)]
         kinds = {term.kind for term in task.terms}
         self._make_peaks(kinds)
         reuse, self._fixed_reuse = relations.reuse()
