@@ -7,13 +7,15 @@ schedule of that cost can do without. The graph becomes a program (`program_of`)
 
 import threading
 from array import array
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, product
+from math import prod
+from operator import le
 from typing import Final, Literal
 
-from memstow.planner.graph.links import links_of
+from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.graph.live_bytes import (
     Storage,
     in_place_triples,
@@ -29,19 +31,22 @@ from memstow.planner.graph.recompute_search import (
     Archive,
     Effort,
     FoundRun,
+    Memory,
     Moments,
     Search,
     States,
+    TinyProgram,
     TooManyStatesError,
     Turns,
     cheapest_path,
+    flagged,
     is_tiny,
     turns_in_any_order,
     turns_in_order,
 )
 from memstow.planner.graph.schedules import at_states, checked_order, only_orders, runs_once, with_runs
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph, Temporary, Tensor, size_of
+from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_resident, size_of
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import end_of, measure
 from memstow.solvers.graph_programs import RecomputeArrays
@@ -55,15 +60,9 @@ never too late, since what it makes is needed only before a state that it reads 
 _RANDOM: Final = ("random", "dropout", "bernoulli", "multinomial", "uniform", "normal_", "rand")
 
 
-@dataclass(frozen=True)
-class Program:
-    """The arrays of a graph, and the way back."""
-
-    graph: Graph
-    order: Sequence[int]
-    arrays: RecomputeArrays
-    tensors: Sequence[int]
-    """By item, the tensor."""
+def pools_of(graph: Graph, element: Tensor | Temporary) -> tuple[str, ...]:
+    """The pools it may be in."""
+    return element.pools if element.pools is not None else tuple(pool.id for pool in graph.pools)
 
 
 @dataclass(frozen=True)
@@ -74,13 +73,27 @@ class Counting:
     pool: str | None
     certain: bool
     """Only what can be nowhere else; else also what would rather be there."""
+    others: tuple[str, ...] = ()
+    """Pools that count as well."""
 
     def counts(self, element: Tensor | Temporary) -> bool:
-        """Whether the bytes of this are in the pool."""
+        """Whether the bytes of this are in the pools that count."""
         if self.pool is None:
             return True
-        allowed = element.pools if element.pools is not None else tuple(pool.id for pool in self.graph.pools)
-        return set(allowed) == {self.pool} if self.certain else allowed[:1] == (self.pool,)
+        allowed, pools = pools_of(self.graph, element), {self.pool, *self.others}
+        return pools.issuperset(allowed if self.certain else allowed[:1])
+
+
+@dataclass(frozen=True)
+class Program:
+    """The arrays of a graph, and the way back."""
+
+    graph: Graph
+    order: Sequence[int]
+    arrays: RecomputeArrays
+    tensors: Sequence[int]
+    """By item, the tensor."""
+    counting: Counting
 
 
 def program_of(
@@ -146,21 +159,112 @@ def program_of(
         end=end,
         base=base,
     )
-    return Program(graph, order, arrays, [item.tensor for item in items])
+    return Program(graph, order, arrays, [item.tensor for item in items], counting)
+
+
+def tiny_program_of(
+    graph: Graph,
+    order: Sequence[int],
+    costs: Sequence[int],
+    kinds: frozenset[Kind],
+    pool: str | None,
+    limited: tuple[str, ...],
+    elsewhere: str,
+    again: Again,
+) -> TinyProgram:
+    """The program in which these pools count, each as a memory: the one whose peak counts, and limited ones.
+
+    What may be elsewhere is no item: there is room for it, and who waits does so in the pool `elsewhere`.
+    """
+    program = program_of(graph, order, costs, kinds, Counting(graph, pool, True, limited), again)
+    rooms, names = _rooms(graph), (pool, *limited)
+    alone = [Counting(graph, name, certain=True) for name in names]
+    # What is always there, and may be in several of them, is in one.
+    always = [
+        index
+        for index, tensor in enumerate(graph.tensors)
+        if is_resident(tensor)
+        and program.counting.counts(tensor)
+        and not any(counting.counts(tensor) for counting in alone)
+    ]
+    arrays = _with_kept(program.arrays, [size_of(graph.tensors[index]) for index in always])
+    tensors = [*program.tensors, *always]
+    pools = [pools_of(graph, graph.tensors[tensor]) for tensor in tensors]
+    has_room = len(graph.pools) > len(names)
+    can_wait = "spill" in kinds and not has_room and pool is not None
+    memories: list[Memory] = []
+    for name, counting in zip(names, alone, strict=True):
+        room = _MOST_BYTES if name is None else rooms.get(name, _MOST_BYTES)
+        holds = flagged(name is None or name in entry for entry in pools)
+        # Who can be in this memory alone would only have another copy here.
+        waits = flagged(
+            can_wait and entry != (name,) and size <= room and number < len(program.tensors)
+            for number, (entry, size) in enumerate(zip(pools, arrays.size, strict=True))
+        )
+        counted = program_of(graph, order, costs, kinds, counting, again).arrays
+        memories.append(Memory(counted, room, holds, waits))
+    return TinyProgram(
+        arrays=arrays,
+        extras=[_extras(graph, graph.operators[entry], program.counting, names) for entry in order],
+        tensors=tensors,
+        memories=memories,
+        waits=flagged(arrays.spillable) if has_room else 0,
+        pools=(pool or "", *limited, elsewhere),
+    )
+
+
+def _with_kept(arrays: RecomputeArrays, sizes: Sequence[int]) -> RecomputeArrays:
+    """The arrays with items that are there from the start to the end."""
+    count = len(sizes)
+    return replace(
+        arrays,
+        size=arrays.size + array("q", sizes),
+        producer=arrays.producer + array("q", [NOBODY] * count),
+        kept=arrays.kept + array("q", [1] * count),
+        spillable=arrays.spillable + array("q", [0] * count),
+    )
+
+
+# Ways to have the temporaries of an operator in memories; of more than these, only what can be nowhere else.
+_MOST_WAYS: Final = 64
+
+
+def _extras(
+    graph: Graph, operator: Operator, counting: Counting, names: Sequence[str | None]
+) -> list[tuple[int, ...]]:
+    """The ways to have its temporaries in memories: by memory, the bytes; none that another is as good as."""
+    if len(names) == 1:
+        return [(temporary_height(operator, counts=counting.counts),)]
+    free = [temporary for temporary in operator.temporaries if counting.counts(temporary)]
+    choices = [pools_of(graph, temporary) for temporary in free]
+    if prod(map(len, choices)) > _MOST_WAYS:
+        choices = [pools if len(pools) == 1 else ("",) for pools in choices]
+    ways = {tuple(_height_in(name, operator, free, places) for name in names) for places in product(*choices)}
+    return [
+        way for way in sorted(ways) if not any(other != way and all(map(le, other, way)) for other in ways)
+    ]
+
+
+def _height_in(name: str | None, operator: Operator, free: Sequence[Temporary], places: Sequence[str]) -> int:
+    """What the temporaries that are in this memory add."""
+    here = {temporary.id for temporary, place in zip(free, places, strict=True) if place == name}
+    return temporary_height(operator, counts=lambda temporary: temporary.id in here)
+
+
+def _rooms(graph: Graph) -> dict[str, int]:
+    """The bytes of each pool that has a limit, without what is reserved."""
+    return {
+        pool.id: pool.capacity - measure((one.offset, one.offset + one.size) for one in pool.reserved)
+        for pool in graph.pools
+        if pool.capacity is not None
+    }
 
 
 def _room_to_wait(graph: Graph, pool: str | None) -> int | None:
     """The most bytes that any other pool has for one copy; None: no limit."""
-    room = 0
-    for entry in graph.pools:
-        if entry.id == pool:
-            continue
-        if entry.capacity is None:
-            return None
-        room = max(
-            room, entry.capacity - measure((one.offset, one.offset + one.size) for one in entry.reserved)
-        )
-    return room
+    rooms = _rooms(graph)
+    others = [rooms.get(entry.id) for entry in graph.pools if entry.id != pool]
+    return None if None in others else max(filter(None, others), default=0)
 
 
 def last_turns(graph: Graph, order: Sequence[int]) -> list[int]:
@@ -227,9 +331,15 @@ _SHARE: Final = 0.8
 _MOST_BYTES: Final = 1 << 61
 ANY_COST: Final = 1 << 200
 """Whatever it costs."""
+_NOTHING_FITS: Final = 1 << 200
+"""The least bytes of what fits in no memory."""
 
 Bound = tuple[int, int]
 """(cost, bytes): no schedule that costs no more, above each operator once, has a lower peak of live bytes."""
+
+
+# Who runs again in the exact search: for bounds, and for points.
+_AGAIN_IN_FULL: Final[tuple[Again, Again]] = ("allowed", "same")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +361,6 @@ class Choice:
     kinds: frozenset[Kind] = frozenset({"recompute"})
     pool: str | None = None
     """The pool whose bytes count; None: all bytes, wherever they are."""
-    waits_in: str | None = None
-    """The pool that spilled tensors wait in; by default the largest that is not `pool`."""
     unit: CostUnit = "given"
     within: float | None = None
     """What all runs may cost at most, as a multiple of the cost of one run of each operator."""
@@ -324,16 +432,14 @@ class _Run:
         self.waits_in = waits_in
         costs = operator_costs(graph, choice.unit)
         self.base_cost = sum(costs)
-        self.most: int | None = None
-        if choice.within is not None:
-            # As the number is written: 1.1 times 10 is 11.
-            self.most = max(int(self.base_cost * Fraction(str(choice.within))) - self.base_cost, 0)
+        self.most = self._most(0)
         self.order = order
         self.costs = costs
         certain = Counting(graph, choice.pool, certain=True)
         self.program = self._program("any time", _counting(graph, choice.pool))
         self.certain = self._program("allowed", certain)
         self.archive = Archive[FoundRun]()
+        self.peak = _peak(graph, order, _counting(graph, choice.pool))
         seconds = patience.seconds
         if seconds is None and patience.work is None:
             seconds = _SECONDS
@@ -347,15 +453,23 @@ class _Run:
         needs = [step.bytes for step in steps(graph, order, counts=certain.counts)]
         self.needs = sorted(((need, op) for op, need in enumerate(needs)), key=lambda entry: -entry[0])
 
+    def _most(self, least: int) -> int | None:
+        """The most that may be spent above each operator once, where that much is needed in any case."""
+        if self.choice.within is None:
+            return None
+        # As the number is written: 1.1 times 10 is 11.
+        most = int((self.base_cost + least) * Fraction(str(self.choice.within)))
+        return max(most - self.base_cost, 0)
+
     def points(self) -> Iterator[ChosenPoint]:
         arrays = self.program.arrays
-        peak = _peak(self.graph, self.order, _counting(self.graph, self.choice.pool))
-        base = FoundRun(peak, 0, list(range(len(arrays.cost))), [])
+        base = FoundRun(self.peak, 0, list(range(len(arrays.cost))), [])
         self.archive.offer(base)
         if sum(arrays.size) + sum(arrays.fixed[:1]) >= _MOST_BYTES or sum(arrays.cost) >= _MOST_BYTES:
             yield self._point(base)
             return
-        if is_tiny(arrays) and (yield from self._exact(base)):
+        limited = self._limited()
+        if limited is not None and (yield from self._exact(limited)):
             return
         search = Search(arrays, self.archive, self.effort, self.most)
         yield from self._new(0)
@@ -370,58 +484,84 @@ class _Run:
         told = [(cost, self.moments.bound(cost)) for _, cost in self.told]
         return [*self.proven, *told, (ANY_COST, self.moments.least)]
 
-    def _exact(self, base: FoundRun) -> Generator[ChosenPoint, None, bool]:
+    def _limited(self) -> tuple[str, ...] | None:
+        """The pools whose limits the exact search looks at together; None where it is not worth a try."""
+        graph, pool = self.graph, self.choice.pool
+        others = [entry for entry in graph.pools if entry.id != pool] if pool is not None else []
+        limited = tuple(entry.id for entry in others if entry.capacity is not None)
+        for some in (limited, ()):
+            counting = Counting(graph, pool, True, some)
+            if is_tiny(self._program("allowed", counting).arrays):
+                return some
+        return None
+
+    def _exact(self, limited: tuple[str, ...]) -> Generator[ChosenPoint, None, bool]:
         """The whole front, each point proven; whether it is there.
 
         What is careful about running again is the front; what all schedules do without is proven with all.
         """
-        ends = last_turns(self.graph, self.order)
-        careful = self._program("same", _counting(self.graph, self.choice.pool))
+        graph, order = self.graph, self.order
+        everything, careful = (
+            tiny_program_of(
+                graph, order, self.costs, self.choice.kinds, self.choice.pool, limited, self.waits_in, again
+            )
+            for again in _AGAIN_IN_FULL
+        )
+        ends = last_turns(graph, order)
         listed = turns_in_order(len(ends), ends)
         turns = listed if self.successors is None else turns_in_any_order(self.successors, ends)
-        same = careful.arrays == self.certain.arrays
+        same = careful == everything
         if not same:
-            for _ in self._falling(self.certain, turns, base.bytes, proves=True, certain=True):
+            for _ in self._falling(everything, turns, proves=True):
                 pass
-        told = yield from self._told(self._falling(careful, turns, base.bytes, proves=same))
+        told = yield from self._told(self._falling(careful, turns, proves=same))
         if told or turns is listed:
             return told
-        return (yield from self._told(self._falling(careful, listed, base.bytes)))
+        return (yield from self._told(self._falling(careful, listed)))
 
-    def _told(self, found: "Generator[FoundRun, None, bool]") -> Generator[ChosenPoint, None, bool]:
+    def _told(self, points: "Generator[ChosenPoint, None, bool]") -> Generator[ChosenPoint, None, bool]:
         """The points of these; whether they are a whole front."""
         while True:
             try:
-                it = next(found)
+                point = next(points)
             except StopIteration as end:
                 whole: bool = end.value
                 return whole
-            self._tighten(it.cost)
-            self.told.append((it.bytes, it.cost))
-            yield self._point(it)
+            self._tighten(point.cost)
+            self.told.append((point.bytes, point.cost))
+            yield replace(point, bound_bytes=self._bound(point.cost))
 
     def _falling(
-        self, program: Program, turns: Turns, limit: int, *, proves: bool = False, certain: bool | None = None
-    ) -> Generator[FoundRun, None, bool]:
+        self, program: TinyProgram, turns: Turns, *, proves: bool = False
+    ) -> Generator[ChosenPoint, None, bool]:
         """The cheapest below a limit, limit after limit; whether none is missing. Notes what that proves."""
         states = States(_MOST_STATES, self.late.spent)
-        best: FoundRun | None = None
+        best: ChosenPoint | None = None
+        alone = len(program.memories) == 1
+        # In several memories each operator once may not fit, and then the least cost is not known before.
+        limit, most = (self.peak, self.most) if alone else (program.memories[0].room, None)
         while True:
             try:
-                path = cheapest_path(program.arrays, turns, limit, self.most, states)
+                path = cheapest_path(program, turns, limit, most, states)
                 if proves:
-                    dearest = ANY_COST if self.most is None else self.most
-                    self.proven.append((dearest if path is None else path.cost - 1, limit + 1))
+                    dearest = ANY_COST if most is None else most
+                    least = limit + 1 if alone or best is not None else _NOTHING_FITS
+                    self.proven.append((dearest if path is None else path.cost - 1, least))
                 if best is not None and (path is None or path.cost > best.cost):
                     yield best
                 if path is None:
                     return True
-                schedule = self._schedule(path.runs, path.copies)
-                peak = peak_of(self.graph, schedule, self.choice.pool, certain=certain)
+                copies = [(item, out, back, program.pools[at]) for item, out, back, at in path.copies]
+                schedule = self._schedule(program.tensors, path.runs, copies)
+                peak = peak_of(self.graph, schedule, self.choice.pool, certain=True)
             except (TooManyStatesError, InputError):
                 # Too much, or the names of its second runs are too long.
                 return False
-            best = FoundRun(peak, path.cost, path.runs, path.copies)
+            if best is None:
+                most = self._most(path.cost)
+            if not program.is_settled:
+                peak = max(peak, path.bytes)
+            best = ChosenPoint(peak, path.cost, schedule, 0)
             limit = min(peak, limit) - 1
 
     def _program(self, again: Again, counting: Counting) -> Program:
@@ -442,22 +582,21 @@ class _Run:
                 self.archive.forget(found)
 
     def _point(self, found: FoundRun) -> ChosenPoint:
-        schedule = self._schedule(found.runs, found.copies)
+        copies = [(item, out, back, self.waits_in) for item, out, back in found.copies]
+        schedule = self._schedule(self.program.tensors, found.runs, copies)
         peak = peak_of(self.graph, schedule, self.choice.pool)
-        proven = [size for cost, size in self.proven if cost >= found.cost]
-        return ChosenPoint(peak, found.cost, schedule, max([self.moments.bound(found.cost), *proven]))
+        return ChosenPoint(peak, found.cost, schedule, self._bound(found.cost))
 
-    def _schedule(self, runs: Sequence[int], copies: Sequence[tuple[int, int, int]]) -> Schedule:
-        order = self.program.order
-        names = tuple(self.graph.operators[order[op]].id for op in runs)
+    def _bound(self, cost: int) -> int:
+        return max([self.moments.bound(cost), *(size for most, size in self.proven if most >= cost)])
+
+    def _schedule(
+        self, tensors: Sequence[int], runs: Sequence[int], copies: Iterable[tuple[int, int, int, str]]
+    ) -> Schedule:
+        names = tuple(self.graph.operators[self.order[op]].id for op in runs)
         spills = [
-            Spill(
-                tensor=self.graph.tensors[self.program.tensors[item]].id,
-                pool=self.waits_in,
-                out=out,
-                back=back,
-            )
-            for item, out, back in copies
+            Spill(tensor=self.graph.tensors[tensors[item]].id, pool=pool, out=out, back=back)
+            for item, out, back, pool in copies
         ]
         return Schedule(order=names, spills=tuple(sorted(spills, key=lambda spill: (spill.out, spill.back))))
 
@@ -482,9 +621,9 @@ class _Run:
 def _checked(graph: Graph, choice: Choice) -> str:
     """The pool that spilled tensors wait in."""
     pools = [pool.id for pool in graph.pools]
-    for name in (choice.pool, choice.waits_in):
-        if name is not None and name not in pools:
-            raise InputError.single("unknown_pool", "pool", f"the graph has no pool {name!r}; it has {pools}")
+    if choice.pool is not None and choice.pool not in pools:
+        message = f"the graph has no pool {choice.pool!r}; it has {pools}"
+        raise InputError.single("unknown_pool", "pool", message)
     if "spill" not in choice.kinds:
         return ""
     if choice.unit != "bytes":
@@ -499,7 +638,7 @@ def _checked(graph: Graph, choice: Choice) -> str:
             "to spill, the graph needs two pools: name the one that is too small",
         )
     # Of equal ones the last.
-    return choice.waits_in or max(reversed(others), key=end_of).id
+    return max(reversed(others), key=end_of).id
 
 
 def _successors(graph: Graph, order: Sequence[int]) -> list[list[int]]:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -190,8 +190,8 @@ def _reached(op: int, edges: Sequence[Sequence[int]], count: int) -> list[bool]:
 MOST_ITEMS: Final = 18
 MOST_OPERATORS: Final = 18
 
-# Sets in bits: operators that have run, items here, items away. The last tells that a copy came back after
-# the last first run: an operator has to follow.
+# Sets in bits: operators that have run, where items are here, where they wait; a bit for each memory and
+# item. The last tells that a copy came back after the last run.
 _State = tuple[int, int, int, bool]
 _RUN, _OUT, _BACK, _LET_GO = range(4)
 _Action = tuple[int, int]
@@ -245,13 +245,40 @@ def turns_in_any_order(successors: Sequence[Sequence[int]], ends: Sequence[int])
     return Turns(needs, ends, free=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
-    """What to do, in order: runs, by operator, and copies, by item with the runs after and before them."""
+@dataclass(frozen=True)
+class Memory:
+    """What counts in one memory of a limited size; items are in bits."""
 
-    cost: int
-    runs: Sequence[int]
-    copies: Sequence[tuple[int, int, int]]
+    arrays: RecomputeArrays
+    """What is no item and can be nowhere else."""
+    room: int
+    """The bytes there are; a search has a limit of its own for the first memory."""
+    holds: int
+    """Items that may be in it."""
+    waits: int
+    """Items that may wait in it."""
+
+
+@dataclass(frozen=True)
+class TinyProgram:
+    """Items that are in limited memories, whatever the plan; the peak of the first memory counts."""
+
+    arrays: RecomputeArrays
+    extras: Sequence[Sequence[Sequence[int]]]
+    """By operator, the ways to have its temporaries in memories: by memory, the bytes."""
+    tensors: Sequence[int]
+    """By item, the tensor."""
+    memories: Sequence[Memory]
+    waits: int
+    """Items, in bits, that may wait where there is room for all."""
+    pools: Sequence[str]
+    """By memory the pool, and the one where there is room for all."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing can be in more than one of the memories."""
+        places = sum(memory.holds.bit_count() for memory in self.memories)
+        return places == len(self.arrays.size) and all(len(ways) == 1 for ways in self.extras)
 
 
 def is_tiny(arrays: RecomputeArrays) -> bool:
@@ -259,118 +286,225 @@ def is_tiny(arrays: RecomputeArrays) -> bool:
     return len(arrays.size) <= MOST_ITEMS and len(arrays.cost) <= MOST_OPERATORS
 
 
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What to do, in order: runs, by operator, and copies."""
+
+    cost: int
+    bytes: int
+    """Live at the fullest moment of the first memory."""
+    runs: Sequence[int]
+    copies: Sequence[tuple[int, int, int, int]]
+    """Items, with the runs after and before them, and where they wait: see `TinyProgram.pools`."""
+
+
 def cheapest_path(
-    arrays: RecomputeArrays, turns: Turns, limit: int, most: int | None, states: States
+    program: TinyProgram, turns: Turns, limit: int, most: int | None, states: States
 ) -> Path | None:
     """The cheapest run that never has more live bytes than the limit nor costs more than `most`.
 
     None: there is none. Raises TooManyStatesError.
     """
-    return _Search(arrays, turns, limit, most, states).run()
+    return _Search(program, turns, limit, most, states).run()
 
 
 class _Search:
     def __init__(
-        self, arrays: RecomputeArrays, turns: Turns, limit: int, most: int | None, states: States
+        self, program: TinyProgram, turns: Turns, limit: int, most: int | None, states: States
     ) -> None:
-        self.arrays = arrays
+        self.arrays = program.arrays
+        self.memories = program.memories
+        self.extras = program.extras
+        self.limits = [limit, *(memory.room for memory in program.memories[1:])]
+        self.waits = [*(memory.waits for memory in program.memories), program.waits]
         self.turns = turns
-        self.limit = limit
         self.most = most
         self.states = states
-        self.count = len(arrays.cost)
+        self.count = len(self.arrays.cost)
+        self.width = len(self.arrays.size)
+        self.row = (1 << self.width) - 1
         self.all = (1 << self.count) - 1
-        self.inputs = [_mask(arrays.inputs_of(op)) for op in range(self.count)]
-        self.outputs = [_mask(arrays.outputs_of(op)) for op in range(self.count)]
-        self.kept = _mask(i for i, entry in enumerate(arrays.kept) if entry)
-        self.there = _mask(i for i, entry in enumerate(arrays.producer) if entry < 0)
+        self.inputs = [_mask(self.arrays.inputs_of(op)) for op in range(self.count)]
+        self.outputs = [_mask(self.arrays.outputs_of(op)) for op in range(self.count)]
+        self.kept = flagged(self.arrays.kept)
+        # Who lets go of what nobody makes, and is kept, has lost.
+        stays = self.kept & flagged(entry < 0 for entry in self.arrays.producer)
+        self.stays = sum(stays << number * self.width for number in range(len(self.memories)))
+        self.bytes_of: dict[int, int] = {}
 
     def run(self) -> Path | None:
-        if self.arrays.start > self.limit:
-            return None
-        start = (0, self.there, 0, False)
-        best: dict[_State, int] = {start: 0}
-        came: dict[_State, tuple[_State, _Action]] = {}
-        heap = [(0, 0, start)]
+        there = flagged(entry < 0 for entry in self.arrays.producer)
+        # What can be in one memory alone is in what is live at its start.
+        starts, shared = [memory.arrays.start for memory in self.memories], self._shared()
+        levels: dict[_State, int] = {}
+        for here in self._placed(there):
+            level = self._level(here & shared, 0, starts)
+            if level is not None:
+                levels[0, here, 0, False] = level
+        best = dict.fromkeys(levels, 0)
+        came: dict[_State, tuple[_State, _Action, int]] = {}
+        heap = [(0, number, state) for number, state in enumerate(levels)]
         serial = 0
         while heap:
             cost, _, state = heappop(heap)
             if cost > best[state]:
                 continue
             self.states.count()
-            if state[0] == self.all and state[1] & self.kept == self.kept and not state[3]:
-                return _path(cost, state, came)
-            for other, more, action in self._steps(state):
+            done, here, _, is_back = state
+            if done == self.all and self._anywhere(here) & self.kept == self.kept and not is_back:
+                return _path(cost, state, came, levels, self.width)
+            for other, more, action, level in self._steps(state):
                 total = cost + more
                 if (self.most is None or total <= self.most) and total < best.get(other, total + 1):
                     best[other] = total
-                    came[other] = state, action
+                    came[other] = state, action, level
                     serial -= 1
                     heappush(heap, (total, serial, other))
         return None
 
-    def _steps(self, state: _State) -> Iterator[tuple[_State, int, _Action]]:
-        done, here, away, waits = state
+    def _steps(self, state: _State) -> Iterator[tuple[_State, int, _Action, int]]:
+        """What can be next: the state, what it costs, what is done, and the bytes that are live meanwhile."""
+        done, here, away, is_back = state
         arrays = self.arrays
-        for item in _members(here):
-            yield (done, here & ~(1 << item), away, waits), 0, (_LET_GO, item)
+        for place in _members(here & ~self.stays):
+            yield (done, here & ~(1 << place), away, is_back), 0, (_LET_GO, place), 0
+        there, waiting = self._anywhere(here), self._anywhere(away)
+        # In a limited memory it counts who comes back before another leaves: with a run between them.
+        turns_back = is_back and (done == self.all or len(self.memories) > 1)
         for op in range(self.count):
             first = not done >> op & 1
-            if self.inputs[op] & ~here or (self.turns.needs[op] & ~done if first else arrays.once[op]):
+            if self.inputs[op] & ~there or (self.turns.needs[op] & ~done if first else arrays.once[op]):
                 continue
-            if not first and (self.turns.ends[op] & done or self.outputs[op] & away):
+            if not first and (self.turns.ends[op] & done or self.outputs[op] & waiting):
                 continue
             # Who makes nothing that is missing runs again where a copy that came back needs it. Else what it
             # makes is let go before.
-            if not first and not waits and not self.outputs[op] & ~here:
+            if not first and not turns_back and not self.outputs[op] & ~there:
                 continue
             yield from self._run(state, op, first)
-        if not done:
-            return
-        gap = self._gap(done)
-        for item, can in enumerate(arrays.spillable):
-            cost = arrays.size[item]
-            if can and not waits and here >> item & 1 and self._bytes(here) + gap <= self.limit:
-                yield (done, here & ~(1 << item), away | 1 << item, waits), cost, (_OUT, item)
-            if away >> item & 1 and self._bytes(here | 1 << item) + gap <= self.limit:
-                back = done, here | 1 << item, away & ~(1 << item), done == self.all
-                yield back, cost, (_BACK, item)
+        if done:
+            yield from self._copies(state, turns_back)
 
-    def _run(self, state: _State, op: int, first: bool) -> Iterator[tuple[_State, int, _Action]]:
+    def _copies(self, state: _State, turns_back: bool) -> Iterator[tuple[_State, int, _Action, int]]:
+        """Items that are copied out, unless an operator has to run first, and back."""
+        done, here, away, is_back = state
+        gap = [self._gap(memory, done) for memory in self.memories]
+        for item, size in enumerate(self.arrays.size):
+            places = self._places(item)
+            for slot in range(len(self.waits)):
+                at = slot * self.width + item
+                if self.waits[slot] >> item & 1 and here & places and not (turns_back or here >> at & 1):
+                    level = self._level(here, away | 1 << at, gap)
+                    if level is not None:
+                        yield (done, here & ~places, away | 1 << at, is_back), size, (_OUT, at), level
+                for place in self._placed(1 << item) if away >> at & 1 else ():
+                    level = self._level(here | place, away, gap)
+                    if level is not None:
+                        yield (done, here | place, away & ~(1 << at), True), size, (_BACK, at), level
+
+    def _run(self, state: _State, op: int, first: bool) -> Iterator[tuple[_State, int, _Action, int]]:
         done, here, away, _ = state
         arrays = self.arrays
-        after = here | self.outputs[op]
-        level = self._bytes(after) + arrays.extra[op] + (self._fixed(op) if first else self._gap(done))
+        still = here
+        for item in arrays.outputs_of(op):
+            still &= ~self._places(item)
         cost = 0 if first else arrays.cost[op]
+        fixed = [self._fixed(memory, op) if first else self._gap(memory, done) for memory in self.memories]
         sources = sorted({source for source, _ in arrays.pairs[op]})
-        for some in range(len(sources) + 1):
-            for ends in combinations(sources, some):
-                pairs = [pair for pair in arrays.pairs[op] if pair[0] in ends]
-                if level - most_saved(arrays.size, pairs) <= self.limit:
-                    left = after & ~_mask(ends)
-                    yield (done | 1 << op, left, away, False), cost, (_RUN, op)
+        for outputs, extra in product(self._placed(self.outputs[op]), self.extras[op]):
+            after = still | outputs
+            own = [sum(pair) for pair in zip(fixed, extra, strict=True)]
+            for some in range(len(sources) + 1):
+                for ends in combinations(sources, some):
+                    pairs = [pair for pair in arrays.pairs[op] if pair[0] in ends]
+                    level = self._level(after, away, own, pairs)
+                    if level is not None:
+                        left = after
+                        for item in ends:
+                            left &= ~self._places(item)
+                        yield (done | 1 << op, left, away, False), cost, (_RUN, op), level
 
-    def _fixed(self, op: int) -> int:
+    def _level(
+        self, here: int, away: int, others: Sequence[int], pairs: Sequence[tuple[int, int]] = ()
+    ) -> int | None:
+        """The bytes in the first memory, with others in each; None where one has less room."""
+        first = 0
+        for number, other in enumerate(others):
+            places = here >> number * self.width & self.row
+            level = other + self._bytes(places) + self._bytes(away >> number * self.width & self.row)
+            if pairs:
+                sizes = [size if places >> item & 1 else 0 for item, size in enumerate(self.arrays.size)]
+                level -= most_saved(sizes, pairs)
+            if level > self.limits[number]:
+                return None
+            first = first if number else level
+        return first
+
+    def _fixed(self, memory: Memory, op: int) -> int:
         """What is no item, while the operator runs for the first time."""
-        return self.arrays.base if self.turns.free else self.arrays.fixed[op]
+        return memory.arrays.base if self.turns.free else memory.arrays.fixed[op]
 
-    def _gap(self, done: int) -> int:
+    def _gap(self, memory: Memory, done: int) -> int:
         """The same between the first runs that are done and the next."""
         if done == self.all:
-            return self.arrays.end
-        return self.arrays.base if self.turns.free else self.arrays.gap[done.bit_count()]
+            return memory.arrays.end
+        return memory.arrays.base if self.turns.free else memory.arrays.gap[done.bit_count()]
+
+    def _placed(self, items: int) -> list[int]:
+        """All ways to have these items in memories that may hold them."""
+        ways = [0]
+        for item in _members(items):
+            ways = [
+                way | 1 << number * self.width + item
+                for way in ways
+                for number, memory in enumerate(self.memories)
+                if memory.holds >> item & 1
+            ]
+        return ways
+
+    def _places(self, item: int) -> int:
+        """All places of an item."""
+        return _mask(number * self.width + item for number in range(len(self.memories)))
+
+    def _shared(self) -> int:
+        """All places of items that may be in more than one memory."""
+        places = 0
+        for item in range(self.width):
+            if sum(memory.holds >> item & 1 for memory in self.memories) > 1:
+                places |= self._places(item)
+        return places
+
+    def _anywhere(self, places: int) -> int:
+        """The items that are somewhere."""
+        items = 0
+        while places:
+            items |= places & self.row
+            places >>= self.width
+        return items
 
     def _bytes(self, items: int) -> int:
-        return sum(self.arrays.size[item] for item in _members(items))
+        known = self.bytes_of.get(items)
+        if known is None:
+            known = self.bytes_of[items] = sum(self.arrays.size[item] for item in _members(items))
+        return known
 
 
-def _path(cost: int, state: _State, came: dict[_State, tuple[_State, _Action]]) -> Path:
+def _path(
+    cost: int,
+    state: _State,
+    came: dict[_State, tuple[_State, _Action, int]],
+    starts: dict[_State, int],
+    width: int,
+) -> Path:
     actions: list[_Action] = []
+    most = 0
     while state in came:
-        state, action = came[state]
+        state, action, level = came[state]
         actions.append(action)
+        most = max(most, level)
+    most = max(most, starts[state])
     runs: list[int] = []
-    copies: list[tuple[int, int, int]] = []
+    copies: list[tuple[int, int, int, int]] = []
     out: dict[int, int] = {}
     for kind, entry in reversed(actions):
         if kind == _RUN:
@@ -378,8 +512,8 @@ def _path(cost: int, state: _State, came: dict[_State, tuple[_State, _Action]]) 
         elif kind == _OUT:
             out[entry] = len(runs) - 1
         elif kind == _BACK:
-            copies.append((entry, out.pop(entry), len(runs)))
-    return Path(cost, runs, copies)
+            copies.append((entry % width, out.pop(entry), len(runs), entry // width))
+    return Path(cost, most, runs, copies)
 
 
 def _mask(items: "Iterator[int] | Sequence[int]") -> int:
@@ -387,6 +521,11 @@ def _mask(items: "Iterator[int] | Sequence[int]") -> int:
     for item in items:
         mask |= 1 << item
     return mask
+
+
+def flagged(flags: Iterable[int]) -> int:
+    """The indices of those that are set, in bits."""
+    return _mask(index for index, flag in enumerate(flags) if flag)
 
 
 def _members(mask: int) -> Iterator[int]:

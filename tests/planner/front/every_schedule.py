@@ -19,7 +19,7 @@ from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import Front, FrontOptions, FrontPoint, Generator
+from memstow.planner.model.front import GENERATORS, Front, FrontOptions, FrontPoint, Generator
 from memstow.planner.model.graph import GIVEN, Graph, size_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Schedule, Spill
@@ -90,6 +90,21 @@ def random_asked(seed: int, most: int = 3) -> Asked:
     )
 
 
+def random_limited(seed: int, most: int = 3) -> Asked:
+    """The same over several pools of which all but the one that counts are small."""
+    random = Random(seed)
+    while True:
+        asked = random_asked(random.getrandbits(32), most)
+        if len(asked.graph.pools) > 1:
+            break
+    pools = [
+        it if it.id == asked.pool else replace(it, capacity=random.randint(0, 10)) for it in asked.graph.pools
+    ]
+    kinds = tuple(it for it in GENERATORS if it == "spill" or it in asked.kinds)
+    options = replace(asked.options, generators=kinds, cost="bytes")
+    return Asked(replace(asked.graph, pools=tuple(pools)), options)
+
+
 def _tense_graph(random: Random, most: int) -> Document:
     """Inputs and tensors that wait for late readers, and operators that make nothing or write a state."""
     inputs = [f"x{i}" for i in range(random.randint(1, 2))]
@@ -140,8 +155,8 @@ def _tense_graph(random: Random, most: int) -> Document:
 def _valid(document: Document) -> Graph:
     """The graph; without what makes it contradict itself."""
     for gone in ((), ("alternatives",), ("alternatives", "views")):
-        graph = parse_graph({name: it for name, it in document.items() if name not in gone})
         try:
+            graph = parse_graph({name: it for name, it in document.items() if name not in gone})
             require_valid(graph)
         except InputError:
             continue

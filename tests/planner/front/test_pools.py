@@ -12,7 +12,7 @@ from memstow.planner.front.graph_candidates import least_peak_plan
 from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.graph.schedules import scheduled_problem
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import Generator
+from memstow.planner.model.front import FrontPoint, Generator
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Schedule, Spill
@@ -96,6 +96,13 @@ def live_in_fast(problem: Problem) -> int:
     return most
 
 
+def _refutes(point: FrontPoint, size: int, cost: int) -> bool:
+    values, bounds = point.values, point.bounds
+    if cost <= values["cost"] and size < bounds.get("peak:fast", 0):
+        return True
+    return size <= values["peak:fast"] and cost < bounds.get("cost", 0)
+
+
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("kinds", [(), ("recompute",), ("spill",), ("recompute", "spill")])
 def test_no_schedule_is_below_the_bounds(seed: int, kinds: tuple[Generator, ...]) -> None:
@@ -107,12 +114,14 @@ def test_no_schedule_is_below_the_bounds(seed: int, kinds: tuple[Generator, ...]
     for schedule in schedules(graph, frozenset(kinds)):
         try:
             cost = schedule_cost(counted, schedule)
-            size = live_in_fast(scheduled_problem(counted, schedule))
+            problem = scheduled_problem(counted, schedule)
+            size = live_in_fast(problem)
         except (InputError, Refused, ValueError):
             continue
-        for point in found.points:
-            assert cost > point.values["cost"] or size >= point.bounds.get("peak:fast", 0)
-            assert size > point.values["peak:fast"] or cost >= point.bounds.get("cost", 0)
+        if any(_refutes(point, size, cost) for point in found.points):
+            # What counts in the fast pool alone may have no room in the other.
+            placed = referee.judge(replace(problem, objective=("peak:fast",))).vector
+            assert placed is None or not any(_refutes(it, placed[0], cost) for it in found.points)
         if kinds and _slow(graph).capacity is None and not _is_random(graph):
             assert any(
                 it.values["cost"] <= cost and live_in_fast(scheduled_problem(graph, it.plan.schedule)) <= size
