@@ -153,9 +153,7 @@ def memories_of(graph: Graph, options: TilingOptions) -> Memories:
 
 
 def _pool_of(graph: Graph, options: TilingOptions) -> Pool:
-    if options.pool is not None:
-        if not graph.pools:
-            return Pool(id=options.pool)
+    if options.pool is not None and (graph.pools or options.pool != UNNAMED):
         return _pool_named(graph, options.pool, "pool")
     limited = [pool for pool in graph.pools if pool.capacity is not None]
     return (limited or list(graph.pools) or [Pool(id=UNNAMED)])[0]
@@ -179,7 +177,11 @@ def _pool_named(graph: Graph, name: str, option: str) -> Pool:
     names = [pool.id for pool in graph.pools]
     close = closest_match(name, names)
     there = (
-        f"did you mean {close}?" if close else f"there are {', '.join(names[:8])}" if names else "it has none"
+        f"did you mean {close}?"
+        if close
+        else f"there are {', '.join(names[:8])}"
+        if names
+        else f"leave {option} out, since the graph names no pools"
     )
     raise InputError.single("unknown_pool", option, f"the graph has no pool {name!r}; {there}")
 

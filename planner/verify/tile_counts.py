@@ -294,7 +294,9 @@ def memory_of(graph: Graph, options: TilingOptions, tensors: Iterable[Tensor]) -
     """The memories that the options name, or what is wrong with these."""
     pools = {pool.id: pool for pool in graph.pools}
     if options.pool is not None:
-        pool = pools.get(options.pool) if pools else Pool(id=options.pool)
+        pool = pools.get(options.pool)
+        if not pools and options.pool == UNNAMED:
+            pool = Pool(id=UNNAMED)
         if pool is None:
             return f"the graph has no pool {options.pool!r}"
     else:

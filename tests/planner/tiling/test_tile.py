@@ -96,12 +96,14 @@ def test_reserved_ranges_and_alignment_are_kept() -> None:
 
 def test_the_capacity_can_be_given_for_a_graph_without_pools() -> None:
     graph = replace(GRAPH, pools=())
-    for options in (TilingOptions(capacity=4096), TilingOptions(capacity=4096, pool="l1")):
+    for options in (TilingOptions(capacity=4096), TilingOptions(capacity=4096, pool="memory")):
         found = tile(graph, "conv", options)
-        assert found.pool == (options.pool or "memory")
+        assert found.pool == "memory"
         assert chosen(found).bytes == chosen(tile(GRAPH, "conv")).bytes
     with pytest.raises(InputError, match="no_capacity"):
         tile(graph, "conv")
+    with pytest.raises(InputError, match="leave pool out"):
+        tile(graph, "conv", TilingOptions(capacity=4096, pool="l1"))
 
 
 @pytest.mark.parametrize(
