@@ -1,8 +1,9 @@
 """The points of the front of a graph: memory against the cost of its operators.
 
 Schedules are found first, with the bytes that live at their fullest moment; then each is placed, the ends
-of the front first. `GraphBounds` is what is known of all schedules of the kinds and in the orders that were
-asked for; `too_small` says why none fits; `kept_order` what another order might save.
+of the front first. Of stripes and alternatives, all ways of the order of the document may be known. Of what
+runs again or waits elsewhere, there are bounds for what it costs at most. Of both together nothing is known.
+`too_small` says why none fits; `kept_order` what another order might save.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +11,15 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from memstow.planner.front.front_request import ANY, Ending, FrontCallbacks, FrontRequest, Points
+from memstow.planner.front.front_request import (
+    ANY,
+    Ending,
+    FoundPlan,
+    FrontCallbacks,
+    FrontRequest,
+    Known,
+    Points,
+)
 from memstow.planner.front.graph_candidates import (
     Candidate,
     GraphPlans,
@@ -96,73 +105,6 @@ def counted_pool(graph: Graph, request: FrontRequest) -> str | None:
         message = "alternatives are chosen for one pool; give the graph one"
         raise InputError.single("several_pools", "$.pools", message)
     return name
-
-
-class GraphBounds:
-    """Bounds of points, and whether a point may be missing.
-
-    Of stripes and alternatives, all ways of the order of the document are known, if `exact`. Of what runs
-    again or waits elsewhere, there are bounds for what it costs at most. Of both together nothing is known.
-    """
-
-    def __init__(self, graph: Graph, request: FrontRequest, pool: str | None, base: int) -> None:
-        """`base`: the cost of each operator once."""
-        again = bool(request.generators & {"recompute", "spill"})
-        self._terms = request.terms
-        # With alternatives, a program may need less than all that was looked at.
-        self._learns = again and "stripes" not in request.generators and not graph.alternatives
-        self.exact = graph.order == GIVEN and pool is None and not again
-        self._ways = Archive[Candidate]()
-        self._learned = [(base - 1, ANY)] if self._learns else []
-
-    def know(self, ways: Iterable[Candidate]) -> None:
-        """These are all ways, but for those that another is as good as in both terms, if `exact`."""
-        self._ways = Archive(ways)
-
-    def learn(self, bounds: Iterable[tuple[int, int]]) -> None:
-        """(cost, bytes) of what runs again or waits: what costs no more than this needs at least so much."""
-        if self._learns:
-            self._learned += bounds
-
-    def of(self, values: dict[str, int]) -> dict[str, int]:
-        """The bounds of a point with these values."""
-        if not self.exact and not self._learns:
-            return {}
-        peak, cost = values[self._terms[0]], values[COST]
-        return {self._terms[0]: self.least_peak_within(cost), COST: self._least_cost(peak)}
-
-    def all_known(self, points: Sequence[FrontPoint], most_cost: int | None, capacity: int | None) -> bool:
-        """Whether all points up to this cost, in a memory of this capacity, are among these proven ones."""
-        first = self._terms[0]
-        above = ANY if capacity is None else capacity + 1
-        for it in sorted(points, key=lambda point: (point.values[COST], point.values[first])):
-            if it.values[first] >= above:
-                continue
-            # Whatever costs less than this point needs as much as the one before it.
-            if self.least_peak_within(it.values[COST] - 1) < above:
-                return False
-            above = it.values[first]
-        return self.least_peak_within(ANY if most_cost is None else most_cost) >= above
-
-    @property
-    def least_peak(self) -> int:
-        """What nothing does without, whatever it costs; 0 where that is not known."""
-        least = self.least_peak_within(ANY)
-        return 0 if least >= ANY else least
-
-    def least_peak_within(self, cost: int) -> int:
-        """What nothing that costs no more does without; 0 where that is not known."""
-        if self.exact:
-            least = self._ways.least_bytes(cost)
-            return ANY if least is None else least
-        return max((size for most, size in self._learned if most >= cost), default=0)
-
-    def _least_cost(self, peak: int) -> int:
-        """What nothing that needs no more costs less than."""
-        if self.exact:
-            least = self._ways.least_cost(peak)
-            return ANY if least is None else least
-        return max((most + 1 for most, size in self._learned if size > peak), default=0)
 
 
 _SECONDS: Final = 0.5
@@ -270,14 +212,21 @@ class _Run:
         self._pool = pool
         self._callbacks = callbacks
         self._allowance = Allowance(request.options)
-        self._bounds = GraphBounds(graph, request, pool, sum(operator_costs(graph)))
-        self._plain: list[Candidate] = []
         self._plans = GraphPlans(graph, pool, Callbacks(callbacks.on_event, callbacks.cancel))
+        room = ANY if self._plans.capacity is None else self._plans.capacity
+        self._known = Known(request.most, limited_first=False, room=room)
+        again = bool(request.generators & {"recompute", "spill"})
+        # With alternatives, a program may need less than all that was looked at.
+        self._learns = again and "stripes" not in request.generators and not graph.alternatives
+        if self._learns:
+            self._known.facts.learn(sum(operator_costs(graph)) - 1, ANY)
+        self._knows_all = graph.order == GIVEN and pool is None and not again
+        self._plain: list[Candidate] = []
 
     def points(self) -> Points:
         """Each point when it is placed."""
         candidates = self._candidates()
-        self._bounds.know(candidates)
+        self._know(candidates)
         fitting = self._near(self._fitting(candidates))
         found = Archive(fitting)
         wanted = [found.items[at] for at in ends_first(len(found.items))]
@@ -302,17 +251,27 @@ class _Run:
         for point in self._beyond(told):
             told.append(point)
             yield point
-        least = min((entry.values[COST] for entry in told), default=None)
-        most = None if least is None else self._request.most(least)
-        complete = self._bounds.all_known(told, most, self._plans.capacity)
-        capacity = self._plans.capacity
         why = None
         if not told:
-            needed = self._bounds.least_peak
+            least = self._known.facts.least(ANY)
+            needed, capacity = (0 if least >= ANY else least), self._plans.capacity
             why = too_small(self._graph, self._request, candidates, needed, failed, capacity)
         return Ending(
-            complete=complete, explanation=why, infeasible=complete and not told, work=self._allowance.work
+            complete=self._known.complete,
+            explanation=why,
+            infeasible=self._known.infeasible,
+            work=self._allowance.work,
         )
+
+    def _know(self, ways: Iterable[Candidate]) -> None:
+        """These are all ways, but for those that another is as good as in both terms, if so much is known."""
+        if not self._knows_all:
+            return
+        facts, more = self._known.facts, ANY
+        for way in reversed(Archive(ways).items):
+            facts.learn(way.cost - 1, more)
+            more = way.bytes
+        facts.learn(ANY, more)
 
     def _beyond(self, told: Sequence[FrontPoint]) -> Iterator[FrontPoint]:
         """What a tiny graph has besides: other schedules, where a plan needs more than its live bytes.
@@ -325,9 +284,7 @@ class _Run:
             return
         tried = {entry.plan.schedule for entry in told}
         base, order = sum(operator_costs(graph)), listed_order(graph)
-        ways = every_way(
-            graph, order, kinds, self._pool, lambda cost: self._most_of_use(told, base + cost, ANY)
-        )
+        ways = every_way(graph, order, kinds, self._pool, lambda cost: self._most_of_use(base + cost, ANY))
         for way in ways:
             if self._callbacks.cancelled or self._allowance.over or len(told) >= self._request.points:
                 return
@@ -335,7 +292,7 @@ class _Run:
             if way is None or way.schedule in tried:
                 continue
             cost = base + way.cost
-            most = self._most_of_use(told, cost, cost)
+            most = self._most_of_use(cost, cost)
             try:
                 size = peak_of(graph, way.schedule, self._pool, unit_of(graph), certain=True)
             except InputError:
@@ -347,27 +304,23 @@ class _Run:
             if plan.status in PLANNED and self._plans.peak(plan) <= most:
                 yield self._point(plan, it)
 
-    def _most_of_use(self, told: Sequence[FrontPoint], cost: int, dearest: int) -> int | None:
+    def _most_of_use(self, cost: int, dearest: int) -> int | None:
         """The most bytes with which what costs so much would be a new point.
 
         None: there is none up to the dearest.
         """
-        dear = self._request.most(min((entry.values[COST] for entry in told), default=cost))
-        if dear is not None and cost > dear:
-            return None
-        found = (entry.values[self._request.terms[0]] for entry in told if entry.values[COST] <= cost)
-        capacity = ANY if self._plans.capacity is None else self._plans.capacity
-        most = min((size - 1 for size in found), default=capacity)
-        return most if most >= self._bounds.least_peak_within(dearest) else None
+        most = self._known.worth(cost)
+        is_asked_for = cost <= self._known.most_limited()
+        return most if is_asked_for and most >= self._known.facts.least(dearest) else None
 
     def _learn_of(self, plan: Plan, candidate: Candidate) -> None:
         """Where there is nothing to choose, what is proven of the plan is proven of all."""
         if not _is_only_way(self._graph, self._request):
             return
         if plan.status is Status.INFEASIBLE:
-            self._bounds.know(())
+            self._know(())
         elif plan.status in PLANNED and self._pool is None:
-            self._bounds.know([replace(candidate, bytes=max(candidate.bytes, plan.pools[0].bound))])
+            self._know([replace(candidate, bytes=max(candidate.bytes, plan.pools[0].bound))])
 
     def _candidates(self) -> list[Candidate]:
         orders = orders_of(
@@ -382,7 +335,7 @@ class _Run:
             self._plain.append(self._as_it_is(order))
             found.append(self._plain[-1])
             if not self._allowance.affords(_SECONDS_TO_DESCRIBE * len(self._graph.operators)):
-                self._bounds.exact = False
+                self._knows_all = False
                 break
             if self._pool is None:
                 found += self._in_order(order, share, first=number == 0)
@@ -407,7 +360,7 @@ class _Run:
         with cancelling(budget, self._callbacks.cancel):
             front = order_front(self._graph, order, budget, stripes=wants_stripes)
         self._allowance.spend(budget.work)
-        self._bounds.exact = self._bounds.exact and front.complete
+        self._knows_all = self._knows_all and front.complete
         fronts = [front]
         if moves:
             fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE, self._callbacks)
@@ -426,7 +379,8 @@ class _Run:
             self._callbacks,
         )
         found = again.candidates
-        self._bounds.learn(again.bounds)
+        for cost, size in again.bounds if self._learns else ():
+            self._known.facts.learn(cost, size)
         if "stripes" in self._request.generators:
             best = Archive(self._near(found)).items
             found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks)
@@ -456,8 +410,12 @@ class _Run:
         return plan
 
     def _point(self, plan: Plan, candidate: Candidate) -> FrontPoint:
-        values = {self._request.terms[0]: self._plans.peak(plan), COST: candidate.cost}
-        bounds = self._bounds.of(values)
+        found = FoundPlan(candidate.cost, self._plans.peak(plan), plan)
+        self._known.add(found)
+        peak = self._request.terms[0]
+        least_cost, least_peak = self._known.bounds(found)
+        bounds = {peak: least_peak, COST: least_cost} if self._learns or self._knows_all else {}
+        values = {peak: found.improved, COST: found.limited}
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
 
 

@@ -6,13 +6,20 @@ matter in multiples of the step in which peaks change (`step_of`).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from memstow.planner.check import find_issues, require_hint, require_valid
-from memstow.planner.front.front_request import ANY, Ending, Facts, FrontCallbacks, FrontRequest, Points
+from memstow.planner.front.front_request import (
+    ANY,
+    Ending,
+    FoundPlan,
+    FrontCallbacks,
+    FrontRequest,
+    Known,
+    Points,
+)
 from memstow.planner.front.two_terms import PlansFor, TwoTerms, cut, two_terms
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.front import FrontPoint
@@ -47,116 +54,6 @@ def below(limit: int, step: int) -> int:
 
 def _on_grid(pool: Pool, step: int) -> Pool:
     return pool if pool.capacity is None else cut(pool, below(pool.capacity, step))
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPlan:
-    """A plan: the values of the limited term and of the other, and the plan as the solve made it."""
-
-    limited: int
-    improved: int
-    plan: Plan
-
-    @property
-    def values(self) -> tuple[int, int]:
-        """Both values."""
-        return self.limited, self.improved
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Limits at which something better is not ruled out, between two neighbours that are known."""
-
-    low: int
-    high: int
-    area: int
-
-
-class Known:
-    """Plans of which none is as good as another in both terms, and facts.
-
-    `most` tells the largest value of the second term that is asked for, given its least (None: any);
-    `limited_first`: whether the limited term is the first.
-    """
-
-    def __init__(self, most: Callable[[int], int | None], limited_first: bool) -> None:
-        self._most = most
-        self._limited_first = limited_first
-        self._found: list[FoundPlan] = []
-        self.facts = Facts()
-
-    def add(self, found: FoundPlan) -> None:
-        """Keep it unless another is as good in both; drop what is no better than it."""
-        if any(entry.limited <= found.limited and entry.improved <= found.improved for entry in self._found):
-            return
-        kept = [
-            entry for entry in self._found if entry.limited < found.limited or entry.improved < found.improved
-        ]
-        self._found = sorted([*kept, found], key=lambda entry: entry.limited)
-
-    def best_within(self, limit: int | None) -> Plan | None:
-        """The plan with the least value of the other term among those known to keep the limit."""
-        fitting = [entry for entry in self._found if limit is None or entry.limited <= limit]
-        return min(fitting, key=lambda entry: entry.improved).plan if fitting else None
-
-    def listed(self) -> list[FoundPlan]:
-        """The points that are asked for."""
-        x, y = self.most_limited(), self._most_improved()
-        return [entry for entry in self._found if entry.limited <= x and entry.improved <= y]
-
-    def bounds(self, found: FoundPlan) -> tuple[int, int]:
-        """What no plan has less of that has no more of the other: of the limited term, and of the other."""
-        limited = self.facts.reach(found.improved + 1) + 1
-        return min(limited, found.limited), min(self.facts.least(found.limited), found.improved)
-
-    def proven(self, found: FoundPlan) -> bool:
-        """Whether no plan is better in one term and as good in the other."""
-        return self.bounds(found) == (found.limited, found.improved)
-
-    def gaps(self) -> list[Gap]:
-        """Where something that is asked for may be missing."""
-        most_x, most_y = self.most_limited(), self._most_improved()
-        known = [entry for entry in self._found if entry.limited <= most_x]
-        if not known:
-            return [] if self.infeasible else [Gap(0, ANY, 1)]
-        gaps = [self._gap(0, known[0].limited - 1, min(most_y + 1, ANY), 1)]
-        for one, other in pairwise(known):
-            worth = min(one.improved, most_y + 1)
-            gaps.append(self._gap(one.limited, other.limited - 1, worth, worth - other.improved))
-        gaps.append(self._gap(known[-1].limited, most_x, known[-1].improved, 1))
-        return [gap for gap in gaps if gap is not None]
-
-    @property
-    def infeasible(self) -> bool:
-        """Whether it is proven that nothing fits."""
-        return self.facts.least(ANY) >= ANY
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything that is asked for is known, and proven."""
-        return self.infeasible or (bool(self._found) and not self.gaps())
-
-    def _most_improved(self) -> int:
-        """The largest value of the other term that is asked for."""
-        if not self._limited_first or not self._found:
-            return ANY
-        most = self._most(self._found[-1].improved)
-        return ANY if most is None else most
-
-    def most_limited(self) -> int:
-        """The largest value of the limited term that is asked for."""
-        if self._limited_first or not self._found:
-            return ANY
-        most = self._most(self._found[0].limited)
-        return ANY if most is None else most
-
-    def _gap(self, low: int, high: int, worth: int, height: int) -> Gap | None:
-        """The limits from `low` to `high` at which less than `worth` is possible, for all that is proven."""
-        if high < 0 or self.facts.least(high) >= worth:
-            return None
-        low = max(low, self.facts.reach(worth) + 1)
-        width = 1 if high >= ANY else high - low + 1
-        return Gap(low, high, width * max(height, 1))
 
 
 _FIRST_SHARE: Final = 1 / 3

@@ -11,15 +11,13 @@ import pytest
 from memstow.planner.front import graph_front
 from memstow.planner.front.find_front import front
 from memstow.planner.front.front_documents import read_front, write_front
-from memstow.planner.front.front_request import Ending, FrontCallbacks, FrontRequest
-from memstow.planner.front.graph_candidates import Candidate
-from memstow.planner.front.graph_front import GraphBounds, graph_points
+from memstow.planner.front.front_request import ANY, Ending, FoundPlan, FrontCallbacks, FrontRequest, Known
+from memstow.planner.front.graph_front import graph_points
 from memstow.planner.graph import live_bytes
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import Pool
 from memstow.planner.show.front_report import front_report
 from memstow.planner.verify import verify
@@ -204,23 +202,25 @@ def test_a_front_counts_the_order_of_a_graph_once(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_plan_above_its_live_bytes_leaves_room_for_another_point() -> None:
-    graph = random_net(3, 4)
-    bounds = GraphBounds(graph, FrontRequest(options=STEADY), None, 0)
-    schedule = Schedule(order=tuple(it.id for it in graph.operators))
-    bounds.know([Candidate(10, 5, schedule), Candidate(12, 4, schedule)])
-    plan = run(graph)[0][0].plan
+    plan = run(random_net(3, 4))[0][0].plan
 
-    def point(peak: int, cost: int) -> FrontPoint:
-        return FrontPoint(values={"peak": peak, "cost": cost}, plan=plan)
+    def is_complete(points: list[tuple[int, int]], most: int | None = None, room: int = ANY) -> bool:
+        known = Known(lambda _: most, limited_first=False, room=room)
+        # There are two schedules: of 12 bytes at a cost of 4, and of 10 at 5.
+        for cost, least in ((3, ANY), (4, 12), (ANY, 10)):
+            known.facts.learn(cost, least)
+        for peak, cost in points:
+            known.add(FoundPlan(cost, peak, plan))
+        return known.complete
 
-    assert bounds.all_known([point(10, 5), point(12, 4)], None, None)
+    assert is_complete([(10, 5), (12, 4)])
     # The schedule of 10 bytes took 12: with the point that is as good, something of 10 or 11 may be missing.
-    assert not bounds.all_known([point(12, 5), point(12, 4)], None, None)
-    assert not bounds.all_known([point(12, 4)], None, None)
-    assert bounds.all_known([point(12, 4)], 4, None)
-    assert bounds.all_known([point(10, 5)], None, 11)
-    assert bounds.all_known([], None, 9)
-    assert not bounds.all_known([], None, 10)
+    assert not is_complete([(12, 5), (12, 4)])
+    assert not is_complete([(12, 4)])
+    assert is_complete([(12, 4)], most=4)
+    assert is_complete([(10, 5)], room=11)
+    assert is_complete([], room=9)
+    assert not is_complete([], room=10)
 
 
 def test_stripes_are_for_one_pool() -> None:
