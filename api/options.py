@@ -682,7 +682,7 @@ NEEDS_TIME: Final = Option(
     "time limit for {needs}",
     Duration(LONGEST_RUN),
     "S",
-    default=10.0,
+    otherwise="10",
     written=", in seconds or as ``50ms``, ``2m``",
 )
 FACTS_JSON: Final = Option(

@@ -128,17 +128,13 @@ def front_of(
 
     `place` and `subject`: where the body says what is asked for, and where its document is.
     """
-    from memstow.planner.front.find_front import request_of
+    from memstow.planner.front.find_front import parts_of
 
     asked, targets = members.asked, members.targets
     assert asked is not None and targets is not None  # noqa: S101, PT018  (all issues were raised before)
     with changing_issues(lambda issue: _placed(issue, place, subject)):
-        if not targets:
-            return AskedFront(asked, (), ((document, request_of(document, asked, options)),))
-        from memstow.planner.front.target_fronts import in_targets
-
-        found = in_targets(document, asked, options, targets)
-        return AskedFront(asked, targets, tuple((entry.document, entry.request) for entry in found))
+        parts = parts_of(document, asked, options, targets)
+        return AskedFront(asked, targets, tuple((entry.document, entry.request) for entry in parts))
 
 
 def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, ...] | None":

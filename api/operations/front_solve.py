@@ -16,9 +16,9 @@ from memstow.api.operations.request_types import (
     WriteFrontRequest,
 )
 from memstow.api.page.offline import TargetOf, front_file
-from memstow.planner.front.find_front import digest_of, find_front, request_of, with_choices
+from memstow.planner.front.find_front import digest_of, find_front, with_choices
 from memstow.planner.front.front_documents import read_front, write_front
-from memstow.planner.front.front_request import Collected, FrontCallbacks, with_proofs
+from memstow.planner.front.front_request import FrontCallbacks, with_proofs
 from memstow.planner.front.target_fronts import in_targets
 from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontPoint
@@ -149,36 +149,18 @@ def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threa
     known = _known(request.known_plan, digest_of(document), ignore=options.deterministic)
     callbacks = FrontCallbacks(on_update, cancel)
     with FrontTeller(on_update, known, timed=not options.deterministic) as teller:
-        if targets:
-            from memstow.planner.front.target_fronts import front_of_targets
-
-            start = () if known is None else known.targets
-            names = [target.name or "" for target in targets]
-            return result_of(
-                front_of_targets(document, asked, options, targets, callbacks, names, teller.tell, start)
+        return result_of(
+            find_front(
+                document,
+                asked,
+                options,
+                callbacks,
+                teller.tell,
+                targets=targets,
+                names=[target.name or "" for target in targets],
+                known=known,
             )
-        points = () if known is None else known.points
-        wanted = request_of(document, asked, options, points)
-        collected = Collected(wanted)
-        collected.add(points)
-
-        def so_far() -> Front:
-            return Front(
-                name=document.name,
-                terms=wanted.terms,
-                points=collected.points(),
-                asked=asked,
-                digest=digest_of(document),
-                seconds=teller.seconds(),
-            )
-
-        def on_point(point: FrontPoint) -> None:
-            collected.add([point])
-            # One that another beats is not in the front so far: an earlier run may have told of it already.
-            if collected.holds(point):
-                teller.tell(None, point, so_far)
-
-        return result_of(find_front(document, asked, options, callbacks, on_point, points))
+        )
 
 
 def _known(known: bytes | None, digest: str, *, ignore: bool) -> Front | None:

@@ -8,7 +8,7 @@ of the front is that of the graph with them (`with_choices`).
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import memstow
@@ -19,6 +19,7 @@ from memstow.planner.front.front_request import (
     Ending,
     FrontCallbacks,
     FrontRequest,
+    InTarget,
     OnPoint,
     Points,
 )
@@ -34,6 +35,7 @@ from memstow.planner.model.front import (
     FrontPoint,
     Generator,
     KeptOrder,
+    TargetFront,
 )
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Listener, Options
@@ -75,7 +77,7 @@ def front(
     targets: Sequence[Target] = (),
     options: Options | None = None,
     on_event: Listener | None = None,
-    on_point: OnPoint | None = None,
+    on_point: Callable[[FrontPoint], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> Front:
     """Find the front of two terms of the problem or the graph, within the limits of the options.
@@ -87,15 +89,12 @@ def front(
     named = None if terms is None else _two_names(terms)
     asked = FrontOptions(terms=named, generators=generators, cost=cost, within=within, points=points)
     callbacks = FrontCallbacks(on_event, cancel)
-    if targets:
-        from memstow.planner.front.target_fronts import front_of_targets
 
-        def pass_on(_target: str, point: FrontPoint, _so_far: Callable[[], Front]) -> None:
-            if on_point is not None:
-                on_point(point)
+    def pass_on(_target: str | None, point: FrontPoint, _so_far: Callable[[], Front]) -> None:
+        if on_point is not None:
+            on_point(point)
 
-        return front_of_targets(problem, asked, options or Options(), targets, callbacks, on_point=pass_on)
-    return find_front(problem, asked, options or Options(), callbacks, on_point)
+    return find_front(problem, asked, options or Options(), callbacks, pass_on, targets=targets)
 
 
 def find_front(
@@ -104,29 +103,137 @@ def find_front(
     options: Options,
     callbacks: FrontCallbacks,
     on_point: OnPoint | None = None,
-    start: Sequence[FrontPoint] = (),
+    *,
+    targets: Sequence[Target] = (),
+    names: Sequence[str] | None = None,
+    known: Front | None = None,
 ) -> Front:
-    """The front that is asked for; `start` are points of an earlier run of ours."""
+    """The front that is asked for, with targets in the memories of each, the smallest first.
+
+    `names`: as the targets are called, else as they say. `known`: what an earlier run of ours has found.
+    """
     allowance = Allowance(options)
     document = with_choices(document, asked)
-    request = request_of(document, asked, options, start)
-    outcome = collect(document, request, callbacks, on_point)
-    return Front(
-        name=document.name,
-        terms=request.terms,
-        points=outcome.points,
-        complete=outcome.ending.complete,
-        asked=asked,
-        explanation=outcome.ending.explanation,
-        kept_order=kept_order_of(document, request, allowance),
-        seconds=allowance.seconds,
-        work=outcome.ending.work,
-        digest=digest_of(document),
-        memstow=memstow.__version__,
+    wanted = parts_of(document, asked, options, targets, names)
+    run = _Run(document, asked, wanted, allowance, known)
+    for at in range(len(wanted)):
+        run.find(at, callbacks, on_point)
+    # The order is the same in all memories.
+    some = next((entry for entry in wanted if entry.refusal is None), None)
+    order = None if some is None else _kept_order(some.document, some.request, allowance)
+    return replace(run.so_far(), kept_order=order)
+
+
+def parts_of(
+    document: Problem | Graph,
+    asked: FrontOptions,
+    options: Options,
+    targets: Sequence[Target] = (),
+    names: Sequence[str] | None = None,
+) -> tuple[InTarget, ...]:
+    """The fronts to find: one for each target, if there are any; InputError for all that has no front."""
+    if not targets:
+        return (InTarget(document, request_of(document, asked, options)),)
+    # Others do not wait for this import.
+    from memstow.planner.front.target_fronts import in_targets
+
+    return in_targets(document, asked, options, targets, names)
+
+
+class _Run:
+    """The fronts one after the other, each within its share of what is left."""
+
+    def __init__(
+        self,
+        document: Problem | Graph,
+        asked: FrontOptions,
+        wanted: Sequence[InTarget],
+        allowance: Allowance,
+        known: Front | None,
+    ) -> None:
+        self._document = document
+        self._asked = asked
+        self._wanted = wanted
+        self._allowance = allowance
+        self._fronts = [_front_of(entry, (), Ending()) for entry in wanted]
+        if known is not None and [entry.target for entry in known.targets] == [it.name for it in wanted]:
+            self._fronts = list(known.targets)
+        elif known is not None and not known.targets and wanted[0].target is None:
+            self._fronts = [_front_of(wanted[0], known.points, Ending())]
+
+    def find(self, at: int, callbacks: FrontCallbacks, on_point: OnPoint | None) -> None:
+        """Find one front, unless an earlier run has found all of it."""
+        it, front = self._wanted[at], self._fronts[at]
+        if front.complete or front.fits == "no":
+            return
+        if it.refusal is not None:
+            self._fronts[at] = _front_of(it, (), Ending(True, it.refusal, infeasible=True))
+            return
+        request = replace(it.request, start=front.points)
+        if it.target is not None:
+            share = self._allowance.share(1 / (len(self._wanted) - at))
+            request = replace(request, options=share)
+        collected = Collected(request)
+        collected.add(request.start)
+        points = _points_of(it.document, request, callbacks)
+        while True:
+            try:
+                point = _in_all_memories(it, next(points))
+            except StopIteration as end:
+                ending: Ending = end.value
+                self._allowance.spend(ending.work)
+                self._fronts[at] = _front_of(it, collected.points(), ending)
+                return
+            collected.add([point])
+            self._fronts[at] = _front_of(it, collected.points(), Ending())
+            if on_point is not None and collected.holds(point):
+                on_point(it.name, point, self.so_far)
+
+    def so_far(self) -> Front:
+        """What is known of all of them."""
+        front = Front(
+            name=self._document.name,
+            terms=self._wanted[0].request.terms,
+            complete=all(front.complete for front in self._fronts),
+            asked=self._asked,
+            seconds=self._allowance.seconds,
+            work=self._allowance.work,
+            digest=digest_of(self._document),
+            memstow=memstow.__version__,
+        )
+        if self._wanted[0].target is None:
+            only = self._fronts[0]
+            return replace(front, points=only.points, explanation=only.explanation)
+        from memstow.planner.front.target_fronts import smallest_of
+
+        return replace(front, targets=tuple(self._fronts), smallest=smallest_of(self._fronts))
+
+
+def _front_of(wanted: InTarget, points: tuple[FrontPoint, ...], ended: Ending) -> TargetFront:
+    """What is known of one of them."""
+    if wanted.target is not None:
+        from memstow.planner.front.target_fronts import target_front
+
+        return target_front(wanted, wanted.target, points, ended)
+    return TargetFront(
+        target="",
+        fits="unknown",
+        bytes=None,
+        points=points,
+        complete=ended.complete,
+        explanation=ended.explanation,
     )
 
 
-def kept_order_of(document: Problem | Graph, request: FrontRequest, allowance: Allowance) -> KeptOrder | None:
+def _in_all_memories(wanted: InTarget, point: FrontPoint) -> FrontPoint:
+    if wanted.alone is None:
+        return point
+    from memstow.planner.front.target_fronts import in_all_memories
+
+    return in_all_memories(wanted, point)
+
+
+def _kept_order(document: Problem | Graph, request: FrontRequest, allowance: Allowance) -> KeptOrder | None:
     """That the order of a graph was kept; None for what has no other."""
     if isinstance(document, Problem):
         return None
@@ -135,35 +242,7 @@ def kept_order_of(document: Problem | Graph, request: FrontRequest, allowance: A
     return kept_order(document, request, allowance)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The points that are asked for, and how the run ended."""
-
-    points: tuple[FrontPoint, ...]
-    ending: Ending
-
-
-def collect(
-    document: Problem | Graph, request: FrontRequest, callbacks: FrontCallbacks, on_point: OnPoint | None
-) -> Outcome:
-    """Run to the end, telling of each point."""
-    collected = Collected(request)
-    collected.add(request.start)
-    found = _points_of(document, request, callbacks)
-    while True:
-        try:
-            point = next(found)
-        except StopIteration as end:
-            ending: Ending = end.value
-            return Outcome(collected.points(), ending)
-        collected.add([point])
-        if on_point is not None:
-            on_point(point)
-
-
-def request_of(
-    document: Problem | Graph, asked: FrontOptions, options: Options, start: Sequence[FrontPoint] = ()
-) -> FrontRequest:
+def request_of(document: Problem | Graph, asked: FrontOptions, options: Options) -> FrontRequest:
     """The request, with defaults filled in; InputError for all that has no front."""
     if isinstance(document, Problem):
         _refuse_for_problem(asked)
@@ -182,7 +261,6 @@ def request_of(
         cost_unit=asked.cost,
         within=asked.within,
         points=min(most, max(_MOST_PLACEMENTS // max(size, 1), 2)),
-        start=tuple(start),
     )
     _require_front(document, request)
     return request

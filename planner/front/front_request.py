@@ -12,9 +12,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
-from memstow.planner.model.front import MOST_POINTS, CostUnit, FrontPoint
+from memstow.planner.model.front import MOST_POINTS, CostUnit, Front, FrontPoint
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Listener, Options
 from memstow.planner.model.plan import Explanation, Plan
+from memstow.planner.model.problem import Problem, Target
 
 DEFAULT_GENERATORS: Final = frozenset(("stripes",))
 GRAPH_TERMS: Final = ("peak", "cost")
@@ -65,13 +67,28 @@ class Ending:
     work: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class InTarget:
+    """The front that is asked for, in the memories of one target, or in those of the document."""
+
+    document: Problem | Graph
+    request: FrontRequest
+    name: str | None = None
+    target: Target | None = None
+    refusal: Explanation | None = None
+    """Why the document cannot be in these memories, whatever the plan; then it is the one of the user."""
+    alone: str | None = None
+    """The only memory of several that the document is in: then it has no other pool."""
+
+
 Points = Generator[FrontPoint, None, Ending]
 """Yields each point when it is found, and again with the same values when more is proven of it.
 
 Points may be worse than others: `Collected` keeps those that are on the front. Every plan has been judged.
 The generator returns its ending.
 """
-OnPoint = Callable[[FrontPoint], None]
+OnPoint = Callable[[str | None, FrontPoint, Callable[[], Front]], None]
+"""Told of each point: the target, if there are any, the point, and how to get all of the front so far."""
 
 
 ANY: Final = 1 << 200

@@ -1,57 +1,27 @@
 """The front in the memories of each of several targets: which is the smallest that will do."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
-import memstow
 from memstow.planner.front.find_front import (
-    Outcome,
-    collect,
-    digest_of,
-    kept_order_of,
     request_of,
     with_choices,
 )
-from memstow.planner.front.front_request import (
-    ANY,
-    GRAPH_TERMS,
-    Collected,
-    Ending,
-    FrontCallbacks,
-    FrontRequest,
-)
+from memstow.planner.front.front_request import ANY, GRAPH_TERMS, Ending, FrontRequest, InTarget
 from memstow.planner.front.two_terms import CAPACITY, PlansFor
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetFront
+from memstow.planner.model.front import FrontOptions, FrontPoint, TargetFront
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Live, PoolUse, Schedule
 from memstow.planner.model.problem import Pool, Problem, Target, end_of
-from memstow.planner.solve.portfolio import Allowance
 from memstow.planner.targets import retarget
 
 MOST_TARGETS: Final = 64
 # Issues of pins that depend on the memories alone.
 _PINS: Final = ("pin_beyond_capacity", "pin_on_reserved", "pin_misaligned")
-
-OnTargetPoint = Callable[[str, FrontPoint, Callable[[], Front]], None]
-"""Told of each point: the target, the point, and how to get the front of all targets so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class InTarget:
-    """The front that is asked for, in the memories of one target."""
-
-    name: str
-    target: Target
-    document: Problem | Graph
-    request: FrontRequest
-    refusal: Explanation | None = None
-    """Why the document cannot be in these memories, whatever the plan; then it is the one of the user."""
-    alone: str | None = None
-    """The only memory of several that the document is in: then it has no other pool."""
 
 
 def in_targets(
@@ -61,7 +31,10 @@ def in_targets(
     targets: Sequence[Target],
     names: Sequence[str] | None = None,
 ) -> tuple[InTarget, ...]:
-    """The fronts to find, the smallest target first; InputError for all that one of them would refuse."""
+    """The fronts to find, the smallest target first; InputError for all that one of them would refuse.
+
+    `names`: as the targets are called, else as they say.
+    """
     if not 0 < len(targets) <= MOST_TARGETS:
         message = f"there are {len(targets):,}; compare 1 to {MOST_TARGETS} in one call"
         raise InputError.single("too_many", "targets", message)
@@ -87,110 +60,16 @@ def in_targets(
     found: list[InTarget] = []
     for at, entry in moved.items():
         if isinstance(entry, Explanation):
-            found.append(InTarget(called[at], targets[at], document, FrontRequest(terms, options), entry))
+            found.append(InTarget(document, FrontRequest(terms, options), called[at], targets[at], entry))
         else:
             alone = entry.pools[0].id if len(entry.pools) < len(targets[at].pools) else None
-            found.append(InTarget(called[at], targets[at], entry, requests[at], alone=alone))
+            found.append(InTarget(entry, requests[at], called[at], targets[at], alone=alone))
     return tuple(found)
 
 
 def names_of(targets: Sequence[Target]) -> list[str]:
     """What targets are called that nobody has given another name."""
     return [target.name or f"target {number}" for number, target in enumerate(targets, start=1)]
-
-
-def front_of_targets(
-    document: Problem | Graph,
-    asked: FrontOptions,
-    options: Options,
-    targets: Sequence[Target],
-    callbacks: FrontCallbacks,
-    names: Sequence[str] | None = None,
-    on_point: OnTargetPoint | None = None,
-    start: Sequence[TargetFront] = (),
-) -> Front:
-    """The fronts, the smallest target first; `names`: as the targets are called, else as they say.
-
-    `start`: what an earlier run of ours has found of the same targets.
-    """
-    allowance = Allowance(options)
-    document = with_choices(document, asked)
-    run = _Run(document, asked, in_targets(document, asked, options, targets, names), allowance, start)
-    for at in range(len(run.wanted)):
-        if not run.is_known(at):
-            run.find(at, callbacks, on_point)
-    front = run.so_far()
-    # The order is the same in all memories.
-    some = next((entry for entry in run.wanted if entry.refusal is None), None)
-    if some is None:
-        return front
-    return replace(front, kept_order=kept_order_of(some.document, some.request, allowance))
-
-
-class _Run:
-    """The fronts one after the other, each within its share of what is left."""
-
-    def __init__(
-        self,
-        document: Problem | Graph,
-        asked: FrontOptions,
-        wanted: tuple[InTarget, ...],
-        allowance: Allowance,
-        start: Sequence[TargetFront],
-    ) -> None:
-        self.wanted = wanted
-        self._document = document
-        self._asked = asked
-        self._allowance = allowance
-        self._fronts = [
-            TargetFront(target=entry.name, fits="unknown", bytes=_bytes(entry.target)) for entry in wanted
-        ]
-        if [entry.target for entry in start] == [entry.name for entry in wanted]:
-            self._fronts = list(start)
-
-    def is_known(self, at: int) -> bool:
-        """Whether an earlier run has found all of this one."""
-        return self._fronts[at].complete or self._fronts[at].fits == "no"
-
-    def find(self, at: int, callbacks: FrontCallbacks, on_point: OnTargetPoint | None) -> None:
-        """Find one front."""
-        it = self.wanted[at]
-        if it.refusal is not None:
-            none = Outcome((), Ending(complete=True, explanation=it.refusal, infeasible=True))
-            self._fronts[at] = _front_of(it, none)
-            return
-        share = self._allowance.share(1 / (len(self.wanted) - at))
-        request = replace(it.request, options=share, start=self._fronts[at].points)
-        collected = Collected(request)
-        collected.add(request.start)
-
-        def hear(point: FrontPoint) -> None:
-            collected.add([_in_all(it, point)])
-            points = collected.points()
-            fits = self._fronts[at].fits if not _some_fit(it, points) else "yes"
-            self._fronts[at] = replace(self._fronts[at], fits=fits, points=points)
-            if on_point is not None and collected.holds(point):
-                on_point(it.name, _in_all(it, point), self.so_far)
-
-        outcome = collect(it.document, request, callbacks, hear)
-        outcome = replace(outcome, points=tuple(_in_all(it, point) for point in outcome.points))
-        self._allowance.spend(outcome.ending.work)
-        self._fronts[at] = _front_of(it, outcome)
-
-    def so_far(self) -> Front:
-        """What is known of all of them."""
-        return Front(
-            name=self._document.name,
-            terms=self.wanted[0].request.terms,
-            complete=all(front.complete for front in self._fronts),
-            asked=self._asked,
-            targets=self._fronts,
-            smallest=_smallest(self._fronts),
-            seconds=self._allowance.seconds,
-            work=self._allowance.work,
-            digest=digest_of(self._document),
-            memstow=memstow.__version__,
-        )
 
 
 def _moved(document: Problem | Graph, target: Target) -> Problem | Graph | Explanation:
@@ -236,56 +115,57 @@ def _room(pool: Pool) -> tuple[bool, int]:
     return pool.capacity is None, 0 if pool.capacity is None else pool.capacity - reserved
 
 
-def _in_all(target: InTarget, point: FrontPoint) -> FrontPoint:
+def in_all_memories(wanted: InTarget, point: FrontPoint) -> FrontPoint:
     """The point of one memory as one of the target, the other memories of which are empty."""
-    if target.alone is None or isinstance(target.document, Problem):
+    target = wanted.target
+    if wanted.alone is None or target is None or isinstance(wanted.document, Problem):
         return point
     from memstow.planner.graph.schedules import scheduled_problem
     from memstow.planner.solve.schedules import judged
 
-    graph = replace(target.document, pools=target.target.pools)
+    graph = replace(wanted.document, pools=target.pools)
     used = {use.pool: use for use in point.plan.pools}
     empty = Live(bytes=0, time=None)
     uses = (
         used.get(pool.id) or PoolUse(pool=pool.id, capacity=pool.capacity, peak=0, bound=0, live=empty)
-        for pool in target.target.pools
+        for pool in target.pools
     )
     schedule = point.plan.schedule or Schedule(order=())
     plan = PlansFor(scheduled_problem(graph, schedule), None).plan(replace(point.plan, pools=tuple(uses)))
     return replace(point, plan=judged(graph, plan, schedule))
 
 
-def _front_of(target: InTarget, outcome: Outcome) -> TargetFront:
+def target_front(
+    wanted: InTarget, target: Target, points: tuple[FrontPoint, ...], ended: Ending
+) -> TargetFront:
+    """The front of one target, with these points."""
     fits: Literal["yes", "no", "unknown"] = "unknown"
-    everything = outcome.ending.complete and target.request.within is None
-    if _some_fit(target, outcome.points):
+    if _some_fit(target, points):
         fits = "yes"
-    elif outcome.ending.infeasible or (outcome.points and everything):
-        fits = "unknown" if target.alone is not None and not _too_much(target, outcome) else "no"
+    elif ended.infeasible or (points and ended.complete and wanted.request.within is None):
+        fits = "unknown" if wanted.alone is not None and not _too_much(target, ended) else "no"
     return TargetFront(
-        target=target.name,
+        target=wanted.name or "",
         fits=fits,
-        bytes=_bytes(target.target),
-        pool=target.alone,
-        points=outcome.points,
-        complete=outcome.ending.complete,
-        explanation=outcome.ending.explanation,
+        bytes=_bytes(target),
+        pool=wanted.alone,
+        points=points,
+        complete=ended.complete,
+        explanation=ended.explanation,
     )
 
 
-def _some_fit(target: InTarget, points: Sequence[FrontPoint]) -> bool:
+def _some_fit(target: Target, points: Sequence[FrontPoint]) -> bool:
     """Whether one of the points fits: where a capacity is looked for, it must be one that the target has."""
-    most = {
-        f"{CAPACITY}:{pool.id}": pool.capacity for pool in target.target.pools if pool.capacity is not None
-    }
-    if len(target.target.pools) == 1:
+    most = {f"{CAPACITY}:{pool.id}": pool.capacity for pool in target.pools if pool.capacity is not None}
+    if len(target.pools) == 1:
         most[CAPACITY] = next(iter(most.values()), ANY)
     return any(all(value <= most.get(term, ANY) for term, value in point.values.items()) for point in points)
 
 
-def _too_much(target: InTarget, outcome: Outcome) -> bool:
+def _too_much(target: Target, ended: Ending) -> bool:
     """Whether all memories of the target together are less than what is needed at one time."""
-    needed, room = outcome.ending.explanation, _bytes(target.target)
+    needed, room = ended.explanation, _bytes(target)
     return needed is not None and needed.needed is not None and room is not None and needed.needed > room
 
 
@@ -301,7 +181,7 @@ def _size_order(target: Target) -> tuple[bool, int]:
     return size is None, size or 0
 
 
-def _smallest(fronts: Sequence[TargetFront]) -> str | None:
+def smallest_of(fronts: Sequence[TargetFront]) -> str | None:
     """The first that will do, if all that are smaller are known not to."""
     for front in fronts:
         if front.fits != "no":

@@ -215,19 +215,14 @@ def _front(
     targets: _Targets,
     hearing: _Hearing,
 ) -> "Front":
+    from memstow.planner.front.find_front import find_front
     from memstow.planner.front.front_request import FrontCallbacks
 
+    def hear(target: str | None, point: "FrontPoint", _so_far: object) -> None:
+        hearing.values({"target": target, **point.values})
+
     callbacks = FrontCallbacks(hearing.event, hearing.cancel)
-    if targets.targets:
-        from memstow.planner.front.target_fronts import front_of_targets
-
-        def hear(target: str, point: "FrontPoint", _so_far: object) -> None:
-            hearing.values({"target": target, **point.values})
-
-        return front_of_targets(document, asked, options, targets.targets, callbacks, targets.names, hear)
-    from memstow.planner.front.find_front import find_front
-
-    return find_front(document, asked, options, callbacks, lambda point: hearing.values(point.values))
+    return find_front(document, asked, options, callbacks, hear, targets=targets.targets, names=targets.names)
 
 
 def _remote(
@@ -241,7 +236,7 @@ def _remote(
 ) -> "Front":
     client = client_of(server, args.key)
     from memstow.api.client.runs import find_front
-    from memstow.planner.front.find_front import request_of
+    from memstow.planner.front.find_front import parts_of
     from memstow.planner.model.front import Front
 
     # The server calls them as the user does.
@@ -259,11 +254,7 @@ def _remote(
         )
     if found is not None:
         return found
-    if called:
-        from memstow.planner.front.target_fronts import in_targets
-
-        return Front(terms=in_targets(document, asked, options, called)[0].request.terms, asked=asked)
-    return Front(terms=request_of(document, asked, options).terms, asked=asked)
+    return Front(terms=parts_of(document, asked, options, called)[0].request.terms, asked=asked)
 
 
 def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from memstow.planner.explain.needs import Needs
     from memstow.planner.model.problem import Problem
 
+NEEDS_SECONDS = 10.0
+
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add the command."""
@@ -45,6 +47,12 @@ memstow inspect model.json --capacity 12MiB --needs --without conv1
 
 def run(args: argparse.Namespace) -> int:
     """Read the problem and print its description."""
+    if args.time_limit is not None and not args.needs:
+        from memstow.planner.model.errors import InputError
+
+        raise InputError.single(
+            "unused_option", "--time-limit", "it is for --needs: add that, or leave it out"
+        )
     refuse_two_stdins(args.file, args.target)
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
@@ -87,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _needs(problem: "Problem", seconds: float) -> "Needs":
+def _needs(problem: "Problem", seconds: float | None) -> "Needs":
     from memstow.planner.explain.needs import needs
 
-    return needs(problem, seconds)
+    return needs(problem, NEEDS_SECONDS if seconds is None else seconds)

@@ -65,3 +65,9 @@ def test_without_time_it_is_said_that_nothing_was_decided(cli: Cli, three: Path)
     told = cli("inspect", three, "--capacity", "120", "--needs", "--time-limit", "0").out
     assert "not decided within the time whether a plan exists" in told
     assert "at least 0; enough: not known" in told
+
+
+def test_a_limit_of_what_is_not_asked_for_is_refused(cli: Cli, three: Path) -> None:
+    ran = cli("inspect", three, "--time-limit", "3")
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert "it limits --needs" in ran.err

@@ -183,7 +183,7 @@ def _with_first(front: Front, point: FrontPoint) -> Front:
 def test_points_known_before_stay() -> None:
     graph, front = with_parts()
     known = read_front(write_front(front, "json"))
-    again = find_front(graph, front.asked, STEADY, FrontCallbacks(), None, known.points)
+    again = find_front(graph, front.asked, STEADY, FrontCallbacks(), known=known)
     assert again.points == front.points
 
 
