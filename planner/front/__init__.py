@@ -1,4 +1,4 @@
 """Finds fronts: all the plans worth choosing from between two terms, such as memory against work.
 
-`front` is the entry; `problems` and `graphs` find the points, and yield each as it is found.
+`find_front` is the entry; `problem_front` and `graph_front` yield the points of one front as they are found.
 """

@@ -23,7 +23,7 @@ from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.recompute import KINDS, Choice, Kind, Patience, recompute_points
 from memstow.planner.graph.schedules import only_orders, scheduled_problem, with_runs
-from memstow.planner.graph.stripe_front import OrderFront, is_countable, order_front
+from memstow.planner.graph.stripe_front import Candidate, OrderFront, is_countable, order_front
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.graph import GIVEN, Graph
@@ -35,15 +35,6 @@ from memstow.planner.solve.graphs import NOTHING, plan_graph, with_order_bound
 from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.solve.schedules import is_only_order, judged, plan_schedule
 from memstow.planner.verify.graph_verdict import against_cost
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One way to run a graph."""
-
-    bytes: int
-    cost: int
-    schedule: Schedule
 
 
 def ends_first(count: int) -> list[int]:
@@ -224,7 +215,7 @@ def striped(
             stripes = [_moved_back(stripe, place) for stripe in point.schedule.stripes]
             if None not in stripes:
                 schedule = replace(entry.schedule, stripes=tuple(stripe for stripe in stripes if stripe))
-                yield Candidate(point.bytes, point.cost, schedule)
+                yield replace(point, schedule=schedule)
 
 
 def _places(schedule: Schedule) -> dict[int, int]:

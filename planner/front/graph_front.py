@@ -21,7 +21,6 @@ from memstow.planner.front.front_request import (
     Points,
 )
 from memstow.planner.front.graph_candidates import (
-    Candidate,
     GraphPlans,
     ends_first,
     kinds_of,
@@ -38,7 +37,7 @@ from memstow.planner.graph.recompute import peak_of
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.small_recompute import MOST_OPERATORS, every_way
-from memstow.planner.graph.stripe_front import order_front, require_countable
+from memstow.planner.graph.stripe_front import Candidate, order_front, require_countable
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
@@ -364,9 +363,7 @@ class _Run:
         fronts = [front]
         if moves:
             fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE, self._callbacks)
-        return [
-            Candidate(point.bytes, point.cost, point.schedule) for front in fronts for point in front.points
-        ]
+        return [point for front in fronts for point in front.points]
 
     def _run_again(self, order: Sequence[int], share: float) -> Iterable[Candidate]:
         again = reruns(

@@ -267,7 +267,15 @@ def _room_to_wait(graph: Graph, pool: str | None) -> int | None:
     return None if None in others else max(filter(None, others), default=0)
 
 
-def last_turns(graph: Graph, order: Sequence[int]) -> list[int]:
+def turns_of(graph: Graph, order: Sequence[int], *, free: bool) -> Turns:
+    """When operators may run, by place in the order; `free`: in any order that the graph allows."""
+    ends = _last_turns(graph, order)
+    if not free:
+        return turns_in_order(len(order), ends)
+    return turns_in_any_order(_successors(graph, order), ends)
+
+
+def _last_turns(graph: Graph, order: Sequence[int]) -> list[int]:
     """By place in the order, the places of those, in bits, of which none has run when the operator runs last.
 
     They must come after all of its runs, or write a state that it uses.
@@ -468,9 +476,9 @@ class _Run:
         if sum(arrays.size) + sum(arrays.fixed[:1]) >= _MOST_BYTES or sum(arrays.cost) >= _MOST_BYTES:
             yield self._point(base)
             return
-        limited = self._limited()
-        if limited is not None and (yield from self._exact(limited)):
-            return
+        for limited in self._limited():
+            if (yield from self._exact(limited)):
+                return
         search = Search(arrays, self.archive, self.effort, self.most)
         yield from self._new(0)
         if self.moments.least >= base.bytes:
@@ -484,16 +492,14 @@ class _Run:
         told = [(cost, self.moments.bound(cost)) for _, cost in self.told]
         return [*self.proven, *told, (ANY_COST, self.moments.least)]
 
-    def _limited(self) -> tuple[str, ...] | None:
-        """The pools whose limits the exact search looks at together; None where it is not worth a try."""
+    def _limited(self) -> Iterator[tuple[str, ...]]:
+        """The pools whose limits the exact search looks at together: all, then none if that is too much."""
         graph, pool = self.graph, self.choice.pool
         others = [entry for entry in graph.pools if entry.id != pool] if pool is not None else []
         limited = tuple(entry.id for entry in others if entry.capacity is not None)
-        for some in (limited, ()):
-            counting = Counting(graph, pool, True, some)
-            if is_tiny(self._program("allowed", counting).arrays):
-                return some
-        return None
+        for some in dict.fromkeys((limited, ())):
+            if is_tiny(self._program("allowed", Counting(graph, pool, True, some)).arrays):
+                yield some
 
     def _exact(self, limited: tuple[str, ...]) -> Generator[ChosenPoint, None, bool]:
         """The whole front, each point proven; whether it is there.
@@ -507,9 +513,8 @@ class _Run:
             )
             for again in _AGAIN_IN_FULL
         )
-        ends = last_turns(graph, order)
-        listed = turns_in_order(len(ends), ends)
-        turns = listed if self.successors is None else turns_in_any_order(self.successors, ends)
+        listed = turns_of(graph, order, free=False)
+        turns = turns_of(graph, order, free=True) if self.choice.free else listed
         same = careful == everything
         if not same:
             for _ in self._falling(everything, turns, proves=True):

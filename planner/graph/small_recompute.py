@@ -11,11 +11,9 @@ from heapq import heappop, heappush
 from itertools import product
 from typing import Final
 
-from memstow.planner.graph.links import links_of
 from memstow.planner.graph.live_bytes import most_saved
 from memstow.planner.graph.operators import operator_costs
-from memstow.planner.graph.recompute import Counting, Kind, Program, last_turns, program_of
-from memstow.planner.graph.recompute_search import Turns, turns_in_any_order, turns_in_order
+from memstow.planner.graph.recompute import Counting, Kind, Program, program_of, turns_of
 from memstow.planner.graph.schedules import can_spill
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Schedule, Spill
@@ -90,7 +88,7 @@ class _Every:
         sizes = zip(self._arrays.size, tensors, strict=True)
         self._size = [size if counting.counts(tensor) else 0 for size, tensor in sizes]
         self._count = len(order)
-        self._turns = _turns(graph, order)
+        self._turns = turns_of(graph, order, free=graph.order != GIVEN)
         self._rooms = _rooms(self._program, kinds, pool)
         self._saves: dict[tuple[int, int], int] = {}
         self._readers = [0] * len(tensors)
@@ -298,17 +296,6 @@ class _Every:
             order=tuple(graph.operators[order[op]].id for op in node.runs),
             spills=tuple(sorted(spills, key=lambda spill: (spill.out, spill.back, spill.tensor))),
         )
-
-
-def _turns(graph: Graph, order: Sequence[int]) -> Turns:
-    ends = last_turns(graph, order)
-    if graph.order == GIVEN:
-        return turns_in_order(len(order), ends)
-    place = {operator: at for at, operator in enumerate(order)}
-    successors = links_of(graph).successors()
-    return turns_in_any_order(
-        [[place[successor] for successor in successors[operator]] for operator in order], ends
-    )
 
 
 def _rooms(program: Program, kinds: frozenset[Kind], pool: str | None) -> list[tuple[str, ...]]:

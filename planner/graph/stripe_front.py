@@ -310,8 +310,8 @@ _MOST_CHOICES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class StripedOrder:
-    """An order cut into stripes, with alternatives in place of some of its operators."""
+class Candidate:
+    """A way to run a graph, such as an order that is cut into stripes."""
 
     bytes: int
     """What its fullest moment needs: no plan of it has a smaller peak."""
@@ -323,7 +323,7 @@ class StripedOrder:
 class OrderFront:
     """Ascending in bytes. `complete`: no other stripes and alternatives of this order are better in both."""
 
-    points: tuple[StripedOrder, ...]
+    points: tuple[Candidate, ...]
     complete: bool
 
 
@@ -353,8 +353,7 @@ def _front(graph: Graph, order: Sequence[int], budget: Budget, most_cost: int, s
     found = stripe_front(program, min(most_cost, MOST), longest, budget)
     names = tuple(graph.operators[entry].id for entry in order)
     points = tuple(
-        StripedOrder(point.bytes, point.cost, _schedule(names, point.choices, known))
-        for point in found.points
+        Candidate(point.bytes, point.cost, _schedule(names, point.choices, known)) for point in found.points
     )
     exact = len(known) == len(graph.alternatives) and all(entry.exact for entry in known)
     return OrderFront(points, exact and (found.complete or not stripes))

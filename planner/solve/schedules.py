@@ -9,7 +9,7 @@ from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.schedules import allowed_order, only_orders, scheduled_graph
-from memstow.planner.graph.stripe_front import StripedOrder, order_front
+from memstow.planner.graph.stripe_front import Candidate, order_front
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan, Schedule
@@ -80,7 +80,7 @@ def _as_given(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
     return plan_without_alternatives(graph, options, callbacks)
 
 
-def _chosen(graph: Graph, order: Sequence[int], options: Options) -> list[StripedOrder]:
+def _chosen(graph: Graph, order: Sequence[int], options: Options) -> list[Candidate]:
     """The choice of the least live bytes in an order; nothing where that has no alternative."""
     limit = graph.limits.cost if graph.limits is not None else None
     most = MOST if limit is None else int(Fraction(str(limit)) * sum(operator_costs(graph)))
@@ -90,7 +90,7 @@ def _chosen(graph: Graph, order: Sequence[int], options: Options) -> list[Stripe
     return [entry for entry in found if entry.schedule.alternatives]
 
 
-def _by_bytes(order: StripedOrder) -> tuple[int, int]:
+def _by_bytes(order: Candidate) -> tuple[int, int]:
     return order.bytes, order.cost
 
 
