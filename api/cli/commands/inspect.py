@@ -50,9 +50,8 @@ def run(args: argparse.Namespace) -> int:
     if args.time_limit is not None and not args.needs:
         from memstow.planner.model.errors import InputError
 
-        raise InputError.single(
-            "unused_option", "--time-limit", "it is for --needs: add that, or leave it out"
-        )
+        message = "it limits --needs: add that, or leave it out"
+        raise InputError.single("unused_option", "--time-limit", message)
     refuse_two_stdins(args.file, args.target)
     warn_if_terminal(args.file)
     document = read_document(args.file, args)
