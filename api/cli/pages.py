@@ -1,8 +1,4 @@
-"""Pages in one file that draw a plan, a front or a plan of formulas; written, or shown in the browser.
-
-The page cannot work out what stripes, runs again and copies make of a graph: for each point of a front, the
-problem that its plan is for is in the file, as far as there is room.
-"""
+"""Pages in one file that draw a plan, a front or a plan of formulas; written, or shown in the browser."""
 
 import argparse
 import os
@@ -25,14 +21,14 @@ from memstow.api.documents import problem_of
 from memstow.planner.show.formatting import count, plain
 
 if TYPE_CHECKING:
-    from memstow.api.page.offline import Ordered, SearchStep
     from memstow.planner.model.errors import InputError
-    from memstow.planner.model.front import Front, FrontPoint
+    from memstow.planner.model.front import Front
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Event
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.show.view_document import SearchStep
 
 
 class SearchRecord:
@@ -47,8 +43,8 @@ class SearchRecord:
 
     def steps(self) -> "list[SearchStep]":
         """Each better plan and each better bound."""
-        from memstow.api.page.offline import SearchStep
         from memstow.planner.model.options import Bound, Incumbent
+        from memstow.planner.show.view_document import SearchStep
 
         steps: list[SearchStep] = []
         for event in self._events:
@@ -64,56 +60,25 @@ def page_of(
     document: "Problem | Graph", plan: "Plan", source: str, search: "Iterable[SearchStep]" = ()
 ) -> bytes:
     """The page; `source` is the file of the problem, whose name it has if the problem has none."""
-    from memstow.api.page.offline import page_alone, shortfalls_of
-    from memstow.planner.formats import write_plan, write_problem
+    from memstow.api.page.offline import page_alone
+    from memstow.planner.show.view_document import plan_document
 
     problem = problem_of(document, plan)
-    return page_alone(
-        write_problem(problem),
-        write_plan(problem, plan),
-        _title(problem, source),
-        search,
-        ordered=_ordered(document, plan),
-        shortfalls=shortfalls_of(problem, plan),
-    )
+    title = _title(problem, source)
+    return page_alone(plan_document(document, problem, plan, title, search), title)
 
 
 def comparison_of(
     document: "Problem | Graph", plans: "Sequence[Plan]", files: "Sequence[str]", source: str
 ) -> bytes:
     """The page of two plans of one problem, from these files."""
-    from memstow.api.page.offline import Comparison, page_alone
-    from memstow.planner.formats import write_plan, write_problem
+    from memstow.api.page.offline import page_alone
+    from memstow.planner.show.view_document import comparison_document
 
     problem = problem_of(document, plans[0])
-    first, second = (write_plan(problem, plan) for plan in plans)
-    names = tuple(plain(os.path.basename(file), most=200) for file in files)
-    return page_alone(
-        write_problem(problem),
-        first,
-        _title(problem, source),
-        other=Comparison(second, (names[0], names[1])),
-        ordered=_ordered(document, plans[0]),
-    )
-
-
-def _ordered(document: "Problem | Graph", plan: "Plan") -> "Ordered | None":
-    """The graph with what the judge says of all of its orders; a problem has none."""
-    from memstow.api.page.offline import Ordered
-    from memstow.planner.model.problem import Problem
-
-    if isinstance(document, Problem):
-        return None
-    from memstow.planner.formats.native import write_document
-    from memstow.planner.verify import Standing, Subject, judge
-
-    claims = judge(document, plan).claims
-    judged = (
-        claim.name
-        for claim in claims
-        if claim.subject is Subject.BOUND and claim.standing is Standing.CHECKED
-    )
-    return Ordered(write_document(document), tuple(name for name in judged if name is not None))
+    names = [plain(os.path.basename(file), most=200) for file in files]
+    title = _title(problem, source)
+    return page_alone(comparison_document(document, problem, plans, names, title), title)
 
 
 def _title(problem: "Problem", source: str) -> str:
@@ -152,19 +117,15 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
     """
     from pathlib import Path
 
-    from memstow.api.page.offline import front_alone, point_plans
+    from memstow.api.page.offline import page_alone
     from memstow.planner.front.find_front import with_choices
-    from memstow.planner.front.front_documents import write_front
-    from memstow.planner.model.problem import Problem
+    from memstow.planner.front.front_view import front_document
 
     document = with_choices(document, front.asked)
     _refuse_other_document(document, front)
-    costed = document if isinstance(document, Problem) else _costed(document, front)
-    told = [_said_against(costed, front, point) for point in front.points]
-    held, front = point_plans(document, front, first, told)
     title = plain(front.name or document.name or Path(source).name, most=200)
-    page = front_alone(write_front(front, "json"), held, told, title, first)
-    return FrontPage(page, sum(at is not None for at in held.of))
+    made = front_document(document, front, title, "file", first=first)
+    return FrontPage(page_alone(made.content, title, "front"), made.plans)
 
 
 def _refuse_other_document(document: "Problem | Graph", front: "Front") -> None:
@@ -177,47 +138,6 @@ def _refuse_other_document(document: "Problem | Graph", front: "Front") -> None:
     if front.digest not in (None, digest_of(document)):
         message = f"{other_document(front)}; give that one, with the options with which the front was made"
         raise InputError.single("other_problem", "FRONT", message)
-
-
-def _said_against(document: "Problem | Graph", front: "Front", point: "FrontPoint") -> str | None:
-    """Why a point is not what it says; None: the judge has counted its plan, and of a graph its cost."""
-    from memstow.planner.front.find_front import document_of_point
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.verify import recount
-
-    try:
-        violations = recount(document_of_point(document, front, point), point.plan)
-        if violations:
-            return plain(f"the judge says: {violations[0].message}", most=400)
-        if isinstance(document, Problem):
-            return None
-        from memstow.planner.verify.graph_verdict import schedule_cost
-
-        schedule = point.plan.schedule
-        if schedule is None:
-            return "its plan has no schedule"
-        cost = schedule_cost(document, schedule)
-    except (InputError, ValueError) as error:
-        return plain(f"the judge says: {error}", most=400)
-    if "cost" in point.values and cost != point.values["cost"]:
-        return f"its schedule costs {count(cost)}, as the judge counts"
-    return None
-
-
-def _costed(document: "Problem | Graph", front: "Front") -> "Problem | Graph":
-    from memstow.planner.model.problem import Problem
-
-    if isinstance(document, Problem) or front.asked.cost != "bytes":
-        return document
-    from memstow.planner.model.errors import InputError
-    from memstow.planner.verify.graph_replay import Refused
-    from memstow.planner.verify.row_operators import in_bytes
-
-    try:
-        return in_bytes(document)
-    except Refused as refused:
-        raise InputError.single("too_large", "FRONT", str(refused)) from None
 
 
 def plans_left_out(made: FrontPage, front: "Front") -> str | None:
@@ -255,23 +175,11 @@ def symbolic_page(
     """The page; it begins at these values, or at the first point of the problem."""
     from pathlib import Path
 
-    from memstow.api.page.offline import symbols_alone
-    from memstow.planner.formats.native import write_symbolic, write_symbolic_plan
-    from memstow.planner.verify.symbolic_verdict import judge_symbolic
-    from memstow.planner.verify.verdict import Standing, Subject
+    from memstow.api.page.offline import page_alone
+    from memstow.planner.show.symbolic_view import symbolic_document
 
-    verdict = judge_symbolic(problem, plan)
-    judged = plain(verdict.violations[0].message, most=400) if verdict.violations else ""
-    counted = next(
-        (
-            plain(claim.by, most=100)
-            for claim in verdict.claims
-            if claim.subject is Subject.NOTHING_FITS and claim.standing is Standing.CHECKED
-        ),
-        "",
-    )
     title = plain(problem.name or Path(source).name, most=200)
-    return symbols_alone(write_symbolic(problem), write_symbolic_plan(plan), judged, counted, title, at)
+    return page_alone(symbolic_document(problem, plan, title, at), title, "symbols")
 
 
 def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicProblem, str] | None":

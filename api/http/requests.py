@@ -85,7 +85,7 @@ FORMAT_PARAMETERS: Final = [
     }
     for option, allowed in (
         (options.FORMAT_OF_BODY, MEDIA_TYPES),
-        (options.FORMAT_OF_PLAN, plan_forms.names()),
+        (options.FORMAT_OF_PLAN, (*plan_forms.names(), plan_forms.PAGE)),
     )
 ]
 """As FastAPI writes them: a route that reads its query itself spends no time on finding out how."""
@@ -128,9 +128,12 @@ FormatOfBody = Annotated[
 FormatOfPlan = Annotated[
     str | None,
     query_of(
-        options.FORMAT_OF_PLAN, alias="output_format", json_schema_extra={"enum": list(plan_forms.names())}
+        options.FORMAT_OF_PLAN,
+        alias="output_format",
+        json_schema_extra={"enum": [*plan_forms.names(), plan_forms.PAGE]},
     ),
 ]
+"""Of a job; `page` is a view document, with what the judge says of the plan."""
 
 # Bodies
 
@@ -209,7 +212,7 @@ async def read_problem_body(
         front=_front_in(request) if front else None,
         targets=_listed(request, TARGETS) if front else None,
         shapes=None if front else _shapes_in(request),
-        plan_form="json" if front else output_format(request, query.get("output_format")),
+        plan_form="json" if front else output_format(request, query.get("output_format"), own_page=True),
         members=members if name is None else (),
         rewrites_model=rewrites,
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
@@ -310,8 +313,10 @@ def _query_value(text: str) -> QueryValue:
     return value if isinstance(value, bool | int | float) else text
 
 
-def output_format(request: Request, chosen: str | None) -> str:
-    """The format of the plan in the response."""
+def output_format(request: Request, chosen: str | None, *, own_page: bool = False) -> str:
+    """The format of the plan in the response; `own_page`: it may be for the page of the service."""
+    if own_page and chosen == plan_forms.PAGE:
+        return chosen
     if chosen is not None and chosen not in plan_forms.names():
         raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(plan_forms.names())}")
     by_accept = "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"

@@ -30,6 +30,7 @@ SOURCE_CODE: Final = "text/plain; charset=utf-8"
 """The media type of plans as source code."""
 _MEDIA_TYPES_OF_PLANS: Final = {
     "json": "application/json",
+    "page": "application/json",
     "svg": "image/svg+xml",
     "loops": f"{_VENDOR}loops+json",
     "loops-picture": "image/svg+xml",

@@ -16,6 +16,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, Target
 from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES, SymbolicPlan, SymbolicProblem
+from memstow.planner.show.view_document import VERSION as VIEW_VERSION
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.verify import Code, Standing, Subject
 from memstow.solvers.registry import names
@@ -156,6 +157,12 @@ TILING_SCHEMA: Final[JsonObject] = {
         "plan": {"$ref": "#/components/schemas/Plan"},
     },
 }
+VIEW_DOCUMENT_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "description": "What the page of this service draws, with what the judge says; see docs/page.md.",
+    "required": ["version", "verdict"],
+    "properties": {"version": {"const": VIEW_VERSION}, "verdict": {"type": "object"}},
+}
 TILINGS_SCHEMA: Final[JsonObject] = {
     "anyOf": [
         {"$ref": "#/components/schemas/Tiling"},
@@ -251,6 +258,7 @@ def schemas() -> JsonObject:
         "ProblemDocument": PROBLEM_DOCUMENT,
         "Job": JOB_SCHEMA,
         "Verdict": VERDICT_SCHEMA,
+        "ViewDocument": VIEW_DOCUMENT_SCHEMA,
         "Tile": TILE_SCHEMA,
         "Tiling": TILING_SCHEMA,
         "Tilings": TILINGS_SCHEMA,

@@ -360,16 +360,21 @@ class JobPlan:
         raise ApiError(503, "plan_not_ready", message, headers=self._headers(job, {"Retry-After": "1"}))
 
     @property
+    def _is_document(self) -> bool:
+        """Whether the plan is read by somebody who can tell it from a job."""
+        return self._to in ("json", plan_forms.PAGE)
+
+    @property
     def _may_be_job(self) -> bool:
         """Whether the response may be a job: who wants source code would compile it."""
-        return self._to == "json" or self._preferences.respond_async
+        return self._is_document or self._preferences.respond_async
 
     @property
     def _takes_best_so_far(self) -> bool:
         """Whether the response may be a plan that is not final: a build would keep it for good."""
         if self._preferences.respond_async:
             return False
-        return self._to == "json" or self._preferences.wait is not None
+        return self._is_document or self._preferences.wait is not None
 
     def _with_plan(self, job: Job, plan: PlanBody, final: str) -> Response:
         return plan.response("miss", self._headers(job, {FINAL: final}))

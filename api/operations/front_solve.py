@@ -15,10 +15,10 @@ from memstow.api.operations.request_types import (
     SolveResult,
     WriteFrontRequest,
 )
-from memstow.api.page.offline import TargetOf, front_file
 from memstow.planner.front.find_front import digest_of, find_front, with_choices
 from memstow.planner.front.front_documents import read_front, write_front
 from memstow.planner.front.front_request import FrontCallbacks, with_proofs
+from memstow.planner.front.front_view import TargetOf, front_document
 from memstow.planner.front.target_fronts import in_targets
 from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontPoint
@@ -177,28 +177,31 @@ def front_result(front: bytes) -> SolveResult | None:
     return None if found.value is None else found
 
 
-def file_for_page(request: WriteFrontRequest) -> bytes:
-    """The file; of several targets the front of the smallest that will do, else of one that has points."""
+def document_for_page(request: WriteFrontRequest) -> bytes:
+    """The view document; of several targets that of the smallest that will do, else of one with points."""
     front = read_front(request.front)
     document = with_choices(document_from(request.problem or b""), front.asked)
     options = request.options or ""
     shown = _shown(front)
     if shown is None:
-        return front_file(document, replace(front, targets=()))
-    found = in_targets(document, front.asked, options_from_text(options, None), targets_in(options))
-    at = [target.target for target in front.targets].index(shown)
-    target = front.targets[at]
-    others = [other for other in front.targets if other is not target]
-    of = TargetOf(
-        name=shown,
-        smallest=shown == front.smallest,
-        all=len(front.targets),
-        open=sum(not other.complete for other in others),
-    )
-    # The page draws one front; which memories it is for, its name says.
-    name = f"{front.name or 'front'} in {shown}"
-    one = replace(front, name=name[:1024], points=target.points, complete=target.complete, targets=())
-    return front_file(found[at].document, one, of)
+        one, target = replace(front, targets=()), None
+    else:
+        made = in_targets(document, front.asked, options_from_text(options, None), targets_in(options))
+        at = [entry.target for entry in front.targets].index(shown)
+        chosen = front.targets[at]
+        others = [other for other in front.targets if other is not chosen]
+        target = TargetOf(
+            name=shown,
+            smallest=shown == front.smallest,
+            all=len(front.targets),
+            open=sum(not other.complete for other in others),
+        )
+        # The page draws one front; which memories it is for, its name says.
+        name = f"{front.name or 'front'} in {shown}"
+        one = replace(front, name=name[:1024], points=chosen.points, complete=chosen.complete, targets=())
+        document = made[at].document
+    name = one.name or document.name or "front"
+    return front_document(document, one, name, "service", target=target).content
 
 
 def _shown(front: Front) -> str | None:

@@ -55,8 +55,7 @@ if TYPE_CHECKING:
     from memstow.planner.front.front_request import FrontRequest
     from memstow.planner.model.graph import Graph
 
-PAGE: Final = "page"
-"""The format of a front for the page of the service: with what its plans are for."""
+NO_PAGE_OF_TILING: Final = "the page draws plans, and this is a tiling; leave it out"
 NO_RECHECK: Final = "plans of problems with symbols cannot be checked by solving again; leave it out"
 
 
@@ -134,6 +133,11 @@ def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | 
     # The formulas are examined again.
     _require_own_process(most_choices)
     plan = read_symbolic_plan(request.plan)
+    if request.to == plan_forms.PAGE:
+        from memstow.planner.show.symbolic_view import symbolic_verdict_document
+
+        document = symbolic_verdict_document(read_symbolic(request.problem), plan, "service")
+        return Document(document, plan_forms.PAGE)
     if plan.status not in PLANNED:
         return Document(request.plan, "json")
     return Document(plan_forms.write_symbolic(read_symbolic(request.problem), plan, request.to), request.to)
@@ -142,13 +146,13 @@ def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | 
 def _write_front(request: WriteFrontRequest, most_choices: int | None) -> Document:
     from memstow.planner.front.front_documents import read_front, write_front
 
-    if request.to == PAGE:
+    if request.to == plan_forms.PAGE:
         if most_choices is not None:
             # It makes a graph of each plan.
             raise TooManyChoicesError
-        from memstow.api.operations.front_solve import file_for_page
+        from memstow.api.operations.front_solve import document_for_page
 
-        return Document(file_for_page(request), "json")
+        return Document(document_for_page(request), "json")
     return Document(write_front(read_front(request.front), request.to), request.to)
 
 
@@ -191,15 +195,17 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
 
     _require_no_model(request.form, most_choices)
     content = None if request.form.is_model else json_value(request.body, request.limits)
+    if request.for_page and (request.recheck_seconds is not None or _has_hint(content)):
+        raise InputError.single("no_page", "query.output_format", "it is for no `hint` and no `recheck`")
     if has_symbols(content):
         # Few buffers can be much to judge: sizes are looked at over whole ranges.
         _require_own_process(most_choices)
-        if request.recheck_seconds is not None:
-            raise InputError.single("no_recheck", "query.recheck", NO_RECHECK)
-        return _json_document(as_data(judge(*symbolic_to_judge(content, request.limits))))
+        return _verify_symbolic(request, content)
     if isinstance(content, dict) and "tiling" in content:
         # Many tiles are looked at, which no number of choices tells.
         _require_own_process(most_choices)
+        if request.for_page:
+            raise InputError.single("no_page", "query.output_format", NO_PAGE_OF_TILING)
         return _json_document(verdict_on_tilings(request, content))
     problem, plan, hint = _to_judge(request, content)
     _require_few(problem_of(problem), most_choices)
@@ -208,12 +214,34 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
         _require_own_process(most_choices)
     if hint is not None and request.recheck_seconds is None:
         _require_moves(plan)
+    if request.for_page:
+        from memstow.planner.show.view_document import verdict_document
+
+        return Document(verdict_document(problem, problem_of(problem, plan), plan, "file"), "json")
     verdict = judge(problem, plan, hint)
     if request.recheck_seconds is not None:
         from memstow.planner.solve.recheck import recheck
 
         verdict = recheck(problem, plan, verdict, request.recheck_seconds, hint)
     return _json_document(as_data(verdict))
+
+
+def _verify_symbolic(request: VerifyRequest, content: object) -> Document:
+    from memstow.planner.verify import judge
+    from memstow.planner.verify.verdict import as_data
+
+    if request.recheck_seconds is not None:
+        raise InputError.single("no_recheck", "query.recheck", NO_RECHECK)
+    problem, plan = symbolic_to_judge(content, request.limits)
+    if request.for_page:
+        from memstow.planner.show.symbolic_view import symbolic_verdict_document
+
+        return Document(symbolic_verdict_document(problem, plan, "file"), "json")
+    return _json_document(as_data(judge(problem, plan)))
+
+
+def _has_hint(content: object) -> bool:
+    return isinstance(content, dict) and content.get("hint") is not None
 
 
 def _require_moves(plan: Plan) -> None:
@@ -319,7 +347,7 @@ def _evaluate(request: EvaluateRequest, most_choices: int | None) -> Document:
 
 def _rewrite_plan(request: RewritePlanRequest, most_choices: int | None) -> Document:
     plan = plan_from_bytes(request.plan)
-    if plan.status not in PLANNED:
+    if plan.status not in PLANNED and request.to != plan_forms.PAGE:
         return Document(request.plan, "json")
     if request.to.partition("?")[0] == plan_forms.MODEL:
         if most_choices is not None:

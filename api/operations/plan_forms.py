@@ -94,6 +94,8 @@ MODEL: Final = "tflite"
 """Not the plan, but the TensorFlow Lite model that came with the request, written again as its plan says."""
 PICTURE: Final = "svg"
 """The plan as a drawing."""
+PAGE: Final = "page"
+"""A plan, a front or a verdict as a view document, for the page of the service."""
 SYMBOLIC: Final = ("json", "c-header")
 """The forms of a plan of a problem with symbols."""
 _PREFIX: Final = "prefix"
@@ -163,7 +165,7 @@ def refuse_other_documents(document: Problem | Graph, form: str) -> None:
 def require_symbolic(form: str) -> None:
     """An InputError where plans of problems with symbols cannot be had in this form."""
     name, _, query = form.partition("?")
-    if name not in SYMBOLIC:
+    if name not in (*SYMBOLIC, PAGE):
         message = f"a plan of a problem with symbols can be had as {' or '.join(SYMBOLIC)}"
         raise InputError.single("unknown_format", "query.output_format", message)
     for given in parse_qs(query, errors="surrogatepass"):
@@ -202,6 +204,10 @@ def write(document: Problem | Graph, plan: Plan, form: str) -> bytes:
     if name in loops.names() and not isinstance(document, Problem):
         return loops.write_loops(loops.loops(document, plan), name, prefix=prefix)
     problem = problem_of(document, plan)
+    if name == PAGE:
+        from memstow.planner.show.view_document import verdict_document
+
+        return verdict_document(document, problem, plan, "service")
     if name == PICTURE:
         from memstow.planner.show.svg_picture import svg
 

@@ -103,6 +103,8 @@ class VerifyRequest(BodyRequest):
     """Judge a plan."""
 
     recheck_seconds: float | None = None  # None: solvers are not asked
+    for_page: bool = False
+    """Whether the verdict is written for the page: a view document."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

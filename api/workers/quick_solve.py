@@ -293,6 +293,6 @@ def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes
     if to == "json":
         return to, body
     plan = plan_from_bytes(body)
-    if plan.status not in PLANNED:
+    if plan.status not in PLANNED and to != plan_forms.PAGE:
         return "json", body
     return to, plan_forms.write(request.problem, plan, to)

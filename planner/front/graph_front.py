@@ -8,7 +8,6 @@ runs again or waits elsewhere, there are bounds for what it costs at most. Of bo
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final
 
 from memstow.planner.front.front_request import (
@@ -30,7 +29,7 @@ from memstow.planner.front.graph_candidates import (
     striped,
 )
 from memstow.planner.graph.check import require_valid
-from memstow.planner.graph.links import links_of, listed_order
+from memstow.planner.graph.links import has_other_orders, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, with_cost_unit
 from memstow.planner.graph.recompute import peak_of
@@ -108,12 +107,6 @@ def counted_pool(graph: Graph, request: FrontRequest) -> str | None:
 
 _SECONDS: Final = 0.5
 _WORK: Final = 1_000_000
-
-
-def has_other_orders(graph: Graph) -> bool:
-    """Whether the operators of a valid graph can run in more than one order."""
-    successors = links_of(graph).successors()
-    return any(then not in successors[first] for first, then in pairwise(listed_order(graph)))
 
 
 def kept_order(graph: Graph, request: FrontRequest, allowance: Allowance) -> KeptOrder | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from typing import Final
 
 from memstow.planner.model.graph import STATE, Graph, Operator, View, columns_of
@@ -85,6 +86,12 @@ def listed_order(graph: Graph) -> list[int]:
     if links_of(graph).as_listed:
         return list(range(len(graph.operators)))
     return topological_order(links_of(graph).successors())
+
+
+def has_other_orders(graph: Graph) -> bool:
+    """Whether the operators of a valid graph can run in more than one order."""
+    successors = links_of(graph).successors()
+    return any(then not in successors[first] for first, then in pairwise(listed_order(graph)))
 
 
 def _make(graph: Graph) -> Links:

@@ -173,15 +173,14 @@ def _run_report(args: argparse.Namespace) -> int:
 
 def _page_of_run(problem: "Problem", plan: "Plan", run: "Run") -> bytes:
     """The page of a recorded plan, with the course of the run."""
-    from memstow.api.page.offline import SearchStep, page_alone, shortfalls_of
-    from memstow.planner.formats import write_plan, write_problem
+    from memstow.api.page.offline import page_alone
     from memstow.planner.show.formatting import plain
+    from memstow.planner.show.view_document import SearchStep, plan_document
 
     title = plain(f"{run.instance.name}: {run.solver}", most=200)
     events = run.record.events
     steps = [SearchStep(event.seconds, event.incumbent, event.bound, run.solver) for event in events]
-    shortfalls = shortfalls_of(problem, plan)
-    return page_alone(write_problem(problem), write_plan(problem, plan), title, steps, shortfalls=shortfalls)
+    return page_alone(plan_document(problem, problem, plan, title, steps), title)
 
 
 def _known(path: Path, needed: bool) -> "dict[str, Best]":

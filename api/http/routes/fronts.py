@@ -1,7 +1,7 @@
 """Fronts: a problem in, a job that finds the front of two terms, and the front so far."""
 
 import hashlib
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
@@ -25,26 +25,13 @@ from memstow.api.http.submission import (
     nothing_yet,
     submit_job,
 )
-from memstow.api.operations.operations import PAGE, WRITE_FRONT
+from memstow.api.operations.operations import WRITE_FRONT
+from memstow.api.operations.plan_forms import PAGE
 from memstow.api.operations.request_types import WriteFrontRequest
 from memstow.api.store.keys import Role
 from memstow.planner.model.front import FORMATS
 
 router = APIRouter(tags=["fronts"])
-
-_FOR_PAGE: Final = {
-    "type": "object",
-    "description": "With `output_format=page`: the front, the problems or graphs that its plans are for, and "
-    "for each point which of them.",
-    "required": ["name", "front", "of"],
-    "properties": {
-        "name": {"type": "string"},
-        "front": schemas.ref("Front"),
-        "problems": {"type": "array", "items": schemas.ref("Problem")},
-        "graphs": {"type": "array", "items": schemas.ref("Graph")},
-        "of": {"type": "array", "items": {"type": ["integer", "null"]}},
-    },
-}
 
 
 @operation(
@@ -97,7 +84,7 @@ async def submit(call: Call, format: FormatOfBody = None) -> Response:  # noqa: 
     schemas.answers(
         "The front.",
         samples.FRONT,
-        {"anyOf": [schemas.ref("Front"), _FOR_PAGE]},
+        {"anyOf": [schemas.ref("Front"), schemas.ref("ViewDocument")]},
         404,
         409,
         also={304: {"description": "The front is the one you have."}},

@@ -340,7 +340,7 @@ async def get_problem(call: Call, job: str) -> Response:
     schemas.answers(
         "The plan.",
         samples.PLAN,
-        schemas.a_plan(),
+        {"anyOf": [*schemas.a_plan()["anyOf"], schemas.ref("ViewDocument")]},
         404,
         409,
         also={304: {"description": "The plan is the one you have."}},
@@ -351,18 +351,19 @@ async def get_problem(call: Call, job: str) -> Response:
     ),
     description="`Memstow-Final` says whether it can still become better. With `If-None-Match` an unchanged "
     "plan is answered with 304. Where a job has ended without a plan, an `output_format` other than `json` "
-    "is an error (422 `infeasible` or `no_plan_found`).",
+    "and `page` is an error (422 `infeasible` or `no_plan_found`). `page` is JSON for the page of this "
+    "service: the plan with what the judge says of it.",
     role=Role.READ,
     parameters=SOURCE_PARAMETERS,
 )
 async def get_plan(call: Call, job: str, output_format_name: FormatOfPlan = None) -> Response:
     """The plan."""
     known = await call.job(job)
-    to = output_format(call.request, output_format_name)
+    to = output_format(call.request, output_format_name, own_page=True)
     if known.is_front:
         raise ApiError(409, "is_front", f"the job is for a front, which is at {job_path(known.id)}/front")
     # A result without placements is an error in other forms: it is told as the last word only when it is.
-    plan = await plan_of_job(call, known, to, planned=to != "json" and not known.over)
+    plan = await plan_of_job(call, known, to, planned=to not in ("json", plan_forms.PAGE) and not known.over)
     if plan is None:
         raise nothing_yet(known, "plan", "plan")
 

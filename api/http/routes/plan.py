@@ -92,7 +92,7 @@ async def plan(call: Call) -> Response:
     request, service, caller, share = call.request, call.service, call.caller, call.share
     query = request.query_params
     body, form = await read_problem_body(request, service, query.get("format"))
-    to = output_format(request, query.get("output_format"))
+    to = output_format(request, query.get("output_format"), own_page=True)
     limits = service.limits_of(caller)
     preferences = preferences_of(request)
     as_job = JobPlan(call, to, preferences, body if form.rewrites_model else None)

@@ -1,9 +1,9 @@
 """Tools that respond at once: verify, inspect, convert, tile operators, evaluate a plan of formulas."""
 
 from dataclasses import replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from memstow.api import options
@@ -52,13 +52,20 @@ R = TypeVar("R", VerifyRequest, InspectRequest)
     "POST /v1/verify",
     "verify",
     "Judge a plan from anyone",
-    schemas.answers("The verdict.", samples.VERDICT, schemas.ref("Verdict"), 400, 415),
+    schemas.answers(
+        "The verdict.",
+        samples.VERDICT,
+        {"anyOf": [schemas.ref("Verdict"), schemas.ref("ViewDocument")]},
+        400,
+        415,
+    ),
     description="That a plan is not valid is an answer (200, `valid` false), not an error. `claims` says of "
     "each thing that the plan says whether it was checked; `checked` is whether all were. With `recheck` the "
     "solvers are asked to check what is only claimed; never for longer than `sync_seconds`. A model is "
     "judged by the memory plan that it carries, and the plan of a problem with `symbols` at all values that "
     "they take, without `target`, `hint` and `recheck`. Of a `graph` a `tiling`, as `/v1/tile` answers it, "
-    "may take the place of the plan, without `hint` and `recheck`.",
+    "may take the place of the plan, without `hint` and `recheck`. `output_format=page` is the verdict as "
+    "the page of this service reads it, without `hint` and `recheck`.",
     body=schemas.enveloped(
         {
             "problem": schemas.any_problem(),
@@ -77,11 +84,13 @@ async def verify(
     call: Call,
     recheck: Annotated[bool, query_of(options.RECHECK)] = False,
     time_limit: Annotated[float, query_of(options.RECHECK_TIME, le=None, allow_inf_nan=False)] = 10.0,
+    output_format: Annotated[Literal["json", "page"], Query(description="Form of the verdict.")] = "json",
 ) -> Response:
     """Judge."""
     _refuse_unused_limit(call, "recheck", recheck)
     form = BodyForm(format=model_or_json(call.request))
     verify = VerifyRequest(body=await call.body(), form=form, limits=call.service.limits)
+    verify = replace(verify, for_page=output_format == "page")
     return await _searched(call, VERIFY, verify, "recheck_seconds", time_limit if recheck else None)
 
 

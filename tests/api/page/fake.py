@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memstow.api.http.samples import JOB
+from memstow.planner.formats import read_plan, read_problem
+from memstow.planner.formats.native import read_symbolic, read_symbolic_plan
+from memstow.planner.show.symbolic_view import symbolic_verdict_document
+from memstow.planner.show.view_document import verdict_document
 from tests.api.page.samples import JsonObject, buffers
 
 JOB_ID = str(JOB["id"])
@@ -64,6 +68,17 @@ class FakeService:
         """The headers of each request for this path."""
         return [headers for asked, _, headers in self.asked if asked == path]
 
+    def _judged(self, path: str, plan: bytes, sent: bytes | None) -> bytes:
+        """A plan with what the judge says of it, as the service answers for its page."""
+        known = (self.answers[name][0] for name in self.answers if name.endswith("/problem"))
+        about = sent if path == "/v1/plan" else next(answer.body for answer in known if answer.status == 200)
+        problem = about if isinstance(about, bytes) else json.dumps(about).encode()
+        if b'"symbols"' in problem:
+            formed = read_symbolic_plan(plan)
+            return symbolic_verdict_document(read_symbolic(problem), formed, "service")
+        read = read_problem(problem)
+        return verdict_document(read, read, read_plan(plan, read), "service")
+
     def _answer(self, route: Any) -> None:
         request = route.request
         path = "/" + request.url.split("/", 3)[3].partition("?")[0]
@@ -71,5 +86,7 @@ class FakeService:
         left = self.answers.get(path, [refusal(404, "not_found", "there is nothing at this path")])
         answer = left.pop(0) if len(left) > 1 else left[0]
         body = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+        if answer.status == 200 and "output_format=page" in request.url:
+            body = self._judged(path, body, request.post_data_buffer)
         headers = {"content-type": "application/json", **answer.headers}
         route.fulfill(status=answer.status, headers=headers, body=body)

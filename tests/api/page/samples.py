@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from memstow.api.page.offline import SearchStep, page_alone
-from memstow.planner.formats import read_problem, write_plan, write_problem
+from memstow.api.page.offline import page_alone
+from memstow.planner.formats import read_plan, read_problem, write_plan, write_problem
 from memstow.planner.front.find_front import find_front
 from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.generate.network import network as make_network
@@ -14,6 +14,7 @@ from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.show.view_document import SearchStep, comparison_document, plan_document
 from memstow.planner.solve import engine
 
 HOSTILE = '<img src=x onerror="alert(1)">\u202e\n]]></script>'
@@ -36,8 +37,16 @@ def solved(problem: Problem, options: Options = _OPTIONS) -> tuple[bytes, bytes]
 def page_of(
     problem: bytes | JsonObject, plan: bytes | JsonObject, search: Sequence[SearchStep] = ()
 ) -> bytes:
-    """The page that holds both."""
-    return page_alone(_encoded(problem), _encoded(plan), "sample", search)
+    """The page that holds both, and what the judge says."""
+    read = read_problem(_encoded(problem))
+    return page_alone(plan_document(read, read, read_plan(_encoded(plan), read), "sample", search), "sample")
+
+
+def compared(problem: bytes | JsonObject, plans: Sequence[bytes | JsonObject], names: Sequence[str]) -> bytes:
+    """The page of two plans."""
+    read = read_problem(_encoded(problem))
+    both = [read_plan(_encoded(plan), read) for plan in plans]
+    return page_alone(comparison_document(read, read, both, names, "sample"), "sample")
 
 
 def _encoded(document: bytes | JsonObject) -> bytes:

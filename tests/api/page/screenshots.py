@@ -10,7 +10,6 @@ from typing import Any
 from PIL import Image
 
 from memstow.api.cli.pages import front_page, page_of, symbolic_page
-from memstow.api.page.offline import Comparison, page_alone
 from memstow.planner.generate.graph import graph as make_graph
 from memstow.planner.generate.planted import planted
 from memstow.planner.generate.symbolic import symbolic as make_symbolic
@@ -37,7 +36,7 @@ def _pictures() -> dict[str, tuple[bytes, str, bool]]:
     tiles = planted(90, 2)
     problem, greedy = samples.solved(tiles, replace(deterministic, solver="greedy"))
     best = samples.solved(tiles)[1]
-    both = Comparison(best, ("greedy.json", "auto.json"))
+    both = samples.compared(problem, (greedy, best), ("greedy.json", "auto.json"))
     graph = make_graph(24, 0)
     ordered = page_of(
         replace(graph, order="free"), engine.plan(replace(graph, order="free"), deterministic), ""
@@ -51,7 +50,7 @@ def _pictures() -> dict[str, tuple[bytes, str, bool]]:
         "front": (front, "#at=3", False),
         "point": (front, "#point=3", True),
         "order": (ordered, "#operator=o3", False),
-        "compare": (page_alone(problem, greedy, "sample", other=both), "#buffer=b70", False),
+        "compare": (both, "#buffer=b70", False),
         "network": (samples.page_of(*samples.solved(samples.network(40, 0))), "#buffer=t16", False),
         "proof": (network, "#show=proof&buffer=t270", False),
         "two-pools": (pools, "", True),

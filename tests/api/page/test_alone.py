@@ -5,14 +5,23 @@ import gzip
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 
-from memstow.api.page.offline import SearchStep, page_alone
+from memstow.api.page.offline import page_alone
+from memstow.planner.formats import read_plan, read_problem
+from memstow.planner.show.view_document import SearchStep, plan_document
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 PROBLEM = json.dumps({"version": 1, "buffers": [{"id": HOSTILE, "size": 1, "lifetime": [0, 1]}]}).encode()
 PLAN = json.dumps(
     {"status": "feasible", "placements": [{"buffer": HOSTILE, "pool": "memory", "offset": 0}]}
 ).encode()
+
+
+def page_of(title: str, search: Sequence[SearchStep] = ()) -> bytes:
+    """The page of both."""
+    problem = read_problem(PROBLEM)
+    return page_alone(plan_document(problem, problem, read_plan(PLAN, problem), title, search), title)
 
 
 def _parts(page: bytes, kind: str) -> str:
@@ -22,22 +31,24 @@ def _parts(page: bytes, kind: str) -> str:
 
 
 def test_the_data_is_inside_and_complete() -> None:
-    page = page_alone(PROBLEM, PLAN, "one", [SearchStep(0.5, 3, None, "greedy")])
+    page = page_of("one", [SearchStep(0.5, 3, None, "greedy")])
     held = json.loads(gzip.decompress(base64.b64decode(_parts(page, "held"))))
     assert held["name"] == "one"
-    assert held["problem"] == json.loads(PROBLEM)
-    assert held["plan"] == json.loads(PLAN)
+    assert held["version"] == 1
+    assert read_problem(json.dumps(held["problem"]).encode()) == read_problem(PROBLEM)
+    assert held["plan"]["placements"] == json.loads(PLAN)["placements"]
+    assert held["verdict"]["lead"] == "1 B."
     assert held["search"] == [{"seconds": 0.5, "value": 3, "bound": None, "solver": "greedy"}]
 
 
 def test_names_are_never_part_of_the_document() -> None:
-    page = page_alone(PROBLEM, PLAN, HOSTILE).decode()
+    page = page_of(HOSTILE).decode()
     assert "<img" not in page
     assert page.count("</script>") == 3
 
 
 def test_nothing_runs_but_what_the_policy_names_by_its_hash() -> None:
-    page = page_alone(PROBLEM, PLAN, "one").decode()
+    page = page_of("one").decode()
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
     assert "unsafe" not in policy.group(1)
@@ -55,14 +66,14 @@ def test_nothing_runs_but_what_the_policy_names_by_its_hash() -> None:
 
 
 def test_nothing_is_loaded() -> None:
-    page = page_alone(PROBLEM, PLAN, "one").decode()
+    page = page_of("one").decode()
     assert re.findall(r'(?:src|href)="(?!data:,")', page) == []
 
 
 def test_the_same_plan_gives_the_same_bytes() -> None:
-    assert page_alone(PROBLEM, PLAN, "one") == page_alone(PROBLEM, PLAN, "one")
+    assert page_of("one") == page_of("one")
 
 
 def test_the_page_around_the_data_is_small() -> None:
-    page = page_alone(PROBLEM, PLAN, "one")
-    assert len(page) - len(_parts(page, "held")) <= 85 * 1024
+    page = page_of("one")
+    assert len(page) - len(_parts(page, "held")) <= 84 * 1024

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from memstow.api.page.offline import Comparison, page_alone
 from tests.api.page import samples
 from tests.api.page.browser import Look
 from tests.api.page.samples import JsonObject, buffers, places
@@ -21,10 +20,7 @@ FIRST, SECOND = places(0, 10, 0, 0), places(20, 0, 5, 9)
 
 def compared(problem: JsonObject, first: JsonObject, second: JsonObject) -> bytes:
     """The page of both."""
-    one, other = (json.dumps(plan).encode() for plan in (first, second))
-    return page_alone(
-        json.dumps(problem).encode(), one, "sample", other=Comparison(other, ("one.json", "other.json"))
-    )
+    return samples.compared(problem, (first, second), ("one.json", "other.json"))
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -55,7 +51,10 @@ def test_what_moved_is_said_and_listed(look: Look, tmp_path: Path) -> None:
     [
         (FIRST, "Both need 30 B. Every buffer is at the same place."),
         (places(20, 0, 0, 9), "Both need 30 B. 2 of 4 buffers moved."),
-        (places(0, 0, 0, 0), "The second is no valid plan. a and b are in use together and overlap."),
+        (
+            places(0, 0, 0, 0),
+            "The second is no valid plan. 'a' [0, 10) and 'b' [0, 20) overlap in 'memory', both live at 1.",
+        ),
     ],
 )
 def test_the_sentence_says_what_was_counted(
@@ -74,11 +73,11 @@ def test_a_claim_of_one_plan_proves_nothing_about_the_other(look: Look, tmp_path
     assert "No plan can be" not in look.text(".note")
 
 
-def test_costs_that_are_not_counted_here_are_not_compared(look: Look, tmp_path: Path) -> None:
-    problem = PROBLEM | {"objective": ["reuse_cost", "peak"]}
+def test_costs_that_nobody_has_counted_are_not_compared(look: Look, tmp_path: Path) -> None:
+    problem = PROBLEM | {"objective": ["moves", "peak"]}
     look.show(compared(problem, FIRST, SECOND), tmp_path)
     assert look.verdict == "Both fit. 3 of 4 buffers moved."
-    assert "Costs of reuse cost are not compared here." in look.text(".note")
+    assert "Costs of moves are not compared here." in look.text(".note")
 
 
 def test_distances_are_exact_to_the_last_digit(look: Look, tmp_path: Path) -> None:

@@ -401,20 +401,20 @@ def test_a_bound_close_to_the_best_is_told_by_what_is_between(look: Look, addres
     assert look.text(".caption").count("954 MiB") == 1
 
 
-@pytest.mark.parametrize("certificate", [None, {"kind": "exhausted", "solver": "mine"}])
-def test_what_the_service_has_found_is_said_in_one_colour_with_one_word(
-    look: Look, address: str, certificate: object
-) -> None:
+def test_what_the_service_has_found_is_said_in_one_colour_with_one_word(look: Look, address: str) -> None:
     problem = {
         **buffers((10, 0, 1), (10, 1, 2), (1, 0, 1)),
         "pools": [{"id": "memory"}, {"id": "other", "capacity": 1}],
     }
-    plan = places(0, 10, 10, status="optimal", prover="mine", objective=peak_claim(20, 20, certificate))
-    plan["pools"] = [{"pool": "memory", "peak": 20, "bound": 20}]
+    certificate = {"kind": "exhausted", "solver": "mine", "refuted": [{"height": 19, "nodes": 1}]}
+    (term,) = peak_claim(20, 20, certificate)
+    plan = places(0, 10, 10, status="optimal", prover="mine", objective=[term | {"term": "peak:memory"}])
+    use = {"pool": "memory", "capacity": None, "peak": 20, "bound": 20, "live": {"bytes": 11, "time": 0}}
+    plan["pools"] = [use]
     fake = FakeService(look.page).job(plan, **{**PROVEN, "value": 20, "bound": 20})
-    fake.on(f"{BASE}/problem", Answer(body=problem | {"objective": ["peak"]}))
+    fake.on(f"{BASE}/problem", Answer(body=problem | {"objective": ["peak:memory"]}))
     look.open(address + JOB_PAGE).wait("document.querySelector('.plan')")
-    assert look.verdict == "20 B. No plan can be smaller, as the service says."
+    assert look.verdict == "20 B. No plan needs less of memory, as the service says."
     assert "bound of the service" in look.text(".facts")
     assert "least possible, as the service says" in look.text(".caption")
     assert "The service says that 20 bytes are needed at least" in look.text(".side")

@@ -3,12 +3,11 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from memstow.api.cli.pages import page_of
-from memstow.api.page.offline import shortfalls_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Problem
+from memstow.planner.show.view_document import shortfalls_of
 from memstow.planner.solve import engine
 from tests.api.page import samples
 from tests.api.page.browser import Look
@@ -128,8 +127,8 @@ def test_the_solver_confirms_the_changes(look: Look, address: str) -> None:
 
 def test_the_same_plan_has_the_same_shortfalls_and_large_ones_have_none() -> None:
     plan = engine.plan(BUSY, Options(deterministic=True))
-    told: list[dict[str, Any]] = json.loads(shortfalls_of(BUSY, plan))
-    assert shortfalls_of(BUSY, plan) == json.dumps(told).encode()
+    told = shortfalls_of(BUSY, plan)
+    assert shortfalls_of(BUSY, plan) == told
     assert {it["wanted"] for it in told} >= {3072 - 64, 3072 - 1, 1024}
     many = replace(BUSY, buffers=BUSY.buffers * 20_000)
-    assert shortfalls_of(many, plan) == b"[]"
+    assert shortfalls_of(many, plan) == []

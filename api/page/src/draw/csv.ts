@@ -1,6 +1,7 @@
 /** The buffers as CSV, for spreadsheets. The same plan gives the same bytes. */
 import type { Amount } from "../model/columns.ts";
-import { ELSEWHERE, type Moves, SAME } from "../model/moves.ts";
+import { ELSEWHERE, SAME } from "../model/moves.ts";
+import type { Moves } from "../model/shown.ts";
 import { named } from "../model/buffers.ts";
 import type { Scene } from "../model/scene.ts";
 

@@ -49,15 +49,6 @@ export function percentUp(part: number): string {
   return `${(Math.ceil(percent * scale - 1e-9) / scale).toFixed(digits)} %`;
 }
 
-export function percent(part: number): string {
-  return `${trimmed((Math.floor(part * 1000) / 10).toFixed(1))} %`;
-}
-
-export function seconds(value: number): string {
-  if (value <= 0) return "";
-  return value < 1 ? `${Math.max(1, Math.round(value * 1000))} ms` : `${value.toFixed(1)} s`;
-}
-
 /** Control characters and line breaks of hostile names shown as what they are. */
 export function plain(text: string, most = 80): string {
   const shown = [...text].slice(0, most + 1).map((letter) => {

@@ -3,7 +3,6 @@ import type { Amount } from "../model/columns.ts";
 import { countAbove, type Ordered } from "../model/order.ts";
 import { named, overlapping } from "../model/buffers.ts";
 import { inkOn, rim, type Theme, tint } from "./colours.ts";
-import { whose } from "../model/verdict.ts";
 import { bytes, count, plain } from "./format.ts";
 import type { Pen } from "./pen.ts";
 import type { Picture } from "./picture.ts";
@@ -93,7 +92,7 @@ export function drawLevels(pen: Pen, picture: Picture): void {
 /** Green where the peak is proven to be the least possible. */
 export function boundColour(picture: Picture): string {
   const { bound, peak } = picture.pool;
-  return bound !== null && whose(bound, picture.source) !== "claimed" && bound.value >= peak && bound.value <= peak && peak > 0 ? picture.theme.met : picture.theme.open;
+  return bound?.proven === true && bound.value >= peak && bound.value <= peak && peak > 0 ? picture.theme.met : picture.theme.open;
 }
 
 /** Names where they fit, among so many of the largest. */

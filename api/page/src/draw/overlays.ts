@@ -1,7 +1,7 @@
 /** What is laid over the map: constraints of the problem, and the buffer that is chosen with what it rests on. */
 import type { Amount } from "../model/columns.ts";
 import { overlapping, rigidGroups } from "../model/buffers.ts";
-import type { Pair, Scene } from "../model/scene.ts";
+import type { Pair } from "../model/scene.ts";
 import { bytes, count } from "./format.ts";
 import type { Pen } from "./pen.ts";
 import { type Picture, scaleOf } from "./picture.ts";
@@ -168,10 +168,4 @@ function middle(box: Frame): [number, number] {
 export function dashedBox(pen: Pen, box: Frame, colour: string): void {
   const [right, bottom] = [box.x + box.wide, box.y + box.tall];
   pen.line([box.x, box.y, right, box.y, right, bottom, box.x, bottom, box.x, box.y], colour, 1.5, [4, 3]);
-}
-
-/** Whether a problem has anything to lay over the map. */
-export function hasConstraints(scene: Scene): boolean {
-  return scene.relative.length + scene.inPlace.length + scene.reuseCosts.length > 0
-    || [...scene.pins.values()].some((pin) => pin.offset !== null);
 }

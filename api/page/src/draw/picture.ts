@@ -3,7 +3,6 @@ import type { Amount } from "../model/columns.ts";
 import type { Scene } from "../model/scene.ts";
 import type { Support } from "../model/reasons.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
-import type { Source } from "../model/verdict.ts";
 import { positions } from "../model/order.ts";
 import type { Theme } from "./colours.ts";
 import { type Frame, Scale, type Window } from "./scale.ts";
@@ -52,8 +51,6 @@ export interface Picture {
   scene: Scene;
   pool: PoolShown;
   place: number;
-  /** Whose word counts for what nobody has counted here. */
-  source: Source;
   /** Of two plans, which one this is; otherwise empty. */
   label: string;
   layout: Layout;

@@ -1,5 +1,6 @@
 /** Which colour each span has, as an index into a short list. */
-import { ELSEWHERE, HIGHER, LOWER, type Moves, SAME } from "../model/moves.ts";
+import { ELSEWHERE, HIGHER, LOWER, SAME } from "../model/moves.ts";
+import type { Moves } from "../model/shown.ts";
 import type { Scene } from "../model/scene.ts";
 import type { Theme } from "./colours.ts";
 import { bytes, count, plain, time } from "./format.ts";

@@ -5,7 +5,7 @@ import { plain } from "../draw/format.ts";
 import type { Pen } from "../draw/pen.ts";
 import { addressTicks } from "../draw/ticks.ts";
 import type { Front, FrontPoint } from "../model/front.ts";
-import { isBytes, isProven, least, onFront, ratio, short, valueText } from "./values.ts";
+import { isBytes, least, onFront, ratio, short, valueText } from "./values.ts";
 
 const LEFT = 84, RIGHT = 70, TOP = 34, BOTTOM = 48;
 const RADIUS = 5;
@@ -226,7 +226,7 @@ function drawPoint(pen: Pen, front: Front, place: number, chart: Chart, theme: T
     pen.line([x - 5, y + 5, x + 5, y - 5], colour, 2.5);
     return;
   }
-  const colour = isProven(front, standing) ? theme.met : accent(theme);
+  const colour = standing === "proven" ? theme.met : accent(theme);
   disc(pen, x, y, RADIUS, colour, standing === "open" ? theme.paper : colour, 2);
 }
 

@@ -1,11 +1,10 @@
 /** The front as a file: its chart, or its points. The same front gives the same bytes. */
 import { cell } from "../draw/csv.ts";
 import { CanvasPen, SvgPen } from "../draw/pen.ts";
-import type { Front, FrontPoint } from "../model/front.ts";
+import type { Front } from "../model/front.ts";
 import { saveAs } from "../shell/save.ts";
 import * as state from "../shell/state.ts";
 import { chartOf, drawChart } from "./chart.ts";
-import { standingWord } from "./values.ts";
 
 const WIDE = 960, TALL = 560;
 
@@ -35,13 +34,8 @@ async function contentOf(front: Front, kind: "svg" | "png" | "csv" | "json"): Pr
 /** A line for each point, as `memstow front --output front.csv` writes it, and how it stands. */
 function csvOf(front: Front): string {
   const head = [...front.terms, ...front.terms.map((term) => `${term} bound`), "stands"].map(cell);
-  const rows = front.points.map((point) => [...point.values, ...point.bounds.map((bound) => bound ?? ""), wordInFile(front, point)].map(String));
+  const rows = front.points.map((point) => [...point.values, ...point.bounds.map((bound) => bound ?? ""), point.standing].map(String));
   return `${[head, ...rows].map((row) => row.join(",")).join("\n")}\n`;
-}
-
-/** The service has judged what a file would only claim. */
-function wordInFile(front: Front, point: FrontPoint): string {
-  return point.standing === "claimed" ? standingWord(front, "claimed") : point.standing;
 }
 
 /** The points without their plans, every digit of them. */
@@ -52,7 +46,7 @@ function jsonOf(front: Front): string {
       const bound = point.bounds[axis as 0 | 1] ?? null;
       return bound === null ? [] : [`${JSON.stringify(term)}: ${bound}`];
     });
-    return `    {${values.join(", ")}, "bounds": {${bounds.join(", ")}}, "stands": "${wordInFile(front, point)}"}`;
+    return `    {${values.join(", ")}, "bounds": {${bounds.join(", ")}}, "stands": "${point.standing}"}`;
   });
   return `{\n  "name": ${JSON.stringify(front.name)},\n  "terms": ${JSON.stringify(front.terms)},\n  "complete": ${front.complete},\n  "points": [\n${points.join(",\n")}\n  ]\n}\n`;
 }

@@ -2,7 +2,6 @@
 import { bytes, count } from "../draw/format.ts";
 import type { Front, FrontPoint, Standing } from "../model/front.ts";
 import type { Whole } from "../model/json.ts";
-import { ON_WHOSE_WORD } from "../model/verdict.ts";
 
 export type Axis = 0 | 1;
 
@@ -48,25 +47,15 @@ export function ratio(value: Whole, of: Whole | null): string {
   return times === 1 ? "×1" : `×${(Math.ceil(times * scale - 1e-6) / scale).toFixed(times < 1.1 ? 3 : 2)}`;
 }
 
-/** On whose word stands what was not counted here; the same words as those of a bound. */
+/** On whose word stands what the judge has not counted. */
 export function onWord(front: Front): string {
-  return ON_WHOSE_WORD[front.source === "service" ? "service" : "claimed"];
-}
-
-/** What the service says is as good as counted; what a file says is not. */
-export function isProven(front: Front, standing: Standing): boolean {
-  return standing === "counted" || standing === "claimed" && front.source === "service";
+  return front.verdict?.word ?? ", as the file claims";
 }
 
 export function standingText(front: Front, standing: Standing): string {
   return {
-    counted: "proven", claimed: `proven${onWord(front)}`, open: "open", worse: "another point is no worse in both", wrong: "wrong",
+    proven: "proven", claimed: `proven${onWord(front)}`, open: "open", worse: "another point is no worse in both", wrong: "wrong",
   }[standing];
-}
-
-/** How a point stands, in a word. */
-export function standingWord(front: Front, standing: Standing): string {
-  return isProven(front, standing) ? "proven" : standing;
 }
 
 /** For each point, where the one after it in the order of the first term is. */

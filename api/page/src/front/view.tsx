@@ -5,19 +5,19 @@ import { useEffect, useRef } from "preact/hooks";
 import { plain } from "../draw/format.ts";
 import { CanvasPen } from "../draw/pen.ts";
 import type { Front, FrontPoint } from "../model/front.ts";
+import { NOT_JUDGED, type Sentence } from "../model/verdict.ts";
 import { KeptOrder } from "../shell/head.tsx";
 import { openPoint } from "../shell/open.ts";
 import { parts } from "../shell/parts.ts";
 import * as state from "../shell/state.ts";
 import { accent, type Chart, chartOf, drawChart, grounds, pointAt } from "./chart.ts";
 import { saveFront } from "./picture.ts";
-import { exact, inOrder, isProven, least, onWord, ratio, standingText, standingWord, valueText } from "./values.ts";
-import { factsOfFront, verdictOfFront } from "./words.ts";
+import { exact, inOrder, least, onWord, ratio, standingText, valueText } from "./values.ts";
 
 export function FrontView(): JSX.Element | null {
   const front = state.front.value;
   if (front === null) return null;
-  const verdict = verdictOfFront(front);
+  const verdict = front.verdict ?? unjudgedFront(front);
   return (
     <main class="plan front">
       <parts.status />
@@ -26,10 +26,10 @@ export function FrontView(): JSX.Element | null {
           <p class="title">{plain(front.name, 120)}</p>
           <h1 class={verdict.tone}>{verdict.lead} <span>{verdict.rest}</span></h1>
           {verdict.note !== "" && <p class="note">{verdict.note}</p>}
-          {front.keepsOrder && <KeptOrder ofFront />}
+          {front.verdict?.keeps_order === true && <KeptOrder ofFront />}
         </div>
         <dl class="facts">
-          {factsOfFront(front).map((fact) => <div key={fact.label}><dt>{fact.label}</dt><dd>{fact.value}</dd></div>)}
+          {(front.verdict?.facts ?? [["points", String(front.points.length)]]).map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}
         </dl>
       </div>
       {front.points.length > 0 && (
@@ -48,23 +48,35 @@ export function FrontView(): JSX.Element | null {
   );
 }
 
+/** What is said of a front that nobody has judged. */
+function unjudgedFront(front: Front): Sentence {
+  const { length } = front.points;
+  return { lead: length === 0 ? "No point." : length === 1 ? "One point." : `${length} points.`, rest: NOT_JUDGED, tone: "plain", note: missingText(front) };
+}
+
+function missingText(front: Front): string {
+  const missing = front.points.filter((point) => point.missing !== "");
+  if (missing.length === 0) return "";
+  const many = missing.length === front.points.length ? "No plan can be drawn" : `${missing.length} of the plans cannot be drawn`;
+  return `${many}: ${missing[0]?.missing}.`;
+}
+
 function Legend(props: { front: Front }): JSX.Element {
   const { front } = props;
   const theme = state.theme.value;
   const has = (...standings: string[]): boolean => front.points.some((point) => standings.includes(point.standing));
   const blue = accent(theme);
-  const shade = isProven(front, "claimed") ? theme.met : blue;
   const paper = grounds(theme);
   return (
     <div class="tools">
       <div class="legend">
-        {has("counted") && <span class="entry"><i class="dot" style={{ background: theme.met, borderColor: theme.met }} />proven, counted here</span>}
-        {has("claimed") && <span class="entry"><i class="dot" style={{ background: shade, borderColor: shade }} />{standingText(front, "claimed")}</span>}
+        {has("proven") && <span class="entry"><i class="dot" style={{ background: theme.met, borderColor: theme.met }} />proven</span>}
+        {has("claimed") && <span class="entry"><i class="dot" style={{ background: blue, borderColor: blue }} />{standingText(front, "claimed")}</span>}
         {has("open") && <span class="entry"><i class="dot" style={{ borderColor: blue }} />open</span>}
         {has("worse", "wrong") && <span class="entry"><b class="wrong" aria-hidden="true">×</b>not on the front</span>}
         <span class="entry"><i class="swatch" style={{ background: paper.plans }} />plans are known</span>
         {!front.complete && <span class="entry"><i class="swatch" style={{ background: paper.unknown }} />unknown</span>}
-        {(front.complete || has("counted", "claimed") || front.points.some((point) => point.bounds.some((bound) => bound !== null))) && <span class="entry"><i class="swatch hole" />no plan{onWord(front)}</span>}
+        {(front.complete || has("proven", "claimed") || front.points.some((point) => point.bounds.some((bound) => bound !== null))) && <span class="entry"><i class="swatch hole" />no plan{onWord(front)}</span>}
       </div>
       <span class="grow" />
       <Exports front={front} />
@@ -156,7 +168,7 @@ function Chosen(props: { front: Front }): JSX.Element | null {
         {front.terms.map((term, axis) => (
           <div key={term}>
             <dt>{plain(term, 40).replaceAll("_", " ")}</dt>
-            <dd>{exact(term, point.values[axis as 0 | 1])}{axis === 1 && ` ${ratio(point.values[1], least(front, 1))}`}{point.counted[axis as 0 | 1] ? ", counted here" : front.judged ? ", as the judge counted" : ""}</dd>
+            <dd>{exact(term, point.values[axis as 0 | 1])}{axis === 1 && ` ${ratio(point.values[1], least(front, 1))}`}</dd>
           </div>
         ))}
         {front.terms.map((term, axis) => {
@@ -191,7 +203,7 @@ function Points(props: { front: Front }): JSX.Element {
                 </th>
                 <td>{valueText(front.terms[1], point.values[1])}</td>
                 {ratio(1, lowest) !== "" && <td>{ratio(point.values[1], lowest)}</td>}
-                <td class={point.standing === "wrong" ? "wrong" : ""}>{standingWord(front, point.standing)}</td>
+                <td class={point.standing === "wrong" ? "wrong" : ""}>{point.standing}</td>
               </tr>
             );
           })}

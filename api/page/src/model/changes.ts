@@ -2,7 +2,6 @@
  * brings along, and read here. Not counted twice: `planner/explain/shortfall.py` is where it is found. */
 import { type Amount, amount } from "./columns.ts";
 import type { Whole } from "./json.ts";
-import type { Scene } from "./scene.ts";
 
 export interface Change {
   buffer: string;
@@ -28,7 +27,6 @@ export interface Shortfall {
 }
 
 /** What the file says of a pool with so many bytes; null: nothing. */
-export function shortfallOf(scene: Scene, place: number, wanted: Amount): Shortfall | null {
-  const id = scene.pools[place]?.id;
-  return scene.shortfalls.find((one) => one.pool === id && amount(one.wanted, scene.wide) === wanted) ?? null;
+export function shortfallOf(all: readonly Shortfall[], pool: string | undefined, wanted: Amount): Shortfall | null {
+  return all.find((one) => one.pool === pool && amount(one.wanted, typeof wanted === "bigint") === wanted) ?? null;
 }

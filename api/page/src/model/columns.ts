@@ -87,13 +87,6 @@ export function zeros(length: number, zero: Amount): Amounts {
   return typeof zero === "bigint" ? new Array<Amount>(length).fill(zero) : new Float64Array(length);
 }
 
-/** The sum of a few amounts. */
-export function total(values: Iterable<Amount>, zero: Amount): Amount {
-  let sum = zero;
-  for (const value of values) sum += value;
-  return sum;
-}
-
 export function larger(one: Amount, other: Amount): Amount {
   return one < other ? other : one;
 }

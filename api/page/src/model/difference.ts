@@ -1,38 +1,46 @@
-/** The sentence above two plans: which one needs less, and how many buffers moved. Only figures that this page has
- * counted itself are compared. */
+/** The sentence above two plans: which one needs less, and how many buffers moved. What is proven, the judge has said. */
 import { bytes, count, plain } from "../draw/format.ts";
-import type { Amount } from "./columns.ts";
-import { distance, type Moves } from "./moves.ts";
+import { amount, type Amount } from "./columns.ts";
+import { distance } from "./moves.ts";
 import { isPeak } from "./status.ts";
-import type { Shown } from "./shown.ts";
-import { boundOf, type Fact, isCounted, planOf, valueOf, type Verdict } from "./verdict.ts";
+import type { Moves, Shown } from "./shown.ts";
+import { NOT_JUDGED, type Sentence } from "./verdict.ts";
 
-export function differenceOf(first: Shown, second: Shown, moves: Moves): Verdict {
-  const broken = [first, second].flatMap((shown, place) => (shown.validity.faults.length > 0 ? [place] : []));
+export function differenceOf(first: Shown, second: Shown, moves: Moves): Sentence {
+  const broken = [first, second].flatMap((shown, place) => (shown.verdict?.fits === false ? [place] : []));
   if (broken.length > 0) return invalid(first, second, broken);
   const { lead, note } = needs(first, second);
-  return { lead, rest: movedWords(first, moves), tone: "plain", note: [note, uncheckedWords(first, second)].filter((text) => text !== "").join(" ") };
+  const judged = first.verdict !== null && second.verdict !== null ? "" : NOT_JUDGED;
+  return { lead, rest: movedWords(first, moves), tone: "plain", note: `${note} ${judged}`.trim() };
 }
 
-function invalid(first: Shown, second: Shown, broken: number[]): Verdict {
+function invalid(first: Shown, second: Shown, broken: number[]): Sentence {
   const which = broken.length === 2 ? "Neither is a valid plan." : `The ${broken[0] === 0 ? "first" : "second"} is no valid plan.`;
-  const fault = (broken[0] === 0 ? first : second).validity.faults[0] ?? "";
-  return { lead: which, rest: `${plain(fault, 160)}.`, tone: "wrong", note: "" };
+  return { lead: which, rest: (broken[0] === 0 ? first : second).sentence.rest, tone: "wrong", note: "" };
+}
+
+/** The value of a term: as the judge counts it, or a peak as it is drawn; null: it is not known. */
+export function valueOf(shown: Shown, term: string): Amount | null {
+  const { scene, pools, verdict } = shown;
+  const said = verdict?.terms.find((one) => one.term === term)?.value ?? null;
+  if (said !== null) return amount(said, scene.wide);
+  if (term.startsWith("peak:")) return pools[scene.pools.findIndex((pool) => pool.id === term.slice(5))]?.peak ?? null;
+  return isPeak(term) ? pools.reduce((value, { peak }) => (term === "peak" ? value + peak : peak > value ? peak : value), scene.zero) : null;
 }
 
 /** By the first term of the objective in which they differ. */
 function needs(first: Shown, second: Shown): { lead: string; note: string } {
   const terms = first.scene.objective;
-  const uncounted = terms.find((term) => !isCounted(term));
+  const uncounted = terms.find((term) => valueOf(first, term) === null || valueOf(second, term) === null);
   for (const term of terms) {
-    if (!isCounted(term)) break;
     const [one, other] = [valueOf(first, term), valueOf(second, term)];
-    if (one === null || other === null || one === other) continue;
+    if (one === null || other === null) break;
+    if (one === other) continue;
     return { lead: `The second ${differs(term, one, other, first.scene.zero)}`, note: provenWords(first, second, term) };
   }
   const note = uncounted === undefined ? "" : `Costs of ${plain(uncounted, 30).replaceAll("_", " ")} are not compared here.`;
   const [term] = terms;
-  const value = term !== undefined && isCounted(term) ? valueOf(first, term) : null;
+  const value = term === undefined ? null : valueOf(first, term);
   if (term === undefined || value === null) return { lead: "Both fit.", note };
   const both = isPeak(term) ? `Both need ${bytes(value)}${ofPool(term)}.` : `Both cost ${count(value)}.`;
   return { lead: both, note: [provenWords(first, second, term), note].filter((text) => text !== "").join(" ") };
@@ -55,13 +63,10 @@ function provenWords(first: Shown, second: Shown, term: string): string {
   const [one, other] = [valueOf(first, term), valueOf(second, term)];
   if (one === null || other === null) return "";
   const least = one < other ? one : other;
-  const proven = [first, second].some((shown) => {
-    const bound = boundOf(shown, term);
-    return bound !== null && bound.checked && bound.value >= least;
-  });
-  if (!proven) return "";
+  const bounds = [first, second].flatMap(({ verdict }) => verdict?.terms.find((known) => known.term === term && known.proven)?.bound ?? []);
+  if (!bounds.some((bound) => amount(bound, first.scene.wide) >= least)) return "";
   const which = one === other ? "either" : one < other ? "the first" : "the second";
-  return `No ${planOf(first)} can be ${isPeak(term) ? "smaller" : "cheaper"} than ${which}.`;
+  return `No plan${first.verdict?.keeps_order === true ? " of this order" : ""} can be ${isPeak(term) ? "smaller" : "cheaper"} than ${which}.`;
 }
 
 function movedWords(first: Shown, moves: Moves): string {
@@ -70,24 +75,18 @@ function movedWords(first: Shown, moves: Moves): string {
   return `${count(moves.order.length)} of ${count(all)} buffers moved.`;
 }
 
-function uncheckedWords(first: Shown, second: Shown): string {
-  const unchecked = [...new Set([...first.validity.unchecked, ...second.validity.unchecked])];
-  return unchecked.length > 0 ? `Not checked here: ${unchecked.join("; ")}.` : "";
-}
-
 /** The figures beside the sentence. */
-export function differenceFacts(first: Shown, second: Shown, moves: Moves): Fact[] {
-  const facts: Fact[] = [{ label: "buffers", value: count(first.scene.sizes.length) }];
+export function differenceFacts(first: Shown, second: Shown, moves: Moves): [string, string][] {
+  const facts: [string, string][] = [["buffers", count(first.scene.sizes.length)]];
   const term = first.scene.objective[0] ?? "peak";
-  if (isCounted(term)) {
-    const [one, other] = [valueOf(first, term), valueOf(second, term)];
-    const what = isPeak(term) ? "peak" : "cost";
-    if (one !== null) facts.push({ label: `${what}, first`, value: count(one) });
-    if (other !== null) facts.push({ label: `${what}, second`, value: count(other) });
+  const what = isPeak(term) ? "peak" : "cost";
+  for (const [shown, which] of [[first, "first"], [second, "second"]] as const) {
+    const value = valueOf(shown, term);
+    if (value !== null) facts.push([`${what}, ${which}`, count(value)]);
   }
-  if (moves.order.length > 0) facts.push({ label: "moved", value: bytes(moves.bytes) });
+  if (moves.order.length > 0) facts.push(["moved", bytes(moves.bytes)]);
   const far = furthestOf(moves, first.scene.zero);
-  if (far > 0) facts.push({ label: "furthest", value: bytes(far) });
+  if (far > 0) facts.push(["furthest", bytes(far)]);
   return facts;
 }
 

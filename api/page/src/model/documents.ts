@@ -5,6 +5,7 @@ import type { Shortfall } from "./changes.ts";
 import { JsonReader, valueIn } from "./json.ts";
 import { readPlan, type RawPlan } from "./plan.ts";
 import { readProblem, type RawProblem, strings } from "./problem.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** A better plan or bound, at its second of a run. */
 export interface SearchStep {
@@ -17,6 +18,8 @@ export interface SearchStep {
 export interface NamedPlan {
   name: string;
   plan: RawPlan;
+  /** What the judge says of it; null: nobody has judged it here. */
+  verdict: Verdict | null;
 }
 
 export interface Documents {
@@ -27,8 +30,6 @@ export interface Documents {
   search: SearchStep[];
   /** What the file calls itself. */
   name: string;
-  /** Terms whose bounds over all orders of the graph the judge has checked, as `memstow view` says. */
-  judged: string[];
   /** The fewest buffers that must change, as `memstow view` has found them. */
   shortfalls: Shortfall[];
 }
@@ -36,11 +37,11 @@ export interface Documents {
 const FIELDS_OF_PLANS = new Set(["placements", "status", "explanation", "closest", "solver", "digest"]);
 
 export function noDocuments(): Documents {
-  return { problem: null, graph: null, plans: [], search: [], name: "", judged: [], shortfalls: [] };
+  return { problem: null, graph: null, plans: [], search: [], name: "", shortfalls: [] };
 }
 
-/** `held`: by the page itself, which `memstow view` has made; nobody else is believed what was judged. */
-export function readDocuments(bytes: Uint8Array, held: boolean, progress: (part: number) => void): Documents {
+/** `trusted`: `memstow view` or the service has made it; nobody else is believed what was judged. */
+export function readDocuments(bytes: Uint8Array, trusted: boolean, progress: (part: number) => void): Documents {
   const found = noDocuments();
   const fields = fieldsOf(bytes);
   const json = new JsonReader(bytes, progress);
@@ -48,31 +49,33 @@ export function readDocuments(bytes: Uint8Array, held: boolean, progress: (part:
   if (fields.has("operators")) found.graph = readGraph(json);
   else if (fields.has("buffers")) found.problem = readProblem(json);
   else if (fields.has("problem") || fields.has("graph") || fields.has("plan")) readBoth(json, found);
-  else if ([...fields].some((field) => FIELDS_OF_PLANS.has(field))) found.plans.push({ name: "", plan: readPlan(json) });
+  else if ([...fields].some((field) => FIELDS_OF_PLANS.has(field))) found.plans.push({ name: "", plan: readPlan(json), verdict: null });
   else if (fields.has("terms") && fields.has("points")) json.fail("a front has a page of its own: `memstow view FILE front.json` makes it");
   else json.fail("neither a problem (with `buffers`), nor a graph (with `operators`), nor a plan (with `placements`)");
   json.end();
-  return held ? found : { ...found, judged: [], shortfalls: [] };
+  return trusted ? found : { ...found, plans: found.plans.map((one) => ({ ...one, verdict: null })), shortfalls: [] };
 }
 
 function readBoth(json: JsonReader, found: Documents): void {
   let names: string[] = [];
   let order: string | null = null;
+  const verdicts: Verdict[] = [];
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "problem") found.problem = readProblem(json);
     else if (field === "graph") found.graph = readGraph(json);
     else if (field === "order") order = json.string();
-    else if (field === "judged") found.judged = strings(json);
+    else if (field === "verdict") verdicts[0] = valueIn(json) as Verdict;
+    else if (field === "other_verdict") verdicts[1] = valueIn(json) as Verdict;
     else if (field === "shortfalls") found.shortfalls = valueIn(json) as Shortfall[];
-    else if (field === "plan" || field === "other") found.plans.push({ name: "", plan: readPlan(json) });
+    else if (field === "plan" || field === "other") found.plans.push({ name: "", plan: readPlan(json), verdict: null });
     else if (field === "names") names = strings(json);
     else if (field === "name") found.name = json.string();
     else if (field === "search") json.list(() => found.search.push(readStep(json)));
     else json.skip();
   });
   if (found.graph !== null && order !== null) found.graph.order = order;
-  found.plans.forEach((plan, place) => (plan.name = names[place] ?? ""));
+  found.plans.forEach((plan, place) => Object.assign(plan, { name: names[place] ?? "", verdict: verdicts[place] ?? null }));
 }
 
 function readStep(json: JsonReader): SearchStep {

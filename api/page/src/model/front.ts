@@ -1,13 +1,14 @@
 /** A front as its document says it, and what holds each of its points: a plan, and the problem that it is for. */
 import type { Documents } from "./documents.ts";
 import { type RawGraph, readGraph } from "./graph.ts";
-import { JsonReader, type Whole } from "./json.ts";
+import { type JsonReader, valueIn, type Whole } from "./json.ts";
 import { readPlan, type RawPlan } from "./plan.ts";
 import { readProblem, type RawProblem } from "./problem.ts";
-import type { Source } from "./verdict.ts";
+import type { Sentence, Verdict } from "./verdict.ts";
 
-/** How a point stands: `wrong` are those that contradict themselves, another point, or their own plan. */
-export type Standing = "counted" | "claimed" | "open" | "worse" | "wrong";
+/** How a point stands: `worse` are no better than another in both terms, `wrong` contradict themselves, another point, or their
+ * own plan. */
+export type Standing = "proven" | "claimed" | "open" | "worse" | "wrong";
 
 export interface FrontPoint {
   /** Of the two terms. */
@@ -17,39 +18,29 @@ export interface FrontPoint {
   standing: Standing;
   /** What is wrong, in words. */
   faults: string[];
-  /** Which of the two values were counted in this page. */
-  counted: readonly [boolean, boolean];
   /** Why its plan cannot be drawn; empty: it can. */
   missing: string;
+}
+
+/** What the judge says of a front, and of each of its points. */
+export interface FrontVerdict extends Sentence {
+  facts: [label: string, value: string][];
+  /** On whose word stands what the judge has not counted. */
+  word: string;
+  keeps_order: boolean;
+  points: (Pick<FrontPoint, "standing" | "faults" | "missing"> & { verdict: Verdict | null })[];
 }
 
 export interface Front {
   name: string;
   terms: readonly [string, string];
   points: FrontPoint[];
-  /** Whose word counts for what was not counted here. */
-  source: Source;
   /** Whether the file says that no point is missing. */
   complete: boolean;
-  /** Why nothing fits, as the file says. */
-  explanation: string;
   /** The point to begin with; -1: none. */
   first: number;
-  /** Whether `memstow view` had the judge count every plan. */
-  judged: boolean;
-  /** Whether the operators of its graph run as they are listed, although others might need less. */
-  keepsOrder: boolean;
-  /** Of several targets, the one in whose memories it is; null: there are none. */
-  target: Target | null;
-}
-
-export interface Target {
-  name: string;
-  /** Whether it is the smallest that will do. */
-  smallest: boolean;
-  /** How many there are, and of how many others not every point is known or proven. */
-  all: number;
-  open: number;
+  /** Null: nobody has judged it here. */
+  verdict: FrontVerdict | null;
 }
 
 export interface RawPoint {
@@ -64,7 +55,6 @@ export interface RawFront {
   terms: readonly [string, string];
   points: RawPoint[];
   complete: boolean;
-  explanation: string;
   targets: number;
 }
 
@@ -76,16 +66,13 @@ export interface FrontFile {
   bases: Base[];
   of: (number | null)[];
   first: number;
-  /** What the judge says against each point; null: it was not asked. */
-  told: (string | null)[] | null;
-  keepsOrder: boolean;
-  target: Target | null;
+  verdict: FrontVerdict | null;
 }
 
 export type Base = Pick<Documents, "problem" | "graph">;
 
 export function readFrontFile(json: JsonReader): FrontFile {
-  const found: Omit<FrontFile, "front"> & { front: RawFront | null } = { front: null, name: "", bases: [], of: [], first: -1, told: null, keepsOrder: false, target: null };
+  const found: Omit<FrontFile, "front"> & { front: RawFront | null } = { front: null, name: "", bases: [], of: [], first: -1, verdict: null };
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "front") found.front = readFront(json);
@@ -94,31 +81,14 @@ export function readFrontFile(json: JsonReader): FrontFile {
     else if (field === "graphs") json.list(() => found.bases.push({ problem: null, graph: readGraph(json) }));
     else if (field === "of") json.list(() => found.of.push(json.isNull() ? null : Number(json.whole())));
     else if (field === "first") found.first = Number(json.whole());
-    else if (field === "keeps_order") found.keepsOrder = readBoolean(json);
-    else if (field === "target") found.target = readTarget(json);
-    else if (field === "told") {
-      const told: (string | null)[] = [];
-      json.list(() => told.push(json.isNull() ? null : json.string()));
-      found.told = told;
-    } else json.skip();
+    else if (field === "verdict") found.verdict = valueIn(json) as FrontVerdict;
+    else json.skip();
   });
   return found.front === null ? json.fail("no front is in it") : { ...found, front: found.front };
 }
 
-function readTarget(json: JsonReader): Target {
-  const target: Target = { name: "", smallest: false, all: 0, open: 0 };
-  json.object((field) => {
-    if (json.isNull()) return;
-    if (field === "name") target.name = json.string();
-    else if (field === "smallest") target.smallest = readBoolean(json);
-    else if (field === "all" || field === "open") target[field] = Number(json.whole());
-    else json.skip();
-  });
-  return target;
-}
-
 export function readFront(json: JsonReader): RawFront {
-  const found = { name: "", points: [] as RawPoint[], complete: false, explanation: "", targets: 0 };
+  const found = { name: "", points: [] as RawPoint[], complete: false, targets: 0 };
   const terms: string[] = [];
   json.object((field) => {
     if (json.isNull()) return;
@@ -129,11 +99,7 @@ export function readFront(json: JsonReader): RawFront {
       found.targets++;
       json.skip();
     });
-    else if (field === "complete") found.complete = readBoolean(json);
-    else if (field === "explanation") json.object((part) => {
-      if (part === "message") found.explanation = json.string();
-      else json.skip();
-    });
+    else if (field === "complete") found.complete = json.boolean();
     else json.skip();
   });
   const [first, second] = terms;
@@ -146,17 +112,11 @@ function readPoint(json: JsonReader): RawPoint {
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "bounds") json.object((term) => point.bounds.set(term, json.whole()));
-    else if (field === "proven") point.proven = readBoolean(json);
+    else if (field === "proven") point.proven = json.boolean();
     else if (field === "plan") point.plan = readPlan(json);
     else point.values.set(field, json.whole());
   });
   return point;
-}
-
-function readBoolean(json: JsonReader): boolean {
-  const is = json.peek() === 0x74;
-  json.skip();
-  return is;
 }
 
 /** What a point stands on among what was dropped with the front. */

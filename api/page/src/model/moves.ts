@@ -1,21 +1,11 @@
 /** Two plans of one problem: which buffers moved, and how far. */
 import { type Amount, type Amounts, zeros } from "./columns.ts";
 import type { Scene } from "./scene.ts";
-import type { Shown } from "./shown.ts";
+import type { Moves, Shown } from "./shown.ts";
 import { compare } from "./steps.ts";
 
 /** Where a buffer is in the second plan, seen from the first. */
 export const SAME = 0, HIGHER = 1, LOWER = 2, ELSEWHERE = 3;
-
-export interface Moves {
-  kind: Uint8Array;
-  /** Bytes up, negative for down; zero where it is in another pool. */
-  by: Amounts;
-  /** Those that moved: first those in other pools, then the furthest; of equal ones the largest. */
-  order: Int32Array;
-  /** The size of those that moved. */
-  bytes: Amount;
-}
 
 /** Buffers without bytes are nowhere, so they do not move. */
 export function movesOf(first: Scene, second: Scene): Moves {
@@ -54,8 +44,8 @@ export function distance(by: Amount, zero: Amount): Amount {
   return by < zero ? zero - by : by;
 }
 
-/** Puts the second plan beside the first: both on one scale, and each with every bound that this page has counted,
- * since those are about the problem. */
+/** Puts the second plan beside the first: both on one scale, and each with every bound that is proven, since those are about
+ * the problem. */
 export function beside(first: Shown, second: Shown): Shown {
   const rooms = first.pools.map((pool, place) => Math.max(pool.room, second.pools[place]?.room ?? 0));
   const livest = first.pools.map((pool, place) => Math.max(pool.livest, second.pools[place]?.livest ?? 0));
@@ -64,8 +54,8 @@ export function beside(first: Shown, second: Shown): Shown {
     second: null,
     pools: shown.pools.map((pool, place) => {
       const known = other.pools[place]?.bound ?? null;
-      const better = known !== null && known.checked && (pool.bound === null || known.value > pool.bound.value
-        || (known.value === pool.bound.value && !pool.bound.checked));
+      const better = known !== null && known.proven && (pool.bound === null || known.value > pool.bound.value
+        || (known.value === pool.bound.value && !pool.bound.proven));
       return { ...pool, room: rooms[place] as number, livest: livest[place] as number, bound: better ? known : pool.bound };
     }),
   });

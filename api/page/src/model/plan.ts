@@ -4,51 +4,18 @@ import type { JsonReader, Whole } from "./json.ts";
 import { NameColumn, type PackedNames } from "./names.ts";
 import { strings } from "./problem.ts";
 
-/** Why a bound holds, as the plan says. Kinds whose work cannot be repeated here only name their solver. */
-export interface Certificate {
-  kind: string;
-  pool: string | null;
-  time: Whole | null;
-  buffers: string[];
-  parts: Certificate[];
-  solver: string | null;
-  /** About the orders of a graph; see docs/order.md. */
-  order: OrderProof | null;
-}
-
-/** Why every order of a graph's operators needs so much, as far as it is told in words. */
-export interface OrderProof {
-  operator: string | null;
-  /** What must be live besides, of the first way: of each chain one storage. */
-  chains: { bytes: Whole; storages: string[] }[];
-  height: Whole | null;
-  sets: number;
-}
-
 export interface RawUse {
   pool: string;
   capacity: Whole | null;
   peak: Whole;
   bound: Whole;
   live: Whole;
-  certificate: Certificate | null;
 }
 
 export interface RawTerm {
   term: string;
   value: Whole;
   bound: Whole;
-  certificate: Certificate | null;
-}
-
-export interface Explanation {
-  code: string;
-  message: string;
-  pool: string | null;
-  time: Whole | null;
-  needed: Whole | null;
-  capacity: Whole | null;
-  buffers: string[];
 }
 
 export interface RawPlan {
@@ -59,10 +26,10 @@ export interface RawPlan {
   offsets: Column;
   uses: RawUse[];
   terms: RawTerm[];
-  explanation: Explanation | null;
+  /** Why nothing fits, as the plan says; empty: it says nothing. */
+  explanation: string;
   closest: { pool: string; peak: Whole; capacity: Whole }[];
   solver: string | null;
-  prover: string | null;
   seconds: number;
   version: string | null;
   digest: string | null;
@@ -114,19 +81,23 @@ class Placements {
 export function readPlan(json: JsonReader, other: (field: string) => boolean = () => false): RawPlan {
   const placements = new Placements();
   const plan = {
-    status: "feasible", uses: [] as RawUse[], terms: [] as RawTerm[], explanation: null as Explanation | null,
-    closest: [] as RawPlan["closest"], solver: null as string | null, prover: null as string | null, seconds: 0,
+    status: "feasible", uses: [] as RawUse[], terms: [] as RawTerm[], explanation: "",
+    closest: [] as RawPlan["closest"], solver: null as string | null, seconds: 0,
     version: null as string | null, digest: null as string | null, schedule: [] as string[], beyond: "",
   };
   json.object((field) => {
     if (json.isNull() || other(field)) return;
     switch (field) {
       case "placements": placements.read(json); break;
-      case "status": case "solver": case "prover": case "version": case "digest": plan[field] = json.string(); break;
+      case "status": case "solver": case "version": case "digest": plan[field] = json.string(); break;
       case "seconds": plan.seconds = json.number(); break;
       case "pools": json.list(() => plan.uses.push(readUse(json))); break;
       case "objective": json.list(() => plan.terms.push(readTerm(json))); break;
-      case "explanation": plan.explanation = readExplanation(json); break;
+      case "explanation": json.object((part) => {
+        if (part === "message") plan.explanation = json.string();
+        else json.skip();
+      });
+        break;
       case "closest": json.list(() => plan.closest.push(readOverflow(json))); break;
       case "schedule": json.object((part) => {
         if (part === "order") plan.schedule = strings(json);
@@ -149,12 +120,11 @@ export function readPlan(json: JsonReader, other: (field: string) => boolean = (
 }
 
 function readUse(json: JsonReader): RawUse {
-  const use: RawUse = { pool: "", capacity: null, peak: 0, bound: 0, live: 0, certificate: null };
+  const use: RawUse = { pool: "", capacity: null, peak: 0, bound: 0, live: 0 };
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "pool") use.pool = json.string();
     else if (field === "capacity" || field === "peak" || field === "bound") use[field] = json.whole();
-    else if (field === "certificate") use.certificate = readCertificate(json);
     else if (field === "live") {
       json.object((part) => {
         if (part === "bytes") use.live = json.whole();
@@ -166,78 +136,14 @@ function readUse(json: JsonReader): RawUse {
 }
 
 function readTerm(json: JsonReader): RawTerm {
-  const term: RawTerm = { term: "", value: 0, bound: 0, certificate: null };
+  const term: RawTerm = { term: "", value: 0, bound: 0 };
   json.object((field) => {
     if (json.isNull()) return;
     if (field === "term") term.term = json.string();
     else if (field === "value" || field === "bound") term[field] = json.whole();
-    else if (field === "certificate") term.certificate = readCertificate(json);
     else json.skip();
   });
   return term;
-}
-
-function readCertificate(json: JsonReader): Certificate {
-  const found: Certificate = { kind: "", pool: null, time: null, buffers: [], parts: [], solver: null, order: null };
-  const order: OrderProof = { operator: null, chains: [], height: null, sets: 0 };
-  json.object((field) => {
-    if (json.isNull()) return;
-    if (field === "kind" || field === "pool" || field === "solver") found[field] = json.string();
-    else if (field === "time") found.time = json.whole();
-    else if (field === "buffers") found.buffers = strings(json);
-    else if (field === "parts") json.list(() => found.parts.push(readCertificate(json)));
-    else if (field === "operator") order.operator = json.string();
-    else if (field === "height") order.height = json.whole();
-    else if (field === "sets") json.list(() => {
-      order.sets++;
-      json.skip();
-    });
-    else if (field === "ways") json.list((way) => readWay(json, way === 0 ? order.chains : []));
-    else json.skip();
-  });
-  if (found.kind === "cut" || found.kind === "refuted") found.order = order;
-  return found;
-}
-
-function readWay(json: JsonReader, chains: OrderProof["chains"]): void {
-  json.object((field) => {
-    if (field === "chains") json.list(() => chains.push(readChain(json)));
-    else json.skip();
-  });
-}
-
-function readChain(json: JsonReader): OrderProof["chains"][number] {
-  const chain: OrderProof["chains"][number] = { bytes: 0, storages: [] };
-  json.object((field) => {
-    if (json.isNull()) return;
-    if (field === "bytes") chain.bytes = json.whole();
-    else if (field === "storages") json.list(() => chain.storages.push(readStorage(json)));
-    else json.skip();
-  });
-  return chain;
-}
-
-/** A tensor, or a piece of one: its name and its first byte. */
-function readStorage(json: JsonReader): string {
-  if (json.isString()) return json.string();
-  let name = "";
-  json.list((part) => {
-    if (part === 0) name = json.string();
-    else json.skip();
-  });
-  return name;
-}
-
-function readExplanation(json: JsonReader): Explanation {
-  const found: Explanation = { code: "", message: "", pool: null, time: null, needed: null, capacity: null, buffers: [] };
-  json.object((field) => {
-    if (json.isNull()) return;
-    if (field === "code" || field === "message" || field === "pool") found[field] = json.string();
-    else if (field === "time" || field === "needed" || field === "capacity") found[field] = json.whole();
-    else if (field === "buffers") found.buffers = strings(json);
-    else json.skip();
-  });
-  return found;
 }
 
 function readOverflow(json: JsonReader): { pool: string; peak: Whole; capacity: Whole } {

@@ -22,34 +22,15 @@ export interface Program {
   edges: Float64Array;
   /** Whether bounds must hold for every order that the graph allows, so that this one proves nothing about them. */
   anyOrder: boolean;
-  /** Whether bounds are about the listed order only, as the graph says, although it allows others. */
-  keepsOrder: boolean;
 }
 
 export function programOf(graph: RawGraph, run: Run, index: NameIndex, times: Float64Array | bigint[]): Program {
   const begins = run.order.map((operator) => (run.spans.get(operator.id) as readonly [bigint, bigint])[0]);
-  const anyOrder = graph.order !== "given" || !run.asListed;
   return {
     operators: run.order.map((operator) => operatorOf(operator, index)),
     edges: Float64Array.from([...begins, run.end], (time) => rankAt(times, time)),
-    anyOrder,
-    keepsOrder: !anyOrder && !hasOneOrder(graph),
+    anyOrder: graph.order !== "given" || !run.asListed,
   };
-}
-
-/** Whether a graph allows its listed order alone: each operator must run after the one that is listed before it. */
-function hasOneOrder(graph: RawGraph): boolean {
-  const states = new Set(graph.tensors.filter((tensor) => tensor.kind === "state").map((tensor) => tensor.id));
-  const pairs = new Set(graph.before.map((pair) => JSON.stringify([pair.first, pair.second])));
-  return graph.operators.every((then, place) => {
-    const first = graph.operators[place - 1];
-    if (first === undefined) return true;
-    const uses = new Set([...then.inputs, ...then.outputs]);
-    const writes = new Set(then.outputs);
-    return first.outputs.some((name) => uses.has(name))
-      || [...first.inputs, ...first.outputs].some((name) => states.has(name) && writes.has(name))
-      || pairs.has(JSON.stringify([first.id, then.id]));
-  });
 }
 
 function operatorOf(operator: RawOperator, index: NameIndex): Operator {

@@ -7,10 +7,10 @@ import type { RawGraph } from "./graph.ts";
 import { lowered, outOfOrder, type Run, runOf } from "./lowering.ts";
 import { type Program, programOf } from "./program.ts";
 import { nameAt, nameCount, NameIndex, type PackedNames, sameName } from "./names.ts";
-import type { Certificate, Explanation, RawPlan } from "./plan.ts";
+import type { RawPlan } from "./plan.ts";
 import type { RawPair, RawPool, RawProblem } from "./problem.ts";
-import { NO_PROBLEM } from "./status.ts";
 import { type Axis, rankTimes } from "./times.ts";
+import { NO_PROBLEM } from "./verdict.ts";
 
 export interface Pool {
   id: string;
@@ -32,18 +32,16 @@ export interface Term {
   term: string;
   value: Amount;
   bound: Amount;
-  certificate: Certificate | null;
 }
 
 export interface Claims {
   status: string;
   terms: Term[];
   /** By pool: the bound on its peak that the plan claims. */
-  bounds: Map<number, { bound: Amount; certificate: Certificate | null }>;
-  explanation: Explanation | null;
+  bounds: Map<number, Amount>;
+  explanation: string;
   closest: { pool: string; peak: Amount; capacity: Amount }[];
   solver: string | null;
-  prover: string | null;
   seconds: number;
 }
 
@@ -236,13 +234,10 @@ function claimsOf(plan: RawPlan, poolAt: Map<string, number>, wide: boolean): Cl
   return {
     status: plan.status,
     terms: plan.terms.map((term) => ({ ...term, value: exact(term.value), bound: exact(term.bound) })),
-    bounds: new Map(plan.uses.map((use) => [
-      placeOf(poolAt, use.pool), { bound: exact(use.bound), certificate: use.certificate },
-    ])),
+    bounds: new Map(plan.uses.map((use) => [placeOf(poolAt, use.pool), exact(use.bound)])),
     explanation: plan.explanation,
     closest: plan.closest.map((one) => ({ pool: one.pool, peak: exact(one.peak), capacity: exact(one.capacity) })),
     solver: plan.solver,
-    prover: plan.prover,
     seconds: plan.seconds,
   };
 }

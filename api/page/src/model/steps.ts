@@ -4,7 +4,7 @@ import { top } from "./buffers.ts";
 import type { Scene } from "./scene.ts";
 
 /** More than that is not counted where buffers may share bytes. */
-const MOST_WORK = 20_000_000;
+export const MOST_WORK = 20_000_000;
 
 export interface Profile {
   /** Bytes live in the step from rank i to rank i + 1. */

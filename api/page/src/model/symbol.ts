@@ -1,4 +1,5 @@
 /** Symbols: the values that they take, and where each is along a line. */
+import { plain } from "../draw/format.ts";
 import type { JsonReader } from "./json.ts";
 
 export interface Symbol0 {
@@ -80,4 +81,15 @@ export function spread(symbol: Symbol0, count: number): bigint[] {
   const steps = (last(symbol) - symbol.min) / symbol.step;
   if (steps < BigInt(count)) return Array.from({ length: Number(steps) + 1 }, (_, at) => symbol.min + BigInt(at) * symbol.step);
   return ascending(Array.from({ length: count }, (_, at) => valueAt(symbol, at / (count - 1))));
+}
+
+/** A long name without its middle: names that begin alike mostly end in different ways. */
+export function shortName(name: string, most = 44): string {
+  const text = plain(name, name.length);
+  const half = most >> 1;
+  return text.length > most ? `${text.slice(0, half)}…${text.slice(half + 1 - most)}` : text;
+}
+
+export function valuesText(symbols: Symbol0[], at: readonly bigint[]): string {
+  return symbols.map((symbol, place) => `${shortName(symbol.id)}=${at[place]}`).join(", ");
 }

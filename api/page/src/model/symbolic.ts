@@ -1,13 +1,15 @@
 /** A problem whose sizes are formulas, with its plan: read once, and laid out at any value of the symbols. */
 import { fieldsOf } from "./documents.ts";
 import { type Formula, LIMIT, readFormula, withReason } from "./formula.ts";
-import { JsonReader, ReadError, type Whole } from "./json.ts";
+import { JsonReader, ReadError, valueIn } from "./json.ts";
 import { nameAt, nameCount, NameIndex } from "./names.ts";
 import { readPlan, type RawPlan } from "./plan.ts";
 import { type RawPair, type RawPool, type RawProblem, readProblem, strings } from "./problem.ts";
+import type { File0 } from "./shown.ts";
 import { fixedAt, type Placer, stackedBy } from "./stack.ts";
 import { type Frame, most, type Ordered, pairKey, type Range, unitsOf } from "./units.ts";
 import { readSymbol, type Symbol0 } from "./symbol.ts";
+import type { SymbolicVerdict } from "./verdict.ts";
 
 export interface Symbolic {
   problem: RawProblem;
@@ -16,19 +18,14 @@ export interface Symbolic {
   symbols: Symbol0[];
   /** Values that matter: of each symbol one, in the order of the symbols. */
   points: bigint[][];
-  /** What the plan says of points: their values, the peak, and the least. */
-  said: { at: bigint[]; peak: Whole; least: Whole }[];
   formulas: Map<number, Formula>;
   /** Sizes that are numbers; 0 where a formula is. */
   sizes: bigint[];
   placers: Placer[];
   shapes: string;
-  bound: number | null;
   name: string;
-  /** What the judge said when `memstow view` made the page: nothing is wrong, what is, or null: nobody asked it. */
-  judged: string | null;
-  /** How the judge has checked that nothing fits; empty: it has not. */
-  counted: string;
+  /** What the judge says; null: nobody has judged it here. */
+  verdict: SymbolicVerdict | null;
   /** Why the plan cannot be laid out at all; empty: it can. */
   broken: string;
   /** The files of the plans that were given; the last one counts. */
@@ -42,48 +39,57 @@ const MOST_POINTS = 64;
 
 type At = Map<string, bigint>;
 
-/** Among files: a problem with symbols, alone or with its plan, or both in what `memstow view` has put into its page;
- * null: they are something else. */
-export function symbolicAmong(files: { name: string; bytes: Uint8Array; held: boolean }[]): Symbolic | null {
-  const held = files.find((file) => file.held && fieldsOf(file.bytes).has("symbolic"));
-  if (held !== undefined) return readHeld(held.bytes);
-  const source = files.findLast((file) => fieldsOf(file.bytes).has("symbols"));
-  if (source === undefined) return null;
-  const json = new JsonReader(source.bytes);
-  if (fieldsOf(source.bytes).has("operators")) json.fail("a graph with symbols: `memstow view PROBLEM PLAN` makes a page of it");
-  const problem = problemFrom(json);
-  json.end();
-  const others = files.filter((file) => !fieldsOf(file.bytes).has("symbols"));
+/** Among files: a problem with symbols, alone or with its plan, of which one or both may be in a view document; null: they are
+ * something else. */
+export function symbolicAmong(files: readonly File0[]): Symbolic | null {
+  const has = (file: File0, field: string): boolean => fieldsOf(file.bytes).has(field);
+  const source = files.findLast((file) => has(file, "symbols"));
+  const document = files.findLast((file) => file.trusted && has(file, "formed"));
+  const view = document === undefined ? null : readView(document.bytes);
+  const problem = view?.problem ?? (source === undefined ? null : problemIn(source.bytes));
+  if (problem === null) return null;
+  const name = source?.name ?? view?.name ?? "";
+  if (view !== null) return joined(problem, view.plan, name, view.verdict, view.first);
+  const others = files.filter((file) => !has(file, "symbols"));
   const other = others.at(-1);
-  if (other === undefined) return joined(problem, null, source.name, null, null);
-  const second = new JsonReader(other.bytes);
-  const plan = planFrom(second);
-  second.end();
+  if (other === undefined) return joined(problem, null, name, null, null);
+  const json = new JsonReader(other.bytes);
+  const plan = planFrom(json);
+  json.end();
   if (plan.shapes === "") throw new ReadError("this is no plan of formulas, which says its `shapes`");
-  return { ...joined(problem, plan, source.name, null, null), plans: others.map((file) => file.name) };
+  return { ...joined(problem, plan, name, null, null), plans: others.map((file) => file.name) };
 }
 
-function readHeld(bytes: Uint8Array): Symbolic {
+function problemIn(bytes: Uint8Array): Problem {
   const json = new JsonReader(bytes);
-  let name = "";
-  let judged: string | null = null;
-  let counted = "";
-  let first: At | null = null;
-  let problem: Problem | null = null;
-  let plan: Plan | null = null;
+  if (fieldsOf(bytes).has("operators")) json.fail("a graph with symbols: `memstow view PROBLEM PLAN` makes a page of it");
+  const problem = problemFrom(json);
+  json.end();
+  return problem;
+}
+
+interface View {
+  name: string;
+  verdict: SymbolicVerdict | null;
+  first: At | null;
+  problem: Problem | null;
+  plan: Plan | null;
+}
+
+function readView(bytes: Uint8Array): View {
+  const json = new JsonReader(bytes);
+  const view: View = { name: "", verdict: null, first: null, problem: null, plan: null };
   json.object((field) => {
     if (json.isNull()) return;
-    if (field === "name") name = json.string();
-    else if (field === "judged") judged = json.string();
-    else if (field === "counted") counted = json.string();
-    else if (field === "at") first = readAt(json);
-    else if (field === "symbolic") problem = problemFrom(json);
-    else if (field === "formed") plan = planFrom(json);
+    if (field === "name") view.name = json.string();
+    else if (field === "verdict") view.verdict = valueIn(json) as SymbolicVerdict;
+    else if (field === "at") view.first = readAt(json);
+    else if (field === "symbolic") view.problem = problemFrom(json);
+    else if (field === "formed") view.plan = planFrom(json);
     else json.skip();
   });
   json.end();
-  if (problem === null || plan === null) throw new ReadError("the page holds no problem with its plan");
-  return { ...joined(problem, plan, name, judged, first), counted };
+  return view;
 }
 
 interface Problem {
@@ -105,15 +111,13 @@ interface Plan {
   raw: RawPlan;
   shapes: string;
   orders: RawPlacement[][];
-  points: { at: At; peak: Whole; least: Whole }[];
-  bound: number | null;
 }
 
 function problemFrom(json: JsonReader): Problem {
   const found: Omit<Problem, "raw"> = { symbols: [], points: [], formulas: new Map() };
   const raw = readProblem(json, found.formulas, (field) => {
     if (field === "symbols") json.list(() => found.symbols.push(readSymbol(json)));
-    else if (field === "points") json.list(() => found.points.push(readPoint(json).at));
+    else if (field === "points") json.list(() => found.points.push(readPoint(json)));
     else return false;
     return true;
   });
@@ -121,11 +125,9 @@ function problemFrom(json: JsonReader): Problem {
 }
 
 function planFrom(json: JsonReader): Plan {
-  const found: Omit<Plan, "raw"> = { shapes: "", orders: [], points: [], bound: null };
+  const found: Omit<Plan, "raw"> = { shapes: "", orders: [] };
   const raw = readPlan(json, (field) => {
     if (field === "shapes") found.shapes = json.string();
-    else if (field === "points") json.list(() => found.points.push(readPoint(json)));
-    else if (field === "bound") found.bound = json.number();
     else if (field === "orders") json.list(() => found.orders.push(readOrder(json)));
     else return false;
     return true;
@@ -133,14 +135,14 @@ function planFrom(json: JsonReader): Plan {
   return { ...found, raw };
 }
 
-function readPoint(json: JsonReader): Plan["points"][number] {
-  const point: Plan["points"][number] = { at: new Map(), peak: 0, least: 0 };
+/** The values of a point. */
+function readPoint(json: JsonReader): At {
+  let at: At = new Map();
   json.object((field) => {
-    if (field === "at") point.at = readAt(json);
-    else if (field === "peak" || field === "least") point[field] = json.whole();
+    if (field === "at") at = readAt(json);
     else json.skip();
   });
-  return point;
+  return at;
 }
 
 function readAt(json: JsonReader): At {
@@ -170,7 +172,7 @@ function readPlacement(json: JsonReader): RawPlacement {
   return found;
 }
 
-function joined(problem: Problem, plan: Plan | null, name: string, judged: string | null, first: At | null): Symbolic {
+function joined(problem: Problem, plan: Plan | null, name: string, verdict: SymbolicVerdict | null, first: At | null): Symbolic {
   const { raw, symbols } = problem;
   const names = new Set(symbols.map((symbol) => symbol.id));
   const index = new NameIndex(raw.names);
@@ -182,7 +184,7 @@ function joined(problem: Problem, plan: Plan | null, name: string, judged: strin
     if (plan !== null) placers = placersOf(frame, plan, raw, index);
   } catch (error) {
     // What the judge says of it is shown instead.
-    if (!(error instanceof ReadError) || judged === null || judged === "") throw error;
+    if (!(error instanceof ReadError) || verdict === null || verdict.valid) throw error;
     broken = error.message;
   }
   const row = (at: At): bigint[] => symbols.map((symbol) => {
@@ -191,15 +193,14 @@ function joined(problem: Problem, plan: Plan | null, name: string, judged: strin
     return value;
   });
   return {
-    problem: raw, plan: plan?.raw ?? null, symbols, name: raw.name ?? name, judged,
+    problem: raw, plan: plan?.raw ?? null, symbols, name: raw.name ?? name, verdict,
     points: problem.points.length > 0 ? problem.points.map(row) : combinations(symbols),
-    said: (plan?.points ?? []).map((point) => ({ ...point, at: row(point.at) })),
     formulas: new Map([...problem.formulas].map(([buffer, text]) => [buffer, withReason(() => readFormula(text, names), (what) => {
       throw new ReadError(`the size of ${nameAt(raw.names, buffer)}: ${what}`);
     })])),
     sizes: raw.sizes.bigints(),
-    placers, broken, counted: "", plans: [],
-    shapes: plan?.shapes ?? "", bound: plan?.bound ?? null,
+    placers, broken, plans: [],
+    shapes: plan?.shapes ?? "",
     first: first === null ? null : row(first),
   };
 }

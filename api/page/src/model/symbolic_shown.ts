@@ -1,85 +1,97 @@
-/** A plan of formulas at a value of the symbols: an ordinary problem with an ordinary plan, checked like any other. */
-
-import { count, plain } from "../draw/format.ts";
+/** A plan of formulas at a value of the symbols: laid out there, and drawn as an ordinary plan. */
+import { bytes, plain } from "../draw/format.ts";
 import { type Amount, Column } from "./columns.ts";
-import { poolBound } from "./bounds.ts";
 import { type Documents, noDocuments } from "./documents.ts";
 import { LIMIT, type Values, withReason } from "./formula.ts";
 import { ReadError, type Whole } from "./json.ts";
+import { inTime } from "./buffers.ts";
 import { NameColumn, nameAt } from "./names.ts";
+import { neededOf } from "./needed.ts";
 import type { RawPlan } from "./plan.ts";
-import { Prover } from "./proofs.ts";
-import { isOver, valuesText, verdictAt } from "./symbolic_verdict.ts";
-import type { Verdict } from "./verdict.ts";
 import type { RawProblem } from "./problem.ts";
 import { type Scene, scenesOf } from "./scene.ts";
-import { type Progress, type Shown, shownOf } from "./shown.ts";
+import { mustBeIn, shownOf } from "./show.ts";
+import type { Bound, File0, PointShown, PoolShown, Progress, Shown, ValuesShown } from "./shown.ts";
 import type { Placed } from "./stack.ts";
-import type { Symbol0 } from "./symbol.ts";
+import type { Profile } from "./steps.ts";
+import { valuesText } from "./symbol.ts";
 import { symbolicAmong, type Symbolic } from "./symbolic.ts";
-import type { Request } from "../worker/reader.ts";
-
-/** What the page says besides the plan at the value. */
-export interface ValuesShown {
-  symbols: Symbol0[];
-  at: bigint[];
-  points: PointShown[];
-  /** The point with the largest ratio; -1: there is none. */
-  worst: number;
-  shapes: string;
-  /** How many orders there are, and which of them is used here. */
-  orders: number;
-  order: number;
-  bound: number | null;
-  judged: string | null;
-  /** How the judge has checked that nothing fits; empty: it has not. */
-  counted: string;
-  status: string;
-  /** Why the plan does not fit at this value; empty: it does. */
-  misfit: string;
-  /** What is said of the plan at this value where it has none; null: what is said of any plan. */
-  verdict: Verdict | null;
-  /** The capacity of the only pool; null: it has no limit, or there are several. */
-  room: bigint | null;
-  buffers: number;
-  /** The files of all plans that were given, of which the last is shown; empty: the page holds one. */
-  plans: string[];
-}
-
-/** What is needed at a value. */
-export interface PointShown {
-  at: bigint[];
-  /** Null: the plan does not fit there. */
-  peak: bigint | null;
-  /** Null: nothing is known. */
-  least: bigint | null;
-  /** Whether the page has counted the least; otherwise the file claims it. */
-  counted: boolean;
-  /** Whether more must be live than a pool has: nothing fits there. */
-  over: boolean;
-  /** What the file says that cannot be so. */
-  fault: string;
-}
+import { NOT_JUDGED, type Sentence } from "./verdict.ts";
 
 /** The plan at this value, and what is known of the points. */
 export function shownAt(file: Symbolic, at: bigint[], points: PointShown[], progress: Progress = () => undefined): Shown {
   const laid = laidAt(file, at);
   const shown = shownOf(documentsOf(laid), file.name, progress);
   const scene = { ...shown.scene, name: `${plain(shown.scene.name, 80)} at ${valuesText(file.symbols, at)}` };
-  const several = severalBound(scene, shown.pools.map((pool) => pool.bound?.checked === true ? pool.bound.value : scene.zero));
-  const [term] = shown.terms;
-  if (term !== undefined && several !== null && several > 0 && several >= (term?.value ?? 0)) {
-    shown.terms[0] = { value: several, checked: true, judged: false, reason: "", buffers: new Int32Array(), moment: -1 };
-  }
   const ratios = points.map(ratioOf);
   const worst = ratios.reduce<number>((best, ratio, place) => (ratio !== null && ratio > (ratios[best] ?? 0) ? place : best), -1);
   const symbolic: ValuesShown = {
     symbols: file.symbols, at, points, worst, shapes: file.shapes, orders: file.placers.length, order: laid.order,
-    bound: file.bound, judged: file.judged, counted: file.counted, status: file.plan?.status ?? "",
-    misfit: laid.misfit, verdict: verdictAt(file, shown, laid.misfit, points), buffers: file.sizes.length, room: roomOf(file),
-    plans: file.plans,
+    verdict: file.verdict, status: file.plan?.status ?? "", misfit: laid.misfit, buffers: file.sizes.length, room: roomOf(file), plans: file.plans,
   };
-  return { ...shown, scene, symbolic };
+  const pools = shown.pools.map((pool, place) => ({ ...pool, bound: boundOf(shown.scene, pool, place, file.verdict?.valid === true) }));
+  return { ...shown, scene, pools, symbolic, sentence: sentenceAt(file, laid, at) ?? shown.sentence };
+}
+
+/** What must be live at once in a pool at this value. */
+function boundOf(scene: Scene, pool: PoolShown, place: number, proven: boolean): Bound | null {
+  const { most, moment } = liveIn(scene, place);
+  if (!(most > 0)) return null;
+  const spans = Int32Array.from(scene.owner.keys()).filter((span) => {
+    const buffer = scene.owner[span] as number;
+    return (scene.begin[span] as number) <= moment && moment < (scene.end[span] as number) && (scene.sizes[buffer] as Amount) > 0 && inTime(scene, span)
+      && (scene.pools.length === 1 || mustBeIn(scene, buffer, place));
+  });
+  const caption = proven && most === pool.peak ? "least possible" : `at least ${bytes(most)}`;
+  return { value: most, proven, caption, buffers: spans.map((span) => scene.owner[span] as number), moment };
+}
+
+/** What is said at this value; null: there is no plan. */
+function sentenceAt(file: Symbolic, laid: Laid, at: bigint[]): Sentence | null {
+  const { verdict } = file;
+  const said = verdict?.sentence ?? null;
+  if (laid.misfit !== "") return { lead: "The plan does not fit", rest: "at this value.", tone: "wrong", note: `${plain(laid.misfit, 300)}.` };
+  if (said !== null && verdict?.valid === true && file.plan?.status === "infeasible") return nothingFits(laid, said);
+  if (said !== null) return said;
+  if (laid.objective === null) return null;
+  const lead = bytes(laid.objective);
+  if (verdict === null) return { lead: `${lead}.`, rest: NOT_JUDGED, tone: "plain", note: "" };
+  const point = pointSaid(file, at);
+  const { least } = pointAt(file, at);
+  if (point !== undefined && point.rest !== "") return { lead: `${lead}.`, rest: point.rest, tone: point.stands === "claimed" ? "claimed" : "proven", note: "" };
+  // What is live at once needs as much in any layout, and the judge has said that this one holds.
+  if (least !== null && least >= laid.objective) return { lead: `${lead}.`, rest: "No layout for this value can be smaller.", tone: "proven", note: "" };
+  return { lead: `${lead}.`, rest: least === null ? "" : `At least ${bytes(least)} are needed at this value${point?.word ?? ""}.`, tone: "open", note: "" };
+}
+
+/** That no plan holds at every value says little of one value: what is live there is told besides. */
+function nothingFits(laid: Laid, said: Sentence): Sentence {
+  const [scene] = scenesOf(documentsOf(laid), "");
+  const live = scene.pools.map((_, place) => liveIn(scene, place).most);
+  const full = live.findIndex((value, place) => isOver(scene, place, value));
+  const most = full >= 0 ? full : live.reduce((best, value, place) => (value > (live[best] as Amount) ? place : best), 0);
+  const { id = "", capacity = null } = scene.pools[most] ?? {};
+  const here = `At least ${bytes(live[most] as Amount)} are needed here, and ${plain(id, 40)} has ${capacity === null ? "no limit" : bytes(capacity)}`;
+  if (full >= 0) return { ...said, lead: "No plan fits.", rest: `${here}.`, tone: "wrong" };
+  const known = (live[most] as Amount) > 0 ? `${here}: this value alone may fit.` : "Of this one nothing is known.";
+  return { ...said, note: `${known} ${said.note}` };
+}
+
+/** What must be live in a pool, of what lives in time. */
+function liveIn(scene: Scene, place: number): Profile {
+  return neededOf(scene, (buffer) => inTime(scene, scene.firstSpan[buffer] as number) && (scene.pools.length === 1 || mustBeIn(scene, buffer, place)));
+}
+
+function isOver(scene: Scene, place: number, needed: Amount): boolean {
+  const capacity = scene.pools[place]?.capacity ?? null;
+  return capacity !== null && needed > capacity;
+}
+
+type PointSaid = NonNullable<Symbolic["verdict"]>["points"][number];
+
+/** What the judge says of this value, where it is one of the points. */
+function pointSaid(file: Symbolic, at: bigint[]): PointSaid | undefined {
+  return file.verdict?.points.find((one) => file.symbols.every((symbol, place) => BigInt(one.at[symbol.id] ?? -1) === at[place]));
 }
 
 function roomOf(file: Symbolic): bigint | null {
@@ -87,38 +99,21 @@ function roomOf(file: Symbolic): bigint | null {
   return pool === undefined || pool.capacity === null || others.length > 0 ? null : BigInt(pool.capacity);
 }
 
-/** The peak and the least at a value, without the map. */
+/** The peak at a value, and what is live there at once, without the map. */
 export function pointAt(file: Symbolic, at: bigint[]): PointShown {
   const laid = laidAt(file, at);
   const [scene] = scenesOf(documentsOf(laid), "");
-  const { own, over } = ownBound(scene);
-  const said = file.said.find((one) => one.at.every((value, place) => value === at[place]));
-  const least = said === undefined ? null : BigInt(said.least);
+  const live = scene.pools.map((_, place) => liveIn(scene, place).most);
+  const over = live.some((value, place) => isOver(scene, place, value));
   const peak = laid.objective;
-  const fault = peak !== null && peak < own ? "so much cannot be together in so few bytes: buffers overlap"
-    : said === undefined || peak === null ? ""
-    : BigInt(said.peak) !== peak ? `the file says that ${count(said.peak)} bytes are needed; it is ${count(peak)}`
-      : least !== null && least > peak ? "the file says that more is needed at the least" : "";
-  const claimed = least === null || fault !== "" ? -1n : least;
-  return claimed > own ? { at, peak, least: claimed, counted: false, over, fault } : { at, peak, over, least: own > 0n || claimed === 0n || peak === 0n ? own : null, counted: true, fault };
-}
-
-/** What the live bytes show of the objective, and whether they are above what a pool has. */
-function ownBound(scene: Scene): { own: bigint; over: boolean } {
-  const prover = new Prover(scene);
-  const bounds = scene.pools.map((_, place) => {
-    const bound = poolBound(scene, prover, place, []);
-    return bound?.checked === true ? bound.value : scene.zero;
-  });
-  return { own: BigInt(severalBound(scene, bounds) ?? bounds[0] ?? 0), over: bounds.some((bound, place) => isOver(scene, place, bound)) };
-}
-
-/** The objective of several pools, of which each needs so much; null: there is one pool. */
-function severalBound(scene: Scene, bounds: Amount[]): Amount | null {
-  if (bounds.length < 2) return null;
-  const [term = "peak"] = scene.objective;
-  if (term.startsWith("peak:")) return bounds[scene.pools.findIndex((pool) => pool.id === term.slice(5))] ?? scene.zero;
-  return bounds.reduce((sum, bound) => (term === "peak" ? sum + bound : bound > sum ? bound : sum), scene.zero);
+  const own = objectiveOf(file, live.map(BigInt));
+  const said = pointSaid(file, at);
+  const claimed = said === undefined || said.fault !== "" ? own : BigInt(said.least);
+  const least = claimed > own ? claimed : own;
+  const known = least > 0n || peak === 0n;
+  const met = peak !== null && peak === least ? "least" : "above";
+  const stands = said?.stands ?? (peak === null ? (over || file.placers.length > 0 ? "no room" : "open") : known ? met : "open");
+  return { at, peak, least: known ? least : null, over, stands: file.verdict === null && stands === "least" ? "all live" : stands, fault: said?.fault ?? "" };
 }
 
 export function ratioOf(point: PointShown): number | null {
@@ -128,7 +123,7 @@ export function ratioOf(point: PointShown): number | null {
 }
 
 function documentsOf(laid: Laid): Documents {
-  return { ...noDocuments(), problem: laid.problem, plans: laid.plan === null ? [] : [{ name: "", plan: laid.plan }] };
+  return { ...noDocuments(), problem: laid.problem, plans: laid.plan === null ? [] : [{ name: "", plan: laid.plan, verdict: null }] };
 }
 
 interface Laid {
@@ -162,9 +157,8 @@ function laidAt(file: Symbolic, at: bigint[]): Laid {
     const status = file.placers.length === 0 && file.broken === "" ? file.plan.status : "unknown";
     return { problem, plan: { ...file.plan, ...placements(file, null), status, terms: [], uses: [] }, objective: null, order: 0, misfit };
   }
-  const said = file.said.find((one) => one.at.every((value, place) => value === at[place]));
-  const term = { term: termOf(file), value: wholeOf(found.value), bound: said?.least ?? 0, certificate: null };
-  const plan = { ...file.plan, ...placements(file, found.placed), status: "feasible", terms: [term], uses: [], explanation: null, digest: null };
+  const term = { term: termOf(file), value: wholeOf(found.value), bound: 0 };
+  const plan = { ...file.plan, ...placements(file, found.placed), status: "feasible", terms: [term], uses: [], explanation: "", digest: null };
   return { problem, plan, objective: found.value, order: found.order, misfit: "" };
 }
 
@@ -220,7 +214,7 @@ export function firstOf(file: Symbolic): bigint[] {
 
 
 /** Null: none of the files is a plan of formulas. */
-export function readSymbolicShown(files: Request["files"], at: bigint[] | null, progress: Progress): { shown: Shown } | null {
+export function readSymbolicShown(files: File0[], at: bigint[] | null, progress: Progress): { shown: Shown } | null {
   const file = symbolicAmong(files);
   return file === null ? null : { shown: shownAt(file, at ?? firstOf(file), pointsOf(file, progress), progress) };
 }

@@ -27,12 +27,6 @@ export function rankTimes(begins: Column, ends: Column, kinds: Int32Array): Rank
   return withoutTimes(begin, end, kinds);
 }
 
-/** The rank of this time; -1 if nothing changes then. */
-export function rankOf(times: Float64Array | bigint[], time: number | bigint): number {
-  const rank = lowest(times, typeof times[0] === "bigint" ? BigInt(time) : Number(time));
-  return times[rank] === (typeof times[0] === "bigint" ? BigInt(time) : Number(time)) ? rank : -1;
-}
-
 /** The last step that has begun at this time; -1 before the first. */
 export function stepAt(times: Float64Array | bigint[], time: number | bigint): number {
   const value = typeof times[0] === "bigint" ? BigInt(time) : Number(time);

@@ -3,8 +3,7 @@ import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { start } from "../shell/app.tsx";
 import { Reading } from "../shell/drop.tsx";
-import type { Opening } from "../shell/open.ts";
-import { parts } from "../shell/parts.ts";
+import { type Opening, parts } from "../shell/parts.ts";
 import type { Shown } from "../model/shown.ts";
 import { COMPARE } from "../shell/compare_jobs.ts";
 import * as state from "../shell/state.ts";
@@ -123,7 +122,7 @@ function Beside(props: { shown: Shown }): JSX.Element | null {
 function Status(): JSX.Element {
   return (
     <>
-      {jobId() !== null ? <JobStrip /> : isFormed() ? null : path() === "/new" ? <NewStrip /> : path() === COMPARE ? <ComparedStrip /> : <PlanStrip />}
+      {jobId() !== null ? <JobStrip /> : path() === "/new" ? <NewStrip /> : path() === COMPARE ? <ComparedStrip /> : <PlanStrip />}
       {isFormed() && <ValuesView />}
     </>
   );

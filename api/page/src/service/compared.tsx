@@ -43,14 +43,14 @@ async function openBoth(first: string, second: string, stop: AbortSignal): Promi
   );
   try {
     const [problem, one, other, made, madeOther] = await Promise.all([
-      get(first, "problem"), get(first, "plan"), get(second, "plan"), getJson<Job>(pathOf(first), stop), getJson<Job>(pathOf(second), stop),
+      get(first, "problem"), get(first, "plan?output_format=page"), get(second, "plan?output_format=page"), getJson<Job>(pathOf(first), stop), getJson<Job>(pathOf(second), stop),
     ]);
     if (stop.aborted) return;
     const labels = labelsOf(made, madeOther);
-    const file = (name: string, bytes: Uint8Array): { name: string; bytes: Uint8Array; held: boolean } => ({ name, bytes, held: false });
+    const file = (name: string, bytes: Uint8Array): { name: string; bytes: Uint8Array; trusted: boolean } => ({ name, bytes, trusted: true });
     const files = [file(nameOf(made), problem), file(labels[0], one), file(labels[1], other)];
     const content = again(files);
-    if (await open(files, { restore: true, both: true, source: "service" }) !== null || stop.aborted) return;
+    if (await open(files, { restore: true, both: true }) !== null || stop.aborted) return;
     setLooked(content);
     compared.value = [{ job: made, label: labels[0] }, { job: madeOther, label: labels[1] }];
   } catch (error) {

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { bytes, count, plain } from "../draw/format.ts";
 import type { Whole } from "../model/json.ts";
 import { isPeak } from "../model/status.ts";
-import { Box } from "../shell/dialogs.tsx";
+import { Box } from "../shell/box.tsx";
 import { Reading } from "../shell/drop.tsx";
 import * as state from "../shell/state.ts";
 import { Refusal, send, words } from "./http.ts";

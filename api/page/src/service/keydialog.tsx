@@ -1,7 +1,7 @@
 /** Where a key is entered. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { Box } from "../shell/dialogs.tsx";
+import { Box } from "../shell/box.tsx";
 import { asking, isKept, isKey, key, useKey } from "./key.ts";
 
 export function KeyDialog(): JSX.Element | null {

@@ -165,7 +165,7 @@ async function plan(text: string, asJob: boolean, gone: AbortSignal): Promise<vo
   const body = { ...bodyOf(text), query: { ...optionsOf(now), ...kindQuery(now) } };
   // The order of a graph is found with its plan, and plans of a front one after another: the job knows all.
   if (asJob || now !== "problem" || asFront.value) return follow(await post(pathOf(now), body, {}, gone), gone);
-  const response = await post("/v1/plan", body, { Prefer: `wait=${WAIT}` }, gone);
+  const response = await post("/v1/plan", { ...body, query: { ...body.query, output_format: "page" } }, { Prefer: `wait=${WAIT}` }, gone);
   if (response.status === 202 || response.headers.get("memstow-final") === "false") return follow(response, gone);
   const found = new Uint8Array(await response.arrayBuffer());
   await showPlan(bodyOf(text), found, gone);
@@ -175,9 +175,9 @@ async function showPlan(body: Body, found: Uint8Array, gone: AbortSignal): Promi
   const problem = await problemOf(body, gone);
   if (gone.aborted) return;
   const copy = new Blob([problem as Uint8Array<ArrayBuffer>]);
-  const files = [{ name: "new plan", bytes: problem, held: false }, { name: "plan", bytes: found, held: false }];
+  const files = [{ name: "new plan", bytes: problem, trusted: true }, { name: "plan", bytes: found, trusted: true }];
   const content = again(files);
-  await open(files, { source: "service" });
+  await open(files);
   setLooked(content);
   state.files.value = [copy];
 }

@@ -82,7 +82,7 @@ export function AskWithout(props: { shown: Shown; place: number; buffer: number;
 
 /** What the plan that is shown needs in a pool: no less is known to be enough than this. */
 function peakShown(shown: Shown, place: number): Amount | null {
-  return hasNoPlan(shown.scene) || shown.validity.faults.length > 0 ? null : shown.pools[place]?.peak ?? null;
+  return hasNoPlan(shown.scene) || shown.verdict?.fits === false ? null : shown.pools[place]?.peak ?? null;
 }
 
 function withoutWords(pool: Needs["pools"][number], shown: Shown, place: number): string {
@@ -107,7 +107,7 @@ function Asking(props: { shown: Shown; question: Question; answer: (needs: Needs
     now.current = shown;
     answer.value = null;
   }
-  const own = state.stage.value.kind === "shown" && state.stage.value.source === "service";
+  const own = state.stage.value.kind === "shown" && state.stage.value.atService;
   const ask = async (): Promise<void> => {
     const stop = new AbortController();
     busy.value = stop;

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { bytes, plain } from "../draw/format.ts";
-import { Box } from "../shell/dialogs.tsx";
+import { Box } from "../shell/box.tsx";
 import { again, open, setLooked } from "../shell/open.ts";
 import * as state from "../shell/state.ts";
 import { type Body, bodyOfFile, converted, nameBody, typeOf } from "./bodies.ts";
@@ -74,7 +74,7 @@ function Ask(props: { file: File }): JSX.Element {
 async function lookAt(name: string, body: Body): Promise<void> {
   const problem = await converted(body);
   const copy = new Blob([problem as Uint8Array<ArrayBuffer>]);
-  const files = [{ name, bytes: problem, held: false }];
+  const files = [{ name, bytes: problem, trusted: true }];
   const content = again(files);
   if (await open(files) !== null) return;
   setLooked(content);

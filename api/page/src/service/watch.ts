@@ -3,7 +3,6 @@ import { effect, signal } from "@preact/signals";
 import type { SearchStep } from "../model/documents.ts";
 import type { Whole } from "../model/json.ts";
 import { hasNoPlan } from "../model/status.ts";
-import { valueOf } from "../model/verdict.ts";
 import { again, close, open, setLooked } from "../shell/open.ts";
 import * as state from "../shell/state.ts";
 import { follow, type JobEvent, sleep } from "./events.ts";
@@ -123,15 +122,15 @@ class Watch {
     const problem = this.#problem;
     const now = job.peek();
     const name = now === null ? "job" : nameOf(now);
-    const files = [{ name, bytes: problem.slice() as Uint8Array, held: false }];
-    if (plan !== null) files.push({ name: "plan", bytes: plan, held: false });
+    const files = [{ name, bytes: problem.slice() as Uint8Array, trusted: true }];
+    if (plan !== null) files.push({ name: "plan", bytes: plan, trusted: true });
     // A plan that is dropped on this one needs them again.
     const content = again(files);
     // The address may name a point, which is read from the same.
     if (this.#isFront) setLooked(content);
     // Of formulas, at the value that is looked at.
     const at = this.#restored ? state.shown.peek()?.symbolic?.at : undefined;
-    const failure = await open(files, { restore: !this.#restored, update: this.#restored, source: "service", ...(at === undefined ? {} : { at }) });
+    const failure = await open(files, { restore: !this.#restored, update: this.#restored, ...(at === undefined ? {} : { at }) });
     if (this.stop.aborted) return;
     if (failure === null) setLooked(content);
     if (failure === null && this.#restored && state.shown.peek()?.scene.program != null) {
@@ -149,7 +148,7 @@ class Watch {
     if (job.peek()?.status === null) return null;
     try {
       const headers = this.#tag === "" ? {} : { "If-None-Match": this.#tag };
-      const response = await send(`/v1/jobs/${this.id}/${this.#isFront ? "front?output_format=page" : "plan"}`, { headers, signal: this.stop });
+      const response = await send(`/v1/jobs/${this.id}/${this.#isFront ? "front" : "plan"}?output_format=page`, { headers, signal: this.stop });
       if (response.status === 304) return null;
       this.#tag = response.headers.get("etag") ?? "";
       return new Uint8Array(await response.arrayBuffer());
@@ -222,7 +221,7 @@ class Watch {
     // What is told of formulas is about their first point, whichever is looked at.
     if (shown.symbolic !== undefined) return hasNoPlan(shown.scene);
     if (hasNoPlan(shown.scene)) return true;
-    const value = valueOf(shown, now.objective ?? "");
+    const value = shown.verdict?.terms.find((one) => one.term === now.objective)?.value ?? null;
     return value !== null && value > told;
   }
 

@@ -3,13 +3,13 @@ import type { JSX } from "preact";
 import { bytes, count, exactTime, plain } from "../draw/format.ts";
 import { lifeText } from "../draw/shades.ts";
 import type { Amount } from "../model/columns.ts";
-import { distance, ELSEWHERE, HIGHER, type Moves, SAME, swapped } from "../model/moves.ts";
+import { distance, ELSEWHERE, HIGHER, SAME, swapped } from "../model/moves.ts";
 import { named } from "../model/buffers.ts";
 import { compareNames } from "../model/names.ts";
 import type { Scene } from "../model/scene.ts";
-import type { Second, Shown } from "../model/shown.ts";
+import type { Moves, Second, Shown } from "../model/shown.ts";
 import { compare } from "../model/steps.ts";
-import { swatch } from "./side.tsx";
+import { swatch } from "./line.tsx";
 import { type Column, Heads, sorted, unsorted } from "./sorting.tsx";
 import * as state from "./state.ts";
 

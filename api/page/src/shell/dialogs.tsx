@@ -1,11 +1,11 @@
 /** What opens above the page: the keys, and the table of all buffers. */
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import type { JSX } from "preact";
 import { count } from "../draw/format.ts";
 import { nameAt, search } from "../model/names.ts";
 import type { Operator } from "../model/program.ts";
 import type { Second, Shown } from "../model/shown.ts";
+import { Box } from "./box.tsx";
 import { moveOrder, MoveTable, sortedMoves } from "./compare.tsx";
 import { Formats } from "./formats.tsx";
 import { KEYS } from "./keys.ts";
@@ -25,23 +25,6 @@ export function Dialogs(): JSX.Element | null {
   if (open === "formats" && state.shown.value !== null) return <Formats shown={state.shown.value} />;
   if (open === "table" && state.shown.value !== null) return second.value === null ? <AllBuffers /> : <AllMoves second={second.value} />;
   return <parts.dialogs />;
-}
-
-/** A dialog above the page; `done` is called when it is closed. */
-export function Box(props: { title: string; children: ComponentChildren; wide?: boolean; done?: () => void }): JSX.Element {
-  const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    box.current?.showModal();
-    // Who opens a form means to write: not on the button that closes it, which is first.
-    box.current?.querySelector<HTMLElement>("form input")?.focus();
-  }, []);
-  const close = props.done ?? (() => void (state.dialog.value = null));
-  return (
-    <dialog ref={box} class={props.wide ? "wide" : ""} aria-label={props.title} onClose={close} onClick={(event) => event.target === box.current && close()}>
-      <h2>{props.title}<button type="button" class="round close" aria-label="close" onClick={close}>×</button></h2>
-      {props.children}
-    </dialog>
-  );
 }
 
 function Keys(): JSX.Element {

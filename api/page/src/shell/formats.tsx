@@ -6,7 +6,7 @@ import { inflated, isGzip } from "../model/gzip.ts";
 import { membersOf } from "../model/json.ts";
 import type { Shown } from "../model/shown.ts";
 import { hasNoPlan } from "../model/status.ts";
-import { Box } from "./dialogs.tsx";
+import { Box } from "./box.tsx";
 import { lookedAt } from "./open.ts";
 import { parts } from "./parts.ts";
 import { fileName, saveAs } from "./save.ts";
@@ -54,7 +54,7 @@ export async function documentsAtHand(): Promise<AtHand[]> {
   const found: AtHand[] = [];
   const plans: Uint8Array[] = [];
   for (const file of files) {
-    const bytes = file.held || isGzip(file.bytes) ? await inflated(file.bytes) : file.bytes;
+    const bytes = isGzip(file.bytes) ? await inflated(file.bytes) : file.bytes;
     const members = membersOf(bytes);
     if (members === null) continue;
     if (members.has("operators")) found.push({ what: "graph", bytes });

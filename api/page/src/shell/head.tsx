@@ -1,10 +1,10 @@
 /** The verdict with its facts, and the ways of looking. */
 import type { JSX } from "preact";
-import { plain } from "../draw/format.ts";
+import { count, plain } from "../draw/format.ts";
 import type { Colouring } from "../draw/shades.ts";
-import { differenceFacts } from "../model/difference.ts";
-import { factsOf, keepsOrder } from "../model/verdict.ts";
+import { differenceFacts, valueOf } from "../model/difference.ts";
 import { hasNoPlan } from "../model/status.ts";
+import type { Shown } from "../model/shown.ts";
 import { swap } from "./compare.tsx";
 import * as state from "./state.ts";
 
@@ -13,7 +13,7 @@ export function Head(): JSX.Element | null {
   const verdict = state.verdict.value;
   if (shown === null || verdict === null) return null;
   const { second } = shown;
-  const facts = second === null ? factsOf(shown, state.source()) : differenceFacts(shown, second.shown, second.moves);
+  const facts = second === null ? factsOf(shown) : differenceFacts(shown, second.shown, second.moves);
   return (
     <div class="head">
       <div>
@@ -22,18 +22,38 @@ export function Head(): JSX.Element | null {
           {verdict.lead} <span>{verdict.rest}</span>
         </h1>
         {verdict.note !== "" && <p class="note">{verdict.note}</p>}
-        {second === null && keepsOrder(shown) && <KeptOrder ofFront={false} />}
+        {second === null && shown.verdict?.keeps_order === true && <KeptOrder ofFront={false} />}
       </div>
       <dl class="facts">
-        {facts.map((fact) => (
-          <div key={fact.label}>
-            <dt>{fact.label}</dt>
-            <dd>{fact.value}</dd>
+        {facts.map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
           </div>
         ))}
       </dl>
     </div>
   );
+}
+
+/** The figures beside the sentence: those of the judge, and how full the map is. */
+function factsOf(shown: Shown): [string, string][] {
+  const { scene, pools } = shown;
+  const buffers: [string, string] = ["buffers", count(scene.sizes.length)];
+  if (hasNoPlan(scene)) return [buffers];
+  let [used, all] = [0, 0];
+  const { times } = scene.axis;
+  const long = (from: number, to: number): number => Number(times[to]) - Number(times[from]);
+  for (const pool of pools) {
+    all += Number(pool.peak) * long(0, times.length - 1);
+    for (const span of pool.given.spans) {
+      used += Number(scene.sizes[scene.owner[span] as number]) * long(scene.begin[span] as number, scene.end[span] as number);
+    }
+  }
+  const [term = "peak"] = scene.objective;
+  const value = shown.verdict === null ? valueOf(shown, term) : null;
+  const drawn: [string, string][] = value === null ? [] : [[term === "peak" ? "peak, bytes" : term.replaceAll("_", " ").replace("peak:", "peak of "), count(value)]];
+  return [buffers, ...(shown.verdict?.facts ?? drawn), ["filled", all > 0 ? `${(Math.floor((used / all) * 1000) / 10).toFixed(1)} %` : "nothing"]];
 }
 
 /** That another order was not looked at, and how to look. */

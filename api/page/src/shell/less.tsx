@@ -13,7 +13,8 @@ import type { Scene } from "../model/scene.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
 import { compare } from "../model/steps.ts";
 import { parts } from "./parts.ts";
-import { BufferLine, shownPool, wantedLess } from "./side.tsx";
+import { BufferLine } from "./line.tsx";
+import { shownPool, wantedLess } from "./side.tsx";
 import * as state from "./state.ts";
 
 const FEW = 5;
@@ -70,7 +71,7 @@ function Stands(props: { shown: Shown; place: number; target: Amount }): JSX.Ele
   const pool = shown.pools[place] as PoolShown;
   const spans = spansIn(scene, pool, place);
   const { moments, inEach } = needsFor(scene, pool, spans, target);
-  const known = shortfallOf(scene, place, target);
+  const known = shortfallOf(scene.shortfalls, scene.pools[place]?.id, target);
   if (moments.length === 0 && known === null) {
     return <p>Live bytes alone do not forbid it: at no moment are more than {bytes(pool.profile.most)} live. Whether a plan exists, the solver must say.</p>;
   }

@@ -1,34 +1,11 @@
 /** Opens files: dropped, chosen, or held in the page itself. */
 import type { Front } from "../model/front.ts";
-import { MISSING_SECOND, NO_PROBLEM } from "../model/status.ts";
-import type { Shown } from "../model/shown.ts";
-import type { Source } from "../model/verdict.ts";
+import type { File0, Shown } from "../model/shown.ts";
+import { MISSING_SECOND, NO_PROBLEM } from "../model/verdict.ts";
 import { ask, type Reading } from "../worker/ask.ts";
 import { readFragment, readPoint } from "./fragment.ts";
-import { parts } from "./parts.ts";
+import { type Opening, parts } from "./parts.ts";
 import * as state from "./state.ts";
-
-export interface File0 {
-  name: string;
-  bytes: Uint8Array;
-  held: boolean;
-}
-
-export interface Opening {
-  /** Whether the fragment says what is seen. */
-  restore?: boolean;
-  /** Whether only two plans are enough. */
-  both?: boolean;
-  /** Keeps what is seen until the new plan is there, and then looks at the same part of it: it is for the same problem. */
-  update?: boolean;
-  source?: Source;
-  /** Only the plan of this point of a front. */
-  point?: number;
-  /** Values of the symbols of a plan of formulas. */
-  at?: bigint[];
-  /** Whether it is the same plan as before, at other values. */
-  moved?: boolean;
-}
 
 type Content = () => Promise<File0[]>;
 
@@ -60,7 +37,7 @@ export async function openFiles(files: File[], both = false): Promise<void> {
   const before = looked;
   if (parts.takes(files)) return;
   const content: Content = async () => Promise.all(all.map(async (file) => ({
-    name: file.name, bytes: new Uint8Array(await file.arrayBuffer()), held: false,
+    name: file.name, bytes: new Uint8Array(await file.arrayBuffer()), trusted: false,
   })));
   const failure = await open(await content(), { both });
   state.files.value = all;
@@ -92,7 +69,7 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
   try {
     const found = await reading.found;
     if ("front" in found) {
-      const front = { ...found.front, source: how.source ?? "file" };
+      const { front } = found;
       if (update) updateFront(front);
       else showFront(front);
       if (how.restore === true) restorePoint(front);
@@ -100,7 +77,7 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
     }
     const { shown } = found;
     if (!update) startLooking(shown);
-    state.stage.value = { kind: "shown", shown, source: how.source ?? "file" };
+    state.stage.value = { kind: "shown", shown, atService: SERVED && files.every((file) => file.trusted) };
     if (how.restore === true) readFragment(location.hash);
     if (how.moved !== true) parts.opened(shown, { ...how, update });
     return null;
@@ -156,7 +133,7 @@ export async function openPoint(place: number, restore = false): Promise<void> {
   const front = state.front.peek();
   state.point.value = place;
   if (looked === null || front?.points[place] === undefined || front.points[place].missing !== "") return;
-  await open(await looked(), { point: place, restore, source: front.source });
+  await open(await looked(), { point: place, restore });
 }
 
 /** Back from the plan of a point. */
@@ -189,7 +166,7 @@ export function close(): void {
 
 /** The data that a page of its own holds. */
 export async function openHeld(text: string): Promise<void> {
-  const content: Content = () => Promise.resolve([{ name: "this page", bytes: unpacked(text), held: true }]);
+  const content: Content = () => Promise.resolve([{ name: "this page", bytes: unpacked(text), trusted: true }]);
   // Before it is read: a point of a front is read from the same.
   looked = content;
   if (await open(await content(), { restore: true }) !== null) looked = null;

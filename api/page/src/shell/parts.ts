@@ -2,7 +2,22 @@
 import type { JSX } from "preact";
 import type { Amount } from "../model/columns.ts";
 import type { Shown } from "../model/shown.ts";
-import type { Opening } from "./open.ts";
+
+/** How files are opened. */
+export interface Opening {
+  /** Whether the fragment says what is seen. */
+  restore?: boolean;
+  /** Whether only two plans are enough. */
+  both?: boolean;
+  /** Keeps what is seen until the new plan is there, and then looks at the same part of it: it is for the same problem. */
+  update?: boolean;
+  /** Only the plan of this point of a front. */
+  point?: number;
+  /** Values of the symbols of a plan of formulas. */
+  at?: bigint[];
+  /** Whether it is the same plan as before, at other values. */
+  moved?: boolean;
+}
 
 type Part = () => JSX.Element | null;
 

@@ -7,10 +7,8 @@ import type { Layout } from "../draw/picture.ts";
 import { Overlay, Screen } from "../draw/screen.ts";
 import { lifeText } from "../draw/shades.ts";
 import { named } from "../model/buffers.ts";
-import type { Amount } from "../model/columns.ts";
-import type { PoolShown, Shown } from "../model/shown.ts";
+import type { Shown } from "../model/shown.ts";
 import { hasNoPlan, isPeak } from "../model/status.ts";
-import { keepsOrder, ON_WHOSE_WORD, whose } from "../model/verdict.ts";
 import { Gestures, type Hover } from "./gestures.ts";
 import * as state from "./state.ts";
 
@@ -114,7 +112,6 @@ function Caption(props: { shown: Shown; place: number; label: string }): JSX.Ele
   const met = now.bound !== null && now.bound.value >= now.peak && now.bound.value <= now.peak;
   const used = pool.capacity !== null && pool.capacity > 0 ? ` · ${Math.floor((Number(now.peak) / Number(pool.capacity)) * 100)} % used` : "";
   const needed = hasNoPlan(scene);
-  const by = now.bound === null ? null : whose(now.bound, state.source());
   // Of one pool the sentence above has said how large it is, and whether that is the least.
   const isSaid = scene.pools.length === 1 && props.label === "" && state.verdict.value?.tone === "proven" && isPeak(scene.objective[0] ?? "");
   return (
@@ -123,20 +120,12 @@ function Caption(props: { shown: Shown; place: number; label: string }): JSX.Ele
       {!needed && !isSaid && <b>{bytes(now.peak)}</b>}
       <span class="quiet">{pool.capacity === null ? "no limit" : `of ${bytes(pool.capacity)}${needed ? "" : used}`}</span>
       {now.bound !== null && now.bound.value > 0 && !isSaid && (
-        <span class={met && by !== "claimed" && !needed ? "met" : "open"}>
-          {boundWords(props.shown, now, now.bound.value, met, needed)}{by === null ? "" : ON_WHOSE_WORD[by]}
+        <span class={met && now.bound.proven && !needed ? "met" : "open"}>
+          {now.bound.caption}
         </span>
       )}
     </h2>
   );
-}
-
-function boundWords(shown: Shown, pool: PoolShown, bound: Amount, met: boolean, needed: boolean): string {
-  const least = shown.ofSchedule ? "least of this schedule" : keepsOrder(shown) ? "least of this order" : "least possible";
-  if (met && !needed) return least;
-  // Two amounts that read alike say nothing of how far they are apart.
-  const reads = !needed && bound < pool.peak && bytes(bound) === bytes(pool.peak);
-  return reads ? `at most ${bytes(pool.peak - bound)} above the ${least}` : `at least ${bytes(bound)}`;
 }
 
 function Tip(props: { shown: Shown; hover: Hover | null }): JSX.Element | null {

@@ -2,13 +2,11 @@
 import type { JSX } from "preact";
 import { bytes, count, plain } from "../draw/format.ts";
 import type { Amount } from "../model/columns.ts";
-import type { OrderProof } from "../model/plan.ts";
 import { type Operator, type Program } from "../model/program.ts";
 import type { Scene } from "../model/scene.ts";
 import type { Shown } from "../model/shown.ts";
-import { type Source, whose } from "../model/verdict.ts";
 import { compare } from "../model/steps.ts";
-import { BufferLine } from "./side.tsx";
+import { BufferLine } from "./line.tsx";
 import { type Column, Heads, sorted, unsorted } from "./sorting.tsx";
 import * as state from "./state.ts";
 
@@ -117,39 +115,4 @@ export function OperatorTable(props: { shown: Shown; program: Program; operators
       </tbody>
     </table>
   );
-}
-
-/** Why no order of the operators needs less, in words: the judge counts such proofs, this page does not. */
-export function orderProofWords(shown: Shown, source: Source): string {
-  const { scene } = shown;
-  const term = scene.claims?.terms[0];
-  const bound = shown.terms[0] ?? null;
-  if (term === undefined || bound === null || !(bound.value > 0)) {
-    return "Nothing is claimed about other orders of the operators. In this order the live bytes say what is needed.";
-  }
-  const proof = term.certificate?.order ?? null;
-  const who = {
-    counted: "", judged: "The judge has checked this.", service: "This page does not count such proofs: so the service says.",
-    claimed: "This page does not count such proofs: so the file claims.",
-  }[whose(bound, source)];
-  const said = proof === null
-    ? `No order needs less than ${count(bound.value)} bytes, as ${plain(term.certificate?.solver ?? scene.claims?.prover ?? "the plan", 40)} claims.`
-    : term.certificate?.kind === "cut" ? cutWords(proof, bound.value) : refutedWords(proof);
-  return proof === null ? said : `${said} ${who}`.trim();
-}
-
-function cutWords(proof: OrderProof, bound: Amount): string {
-  if (proof.operator === null) return `Before the first operator or after the last, ${count(bound)} bytes are live in any order.`;
-  const least = `While ${plain(proof.operator, 60)} runs, ${count(bound)} bytes are needed in any order`;
-  if (proof.chains.length === 0) return `${least}: what it reads, makes and needs while it runs.`;
-  const besides = proof.chains.reduce((sum, chain) => sum + BigInt(chain.bytes), 0n);
-  const [first] = proof.chains;
-  const example = first === undefined || first.storages.length < 2 ? "" : `, such as ${first.storages.slice(0, 3).map((name) => plain(name, 30)).join(" or ")}${first.storages.length > 3 ? " or others" : ""}`;
-  const chains = proof.chains.length === 1 ? "storages of which one is always live" : `${count(proof.chains.length)} chains of storages of which one is always live`;
-  return `${least}: what it reads, makes and needs while it runs, and ${count(besides)} bytes of ${chains}${example}.`;
-}
-
-function refutedWords(proof: OrderProof): string {
-  const sets = proof.sets === 1 ? "1 set" : `${count(proof.sets)} sets`;
-  return `A search for an order with at most ${count(proof.height ?? 0)} bytes ran dry: from none of ${sets} of operators does a way lead to the end.`;
 }

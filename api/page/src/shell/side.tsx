@@ -3,19 +3,20 @@ import { computed } from "@preact/signals";
 import type { JSX } from "preact";
 import { bytes, count, exactTime, plain } from "../draw/format.ts";
 import { lifeText } from "../draw/shades.ts";
-import { type Amount, total } from "../model/columns.ts";
+import type { Amount } from "../model/columns.ts";
 import { byUse, roundLess } from "../model/reasons.ts";
 import { named, top } from "../model/buffers.ts";
 import type { Scene } from "../model/scene.ts";
 import type { PoolShown, Shown } from "../model/shown.ts";
-import { planOf, whose } from "../model/verdict.ts";
+import { NOT_JUDGED } from "../model/verdict.ts";
 import { hasNoPlan } from "../model/status.ts";
 import { compareNames } from "../model/names.ts";
 import { compare } from "../model/steps.ts";
 import { lookNear } from "./find.tsx";
 import { parts } from "./parts.ts";
 import { type Column, Heads, sorted, unsorted } from "./sorting.tsx";
-import { ChosenOperator, Operators, orderProofWords } from "./program.tsx";
+import { BufferLine, swatch } from "./line.tsx";
+import { ChosenOperator, Operators } from "./program.tsx";
 import * as state from "./state.ts";
 
 const FEW = 7;
@@ -39,22 +40,6 @@ export function Side(): JSX.Element | null {
       {state.chosen.value < 0 && state.operator.value < 0 && <Largest shown={shown} />}
     </aside>
   );
-}
-
-export function BufferLine(props: { scene: Scene; buffer: number }): JSX.Element {
-  const { scene, buffer } = props;
-  return (
-    <button type="button" class="line" onClick={() => state.choose(buffer)}>
-      <i class="swatch" style={{ background: swatch(scene, buffer) }} />
-      <span class="name">{plain(named(scene, buffer), 60)}</span>
-      <span class="quiet">{bytes(scene.sizes[buffer] as Amount)}</span>
-    </button>
-  );
-}
-
-export function swatch(scene: Scene, buffer: number): string {
-  const shades = state.shades.value;
-  return shades?.colours[shades.of[scene.firstSpan[buffer] as number] as number] ?? "transparent";
 }
 
 function Chosen(props: { shown: Shown }): JSX.Element {
@@ -189,23 +174,15 @@ function Proof(props: { shown: Shown }): JSX.Element {
 }
 
 function proofWords(shown: Shown, place: number): string {
-  const { scene, pools } = shown;
-  const pool = pools[place] as PoolShown;
-  const bound = pool.bound;
-  if (scene.program?.anyOrder === true) return orderProofWords(shown, state.source());
-  if (bound === null) return "No bound is known: the plan gives none, and live bytes alone give none here.";
-  if (!bound.checked) {
-    const who = { counted: "", judged: "The judge has checked", service: "The service says", claimed: "The file claims" }[whose(bound, state.source())];
-    return `${who} that ${count(bound.value)} bytes are needed at least. This page cannot count that again: ${plain(bound.reason, 120)}.`;
+  const formed = shown.symbolic?.verdict ?? null;
+  const bound = shown.pools[place]?.bound ?? null;
+  if (formed !== null) {
+    const when = bound !== null && shown.scene.axis.kind === "time" ? ` at ${momentText(shown, bound.moment)}` : "";
+    const live = bound === null ? "" : `${count(new Set(bound.buffers).size)} buffers are live together${when} and need ${count(bound.value)} bytes.`;
+    return `${formed.says} ${live}`.trim();
   }
-  if (bound.buffers.length === 0) return `Nothing must be in ${plain(scene.pools[place]?.id ?? "", 24)}.`;
-  const when = scene.axis.kind === "time" && bound.moment >= 0 ? ` at t = ${exactTime(scene.axis.times[bound.moment] as number)}` : "";
-  const sum = total(Array.from(bound.buffers, (buffer) => scene.sizes[buffer] as Amount), scene.zero);
-  const all = bound.buffers.length === 1 ? `1 buffer is live${when} and has` : `${count(bound.buffers.length)} buffers are live together${when} and add up to`;
-  const end = hasNoPlan(scene) || bound.value > pool.peak ? `No ${planOf(shown)} can need less.` : bound.value >= pool.peak ? "The plan is no higher." : `No ${planOf(shown)} can be lower than that.`;
-  if (sum === bound.value) return `${all} ${count(sum)} bytes, packed without holes. ${end}`;
-  const why = sum < bound.value ? "with reserved ranges and alignment they take" : "of which at least";
-  return `${all} ${count(sum)} bytes; ${why} ${count(bound.value)}${sum < bound.value ? "" : " must be here"}. ${end}`;
+  if (shown.verdict === null) return hasNoPlan(shown.scene) ? "No plan, and so no proof." : `${NOT_JUDGED} What the plan claims was not checked.`;
+  return shown.verdict.pools[place]?.proof ?? "No bound is known: the plan gives none, and live bytes alone give none here.";
 }
 
 /** All buffers, most byte-moments first. */

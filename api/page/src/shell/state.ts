@@ -12,14 +12,13 @@ import type { Front } from "../model/front.ts";
 import { differenceOf } from "../model/difference.ts";
 import { SAME } from "../model/moves.ts";
 import type { PoolShown, Second, Shown } from "../model/shown.ts";
-import { type Source, verdictOf } from "../model/verdict.ts";
 
 export type Stage =
   | { kind: "empty" }
   | { kind: "reading"; doing: string; part: number }
   | { kind: "failed"; message: string }
   | { kind: "front" }
-  | { kind: "shown"; shown: Shown; source: Source };
+  | { kind: "shown"; shown: Shown; atService: boolean };
 
 export const stage = signal<Stage>({ kind: "empty" });
 /** The front that is shown, or that the plan is a point of. */
@@ -67,7 +66,7 @@ export const verdict = computed(() => {
   const now = stage.value;
   if (now.kind !== "shown") return null;
   const other = now.shown.second;
-  return other === null ? verdictOf(now.shown, now.source) : differenceOf(now.shown, other.shown, other.moves);
+  return other === null ? now.shown.sentence : differenceOf(now.shown, other.shown, other.moves);
 });
 
 const axes = computed(() => (shown.value === null ? null : axisPositions(shown.value.scene)));
@@ -104,7 +103,7 @@ function shadesFor(now: Shown): Shades | null {
   const plain = shadesOf(now.scene, colouring.value, both.given, theme.value, live, second.value?.moves ?? null);
   if (!proofOnly.value) return plain;
   const faded = plain.colours.length;
-  const sets = now.pools.map((pool) => new Set(pool.bound?.checked ? pool.bound.buffers : []));
+  const sets = now.pools.map((pool) => new Set(pool.bound?.buffers ?? []));
   const of = plain.of.map((shade, span) => {
     const buffer = now.scene.owner[span] as number;
     const set = sets[now.scene.pool[buffer] as number];
@@ -138,7 +137,7 @@ export function pictureOf(place: number, layout: Layout, withPassing: boolean, w
   const edge = which === 0 ? edges.value : edgesOfSecond.value;
   if (now === null || pool === undefined || shade === null || edge === null) return null;
   return {
-    shown: now, scene: now.scene, pool, place, source: source(), layout, theme: theme.value, byChange: byChange.value,
+    shown: now, scene: now.scene, pool, place, layout, theme: theme.value, byChange: byChange.value,
     label: second.value === null ? "" : `${which === 0 ? "first" : "second"}: ${now.plan}`,
     positions: positions.value, shades: shade, ...edge, window: windowOf(now, place),
     moment: (withPassing ? passing.value : null) ?? stepFor(pool),
@@ -154,11 +153,6 @@ function elsewhere(place: number, which: Which): Amount | null {
   const moves = second.value?.moves;
   if (other === undefined || chosen.value < 0 || (moves?.kind[chosen.value] ?? SAME) === SAME) return null;
   return other.pool[chosen.value] === place ? (other.offsets[chosen.value] as Amount) : null;
-}
-
-/** Whose word counts for what nobody has counted here. */
-export function source(): Source {
-  return stage.value.kind === "shown" ? stage.value.source : "file";
 }
 
 /** Looks at an operator, and at the moment at which most is live while it runs. */

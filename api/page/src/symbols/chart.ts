@@ -4,8 +4,9 @@ import { bytes, count } from "../draw/format.ts";
 import type { Pen } from "../draw/pen.ts";
 import { addressTicks } from "../draw/ticks.ts";
 import { shareOf, type Symbol0, valueAt } from "../model/symbol.ts";
-import { type PointShown, ratioOf } from "../model/symbolic_shown.ts";
-import { shortName } from "../model/symbolic_verdict.ts";
+import type { PointShown } from "../model/shown.ts";
+import { ratioOf } from "../model/symbolic_shown.ts";
+import { shortName } from "../model/symbol.ts";
 import { ratioText } from "./words.ts";
 
 const LEFT = 66, RIGHT = 16, TOP = 20, BOTTOM = 22;

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { bytes } from "../draw/format.ts";
 import { CanvasPen } from "../draw/pen.ts";
 import { ratioOf } from "../model/symbolic_shown.ts";
-import { shortName } from "../model/symbolic_verdict.ts";
+import { shortName } from "../model/symbol.ts";
 import * as state from "../shell/state.ts";
 import { type Curve, drawCurve, valueUnder } from "./chart.ts";
 import { along, counted, isOnLine, move, valuesNow } from "./current.ts";

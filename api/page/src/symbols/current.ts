@@ -1,10 +1,11 @@
 /** The value that is looked at: each change lays out the plan again, here or, where it is large, in the worker. */
 import { batch, signal } from "@preact/signals";
-import { type PointShown, pointAt, shownAt, type ValuesShown } from "../model/symbolic_shown.ts";
+import { pointAt, shownAt } from "../model/symbolic_shown.ts";
 import { nearest, spread } from "../model/symbol.ts";
 import { symbolicAmong, type Symbolic } from "../model/symbolic.ts";
-import type { Shown } from "../model/shown.ts";
-import { lookedAt, open, type Opening } from "../shell/open.ts";
+import type { PointShown, Shown, ValuesShown } from "../model/shown.ts";
+import { lookedAt, open } from "../shell/open.ts";
+import type { Opening } from "../shell/parts.ts";
 import * as state from "../shell/state.ts";
 import { reasonOf, unpacked } from "../worker/reader.ts";
 
@@ -68,7 +69,7 @@ async function follow(): Promise<void> {
     if (file !== null) show(file, at, now.points);
     else {
       const content = lookedAt();
-      const said = content === null ? "" : await open(await content(), { update: true, moved: true, at, source: state.source() }) ?? "";
+      const said = content === null ? "" : await open(await content(), { update: true, moved: true, at }) ?? "";
       if (number !== count) return;
       failure.value = said;
       state.upward.value = new Map();
@@ -88,7 +89,8 @@ function show(from: Symbolic, at: bigint[], points: PointShown[]): void {
       failure.value = "";
       // The axis stays; addresses do not.
       state.upward.value = new Map();
-      state.stage.value = { kind: "shown", shown, source: state.source() };
+      const stage = state.stage.peek();
+      state.stage.value = { kind: "shown", shown, atService: stage.kind === "shown" && stage.atService };
     });
   } catch (error) {
     failure.value = reasonOf(error);

@@ -2,11 +2,12 @@
 import type { JSX } from "preact";
 import { bytes, count } from "../draw/format.ts";
 import { compare } from "../model/steps.ts";
-import { type PointShown, ratioOf, type ValuesShown } from "../model/symbolic_shown.ts";
-import { shortName, valuesText } from "../model/symbolic_verdict.ts";
+import type { PointShown, ValuesShown } from "../model/shown.ts";
+import { shortName, valuesText } from "../model/symbol.ts";
+import { ratioOf } from "../model/symbolic_shown.ts";
 import { type Column, Heads, sorted, unsorted } from "../shell/sorting.tsx";
 import { go, valuesNow } from "./current.ts";
-import { ratioText, standsText } from "./words.ts";
+import { ratioText } from "./words.ts";
 
 const pointSort = unsorted();
 
@@ -17,7 +18,7 @@ function columnsOf(now: ValuesShown): Column<PointShown>[] {
     ...now.symbols.map((symbol, place) => ({ title: shortName(symbol.id, 12), about: symbol.id, by: value(place) })),
     { title: "peak", by: (one, other) => compare(needs(one), needs(other)), down: true },
     { title: "of least", by: (one, other) => (ratioOf(one) ?? 0) - (ratioOf(other) ?? 0), down: true },
-    { title: "stands", by: (one, other) => compare(standsText(now, one), standsText(now, other)) },
+    { title: "stands", by: (one, other) => compare(one.stands, other.stands) },
   ];
 }
 
@@ -41,7 +42,7 @@ export function PointsSide(): JSX.Element | null {
                 {point.at.slice(1).map((value, other) => <td key={now.symbols[other + 1]?.id}>{String(value)}</td>)}
                 <td title={point.peak === null ? "" : count(point.peak)}>{point.peak !== null ? bytes(point.peak) : point.least === null ? "–" : `≥ ${bytes(point.least)}`}</td>
                 <td class={point === now.points[now.worst] && ratioOf(point) !== 1 ? "worst" : ""}>{ratioText(ratioOf(point))}</td>
-                <td class={point.fault === "" ? "" : "wrong"}>{standsText(now, point)}</td>
+                <td class={point.fault === "" ? "" : "wrong"}>{point.stands}</td>
               </tr>
             ))}
           </tbody>

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count, plain } from "../draw/format.ts";
-import { shortName } from "../model/symbolic_verdict.ts";
+import { shortName } from "../model/symbol.ts";
 import { last, nearest, shareOf, type Symbol0, valueAt } from "../model/symbol.ts";
 import { move, valuesNow, wanted } from "./current.ts";
 

@@ -2,11 +2,11 @@
 import { inflated, isGzip } from "../model/gzip.ts";
 import { ReadError } from "../model/json.ts";
 import type { Front } from "../model/front.ts";
-import { movable, type Progress, readShown, type Shown } from "../model/shown.ts";
+import { readShown } from "../model/show.ts";
+import { type File0, movable, type Progress, type Shown } from "../model/shown.ts";
 
 export interface Request {
-  /** `held`: by the page itself, compressed. */
-  files: { name: string; bytes: Uint8Array; held: boolean }[];
+  files: File0[];
   /** Whether only two plans are enough. */
   both: boolean;
   /** The point of a front whose plan is wanted; null: the front. */
@@ -23,7 +23,7 @@ export type Report =
   | { kind: "failed"; message: string };
 
 /** Reads files that only some pages know, such as fronts; null: they are none of these. */
-export type Others = (files: Request["files"], request: Request, progress: Progress) => Found | null;
+export type Others = (files: File0[], request: Request, progress: Progress) => Found | null;
 
 let others: Others | null = null;
 
@@ -54,8 +54,8 @@ async function read(request: Request, report: (report: Report) => void): Promise
   return others?.(files, request, progress) ?? { shown: readShown(files, request.both, progress) };
 }
 
-export async function unpacked(file: Request["files"][number]): Promise<Request["files"][number]> {
-  return file.held || isGzip(file.bytes) ? { ...file, bytes: await inflated(file.bytes) } : file;
+export async function unpacked(file: File0): Promise<File0> {
+  return isGzip(file.bytes) ? { ...file, bytes: await inflated(file.bytes) } : file;
 }
 
 export function reasonOf(error: unknown): string {

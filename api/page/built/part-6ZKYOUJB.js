@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-FXFQOSJ5.js";import"./part-QJPOEU2A.js";import"./part-M37IXGLW.js";import"./part-ZIJJSWCU.js";import"./part-XLBNNJ3T.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};

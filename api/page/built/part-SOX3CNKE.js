@@ -1,1 +1,0 @@
-import{r as a}from"./part-OFW3WDLH.js";import"./part-ZYR2DGQH.js";import"./part-IPWHFLHY.js";import"./part-CTH3YIFE.js";import"./part-TKFY3XHG.js";import"./part-M37IXGLW.js";import"./part-ZIJJSWCU.js";import"./part-XLBNNJ3T.js";import"./part-JCQLHLIO.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
