@@ -118,7 +118,8 @@ format: $(TOOLS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i $(CXX_FILES)
 
-types: $(TOOLS)
+# Stubs of native modules are written when these are built.
+types: install
 	$(BIN)/mypy
 
 # The C++ unit tests under sanitizers; SANITIZE=thread selects the thread sanitizer, and NATIVE_ARGS tests by a part of

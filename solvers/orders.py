@@ -5,7 +5,7 @@ needs fewer bytes: proofs as plain data, which a judge can check without searchi
 """
 
 from array import array
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -297,7 +297,7 @@ class OrderTask:
 class OrderListeners:
     """Callbacks for better orders and better bounds, with the solver's name."""
 
-    order: Callable[[str, int, list[int]], None]
+    order: Callable[[str, int, Sequence[int]], None]
     bound: Callable[[str, int], None]
 
 

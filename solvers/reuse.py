@@ -5,7 +5,7 @@ pool for another. So each term only lowers, for each pool, the height and the re
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from memstow.solvers import _native
@@ -33,7 +33,7 @@ _FIRST_TURN = 2_000_000
 _LONGER_TURNS = 4
 _LONGEST_TURN = 1 << 60
 
-_OnValue = Callable[[int, list[int]], None]
+_OnValue = Callable[[int, Sequence[int]], None]
 _OnBound = Callable[[int], None]
 
 

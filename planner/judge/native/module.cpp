@@ -57,10 +57,10 @@ auto check_columns(const Ints& sizes, const Ints& begins, const Ints& ends, cons
 }
 
 // An integer of Python, which has as many bits as it needs; the value is not negative.
-nb::object integer(memstow::judge::Wide value) {
+nb::int_ integer(memstow::judge::Wide value) {
     if (value <= std::numeric_limits<std::int64_t>::max()) return nb::int_(static_cast<std::int64_t>(value));
     const auto low = static_cast<std::uint64_t>(value);
-    return (nb::int_(static_cast<std::uint64_t>(value >> 64)) << nb::int_(64)) | nb::int_(low);
+    return nb::int_((nb::int_(static_cast<std::uint64_t>(value >> 64)) << nb::int_(64)) | nb::int_(low));
 }
 
 // The finding, the peak, and the least peak that any layout has; nothing is counted for invalid places.
@@ -217,13 +217,15 @@ NB_MODULE(_judge, m) {
           nb::arg("alignments"), "The least peak of any layout; 0 of columns that are not valid.");
     nb::class_<Formulas>(m, "Formulas", "Formulas of symbols, as the judge reads them.")
         .def(nb::new_(&formulas), nb::arg("names"), nb::arg("axes"))
-        .def("read", &Formulas::read, nb::arg("text"))
-        .def("values", &values, nb::arg("at"))
+        .def("read", &Formulas::read, nb::arg("text"),
+             "Whether the text is a formula that can be read here; then it is the next one, counted from 0.")
+        .def("values", &values, nb::arg("at"), "The value of each; None where one has none.")
         .def("value", &value, nb::arg("formula"), nb::arg("at"))
-        .def("used", &used, nb::arg("formula"))
+        .def("used", &used, nb::arg("formula"), "The symbols that are in it, by position.")
         .def("is_never_below", &is_never_below, nb::arg("formula"), nb::arg("least"))
         .def("largest", &largest, nb::arg("formula"), nb::arg("most"), nb::arg("left"),
-             nb::arg("above").none(), nb::arg("negated"));
+             nb::arg("above").none(), nb::arg("negated"),
+             "No value is above the first; the second is the largest seen, and where; among how many boxes.");
     m.def(
         "proven", &proven, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"),
         nb::arg("members"), nb::arg("moment"),
@@ -231,9 +233,15 @@ NB_MODULE(_judge, m) {
     nb::class_<Program>(m, "Program", "A graph by number, as the judge runs it.")
         .def(nb::new_(&program), nb::arg("kinds"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("pairs"),
              nb::arg("given"), nb::arg("kept"))
-        .def_prop_ro("has_two_producers", &Program::has_two_producers)
-        .def_prop_ro("has_wrong_pair", &Program::has_wrong_pair)
-        .def("run", &run, nb::arg("order"));
+        .def_prop_ro(
+            "has_two_producers", &Program::has_two_producers,
+            "Whether two operators make one tensor that is no state, or one makes an input of the graph.")
+        .def_prop_ro("has_wrong_pair", &Program::has_wrong_pair,
+                     "Whether a pair in place is not an input and an output of its operator.")
+        .def("run", &run, nb::arg("order"),
+             "By tensor, at which place it is made and at which it is needed last, and pairs that share a "
+             "place. Place 0 is before the first operator of the order, k is the k-th, and one more than all "
+             "is the end. None where an operator is missing, or reads what is made later.");
     nb::enum_<memstow::judge::Room>(m, "Room", "Whether there is a layout below a height.")
         .value("NONE", memstow::judge::Room::none)
         .value("SOME", memstow::judge::Room::some)

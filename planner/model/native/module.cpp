@@ -140,12 +140,19 @@ using memstow::model::BufferColumns;
 using memstow::model::GraphColumns;
 using memstow::model::Lists;
 
-nb::object array_of(const std::vector<std::int64_t>& numbers) {
+bool is_any(PyObject*) { return true; }
+
+// An array of Python, as signatures name it.
+struct IntArray : nb::object {
+    NB_OBJECT_DEFAULT(IntArray, nb::object, "array.array[int]", is_any)
+};
+
+IntArray array_of(const std::vector<std::int64_t>& numbers) {
     const nb::bytes bytes(numbers.data(), numbers.size() * sizeof(std::int64_t));
-    return nb::module_::import_("array").attr("array")("q", bytes);
+    return nb::borrow<IntArray>(nb::module_::import_("array").attr("array")("q", bytes));
 }
 
-std::pair<nb::object, nb::object> arrays_of(const Lists& lists) {
+std::pair<IntArray, IntArray> arrays_of(const Lists& lists) {
     return {array_of(lists.start), array_of(lists.members)};
 }
 
@@ -162,7 +169,8 @@ std::vector<std::vector<std::int64_t>> nested(const Lists& lists) {
 NB_MODULE(_instances, m) {
     m.doc() = "Plain values and instances of the classes of the wire schema.";
     nb::set_leak_warnings(false);
-    nb::exception<NotPlain>(m, "NotPlainError", PyExc_ValueError);
+    nb::exception<NotPlain>(m, "NotPlainError", PyExc_ValueError).attr("__doc__") =
+        "The value may be right or wrong: pydantic knows.";
     nb::class_<Kind>(m, "Kind", "What a field may hold.");
     m.def("text", &text, nb::arg("shortest"), nb::arg("longest"), nb::arg("letters"),
           "Text of so many characters: any, those of a name, or without NUL.");
@@ -176,24 +184,38 @@ NB_MODULE(_instances, m) {
     m.def("table_of", &table_of, nb::arg("name"), nb::arg("member"),
           "An object that stays one, of any names of a kind.");
     m.def("object_of", &object_of, nb::arg("holder"), nb::arg("describe"), nb::arg("tags"),
+          nb::sig("def object_of(holder: type, describe: collections.abc.Callable[[], "
+                  "collections.abc.Sequence[tuple[str, Kind, bool, object, bool]]], "
+                  "tags: collections.abc.Sequence[str]) -> Kind"),
           "An object that becomes an instance. `describe` returns of each field name, kind, whether it is "
           "required, the default, and whether that is called; `tags` are for `one_of`.");
     m.def("one_of", &one_of, nb::arg("kinds"), nb::arg("null"), nb::arg("tag"),
           "A value of one of these kinds, which look different, or null; of classes the tag tells which.");
     m.def("value_in", &value_in, nb::arg("kind"), nb::arg("data"), "The value that is all of the JSON text.");
-    m.def("plain", &plain, nb::arg("kind"), nb::arg("value").none(), "The value as a field holds it.");
+    m.def("plain", &plain, nb::arg("kind"), nb::arg("value").none(),
+          nb::sig("def plain(kind: Kind, value: object) -> typing.Any"), "The value as a field holds it.");
     m.def("fill", &fill, nb::arg("kind"), nb::arg("instance"), nb::arg("arguments"),
+          nb::sig("def fill(kind: Kind, instance: object, arguments: dict[str, object]) -> None"),
           "Set the fields of a new instance of a class.");
     m.def("instances", &instances, nb::arg("holder"), nb::arg("fields"), nb::arg("count"),
+          nb::sig("def instances(holder: type, "
+                  "fields: collections.abc.Sequence[tuple[str, object]], count: int) -> "
+                  "tuple[typing.Any, ...]"),
           "So many instances, as a tuple: each field has a list with a value for each, or one for all.");
     nb::class_<BufferColumns>(m, "BufferColumns", "Buffers of one life each, as columns.")
         .def_prop_ro("sizes", [](const BufferColumns& self) { return array_of(self.sizes); })
         .def_prop_ro("begins", [](const BufferColumns& self) { return array_of(self.begins); })
         .def_prop_ro("ends", [](const BufferColumns& self) { return array_of(self.ends); })
-        .def_prop_ro("kinds", [](const BufferColumns& self) { return array_of(self.kind); })
-        .def_ro("largest", &BufferColumns::largest);
-    m.def("columns_of_buffers", &memstow::model::columns_of_buffers, nb::arg("buffers"), nb::arg("rare"),
-          "The columns; None where a buffer has not one life of 64-bit times, or a rare field.");
+        .def_prop_ro(
+            "kinds", [](const BufferColumns& self) { return array_of(self.kind); },
+            "Equal for those of one alignment that name the same pools.")
+        .def_ro("largest", &BufferColumns::largest, "By kind, the first of the largest of these buffers.");
+    m.def(
+        "columns_of_buffers", &memstow::model::columns_of_buffers, nb::arg("buffers"), nb::arg("rare"),
+        nb::sig(
+            "def columns_of_buffers(buffers: tuple[typing.Any, ...], rare: collections.abc.Sequence[str]) -> "
+            "BufferColumns | None"),
+        "The columns; None where a buffer has not one life of 64-bit times, or a rare field.");
     m.def(
         "buffer_lines",
         [](nb::tuple buffers, nb::tuple everywhere, const std::vector<nb::str>& rare,
@@ -202,32 +224,66 @@ NB_MODULE(_instances, m) {
             return lines ? std::optional(nb::bytes(lines->data(), lines->size())) : std::nullopt;
         },
         nb::arg("buffers"), nb::arg("everywhere"), nb::arg("rare"), nb::arg("other"),
-        "The lines of buffers in a canonical form, in the order of their ids; None where an id is no UTF-8.");
-    nb::class_<GraphColumns>(m, "GraphColumns", "Tensors and operators of a graph by number.")
+        nb::sig("def buffer_lines(buffers: tuple[typing.Any, ...], everywhere: tuple[str, ...], "
+                "rare: collections.abc.Sequence[str], other: collections.abc.Callable[[typing.Any], str]) -> "
+                "bytes | None"),
+        "The lines of buffers in a canonical form, in the order of their ids; None where an id is no UTF-8. "
+        "`everywhere` has the ids of all pools; `other` returns the line of a buffer that has one of the "
+        "fields that "
+        "are rare, or is not as most are in another way.");
+    nb::class_<GraphColumns>(
+        m, "GraphColumns",
+        "Tensors and operators of a graph by number; -1 stands for a tensor that the graph does not have.")
         .def(nb::new_(&memstow::model::columns_of), nb::arg("graph"))
-        .def_ro("tensor_number", &GraphColumns::tensor_number)
-        .def_ro("operator_number", &GraphColumns::operator_number)
-        .def_ro("has_shapes", &GraphColumns::has_shapes)
-        .def_ro("has_pools", &GraphColumns::has_pools)
+        .def_prop_ro(
+            "tensor_number", [](const GraphColumns& self) { return self.tensor_number; },
+            nb::sig("def tensor_number(self) -> dict[str, int]"),
+            "By id; of an id that stands twice, the last.")
+        .def_prop_ro(
+            "operator_number", [](const GraphColumns& self) { return self.operator_number; },
+            nb::sig("def operator_number(self) -> dict[str, int]"))
+        .def_ro("has_shapes", &GraphColumns::has_shapes, "Whether a tensor has a shape, or no size.")
+        .def_ro("has_pools", &GraphColumns::has_pools, "Whether a tensor or a temporary names pools.")
         .def_ro("has_temporaries", &GraphColumns::has_temporaries)
         .def_ro("has_windows", &GraphColumns::has_windows)
-        .def_ro("has_unknown", &GraphColumns::has_unknown)
-        .def_prop_ro("is_made_once", &memstow::model::is_made_once)
-        .def_prop_ro("has_plain_pairs", &memstow::model::has_plain_pairs)
-        .def_prop_ro("kinds",
-                     [](const GraphColumns& self) { return nb::bytes(self.kind.data(), self.kind.size()); })
-        .def_prop_ro("inputs", [](const GraphColumns& self) { return arrays_of(self.inputs); })
-        .def_prop_ro("outputs", [](const GraphColumns& self) { return arrays_of(self.outputs); })
-        .def_prop_ro("pairs", [](const GraphColumns& self) { return arrays_of(self.pairs); })
-        .def_prop_ro("given", [](const GraphColumns& self) { return array_of(self.given); })
-        .def_prop_ro("kept", [](const GraphColumns& self) { return array_of(self.kept); })
-        .def_prop_ro("is_listed_in_order", &memstow::model::is_listed_in_order)
-        .def("producers", &memstow::model::producers)
+        .def_ro(
+            "has_unknown", &GraphColumns::has_unknown,
+            "Whether an operator, or an input or output of the graph, is about a tensor that is not there.")
+        .def_prop_ro("is_made_once", &memstow::model::is_made_once,
+                     "Whether all data has one maker, and nothing else is made but what lies elsewhere.")
+        .def_prop_ro("has_plain_pairs", &memstow::model::has_plain_pairs,
+                     "Whether each pair in place is data: an input and an output of its operator.")
+        .def_prop_ro(
+            "kinds", [](const GraphColumns& self) { return nb::bytes(self.kind.data(), self.kind.size()); },
+            "By tensor, the first letter of its kind.")
+        .def_prop_ro(
+            "inputs", [](const GraphColumns& self) { return arrays_of(self.inputs); },
+            "Where the tensors that an operator reads begin among all that are read, by operator, and these.")
+        .def_prop_ro(
+            "outputs", [](const GraphColumns& self) { return arrays_of(self.outputs); },
+            "The same of what operators make.")
+        .def_prop_ro(
+            "pairs", [](const GraphColumns& self) { return arrays_of(self.pairs); },
+            "The same of the pairs in place, with two tensors for each.")
+        .def_prop_ro(
+            "given", [](const GraphColumns& self) { return array_of(self.given); },
+            "The inputs of the graph.")
+        .def_prop_ro(
+            "kept", [](const GraphColumns& self) { return array_of(self.kept); }, "The outputs of the graph.")
+        .def_prop_ro(
+            "is_listed_in_order", &memstow::model::is_listed_in_order,
+            "Whether nobody reads what an operator makes that is listed later, or what it makes itself.")
+        .def("producers", &memstow::model::producers,
+             "By tensor, the first operator that makes it; -1 of a state and of what nobody makes.")
         .def(
             "successors",
             [](const GraphColumns& self, const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs) {
                 return nested(memstow::model::successors(self, pairs));
             },
-            nb::arg("pairs"))
-        .def("readers", [](const GraphColumns& self) { return nested(memstow::model::readers(self)); });
+            nb::arg("pairs"),
+            "By operator, those that read what it makes, and seconds of pairs that it is first of; "
+            "ascending.")
+        .def(
+            "readers", [](const GraphColumns& self) { return nested(memstow::model::readers(self)); },
+            "By tensor, the operators that read it, each once, ascending.");
 }

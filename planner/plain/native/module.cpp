@@ -102,7 +102,8 @@ NB_MODULE(_columns, m) {
         .def_prop_ro("sizes", &view_of<&Problem::sizes>)
         .def_prop_ro("begins", &view_of<&Problem::begins>)
         .def_prop_ro("ends", &view_of<&Problem::ends>)
-        .def_prop_ro("alignments", &view_of<&Problem::alignments>)
+        .def_prop_ro("alignments", &view_of<&Problem::alignments>,
+                     "One for each buffer, or one for all of them.")
         .def_prop_ro("pool", [](const Problem& self) { return text_of(self.pool); })
         .def_prop_ro(
             "capacity",
@@ -115,26 +116,29 @@ NB_MODULE(_columns, m) {
                 self.bounded = capacity.has_value();
                 self.capacity = capacity.value_or(memstow::plain::kLimit);
             },
-            nb::arg("pool"), nb::arg("capacity").none())
+            nb::arg("pool"), nb::arg("capacity").none(),
+            "The memory, where it was not read with the buffers.")
         .def(
             "name",
             [](const Problem& self, std::size_t buffer) {
                 if (buffer >= self.sizes.size()) throw nb::index_error();
                 return text_of(self.names[buffer]);
             },
-            nb::arg("buffer"))
+            nb::arg("buffer"), "The id of this buffer.")
         .def(
             "canonical",
             [](const Problem& self, std::size_t first, std::size_t last) {
                 return bytes_of(memstow::plain::canonical(self, first, last));
             },
-            nb::arg("first"), nb::arg("last"))
+            nb::arg("first"), nb::arg("last"),
+            "The lines of the canonical form for these buffers in the order of their ids.")
         .def(
             "placements",
             [](const Problem& self, const Ints& offsets, std::size_t first, std::size_t last) {
                 return bytes_of(memstow::plain::placements_as_json(self, whole(self, offsets), first, last));
             },
-            nb::arg("offsets"), nb::arg("first"), nb::arg("last"))
+            nb::arg("offsets"), nb::arg("first"), nb::arg("last"),
+            "The placements of these buffers as elements of a JSON list, from the second on after a comma.")
         .def(
             "names",
             [](const Problem& self, const std::vector<std::int64_t>& members) {
@@ -143,32 +147,35 @@ NB_MODULE(_columns, m) {
                 }
                 return bytes_of(memstow::plain::names_as_json(self, members));
             },
-            nb::arg("members"))
+            nb::arg("members"), "The ids of these buffers as elements of a JSON list.")
         .def(
             "as_csv",
             [](const Problem& self, const Ints& offsets) -> std::optional<nb::bytes> {
                 const auto text = memstow::plain::plan_as_csv(self, whole(self, offsets));
                 return text ? std::optional(bytes_of(*text)) : std::nullopt;
             },
-            nb::arg("offsets"))
+            nb::arg("offsets"), "The plan as CSV; None where an id would need quotes.")
         .def(
             "picture",
             [](const Problem& self, const Ints& offsets, int width, int rows) {
                 Picture made = memstow::plain::picture(self, whole(self, offsets), width, rows);
                 return std::pair(bytes_of(made.times), bytes_of(made.levels));
             },
-            nb::arg("offsets"), nb::arg("width"), nb::arg("rows"));
+            nb::arg("offsets"), nb::arg("width"), nb::arg("rows"),
+            "The times at which anything changes, and how full each spot is, row by row from the lowest.");
     nb::class_<Plan>(m, "PlanColumns", "What is long in a plan, and the rest of its document.")
         .def_prop_ro("offsets", [](const Plan& self) { return bytes_of(self.offsets); })
         .def_prop_ro("members", [](const Plan& self) { return bytes_of(self.members); })
         .def_prop_ro("frame", [](const Plan& self) { return bytes_of(self.frame); });
-    m.def("read_csv", &read_csv, nb::arg("data"), "The plain problem of a CSV; None where it is not plain.");
-    m.def("read_json", &read_json, nb::arg("data"),
+    m.def("read_csv", &read_csv, nb::arg("data"), nb::sig("def read_csv(data: bytes) -> Columns | None"),
+          "The plain problem of a CSV; None where it is not plain.");
+    m.def("read_json", &read_json, nb::arg("data"), nb::sig("def read_json(data: bytes) -> Columns | None"),
           "The plain problem of native JSON; None where it is not.");
     m.def(
         "read_request", &read_request, nb::arg("data"),
         "The plain problem of a request to plan it, and the text of its options; None where it is not one.");
     m.def("read_plan", &read_plan, nb::arg("problem"), nb::arg("data"), nb::arg("is_json"),
+          nb::sig("def read_plan(problem: Columns, data: bytes, is_json: bool) -> PlanColumns | None"),
           "The plan of native JSON or CSV that places each buffer once; None where it is not so.");
     m.def(
         "of_buffers",
@@ -176,5 +183,7 @@ NB_MODULE(_columns, m) {
             return kept(memstow::plain::of_buffers(buffers, none));
         },
         nb::arg("buffers"), nb::arg("none"),
+        nb::sig("def of_buffers(buffers: collections.abc.Sequence[memstow.planner.model.problem.Buffer], "
+                "none: collections.abc.Sequence[str]) -> Columns | None"),
         "The columns of buffers of the models; None where one is not plain, or has one of these fields.");
 }

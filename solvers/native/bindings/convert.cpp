@@ -11,7 +11,7 @@ Index to_index(std::int64_t value) {
     return value;
 }
 
-Layout to_layout(const Instance& instance, nb::handle from) {
+Layout to_layout(const Instance& instance, LayoutObject from) {
     if (from.is_none()) return {};
     const Column pool(from, "pool");
     const Column offset(from, "offset");
@@ -25,7 +25,7 @@ Layout to_layout(const Instance& instance, nb::handle from) {
     return layout;
 }
 
-std::vector<Term> to_terms(nb::handle from) {
+std::vector<Term> to_terms(TermObjects from) {
     std::vector<Term> terms;
     for (const nb::handle term : from) {
         terms.push_back({nb::cast<TermKind>(term.attr("kind")), nb::cast<Index>(term.attr("pool"))});
@@ -41,9 +41,9 @@ nb::int_ to_python(Value value) {
                     nb::int_(static_cast<std::int64_t>(value % kWord)));
 }
 
-nb::object to_python(const Score& score) {
-    if (!score.fits()) return nb::none();
-    nb::list values;
+std::optional<nb::typed<nb::list, nb::int_>> to_python(const Score& score) {
+    if (!score.fits()) return std::nullopt;
+    nb::typed<nb::list, nb::int_> values;
     for (const Value value : score.values) values.append(to_python(value));
     return values;
 }

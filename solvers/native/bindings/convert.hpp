@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,25 @@
 namespace memstow::bindings {
 
 namespace nb = nanobind;
+
+// Objects of our own classes in Python, which the readers below look into. Signatures, and with them the stub
+// of the module, say of which class one is.
+inline bool is_any(PyObject*) { return true; }
+
+struct InstanceObject : nb::object {
+    NB_OBJECT_DEFAULT(InstanceObject, nb::object, "memstow.solvers.instance.Instance", is_any)
+};
+struct LayoutObject : nb::object {
+    NB_OBJECT_DEFAULT(LayoutObject, nb::object, "memstow.solvers.instance.Layout", is_any)
+};
+struct TermObjects : nb::object {
+    NB_OBJECT_DEFAULT(TermObjects, nb::object, "collections.abc.Iterable[memstow.solvers.solver.Term]",
+                      is_any)
+};
+struct KeptObjects : nb::object {
+    NB_OBJECT_DEFAULT(KeptObjects, nb::object, "collections.abc.Iterable[memstow.solvers.solver.HintPlace]",
+                      is_any)
+};
 
 // A Python array of 64-bit integers, read in place.
 using Ints = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -51,11 +71,10 @@ struct Placed {
 
 Index to_index(std::int64_t value);
 
-// From solvers.instance.Layout; empty for None. A place that the instance does not have is no place.
-Layout to_layout(const Instance& instance, nb::handle from);
+// Empty for None. A place that the instance does not have is no place.
+Layout to_layout(const Instance& instance, LayoutObject from);
 
-// From a sequence of solvers.solver.Term.
-std::vector<Term> to_terms(nb::handle from);
+std::vector<Term> to_terms(TermObjects from);
 
 // From a hint of Python, or none.
 Hint to_hint(const Hint* hint);
@@ -69,6 +88,6 @@ using OnHeight = std::function<void(Bytes height, const Placed& placed)>;
 std::function<void(const Layout&, Bytes)> holding_the_lock(const OnHeight& on_height);
 
 // Values of the terms, or None while the layout does not fit.
-nb::object to_python(const Score& score);
+std::optional<nb::typed<nb::list, nb::int_>> to_python(const Score& score);
 
 }  // namespace memstow::bindings

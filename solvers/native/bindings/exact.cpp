@@ -23,7 +23,7 @@ using search::Refutation;
 
 using OnBound = std::function<void(Bytes)>;
 
-ExactResult solve(const NativeInstance& self, nb::handle start, const ExactOptions& wanted, Budget& budget,
+ExactResult solve(const NativeInstance& self, LayoutObject start, const ExactOptions& wanted, Budget& budget,
                   const OnHeight& on_height, const OnBound& on_bound) {
     ExactOptions options = wanted;
     options.start = to_layout(self.instance, start);
@@ -37,7 +37,7 @@ ExactResult solve(const NativeInstance& self, nb::handle start, const ExactOptio
     return search::solve_exact(self.instance, options, budget, events);
 }
 
-Reach reach(const NativeInstance& self, nb::handle start, Bytes bound) {
+Reach reach(const NativeInstance& self, LayoutObject start, Bytes bound) {
     return search::reach_of(self.instance, to_layout(self.instance, start), bound);
 }
 

@@ -18,9 +18,9 @@ namespace {
 using greedy::GreedyOptions;
 using greedy::GreedyResult;
 
-using OnScore = std::function<void(nb::object, const std::string&, Placed)>;
+using OnScore = std::function<void(std::optional<nb::typed<nb::list, nb::int_>>, const std::string&, Placed)>;
 
-GreedyResult solve(const NativeInstance& self, nb::handle terms, const Hint* hint,
+GreedyResult solve(const NativeInstance& self, TermObjects terms, const Hint* hint,
                    const GreedyOptions& options, Budget& budget, const std::optional<OnScore>& on_score) {
     const std::vector<Term> wanted = to_terms(terms);
     const Hint start = to_hint(hint);
@@ -48,7 +48,9 @@ void bind_greedy(nb::module_& m) {
         .def("__init__", &make_options, nb::kw_only(), nb::arg("lower_bounds"), nb::arg("seed"));
     nb::class_<GreedyResult>(m, "GreedyResult", "The best layout of the greedy portfolio, and who found it.")
         .def_prop_ro("placed", [](const GreedyResult& self) { return Placed{self.layout}; })
-        .def("take_placed", [](GreedyResult& self) { return Placed{std::move(self.layout)}; })
+        .def(
+            "take_placed", [](GreedyResult& self) { return Placed{std::move(self.layout)}; },
+            "`placed`, which is then gone: a large layout need not be there twice.")
         .def_prop_ro("values", [](const GreedyResult& self) { return to_python(self.score); })
         .def_ro("name", &GreedyResult::name);
     m.def("greedy", &solve, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(), nb::arg("options"),

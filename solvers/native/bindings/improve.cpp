@@ -12,7 +12,7 @@ namespace {
 using improve::ImproveOptions;
 using improve::ImproveResult;
 
-ImproveResult solve(const NativeInstance& self, nb::handle start, const ImproveOptions& options,
+ImproveResult solve(const NativeInstance& self, LayoutObject start, const ImproveOptions& options,
                     Budget& budget, const OnHeight& on_height) {
     const Layout from = to_layout(self.instance, start);
     nb::gil_scoped_release release;

@@ -96,9 +96,12 @@ std::unique_ptr<NativeInstance> read_instance(nb::handle from) {
 
 void bind_instance(nb::module_& m) {
     nb::class_<NativeInstance>(m, "Instance", "The arrays of solvers.instance.Instance, and their rows.")
-        .def("__init__", [](NativeInstance* self, nb::handle from) {
-            new (self) NativeInstance(std::move(*read_instance(from)));
-        });
+        .def(
+            "__init__",
+            [](NativeInstance* self, InstanceObject arrays) {
+                new (self) NativeInstance(std::move(*read_instance(arrays)));
+            },
+            nb::arg("arrays"));
     m.attr("UNBOUNDED") = kLimit;
 }
 

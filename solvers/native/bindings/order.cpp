@@ -35,7 +35,11 @@ std::vector<std::int64_t> column(nb::handle from, const char* name) {
     return result;
 }
 
-void read(order::Instance* self, nb::handle from) {
+struct OrderObject : nb::object {
+    NB_OBJECT_DEFAULT(OrderObject, nb::object, "memstow.solvers.orders.OrderInstance", is_any)
+};
+
+void read(order::Instance* self, OrderObject from) {
     order::Arrays arrays;
     arrays.extra = column(from, "extra");
     arrays.size = column(from, "size");
@@ -183,7 +187,7 @@ void bind_proofs(nb::module_& m) {
 
 void bind_order(nb::module_& m) {
     nb::class_<order::Instance>(m, "OrderInstance", "The arrays of solvers.orders.OrderInstance.")
-        .def("__init__", &read);
+        .def("__init__", &read, nb::arg("arrays"));
     nb::class_<LeastPeakOptions>(m, "LeastPeakOptions",
                                  "Where the search for an order ends, and what it may take.")
         .def("__init__", &make_options, nb::kw_only(), nb::arg("enough"), nb::arg("bound"),

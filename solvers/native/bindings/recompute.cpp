@@ -20,7 +20,11 @@ std::vector<Index> list(const Column& start, const Column& values, std::size_t i
     return result;
 }
 
-void read(Program* self, nb::handle from) {
+struct ArraysObject : nb::object {
+    NB_OBJECT_DEFAULT(ArraysObject, nb::object, "memstow.solvers.graph_programs.RecomputeArrays", is_any)
+};
+
+void read(Program* self, ArraysObject from) {
     new (self) Program();
     const Column extra(from, "extra"), fixed(from, "fixed"), gap(from, "gap"), cost(from, "cost");
     const Column once(from, "once"), input_start(from, "input_start"), inputs(from, "inputs");

@@ -13,9 +13,7 @@
 namespace memstow::bindings {
 namespace {
 
-// From solvers.instance.Layout or None, a sequence of solvers.solver.Kept, and how many buffers the hint
-// places.
-Hint make_hint(const NativeInstance& self, nb::handle places, nb::handle kept, std::int64_t buffers) {
+Hint make_hint(const NativeInstance& self, LayoutObject places, KeptObjects kept, std::int64_t buffers) {
     Hint hint{to_layout(self.instance, places), {}, buffers};
     for (const nb::handle one : kept) {
         const auto item = nb::cast<Index>(one.attr("item"));
@@ -49,16 +47,17 @@ nb::bytes offsets_of(const Placed& placed) {
     return column_of(placed, [](const Place& place) { return place.offset; });
 }
 
-nb::object score_of(const NativeInstance& self, nb::handle terms, const Hint* hint, nb::handle layout) {
+std::optional<nb::typed<nb::list, nb::int_>> score_of(const NativeInstance& self, TermObjects terms,
+                                                      const Hint* hint, LayoutObject layout) {
     const Scorer scorer(self.instance, to_terms(terms), to_hint(hint));
     return to_python(scorer(to_layout(self.instance, layout)));
 }
 
-std::vector<Bytes> peaks_of(const NativeInstance& self, nb::handle layout) {
+std::vector<Bytes> peaks_of(const NativeInstance& self, LayoutObject layout) {
     return pool_peaks(self.instance, to_layout(self.instance, layout));
 }
 
-std::vector<Occupied> occupied_by(const NativeInstance& self, nb::handle layout) {
+std::vector<Occupied> occupied_by(const NativeInstance& self, LayoutObject layout) {
     return most_occupied(self.instance, to_layout(self.instance, layout));
 }
 
@@ -76,7 +75,7 @@ void bind_score(nb::module_& m) {
     nb::class_<Hint>(m, "Hint", "Where items are wished to be, and what moves are counted from.")
         .def(
             "__init__",
-            [](Hint* self, const NativeInstance& instance, nb::handle places, nb::handle kept,
+            [](Hint* self, const NativeInstance& instance, LayoutObject places, KeptObjects kept,
                std::int64_t buffers) { new (self) Hint(make_hint(instance, places, kept, buffers)); },
             nb::arg("instance"), nb::arg("places").none(), nb::arg("kept"), nb::arg("buffers"));
     nb::class_<Placed>(m, "Placed", "By item, its place: bytes of arrays of 64-bit integers, -1 for none.")

@@ -236,7 +236,9 @@ void bind_shapes(nb::module_& m) {
         .def(nb::new_(&formulas), nb::arg("names"), nb::arg("ranges"))
         .def("read", &read, nb::arg("text"))
         .def("nodes", &nodes, nb::arg("formula"))
-        .def("value", &value, nb::arg("formula"), nb::arg("at"))
+        .def("value", &value, nb::arg("formula"), nb::arg("at"),
+             nb::sig("def value(self, formula: int, at: collections.abc.Sequence[int | None]) -> "
+                     "int | tuple[str, int]"))
         .def("sizes_at", &sizes_at, nb::arg("at"))
         .def("facts", &facts, nb::arg("formula"), nb::arg("ranges"))
         .def("if_monotone", &if_monotone, nb::arg("formula"))

@@ -35,7 +35,11 @@ Index place(std::int64_t value, std::size_t count) {
     return value < 0 ? stripes::kNobody : to_index(value);
 }
 
-stripes::Program program_of(nb::handle from) {
+struct ProgramObject : nb::object {
+    NB_OBJECT_DEFAULT(ProgramObject, nb::object, "memstow.solvers.graph_programs.StripeProgram", is_any)
+};
+
+stripes::Program program_of(ProgramObject from) {
     const Column can(from, "can"), reduces(from, "reduces"), kept(from, "kept"), reader(from, "last_reader");
     const Column rows(from, "rows"), columns(from, "columns"), pixel(from, "pixel"), extra(from, "extra");
     const Column rest(from, "extra_rest"), sums(from, "sums"), alone(from, "alone"), cost(from, "cost"),
@@ -91,7 +95,7 @@ stripes::Program program_of(nb::handle from) {
     return program;
 }
 
-std::pair<std::vector<Found>, bool> front(nb::handle from, stripes::Cost most_cost, Index longest,
+std::pair<std::vector<Found>, bool> front(ProgramObject from, stripes::Cost most_cost, Index longest,
                                           Budget& budget) {
     const stripes::Program program = program_of(from);
     nb::gil_scoped_release release;

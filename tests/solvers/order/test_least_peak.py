@@ -1,6 +1,7 @@
 """The search for the order with the least peak."""
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -179,7 +180,7 @@ def test_better_orders_and_bounds_are_heard_as_they_are_found() -> None:
     bounds: list[int] = []
     instance = shared_graph("ws64_rnd_1", in_place=False)
 
-    def on_order(name: str, least: int, order: list[int]) -> None:
+    def on_order(name: str, least: int, order: Sequence[int]) -> None:
         assert (name, peak(instance, order)) == ("order", least)
         peaks.append(least)
 
@@ -195,7 +196,7 @@ def test_a_cancelled_search_ends_with_what_it_has() -> None:
     budget = _native.Budget(-1, -1)
     heard: list[int] = []
 
-    def on_order(_: str, least: int, __: list[int]) -> None:
+    def on_order(_: str, least: int, __: Sequence[int]) -> None:
         heard.append(least)
         budget.cancel()
 
