@@ -86,7 +86,7 @@ _INFO: Final = 20
 # Operations that change something, whether or not they say what.
 _CHANGES: Final = frozenset(
     {
-        *("submit_job", "end_job", "end_jobs", "submit_batch", "end_batch"),
+        *("submit_job", "submit_front", "end_job", "end_jobs", "submit_batch", "end_batch"),
         *("create_key", "set_key", "rotate_key", "revoke_key"),
         *("pause_claims", "resume_claims", "drain_server", "kick_job"),
     }

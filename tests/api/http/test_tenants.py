@@ -263,6 +263,8 @@ def test_every_change_is_a_line_with_who_and_what(callers: Callers, app: FastAPI
     }
     batch = client.post("/v1/batches", json={"problems": [{"problem": PROBLEM}]}).json()["id"]
     assert (lines.last()["operation"], lines.last()["batch"]) == ("submit_batch", batch)
+    client.post("/v1/fronts", json={"problem": "no problem"})
+    assert (lines.last()["operation"], lines.last()["outcome"]) == ("submit_front", "failed")
     client.delete(f"/v1/jobs/{job}?discard=true")
     assert (lines.last()["operation"], lines.last()["job"]) == ("end_job", job)
     client.delete(f"/v1/jobs/{'0' * 32}")
