@@ -36,7 +36,7 @@ from memstow.planner.model.graph import (
 from memstow.planner.model.plan import Chain, Cut, DeadSet, RefutedOrders, StorageName, Way
 from memstow.planner.model.records import Memo
 from memstow.solvers import orders
-from memstow.solvers.orders import OrderInstance
+from memstow.solvers.orders import MOST_BYTES, OrderInstance
 
 Counts = Callable[[Tensor | Temporary], bool]
 """Whether the bytes of a tensor or a temporary count: those of one pool may be asked for alone."""
@@ -379,7 +379,11 @@ def temporary_height(operator: Operator, unit: int = 1, rest: int = 0, counts: C
 
 
 def order_instance(graph: Graph) -> OrderInstance:
-    """The instance of a valid graph: all of its planned bytes, as if in one pool."""
+    """The instance of a valid graph: all of its planned bytes, as if in one pool.
+
+    Temporaries of one operator may add up to more than an array holds; then they are `MOST_BYTES`, which are
+    too many for any search of orders.
+    """
     stored = storages(graph)
     links = links_of(graph)
     # What runs after an operator by its data is ascending, each once.
@@ -391,7 +395,11 @@ def order_instance(graph: Graph) -> OrderInstance:
     reader_start, readers = _flat(storage.readers for storage in stored)
     return OrderInstance(
         extra=array(
-            "q", [temporary_height(operator) if operator.temporaries else 0 for operator in graph.operators]
+            "q",
+            [
+                min(temporary_height(operator), MOST_BYTES) if operator.temporaries else 0
+                for operator in graph.operators
+            ],
         ),
         size=array("q", (storage.size for storage in stored)),
         writer_start=writer_start,

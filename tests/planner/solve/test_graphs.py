@@ -11,7 +11,7 @@ from memstow.planner.graph.changes import with_order, without_in_place
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.live_bytes import order_instance
 from memstow.planner.model import Status
-from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Tensor
+from memstow.planner.model.graph import Alternative, Graph, Operator, Order, Temporary, Tensor
 from memstow.planner.model.options import Event, Incumbent, Options, Phase
 from memstow.planner.model.plan import Cut, Plan, Schedule
 from memstow.planner.model.problem import Pool, Reserved
@@ -344,3 +344,21 @@ def test_sizes_whose_sums_are_too_large_keep_the_listed_order_and_claim_nothing(
     assert found.schedule.order == ("D", "A", "B", "C", "Y")
     assert (found.objective[0].value, found.objective[0].bound) == (180 << 54, 0)
     assert verify(with_order(huge, order), found) == []
+
+
+def test_temporaries_of_more_than_64_bits_end_without_an_order_and_without_a_defect() -> None:
+    huge = tuple(Temporary(id=name, size=1 << 62) for name in ("t0", "t1"))
+    graph = Graph(
+        tensors=[Tensor(id="x", size=8), Tensor(id="y", size=4)],
+        operators=[
+            Operator(id="f", inputs=["x"], outputs=["y"], temporaries=huge),
+            Operator(id="g", inputs=["x"]),
+        ],
+        inputs=["x"],
+        outputs=["y"],
+    )
+    assert solve(graph, Options(deterministic=True)).status is Status.INFEASIBLE
+    orders_searched: tuple[Order, ...] = ("free", "lpmf")
+    for order in orders_searched:
+        answer = solve(with_order(graph, order), Options(deterministic=True))
+        assert (answer.status, answer.placements) == (Status.UNKNOWN, ())
