@@ -393,7 +393,8 @@ class _Search:
             places = self._places(item)
             for slot in range(len(self.waits)):
                 at = slot * self.width + item
-                if self.waits[slot] >> item & 1 and here & places and not (turns_back or here >> at & 1):
+                # It may wait in the memory where it is, and come back in another.
+                if self.waits[slot] >> item & 1 and here & places and not turns_back:
                     level = self._level(here, away | 1 << at, gap)
                     if level is not None:
                         yield (done, here & ~places, away | 1 << at, is_back), size, (_OUT, at), level

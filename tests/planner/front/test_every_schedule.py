@@ -129,6 +129,32 @@ def test_what_names_no_pool_is_where_there_is_room_in_each_of_two() -> None:
     assert list(lies(asked, said, schedules(asked, more=0, spills=1))) == []
 
 
+def test_a_tensor_may_wait_in_the_pool_where_it_is_and_come_back_in_another() -> None:
+    # The temporary has no room beside x, which therefore leaves the slow pool by way of a copy there.
+    asked = _with_copies(
+        {
+            "version": 1,
+            "pools": [{"id": "p"}, {"id": "slow", "capacity": 4}],
+            "tensors": [{"id": "x", "size": 2, "pools": ["p", "slow"]}, _tensor("y", 1)],
+            "operators": [
+                {"id": "nothing", "inputs": [], "outputs": []},
+                {
+                    "id": "last",
+                    "inputs": ["x"],
+                    "outputs": [],
+                    "temporaries": [{"id": "t", "size": 3, "pools": ["slow"]}],
+                },
+            ],
+            "inputs": ["x", "y"],
+            "outputs": [],
+        }
+    )
+    said = asked.front()
+    assert [tuple(it.values.values()) for it in said.points] == [(2, 6), (3, 2)]
+    assert said.complete
+    assert list(lies(asked, said, schedules(asked, more=0, spills=1))) == []
+
+
 def test_what_is_proven_in_small_pools_is_complete() -> None:
     """The bounds look at the limits of all pools together."""
     fronts = complete = 0
