@@ -409,7 +409,7 @@ def test_a_job_of_targets_shows_the_smallest_that_will_do(running: Any, server: 
         wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["finished"], "the fronts")
         whole = client.get(f"/v1/jobs/{job}/front", params={"output_format": "page"}).json()
     assert whole["front"]["name"] == "three buffers in 96"
-    assert whole["target"] == {"name": "96", "smallest": True, "all": 3, "open": 0}
+    assert "in the memories of 96, the smallest of 3 targets that will do." in whole["verdict"]["note"]
     look = Look(running).open(f"{address}/jobs/{job}")
     look.wait("document.querySelectorAll('.points tbody tr').length === 1")
     assert "in the memories of 96, the smallest of 3 targets that will do." in look.text(".head")

@@ -189,7 +189,7 @@ def test_a_problem_that_was_read_here_is_planned_after_asking(look: Look, addres
     posted = sent(look)
     look.open(f"{address}/")
     drop(look, "problem.json", buffers((8, 0, 2), (8, 1, 3)))
-    look.wait("document.querySelector('.strip')?.innerText.includes('was not sent')")
+    look.wait("document.querySelector('.strip')?.innerText.includes('and not sent')")
     assert posted == []
     look.page.click(".strip button")
     look.wait("document.querySelector('h1')?.innerText === '16 B. No plan can be smaller.'")
