@@ -5,8 +5,10 @@ import type { Scene } from "./scene.ts";
 import { compare, MOST_WORK, mostOf, type Profile, profileOf, sharers } from "./steps.ts";
 
 export function neededOf(scene: Scene, chosen: (buffer: number) => boolean): Profile {
-  const profile = profileOf(scene, chosen);
-  const sharing = [...sharers(scene)].filter(chosen).sort((one, other) => compare(scene.sizes[other] as Amount, scene.sizes[one] as Amount) || one - other);
+  const shared = sharers(scene);
+  // Where those that share have places is of no account.
+  const profile = profileOf(scene, (buffer) => chosen(buffer) && !shared.has(buffer));
+  const sharing = [...shared].filter(chosen).sort((one, other) => compare(scene.sizes[other] as Amount, scene.sizes[one] as Amount) || one - other);
   const byStep = new Map<number, number[]>();
   let work = 0;
   for (const buffer of sharing) {
