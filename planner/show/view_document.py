@@ -258,7 +258,9 @@ class PlanView:
         """A bound that the plan claims; None where its certificate does not show it."""
         claim = self._claim(subject, name)
         if claim is None:
-            return Known(value, checked=not value, by="the plan")
+            # Where the judge refuses a certificate, it says so in a violation and goes no further.
+            refused = any(entry.code is Code.CERTIFICATE for entry in self.verdict.violations)
+            return None if refused else Known(value, checked=not value, by="the plan")
         if claim.standing is Standing.REFUTED and not self._is_above(subject, name, value):
             return None
         return Known(value, claim.standing is Standing.CHECKED, claim.by)
