@@ -499,7 +499,8 @@ def test_a_job_in_the_listed_order_can_be_found_again_in_the_best(look: Look, ad
     look.wait("document.querySelector('.segments [aria-pressed=true]')?.innerText === 'Front'")
     # The form appears before what it is to hold has been put in.
     look.wait(
-        "[...document.querySelectorAll('.asked label')].find((it) => it.innerText.includes('as the graph says'))"
+        "[...document.querySelectorAll('.asked label')]"
+        ".find((label) => label.innerText.includes('as the graph says'))"
         "?.querySelector('select').value === 'free'"
     )
 
