@@ -56,11 +56,6 @@ def plan_names() -> tuple[str, ...]:
     return _WITH_PLANS
 
 
-def graph_names() -> tuple[str, ...]:
-    """The formats a graph can be read from."""
-    return tuple(_OF_GRAPHS)
-
-
 def read_problem(data: bytes, name: str | None = None) -> Problem:
     """The problem in the bytes, in the named format or in the one they look like.
 
