@@ -21,10 +21,12 @@ from memstow.planner.graph.schedules import with_runs
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Schedule
-from memstow.planner.solve.graphs import NOTHING, plan_graph, with_order_bound
+from memstow.planner.solve.graphs import plan_graph
+from memstow.planner.solve.schedules import NOTHING, with_order_bound
 from memstow.planner.verify import verify
 from memstow.solvers.core import Budget
-from memstow.solvers.orders import OrderListeners, OrderTask, order_solver
+from memstow.solvers.orders import OrderListeners, OrderTask
+from memstow.solvers.registry import order_solver
 
 _SILENT: Final = OrderListeners(lambda *_: None, lambda *_: None)
 _HEAD = (

@@ -29,7 +29,7 @@ from memstow.planner.bench.instances import SETS
 from memstow.planner.bench.journal import Run, read
 from memstow.planner.bench.record import Ending
 from memstow.planner.formats.usmp_format import objective_of
-from memstow.planner.generate import FAMILIES
+from memstow.planner.generate.features import FAMILIES
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.reduce import reduce

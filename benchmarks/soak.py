@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from memstow.planner.generate import FEATURES
+from memstow.planner.generate.features import FEATURES
 from memstow.planner.generate.planted import DEFAULT_HEIGHT, planted
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model import Status

@@ -277,9 +277,6 @@ DEAD_SETS_MEMORY: Final = 1 << 28
 
 _MOST_KEPT: Final = 20_000
 
-MODEL: Final = "cpsat"
-"""The name of the model that solves orders, which is imported when it is asked for."""
-
 
 @dataclass(frozen=True, slots=True)
 class OrderTask:
@@ -406,15 +403,6 @@ ORDER_SOLVERS: Final[Mapping[str, OrderSolver]] = MappingProxyType(
         )
     }
 )
-
-
-def order_solver(name: str) -> OrderSolver:
-    """The solver of this name; a KeyError where there is none. The model needs OR-tools."""
-    if name == MODEL:
-        from memstow.solvers.orders_cpsat import CpSatOrder
-
-        return CpSatOrder()
-    return ORDER_SOLVERS[name]
 
 
 def order_within(

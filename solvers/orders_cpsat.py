@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 from ortools.sat.python import cp_model
 
 from memstow.solvers.cpsat_model import proven_bound, sound_solver, tell_bounds
-from memstow.solvers.orders import OrderInstance
+from memstow.solvers.orders import OrderInstance, OrderListeners, OrderOutcome, OrderTask, peak_of
 
 if TYPE_CHECKING:
     from memstow.solvers import _native
-    from memstow.solvers.orders import OrderListeners, OrderOutcome, OrderTask
 
 # CP-SAT adds up bytes times positions.
 _MOST: Final = 1 << 61
@@ -31,12 +30,8 @@ class CpSatOrder:
     name: Final = "cpsat"
     summary: Final = "constraint model on OR-tools CP-SAT: positions of operators and lives between them"
 
-    def solve(
-        self, task: "OrderTask", budget: "_native.Budget", listeners: "OrderListeners"
-    ) -> "OrderOutcome":
+    def solve(self, task: OrderTask, budget: "_native.Budget", listeners: OrderListeners) -> OrderOutcome:
         """The best order found in time, the given one if there is none; and the bound that is proven."""
-        from memstow.solvers.orders import OrderOutcome, peak_of
-
         instance = task.instance
         listed = list(instance.given)
         best = OrderOutcome(listed, peak_of(instance, listed), task.bound, self.name)
@@ -63,7 +58,7 @@ class CpSatOrder:
 class _Heard(cp_model.CpSolverSolutionCallback):
     """Tells of each better order."""
 
-    def __init__(self, model: "_Model", listeners: "OrderListeners", name: str) -> None:
+    def __init__(self, model: "_Model", listeners: OrderListeners, name: str) -> None:
         super().__init__()
         self._model = model
         self._listeners = listeners

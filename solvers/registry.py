@@ -9,6 +9,7 @@ from memstow.solvers.solver import Solver
 
 if TYPE_CHECKING:
     from memstow.solvers.lexicographic import Model
+    from memstow.solvers.orders import OrderSolver
 
 
 class BackEnd(NamedTuple):
@@ -133,3 +134,15 @@ def describe() -> list[Description]:
         for name, back_end in BACK_ENDS.items()
     ]
     return native + back_ends
+
+
+def order_solver(name: str) -> "OrderSolver":
+    """The solver of orders of that name; KeyError when there is none. The model needs OR-tools."""
+    if name == "cpsat":
+        from memstow.solvers.orders_cpsat import CpSatOrder
+
+        return CpSatOrder()
+    # Runs of problems order nothing, and do not wait for this import.
+    from memstow.solvers.orders import ORDER_SOLVERS
+
+    return ORDER_SOLVERS[name]

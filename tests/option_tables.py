@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from memstow.api.cli.main import build_parser
+from memstow.api.cli.parser import build_parser
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
 from memstow.api.options import Choice, Option, Switch, in_page

@@ -9,7 +9,7 @@ from benchmarks import __main__ as command
 from benchmarks import cases, profiles, sets
 from benchmarks.page import MISSED, held
 from benchmarks.sets import Batch, Effort, ProblemSet, Wanted
-from memstow.api.cli.main import build_parser
+from memstow.api.cli.parser import build_parser
 from memstow.planner.bench.record import Ending
 from tests.planner.bench.make import made, results
 

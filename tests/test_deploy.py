@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import memstow
-from memstow.api.cli.main import build_parser
+from memstow.api.cli.parser import build_parser
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import PREFIX, Settings
 from tests.waiting import PATIENCE

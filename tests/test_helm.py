@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import memstow
-from memstow.api.cli.main import build_parser
+from memstow.api.cli.parser import build_parser
 from memstow.api.http.settings import PREFIX, Settings
 from tests.helm_templates import Chart, FailedError
 from tests.test_deploy import documents as plain_documents

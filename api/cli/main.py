@@ -4,82 +4,15 @@ Nothing heavy is imported here: `memstow version` and `--help` must answer at on
 solved in less time than some libraries take to load.
 """
 
-import argparse
 import gc
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
-from typing import Final
 
-from memstow.api.cli.parser import Help, Parser
+from memstow.api.cli.parser import COMMANDS, build_parser
 from memstow.api.cli.terminal import Exit, print_error
 from memstow.planner.show.formatting import plain
-
-COMMANDS: Final = (
-    "solve",
-    "front",
-    "verify",
-    "view",
-    "inspect",
-    "convert",
-    "tile",
-    "evaluate",
-    "generate",
-    "bench",
-    "solvers",
-    "targets",
-    "schema",
-    "serve",
-    "keys",
-    "admin",
-    "db",
-    "cmake-dir",
-    "completion",
-    "doctor",
-    "version",
-)
-
-# Where a module holds several commands: its name; each is added by its `add_NAME`, not by `add`.
-_SHARED: Final = {
-    "db": "serve",
-    **dict.fromkeys(("solvers", "targets", "schema", "cmake-dir", "completion", "version"), "shipped"),
-}
-
-_EPILOG = """\
-examples:
-  memstow generate network --n 40 --output net.json
-  memstow solve net.json
-  memstow solve net.json --capacity 2MiB --json > plan.json
-  memstow verify net.json plan.json --capacity 2MiB
-
-exit codes:
-  0 done; 1 the plan is invalid, or with --strict not all claims were
-  checked (verify); 2 bad input or usage; 3 proven infeasible; 4 no plan
-  and no proof; 5 something got worse (bench compare, bench run
-  --interleave); 6 something does not work (doctor); 70 a defect of
-  memstow; 130 interrupted; 141 the reader of the output closed it
-
-`memstow COMMAND --help` explains a command."""
-
-
-def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
-    """The argument parser, with these commands."""
-    parser = Parser(
-        prog="memstow",
-        description="Static memory planner: chooses a pool and an offset for every buffer of a program.",
-        epilog=_EPILOG,
-        formatter_class=Help,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="store_true", help="print the version")
-    added = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    for command in commands:
-        module = import_module(f"memstow.api.cli.commands.{_SHARED.get(command, command)}")
-        add = f"add_{command.replace('-', '_')}" if command in _SHARED else "add"
-        getattr(module, add)(added)
-    return parser
 
 
 def run() -> int:

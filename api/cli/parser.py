@@ -8,7 +8,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from memstow.api.cli.terminal import Exit, columns, print_error
 from memstow.api.options import (
@@ -26,6 +27,53 @@ from memstow.api.options import (
     in_terminal,
 )
 from memstow.planner.show.formatting import plain
+
+COMMANDS: Final = (
+    "solve",
+    "front",
+    "verify",
+    "view",
+    "inspect",
+    "convert",
+    "tile",
+    "evaluate",
+    "generate",
+    "bench",
+    "solvers",
+    "targets",
+    "schema",
+    "serve",
+    "keys",
+    "admin",
+    "db",
+    "cmake-dir",
+    "completion",
+    "doctor",
+    "version",
+)
+
+# Where a module holds several commands: its name; each is added by its `add_NAME`, not by `add`.
+_SHARED: Final = {
+    "db": "serve",
+    **dict.fromkeys(("solvers", "targets", "schema", "cmake-dir", "completion", "version"), "shipped"),
+}
+
+_EPILOG = """\
+examples:
+  memstow generate network --n 40 --output net.json
+  memstow solve net.json
+  memstow solve net.json --capacity 2MiB --json > plan.json
+  memstow verify net.json plan.json --capacity 2MiB
+
+exit codes:
+  0 done; 1 the plan is invalid, or with --strict not all claims were
+  checked (verify); 2 bad input or usage; 3 proven infeasible; 4 no plan
+  and no proof; 5 something got worse (bench compare, bench run
+  --interleave); 6 something does not work (doctor); 70 a defect of
+  memstow; 130 interrupted; 141 the reader of the output closed it
+
+`memstow COMMAND --help` explains a command."""
+
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 # 64KB is 64,000 bytes by the standard, but often used for 65,536.
@@ -63,6 +111,24 @@ class Help(argparse.HelpFormatter):
 
 
 Commands = argparse._SubParsersAction  # argparse offers no public name for the type
+
+
+def build_parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The argument parser, with these commands."""
+    parser = Parser(
+        prog="memstow",
+        description="Static memory planner: chooses a pool and an offset for every buffer of a program.",
+        epilog=_EPILOG,
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version")
+    added = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    for command in commands:
+        module = import_module(f"memstow.api.cli.commands.{_SHARED.get(command, command)}")
+        add = f"add_{command.replace('-', '_')}" if command in _SHARED else "add"
+        getattr(module, add)(added)
+    return parser
 
 
 def add_command(

@@ -9,7 +9,6 @@ from memstow.api.http.errors import MEDIA_TYPE
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, media_type_of_plan
 from memstow.api.http.samples import CSV, GRAPH, PLANS_FOR_OTHERS, PROBLEM, SVG, XLA_DUMP
 from memstow.api.operations.request_types import MODEL_FORMATS
-from memstow.planner.front.target_fronts import MOST_TARGETS
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
@@ -18,6 +17,7 @@ from memstow.planner.model.problem import Problem, Target
 from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES, SymbolicPlan, SymbolicProblem
 from memstow.planner.show.view_document import VERSION as VIEW_VERSION
 from memstow.planner.solve.portfolio import AUTO
+from memstow.planner.targets import MOST_TARGETS
 from memstow.planner.verify import Code, Standing, Subject
 from memstow.solvers.registry import names
 

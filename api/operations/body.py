@@ -62,7 +62,7 @@ from memstow.planner.plain.column_documents import columns_and_options_in, colum
 from memstow.planner.reading.parse import parse_options, parse_target
 from memstow.planner.reading.printable import printable, shown
 from memstow.planner.solve.column_plans import takes
-from memstow.planner.targets import shipped_target
+from memstow.planner.targets import MOST_TARGETS, shipped_target
 
 if TYPE_CHECKING:
     from memstow.planner.front.front_request import FrontRequest
@@ -70,10 +70,6 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Target
     from memstow.planner.model.symbolic import SymbolicProblem
-
-
-_MOST_TARGETS: Final = 64
-"""As `planner.front.target_fronts` has it, whose import takes its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +135,8 @@ def front_of(
 
 def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, ...] | None":
     """The targets by name or as documents, each with what it is called."""
-    if not isinstance(named, list) or not 0 < len(named) <= _MOST_TARGETS:
-        message = f"name 1 to {_MOST_TARGETS} targets, in a list, each by its name or as a document"
+    if not isinstance(named, list) or not 0 < len(named) <= MOST_TARGETS:
+        message = f"name 1 to {MOST_TARGETS} targets, in a list, each by its name or as a document"
         issues.append(Issue("not_targets", f"$.{place}", message))
         return None
     found = [collect(issues, f"{place}[{at}]", partial(_target, entry, at)) for at, entry in enumerate(named)]

@@ -15,11 +15,10 @@ from memstow.api.operations.request_types import (
     SolveResult,
     WriteFrontRequest,
 )
-from memstow.planner.front.find_front import digest_of, find_front, with_choices
+from memstow.planner.front.find_front import digest_of, find_front, in_targets, with_choices
 from memstow.planner.front.front_documents import read_front, write_front
 from memstow.planner.front.front_request import FrontCallbacks, with_proofs
 from memstow.planner.front.front_view import TargetOf, front_document
-from memstow.planner.front.target_fronts import in_targets
 from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontPoint
 

@@ -6,13 +6,15 @@ of the front is that of the graph with them (`with_choices`).
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 import memstow
 from memstow.planner.front.front_request import (
+    ANY,
     DEFAULT_GENERATORS,
     GRAPH_TERMS,
     Collected,
@@ -24,7 +26,7 @@ from memstow.planner.front.front_request import (
     Points,
 )
 from memstow.planner.front.problem_front import problem_points
-from memstow.planner.front.two_terms import default_terms, require_front, two_terms
+from memstow.planner.front.two_terms import CAPACITY, PlansFor, default_terms, require_front, two_terms
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.front import (
@@ -39,12 +41,13 @@ from memstow.planner.model.front import (
 )
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Listener, Options
-from memstow.planner.model.plan import Explanation, Plan
-from memstow.planner.model.problem import Kind, Problem, Target, counts, terms_of
+from memstow.planner.model.plan import Explanation, Live, Plan, PoolUse, Schedule
+from memstow.planner.model.problem import Kind, Pool, Problem, Target, counts, end_of, terms_of
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.portfolio import Allowance, require_willing, solver_by_name
 from memstow.planner.solve.problem_plans import task_of
+from memstow.planner.targets import MOST_TARGETS, retarget
 from memstow.planner.verify.graph_verdict import judge_point, judge_point_of_graph
 from memstow.planner.verify.verdict import Code, Verdict, Violation
 
@@ -62,6 +65,8 @@ def with_choices(document: Problem | Graph, asked: FrontOptions) -> Problem | Gr
     return with_channels(document)
 
 
+# Issues of pins that depend on the memories alone.
+_PINS: Final = ("pin_beyond_capacity", "pin_on_reserved", "pin_misaligned")
 # Each point has a plan: those of a front together place no more buffers than this.
 _MOST_PLACEMENTS: Final = 1_000_000
 
@@ -134,10 +139,98 @@ def parts_of(
     """The fronts to find: one for each target, if there are any; InputError for all that has no front."""
     if not targets:
         return (InTarget(document, request_of(document, asked, options)),)
-    # Others do not wait for this import.
-    from memstow.planner.front.target_fronts import in_targets
-
     return in_targets(document, asked, options, targets, names)
+
+
+def in_targets(
+    document: Problem | Graph,
+    asked: FrontOptions,
+    options: Options,
+    targets: Sequence[Target],
+    names: Sequence[str] | None = None,
+) -> tuple[InTarget, ...]:
+    """The fronts to find, the smallest target first; InputError for all that one of them would refuse.
+
+    `names`: as the targets are called, else as they say.
+    """
+    if not 0 < len(targets) <= MOST_TARGETS:
+        message = f"there are {len(targets):,}; compare 1 to {MOST_TARGETS} in one call"
+        raise InputError.single("too_many", "targets", message)
+    called = names_of(targets) if names is None else list(names)
+    for name, count in Counter(called).items():
+        if count > 1:
+            message = f"{count} targets are called {name!r}; give each one once, with a name of its own"
+            raise InputError.single("repeated_target", "targets", message)
+    document = with_choices(document, asked)
+    in_order = sorted(range(len(targets)), key=lambda at: _size_order(targets[at]))
+    moved = {at: _moved(document, targets[at]) for at in in_order}
+    requests: dict[int, FrontRequest] = {}
+    terms = asked.terms
+    for at, it in moved.items():
+        if not isinstance(it, Explanation):
+            # The terms of the first are those of all.
+            it = _alone(document, asked, it)
+            moved[at] = it
+            requests[at] = request_of(it, replace(asked, terms=terms), options)
+            terms = requests[at].terms
+    if terms is None:
+        terms = request_of(document, asked, options).terms
+    found: list[InTarget] = []
+    for at, entry in moved.items():
+        if isinstance(entry, Explanation):
+            found.append(InTarget(document, FrontRequest(terms, options), called[at], targets[at], entry))
+        else:
+            alone = entry.pools[0].id if len(entry.pools) < len(targets[at].pools) else None
+            found.append(InTarget(entry, requests[at], called[at], targets[at], alone=alone))
+    return tuple(found)
+
+
+def names_of(targets: Sequence[Target]) -> list[str]:
+    """What targets are called that nobody has given another name."""
+    return [target.name or f"target {number}" for number, target in enumerate(targets, start=1)]
+
+
+def _moved(document: Problem | Graph, target: Target) -> Problem | Graph | Explanation:
+    """The document in the memories of the target, or why it cannot be there: pins that it has no room for."""
+    if isinstance(document, Problem):
+        try:
+            return retarget(document, target)
+        except InputError as error:
+            if not all(issue.code in _PINS for issue in error.issues):
+                raise
+            issue = error.issues[0]
+            return Explanation(code=issue.code, message=f"{issue.path.removeprefix('$.')}: {issue.message}")
+    from memstow.planner.graph.changes import in_memories
+
+    return in_memories(document, target, None, fit_only=False)
+
+
+def _alone(document: Problem | Graph, asked: FrontOptions, moved: Problem | Graph) -> Problem | Graph:
+    """A graph that names no memory, in the largest alone where a front is of its one peak: as an arena is."""
+    if isinstance(moved, Problem) or isinstance(document, Problem) or len(moved.pools) < 2:
+        return moved
+    if asked.terms not in (None, GRAPH_TERMS) or _names_pools(document):
+        return moved
+    return replace(moved, pools=(max(moved.pools, key=_room),))
+
+
+def _names_pools(graph: Graph) -> bool:
+    operators = (
+        *graph.operators,
+        *(operator for other in graph.alternatives for operator in other.operators),
+    )
+    tensors = (*graph.tensors, *(tensor for other in graph.alternatives for tensor in other.tensors))
+    temporaries = (temporary for operator in operators for temporary in operator.temporaries)
+    if any(tensor.pools is not None for tensor in tensors) or any(
+        temporary.pools is not None for temporary in temporaries
+    ):
+        return True
+    return len(graph.pools) > 1
+
+
+def _room(pool: Pool) -> tuple[bool, int]:
+    reserved = sum(entry.size for entry in pool.reserved)
+    return pool.capacity is None, 0 if pool.capacity is None else pool.capacity - reserved
 
 
 class _Run:
@@ -178,7 +271,7 @@ class _Run:
         points = _points_of(it.document, request, callbacks)
         while True:
             try:
-                point = _in_all_memories(it, next(points))
+                point = in_all_memories(it, next(points))
             except StopIteration as end:
                 ending: Ending = end.value
                 self._allowance.spend(ending.work)
@@ -204,16 +297,12 @@ class _Run:
         if self._wanted[0].target is None:
             only = self._fronts[0]
             return replace(front, points=only.points, explanation=only.explanation)
-        from memstow.planner.front.target_fronts import smallest_of
-
         return replace(front, targets=tuple(self._fronts), smallest=smallest_of(self._fronts))
 
 
 def _front_of(wanted: InTarget, points: tuple[FrontPoint, ...], ended: Ending) -> TargetFront:
     """What is known of one of them."""
     if wanted.target is not None:
-        from memstow.planner.front.target_fronts import target_front
-
         return target_front(wanted, wanted.target, points, ended)
     return TargetFront(
         target="",
@@ -225,12 +314,78 @@ def _front_of(wanted: InTarget, points: tuple[FrontPoint, ...], ended: Ending) -
     )
 
 
-def _in_all_memories(wanted: InTarget, point: FrontPoint) -> FrontPoint:
-    if wanted.alone is None:
+def in_all_memories(wanted: InTarget, point: FrontPoint) -> FrontPoint:
+    """The point of one memory as one of the target, the other memories of which are empty."""
+    target = wanted.target
+    if wanted.alone is None or target is None or isinstance(wanted.document, Problem):
         return point
-    from memstow.planner.front.target_fronts import in_all_memories
+    from memstow.planner.graph.schedules import scheduled_problem
+    from memstow.planner.solve.schedules import judged
 
-    return in_all_memories(wanted, point)
+    graph = replace(wanted.document, pools=target.pools)
+    used = {use.pool: use for use in point.plan.pools}
+    empty = Live(bytes=0, time=None)
+    uses = (
+        used.get(pool.id) or PoolUse(pool=pool.id, capacity=pool.capacity, peak=0, bound=0, live=empty)
+        for pool in target.pools
+    )
+    schedule = point.plan.schedule or Schedule(order=())
+    plan = PlansFor(scheduled_problem(graph, schedule), None).plan(replace(point.plan, pools=tuple(uses)))
+    return replace(point, plan=judged(graph, plan, schedule))
+
+
+def target_front(
+    wanted: InTarget, target: Target, points: tuple[FrontPoint, ...], ended: Ending
+) -> TargetFront:
+    """The front of one target, with these points."""
+    fits: Literal["yes", "no", "unknown"] = "unknown"
+    if _some_fit(target, points):
+        fits = "yes"
+    elif ended.infeasible or (points and ended.complete and wanted.request.within is None):
+        fits = "unknown" if wanted.alone is not None and not _too_much(target, ended) else "no"
+    return TargetFront(
+        target=wanted.name or "",
+        fits=fits,
+        bytes=_bytes(target),
+        pool=wanted.alone,
+        points=points,
+        complete=ended.complete,
+        explanation=ended.explanation,
+    )
+
+
+def _some_fit(target: Target, points: Sequence[FrontPoint]) -> bool:
+    """Whether one of the points fits: where a capacity is looked for, it must be one that the target has."""
+    most = {f"{CAPACITY}:{pool.id}": pool.capacity for pool in target.pools if pool.capacity is not None}
+    if len(target.pools) == 1:
+        most[CAPACITY] = next(iter(most.values()), ANY)
+    return any(all(value <= most.get(term, ANY) for term, value in point.values.items()) for point in points)
+
+
+def _too_much(target: Target, ended: Ending) -> bool:
+    """Whether all memories of the target together are less than what is needed at one time."""
+    needed, room = ended.explanation, _bytes(target)
+    return needed is not None and needed.needed is not None and room is not None and needed.needed > room
+
+
+def _bytes(target: Target) -> int | None:
+    """All of its memory; None: a pool has no limit."""
+    if any(pool.capacity is None for pool in target.pools):
+        return None
+    return sum(map(end_of, target.pools))
+
+
+def _size_order(target: Target) -> tuple[bool, int]:
+    size = _bytes(target)
+    return size is None, size or 0
+
+
+def smallest_of(fronts: Sequence[TargetFront]) -> str | None:
+    """The first that will do, if all that are smaller are known not to."""
+    for front in fronts:
+        if front.fits != "no":
+            return front.target if front.fits == "yes" else None
+    return None
 
 
 def _kept_order(document: Problem | Graph, request: FrontRequest, allowance: Allowance) -> KeptOrder | None:

@@ -31,9 +31,9 @@ from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan, Schedule, Stripe
 from memstow.planner.model.problem import Buffer, Problem, allowed_pools
 from memstow.planner.solve import engine
-from memstow.planner.solve.graphs import NOTHING, plan_graph, with_order_bound
+from memstow.planner.solve.graphs import plan_graph
 from memstow.planner.solve.portfolio import Allowance, cancelling
-from memstow.planner.solve.schedules import is_only_order, judged, plan_schedule
+from memstow.planner.solve.schedules import NOTHING, is_only_order, judged, plan_schedule, with_order_bound
 from memstow.planner.verify.graph_verdict import against_cost
 
 

@@ -1,55 +1,14 @@
 """Problems made from a seed, of any size: the same arguments, the same problem.
 
-Here are the names of features and families, apart from the generators, so that the command line can list
-them cheaply; and the generators by name, with plain arguments, so that a message can hold them in place of a
-problem.
+Here are the generators by name, with plain arguments, so that a message can hold them in place of a problem.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
-
-FEATURES: Final = (
-    "alignments",
-    "always",
-    "capacities",
-    "conflicts",
-    "exclusive",
-    "graph",
-    "in_place",
-    "lifetimes",
-    "objective",
-    "pins",
-    "pools",
-    "relative",
-    "reserved",
-    "reuse_costs",
-    "zero",
-)
-
-
-SYMBOLIC_FEATURES: Final = (
-    "alignments",
-    "always",
-    "base",
-    "capacities",
-    "conflicts",
-    "exclusive",
-    "in_place",
-    "lifetimes",
-    "pins",
-    "pools",
-    "relative",
-    "reserved",
-    "zero",
-)
-
-
-FAMILIES: Final = ("chain", "cells", "wiring", "training")
-KINDS: Final = ("planted", "network", "random", "graph")
 
 
 def make(kind: str, arguments: Mapping[str, Any]) -> "Problem":

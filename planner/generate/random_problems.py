@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final, TypeVar
 
-from memstow.planner.generate import FEATURES
+from memstow.planner.generate.features import FEATURES
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import (
     ALWAYS,

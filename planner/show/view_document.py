@@ -28,10 +28,11 @@ from memstow.planner.model.records import record
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.show.formatting import count, human, plain, seconds, time_text
 from memstow.planner.solve.bounds import Bounds
-from memstow.planner.verify import judge, judge_problem
+from memstow.planner.verify import judge
 from memstow.planner.verify.claims import Proofs
 from memstow.planner.verify.graph_verdict import judge_graph
 from memstow.planner.verify.layout import Layout, ObjectiveValues, ProblemIndex
+from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.verdict import (
     Claim,
     Claims,

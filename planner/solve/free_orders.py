@@ -22,9 +22,9 @@ from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Callbacks, Event, Incumbent, Listener, OnBetter, Options
 from memstow.planner.model.plan import Cut, Plan
 from memstow.planner.processes import machine
-from memstow.planner.solve.graphs import NOTHING, OrderBound, claimed, plan_in_order, with_bound
 from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, cancelling
 from memstow.planner.solve.run_state import better
+from memstow.planner.solve.schedules import NOTHING, OrderBound, claimed, plan_in_order, with_bound
 from memstow.planner.solve.turns import Progress
 from memstow.solvers.core import Budget
 from memstow.solvers.orders import (
@@ -35,9 +35,9 @@ from memstow.solvers.orders import (
     OrderListeners,
     OrderOutcome,
     OrderTask,
-    order_solver,
     order_within,
 )
+from memstow.solvers.registry import order_solver
 
 _QUICK_SOLVER: Final = "greedy"
 _QUICK_SECONDS: Final = 1.0

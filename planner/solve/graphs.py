@@ -1,127 +1,21 @@
-"""Plans of graphs: the order of the operators, then the places of the problem that they become in it.
+"""Plans of graphs: which orders of the operators are planned, and the choice among alternatives."""
 
-They claim bounds that hold for every order that the graph allows, and no others.
-"""
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
-
-from memstow.planner.backends import name_with_version
-from memstow.planner.check import take_as_valid
 from memstow.planner.graph.check import require_valid
-from memstow.planner.graph.links import listed_order
-from memstow.planner.graph.lowering import lower
-from memstow.planner.model import PLANNED, Status
+from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.model.graph import FREE, GIVEN, Graph
-from memstow.planner.model.options import Bound, Callbacks, Event, Listener, OnBetter, Options
-from memstow.planner.model.plan import (
-    Certificate,
-    Cut,
-    Exhausted,
-    Explanation,
-    Least,
-    Plan,
-    PoolUse,
-    Refuted,
-    RefutedOrders,
-    Schedule,
-    TermValue,
-    gap_of,
-)
-from memstow.planner.model.problem import PLACEMENT_COST, measure, parse_term
-from memstow.planner.solve.problem_plans import plan_for_judge, refuse_for, unjudged
-from memstow.planner.verify.graph_verdict import judge_graph
+from memstow.planner.model.options import Callbacks, Options
+from memstow.planner.model.plan import Plan
+from memstow.planner.solve.run_state import better
+from memstow.planner.solve.schedules import NOTHING, plan_in_order, plan_schedule, with_order_bound
+from memstow.solvers.core import Budget
 
-
-@dataclass(frozen=True, slots=True)
-class OrderBound:
-    """A proven lower bound on the live bytes of every order."""
-
-    value: int
-    certificate: Certificate | None
-    prover: str | None
-
-
-NOTHING = OrderBound(0, None, None)
-
-
-def claimed(solver: str, bound: int, nodes: int) -> OrderBound:
-    """The bound of a search that ran dry one byte below it."""
-    if not bound:
-        return NOTHING
-    name = name_with_version(solver)
-    refuted = (Refuted(height=bound - 1, nodes=max(nodes, 1)),)
-    return OrderBound(bound, Exhausted(solver=name, refuted=refuted), name)
-
-
-def with_order_bound(graph: Graph, plan: Plan, bound: OrderBound) -> Plan:
-    """The plan of one order, as a plan of the graph: what was proven for this order alone is left out."""
-    if plan.status not in PLANNED:
-        explanation = _no_order(graph, bound)
-        if explanation is not None:
-            prover = bound.prover
-            return replace(plan, status=Status.INFEASIBLE, explanation=explanation, prover=prover)
-        return _without_proof(plan) if plan.status is Status.INFEASIBLE else plan
-    pools = len(plan.pools)
-    covered = bound if pools == 1 and not graph.alternatives else NOTHING
-    objective = tuple(_term(graph, entry, covered) for entry in plan.objective)
-    first = parse_term(objective[0].term) if objective else None
-    by_term = first is not None and pools == 1 and first.is_peak_of(plan.pools[0].pool, 1)
-    proven = all(entry.value == entry.bound for entry in objective)
-    return replace(
-        plan,
-        objective=objective,
-        pools=tuple(_pool(use, covered if by_term else NOTHING) for use in plan.pools),
-        status=Status.OPTIMAL if proven else Status.FEASIBLE,
-        prover=covered.prover if any(entry.bound for entry in objective) else None,
-    )
-
-
-def _no_order(graph: Graph, bound: OrderBound) -> Explanation | None:
-    """Why no order of the graph fits; None where the bound does not say so."""
-    if len(graph.pools) != 1 or graph.alternatives:
-        return None
-    pool, capacity = graph.pools[0], graph.pools[0].capacity
-    if capacity is None:
-        return None
-    reserved = measure((entry.offset, entry.offset + entry.size) for entry in pool.reserved)
-    needed = bound.value + reserved
-    if needed <= capacity:
-        return None
-    there = f"there are {capacity:,}" + (f", {reserved:,} of them reserved" if reserved else "")
-    return Explanation(
-        code="no_order",
-        message=f"in each order of the operators, at least {bound.value:,} bytes are live at once; {there}",
-        pool=pool.id,
-        needed=needed,
-        capacity=capacity,
-        reserved=reserved,
-        certificate=bound.certificate if isinstance(bound.certificate, Cut | RefutedOrders) else None,
-    )
-
-
-def _without_proof(plan: Plan) -> Plan:
-    """That nothing fits in one order says nothing about the others."""
-    return replace(plan, status=Status.UNKNOWN, explanation=None, prover=None)
-
-
-def _term(graph: Graph, claim: TermValue, bound: OrderBound) -> TermValue:
-    term = parse_term(claim.term)
-    if term == PLACEMENT_COST and isinstance(claim.certificate, Least) and not graph.alternatives:
-        return claim
-    if term is not None and term.is_peak_of(term.pool or "", 1):
-        return replace(
-            claim,
-            bound=bound.value,
-            certificate=bound.certificate,
-            gap=gap_of(claim.value, bound.value),
-        )
-    return replace(claim, bound=0, certificate=None, gap=gap_of(claim.value, 0))
-
-
-def _pool(use: PoolUse, bound: OrderBound) -> PoolUse:
-    return replace(use, bound=bound.value, certificate=None)
+if TYPE_CHECKING:
+    from memstow.planner.graph.stripe_front import Candidate
 
 
 LEAST_PEAK: Final = "order"
@@ -138,9 +32,6 @@ def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
 
         require_hint_of_orders(graph, options.hint)
     if graph.alternatives:
-        # Few graphs have any; the others do not wait for this import.
-        from memstow.planner.solve.schedules import plan_with_alternatives
-
         return plan_with_alternatives(graph, options, callbacks)
     return plan_without_alternatives(graph, options, callbacks)
 
@@ -166,57 +57,58 @@ def plan_by(graph: Graph, solver: str, options: Options, callbacks: Callbacks) -
     return FreeRun(graph, solver, options, callbacks).plan()
 
 
-def plan_in_order(
-    graph: Graph,
-    order: Sequence[int],
-    options: Options,
-    callbacks: Callbacks,
-    bound: OrderBound | None,
-) -> Plan:
-    """The accepted plan of a valid graph in one order; `bound` is that of all orders, if there are others."""
-    schedule = Schedule(order=tuple(graph.operators[i].id for i in order))
-
-    def accepted(plan: Plan) -> Plan:
-        if bound is not None:
-            plan = with_order_bound(graph, plan, bound)
-        return _judged(graph, replace(plan, schedule=schedule), options.hint)
-
-    problem = lower(graph, order)
-    take_as_valid(problem)
-    # The judge of the graph judges the plan of the problem with it; once is enough.
-    hear = _without_bounds(callbacks.on_event) if bound is not None else callbacks.on_event
-    passed_on = Callbacks(hear, callbacks.cancel, _passed_on(callbacks.on_better, accepted))
-    return accepted(plan_for_judge(problem, options, passed_on, unjudged))
+# Of the limits: to place what runs as the graph says; and to choose.
+_FIRST_SHARE: Final = 0.4
+_CHOICE_SHARE: Final = 0.2
 
 
-def with_bound(graph: Graph, plan: Plan, bound: OrderBound, hint: Plan | None) -> Plan:
-    """The accepted plan with the bound of all orders, which was proven after it was made."""
-    return _judged(graph, with_order_bound(graph, plan, bound), hint)
+def plan_with_alternatives(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
+    """The best plan of a valid graph in the orders that are known, with or without its alternatives."""
+    first = _as_given(graph, _part(options, _FIRST_SHARE), callbacks)
+    orders = [listed_order(graph)]
+    if first.schedule is not None:
+        index = links_of(graph).operator_index
+        orders.append([index[name] for name in first.schedule.order])
+    chosen = min(
+        (entry for order in orders for entry in _chosen(graph, order, options)), key=_by_bytes, default=None
+    )
+    if chosen is None:
+        return first
+    rest = _part(options, 1 - _FIRST_SHARE - _CHOICE_SHARE)
+    plan = with_order_bound(graph, plan_schedule(graph, chosen.schedule, rest, callbacks), NOTHING)
+    best = plan if better(plan, first) else first
+    return replace(best, seconds=round(first.seconds + plan.seconds, 6), work=first.work + plan.work)
 
 
-def _judged(graph: Graph, plan: Plan, hint: Plan | None) -> Plan:
-    refuse_for(judge_graph(graph, plan, hint, refutes=False).violations, plan.solver, " for a graph")
-    return plan
+def _as_given(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
+    if graph.order == GIVEN:
+        return plan_in_order(graph, listed_order(graph), options, callbacks, NOTHING)
+    return plan_without_alternatives(graph, options, callbacks)
 
 
-def _passed_on(on_better: OnBetter | None, accepted: Callable[[Plan], Plan]) -> OnBetter | None:
-    """Tells of better plans of the problem as of plans of the graph."""
-    if on_better is None:
-        return None
+def _chosen(graph: Graph, order: Sequence[int], options: Options) -> "list[Candidate]":
+    """The choice of the least live bytes in an order; nothing where that has no alternative."""
+    # Few graphs have alternatives; the others do not wait for these imports.
+    from memstow.planner.graph.operators import operator_costs
+    from memstow.planner.graph.stripe_front import order_front
+    from memstow.solvers.graph_programs import MOST
 
-    def pass_on(make: Callable[[], Plan]) -> None:
-        on_better(lambda: accepted(make()))
+    limit = graph.limits.cost if graph.limits is not None else None
+    most = MOST if limit is None else int(Fraction(str(limit)) * sum(operator_costs(graph)))
+    part = _part(options, _CHOICE_SHARE / 2)
+    budget = Budget(-1.0, part.work_limit or 0) if options.deterministic else Budget(part.time_limit, -1)
+    found = order_front(graph, order, budget, most, stripes=False).points[:1]
+    return [entry for entry in found if entry.schedule.alternatives]
 
-    return pass_on
+
+def _by_bytes(order: "Candidate") -> tuple[int, int]:
+    return order.bytes, order.cost
 
 
-def _without_bounds(on_event: Listener | None) -> Listener | None:
-    """Bounds of one order are none of the graph."""
-    if on_event is None:
-        return None
+def _part(options: Options, share: float) -> Options:
+    from memstow.planner.solve.portfolio import DEFAULT_WORK
 
-    def hear(event: Event) -> None:
-        if not isinstance(event, Bound):
-            on_event(event)
-
-    return hear
+    if options.deterministic:
+        limit = DEFAULT_WORK if options.work_limit is None else options.work_limit
+        return replace(options, work_limit=int(limit * share))
+    return replace(options, time_limit=options.time_limit * share)

@@ -53,10 +53,10 @@ from memstow.planner.solve.run_state import (
     term_value,
 )
 from memstow.planner.solve.turns import Misfit, Progress
-from memstow.planner.verify import Violation, judge_problem
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import reason_against_window
-from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Claims, Findings, TooMuch
+from memstow.planner.verify.problem_verdict import judge_problem
+from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Claims, Findings, TooMuch, Violation
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import HintPlace, Task, TermKind, Window

@@ -18,6 +18,8 @@ from memstow.planner.reading.parse import parse_target
 from memstow.planner.reading.printable import shown
 
 FOLDER: Final = Path(__file__).parent
+MOST_TARGETS: Final = 64
+"""As many are compared in one call."""
 
 
 def retarget(problem: Problem, target: Target) -> Problem:

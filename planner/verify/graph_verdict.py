@@ -16,7 +16,6 @@ from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph, index_of
 from memstow.planner.model.plan import Cut, Plan, RefutedOrders, Schedule
 from memstow.planner.model.problem import COST, Problem
-from memstow.planner.verify import judge_problem
 from memstow.planner.verify.graph_replay import (
     Refused,
     Replay,
@@ -28,6 +27,7 @@ from memstow.planner.verify.graph_replay import (
 )
 from memstow.planner.verify.layout import Layout, ObjectiveValues, ProblemIndex
 from memstow.planner.verify.order_bounds import check_bounds, check_bounds_of_schedule, reason_against_orders
+from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.row_operators import cost_of, cost_once, in_bytes, least_cost
 from memstow.planner.verify.stripe_replay import check_stripes, striped
 from memstow.planner.verify.verdict import (

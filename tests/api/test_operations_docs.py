@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from benchmarks.servers import free_port
-from memstow.api.cli.main import build_parser
+from memstow.api.cli.parser import build_parser
 from memstow.api.http.settings import Settings
 from tests.api import postgres
 from tests.api.asking import over, submit

@@ -8,7 +8,7 @@ from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
 from memstow.api.cli.parser import Commands, add_command, add_option
 from memstow.api.cli.terminal import Exit
 from memstow.api.options import WRITABLE, Amount, Choice, Flag, Option, Real, Text, Whole
-from memstow.planner.generate import FAMILIES, FEATURES, SYMBOLIC_FEATURES
+from memstow.planner.generate.features import FAMILIES, FEATURES, SYMBOLIC_FEATURES
 
 # Arguments that are not parameters of the generator.
 _OURS = {"command", "version", "kind", "output", "output_format", "run", "words"}

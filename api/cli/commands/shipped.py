@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from memstow.api.cli.output_files import to_stdout
-from memstow.api.cli.parser import Commands, add_command, add_options
+from memstow.api.cli.parser import Commands, add_command, add_options, build_parser
 from memstow.api.cli.terminal import Exit, columns
 from memstow.api.options import Flag, Option
 
@@ -200,8 +200,6 @@ memstow completion fish > ~/.config/fish/completions/memstow.fish
 def run_completion(args: argparse.Namespace) -> int:
     """Print the script for the shell."""
     import shtab
-
-    from memstow.api.cli.main import build_parser
 
     parser = build_parser()
     for action in _arguments_of(parser):

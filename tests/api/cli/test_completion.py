@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memstow.api.cli.commands.shipped import SHELLS
-from memstow.api.cli.main import COMMANDS
+from memstow.api.cli.parser import COMMANDS
 from memstow.api.cli.terminal import Exit
 from memstow.planner.targets import shipped
 from memstow.solvers.registry import names

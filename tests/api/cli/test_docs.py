@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.main import COMMANDS, build_parser
+from memstow.api.cli.parser import COMMANDS, build_parser
 from memstow.api.cli.terminal import Exit
 from memstow.api.http.samples import JOB_ID
 from tests.api.asking import has_plan, submit

@@ -35,7 +35,7 @@ def test_the_name_of_the_file_chooses_the_format(cli: Cli, tmp_path: Path) -> No
 
 
 def test_every_feature_is_accepted_alone_and_together(cli: Cli) -> None:
-    from memstow.planner.generate import FEATURES
+    from memstow.planner.generate.features import FEATURES
 
     for features in (*FEATURES, "all", "pools,pins"):
         assert cli("generate", "random", "--n", "12", "--features", features).code == Exit.DONE
@@ -92,7 +92,7 @@ def test_symbolic_problems_are_the_same_every_time_and_readable(cli: Cli, family
 
 
 def test_features_of_symbolic_problems_are_of_the_random_family(cli: Cli) -> None:
-    from memstow.planner.generate import SYMBOLIC_FEATURES
+    from memstow.planner.generate.features import SYMBOLIC_FEATURES
 
     random = ("generate", "symbolic", "--n", "12", "--family", "random")
     for features in (*SYMBOLIC_FEATURES, "all", "pools,pins"):

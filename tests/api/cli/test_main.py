@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from memstow.api.cli.main import COMMANDS, build_parser, main
+from memstow.api.cli.main import main
+from memstow.api.cli.parser import COMMANDS, build_parser
 from memstow.api.cli.terminal import Exit
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, RefusedPlanError
 from memstow.planner.model.problem import Problem

@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from memstow.api.cli import problem_input
-from memstow.api.cli.main import build_parser
+from memstow.api.cli.parser import build_parser
 
 # What the commands do the same with columns and with objects.
 _BOTH = "help format capacity fit_only time_limit json output"

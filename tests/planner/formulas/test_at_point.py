@@ -8,7 +8,7 @@ import memstow
 from memstow.planner.check import find_issues
 from memstow.planner.formulas.sizes import all_values, largest_problem, problem_at, sizes_at
 from memstow.planner.formulas.symbolic_check import find_symbolic_issues
-from memstow.planner.generate import SYMBOLIC_FEATURES
+from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem, points_of
 from tests.planner.formulas.formulas import by_python

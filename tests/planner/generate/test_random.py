@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstow.planner.check import find_issues
-from memstow.planner.generate import FEATURES
+from memstow.planner.generate.features import FEATURES
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Problem

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from memstow.planner.generate import SYMBOLIC_FEATURES
+from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError, InputError

@@ -7,7 +7,7 @@ import pytest
 
 import memstow
 from memstow.planner.formulas.sizes import problem_at
-from memstow.planner.generate import SYMBOLIC_FEATURES
+from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError

@@ -16,10 +16,10 @@ from memstow.solvers.orders import (
     OrderOutcome,
     OrderTask,
     bytes_by_step,
-    order_solver,
     order_within,
     peak,
 )
+from memstow.solvers.registry import order_solver
 from tests.solvers.order.instances import instance_of, random_instance, shared_graph
 from tests.solvers.order.least_peak import Sets
 

@@ -10,7 +10,7 @@ import pytest
 
 import memstow
 from memstow.planner.formats.native import write_symbolic_plan
-from memstow.planner.generate import SYMBOLIC_FEATURES
+from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError

@@ -6,7 +6,7 @@ import pytest
 
 from memstow.planner.formulas.sizes import problem_at, sizes_at
 from memstow.planner.formulas.symbolic_check import find_symbolic_issues
-from memstow.planner.generate import SYMBOLIC_FEATURES
+from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import PLANNED
 from memstow.planner.model.options import Options
