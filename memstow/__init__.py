@@ -118,7 +118,7 @@ if TYPE_CHECKING:
         write_symbolic as write_symbolic,
         write_symbolic_plan as write_symbolic_plan,
     )
-    from memstow.planner.formulas.symbolic_check import lower_symbolic as lower_symbolic
+    from memstow.planner.graph.symbolic_graph import lower_symbolic as lower_symbolic
     from memstow.planner.shapes.symbolic_c import write_symbolic_c as write_symbolic_c
     from memstow.planner.shapes.symbolic_layout import (
         Layout as Layout,
@@ -276,7 +276,7 @@ _HOMES: Final = {
         "largest_problem",
         "problem_at",
     ),
-    "memstow.planner.formulas.symbolic_check": ("lower_symbolic",),
+    "memstow.planner.graph.symbolic_graph": ("lower_symbolic",),
     "memstow.planner.formats.native": (
         "read_symbolic_graph",
         "write_symbolic_graph",

@@ -24,7 +24,7 @@ from memstow.api.client.exchange import (
     Wait,
 )
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 
 __all__ = ["AsyncClient", "Client", "JobEvent", "ServerError"]
 

@@ -24,8 +24,8 @@ from memstow.planner.formats.native import plain
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError
 from memstow.planner.model.options import Bound, Event, Incumbent, Options, Phase
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions

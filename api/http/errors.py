@@ -21,7 +21,7 @@ from memstow.api.store.keys import KeyQuotaError, QueueFullError, StoreFullError
 from memstow.api.workers.executor import ChildError
 from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError, RefusedPlanError
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 from memstow.planner.reading.sections import of_one_value
 
 MEDIA_TYPE: Final = "application/problem+json"

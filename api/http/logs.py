@@ -15,7 +15,7 @@ import structlog
 from starlette.types import Scope
 from structlog.typing import Processor
 
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 # Longer than any line of the service; lines of libraries are cut there.

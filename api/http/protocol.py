@@ -14,7 +14,7 @@ from uvicorn.server import ServerState
 
 from memstow.api.http.connections import Connections
 from memstow.api.http.errors import ApiError, error_response
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 
 
 class CountingTransport(asyncio.Transport):

@@ -19,7 +19,7 @@ from memstow.api.operations.envelope import LONGEST_NAME, checked_name
 from memstow.api.operations.request_types import BodyForm, FrontValue, QueryValue
 from memstow.api.options import Option, in_query
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 from memstow.planner.reading.sections import unknown_field
 from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers import registry

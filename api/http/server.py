@@ -35,7 +35,7 @@ from memstow.api.store.database import PRIVATE, Database, StoreError
 from memstow.api.store.keys import Keys
 from memstow.api.store.maintenance import upgrade
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 
 # Bytes that the system takes of a response before its client has read what came earlier.
 _MOST_UNSENT: Final = 128 << 10

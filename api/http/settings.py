@@ -24,9 +24,9 @@ from memstow.api.workers.job_run import JobLimits
 from memstow.api.workers.runner import RunnerSettings
 from memstow.planner.cluster.roster import check_scheduler
 from memstow.planner.model.errors import InputError, Issue, closest_match
+from memstow.planner.model.printable import printable, shown
 from memstow.planner.processes import machine
 from memstow.planner.reading.json_text import read_bytes
-from memstow.planner.reading.printable import printable, shown
 from memstow.planner.reading.sections import of_one_value
 
 PREFIX: Final = "MEMSTOW_"

@@ -46,7 +46,7 @@ from memstow.api.store.tables import Draft, Job, State
 from memstow.api.webhooks import LONGEST_URL, place_of
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import printable, shown
+from memstow.planner.model.printable import printable, shown
 
 _ASYNC: Final = "respond-async"
 _WAIT: Final = re.compile(r'wait\s*=\s*"?(\d{1,9})"?')

@@ -32,8 +32,8 @@ from memstow.api.operations.request_types import (
 )
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
+from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.printable import printable, shown
 from memstow.planner.reading.sections import wrong_type
 
 if TYPE_CHECKING:

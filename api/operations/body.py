@@ -56,11 +56,11 @@ from memstow.api.operations.request_types import BodyForm, Limits, QueryValue, V
 from memstow.planner import formats
 from memstow.planner.model.errors import InputError, Issue, changing_issues, closest_match
 from memstow.planner.model.options import Options, require_followed
+from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.problem import Problem
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import columns_and_options_in, columns_in, digest, looks_like_json
 from memstow.planner.reading.parse import parse_options, parse_target
-from memstow.planner.reading.printable import printable, shown
 from memstow.planner.solve.column_plans import takes
 from memstow.planner.targets import MOST_TARGETS, shipped_target
 

@@ -20,9 +20,9 @@ from memstow.api.operations.request_types import BodyForm, Limits
 from memstow.planner import formats
 from memstow.planner.formats import is_graph, looks_like_json
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem, Target
 from memstow.planner.reading.parse import parse_problem, parse_target
-from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
 from memstow.planner.targets import retarget, shipped_target
 

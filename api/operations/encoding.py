@@ -15,10 +15,10 @@ from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_options, parse_target
-from memstow.planner.reading.printable import shown
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import FrontOptions

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeVar
 from memstow.api.operations.request_types import Limits
 from memstow.planner.formats import is_graph, is_plan, problem_format
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.printable import shown
 from memstow.planner.reading.json_text import parse_json
-from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
 
 T = TypeVar("T")

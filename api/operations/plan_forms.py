@@ -16,8 +16,8 @@ from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, 
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.printable import printable
 from memstow.planner.reading.sections import wrong_type
 
 if TYPE_CHECKING:

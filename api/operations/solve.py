@@ -22,8 +22,8 @@ from memstow.planner.backends import is_model
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Event, Options
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Kind, Problem, choice_count, counts
-from memstow.planner.reading.printable import printable
 from memstow.planner.solve import engine
 from memstow.planner.solve.column_plans import found_at_once, plan_columns
 from memstow.planner.solve.portfolio import AUTO

@@ -12,8 +12,8 @@ from memstow.planner.formats.native import read_symbolic, read_symbolic_plan, wr
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
+from memstow.planner.model.printable import printable
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
-from memstow.planner.reading.printable import printable
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.point_plans import better
 from memstow.planner.verify.symbolic_verdict import judge_symbolic

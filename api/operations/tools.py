@@ -15,10 +15,10 @@ from memstow.api.operations.request_types import Document, EvaluateRequest, Limi
 from memstow.planner.formats import write_plan
 from memstow.planner.formats.native import is_symbolic, is_symbolic_plan, parse_symbolic_plan
 from memstow.planner.model.errors import InputError, Issue, changing_issues
+from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem, digest_symbolic
 from memstow.planner.model.tiling import TilingOptions
-from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import wrong_type
 from memstow.planner.tiling.tile import tile, tile_all
 from memstow.planner.tiling.tiling_documents import (

@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, inse
 from memstow.api.store.database import Database, insert_or_update, now
 from memstow.api.store.tables import accounts, changes, keys
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import shown
+from memstow.planner.model.printable import shown
 
 _PREFIX: Final = "msk"
 

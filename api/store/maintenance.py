@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 from memstow.api.store.database import Database
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 
 # Any number will do, as long as nothing else in the database takes the same advisory lock.
 _LOCK = 7_266_353_041

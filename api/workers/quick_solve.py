@@ -33,10 +33,10 @@ from memstow.api.store.plan_cache import CachedPlan, CacheWriter, PlanCache, own
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import choice_count
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import PlainPlan, is_in_order, plan_as_json
-from memstow.planner.reading.printable import printable
 
 
 class Asked:

@@ -1,24 +1,21 @@
 """Checks what must hold between the fields of a problem.
 
-Takes a problem, returns all of its issues, each with a code, a path and a way out, in this order: pools,
-buffers, pins, pairs, objective, groups. That a valid one has none is remembered while it lives.
+Takes a problem, whether its sizes are numbers or formulas, and returns all of its issues, each with a code, a
+path and a way out. That a valid one has none is remembered while it lives.
 """
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from memstow.planner.check.problem_issues import (
-    buffer_issues,
-    objective_issues,
-    pair_issues,
-    pool_issues,
-    relative_issues,
-)
+from memstow.planner.check.problem_issues import problem_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import Kind, Problem, counts
 from memstow.planner.model.records import Memo
+
+if TYPE_CHECKING:
+    from memstow.planner.model.symbolic import SymbolicProblem
 
 MOST_ISSUES: Final = 1000
 """No more issues than this are listed for one document."""
@@ -38,12 +35,21 @@ def issues_once(
     return issues
 
 
-_valid: Final = Memo[Problem, bool]()
+_valid: Final = Memo["Problem | SymbolicProblem", bool]()
 
 
-def find_issues(problem: Problem) -> list[Issue]:
+def find_issues(problem: "Problem | SymbolicProblem") -> list[Issue]:
     """All issues of a well-formed problem, up to a thousand."""
     return issues_once(_valid, problem, _issues)
+
+
+def _issues(problem: "Problem | SymbolicProblem") -> Iterator[Issue]:
+    if isinstance(problem, Problem):
+        return problem_issues(problem)
+    # Problems without formulas do not wait for this import.
+    from memstow.planner.check.symbolic_issues import symbolic_problem_issues
+
+    return symbolic_problem_issues(problem)
 
 
 def take_as_valid(problem: Problem) -> None:
@@ -51,7 +57,7 @@ def take_as_valid(problem: Problem) -> None:
     _valid.note(problem, True)
 
 
-def require_valid(problem: Problem) -> None:
+def require_valid(problem: "Problem | SymbolicProblem") -> None:
     """Raise InputError with every issue there is."""
     issues = find_issues(problem)
     if issues:
@@ -71,15 +77,3 @@ def require_hint(problem: Problem, hint: Plan | None) -> None:
             f"$.objective[{where}]",
             "`moves` counts what differs from a plan; give that plan as the hint",
         )
-
-
-def _issues(problem: Problem) -> Iterator[Issue]:
-    pools = {pool.id: pool for pool in problem.pools}
-    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
-    # Relations are checked only where each name stands for one thing.
-    unique = len(index_of) == len(problem.buffers) and len(pools) == len(problem.pools)
-    yield from pool_issues(problem)
-    yield from buffer_issues(problem, pools, index_of)
-    yield from pair_issues(problem, index_of, unique)
-    yield from objective_issues(problem, pools)
-    yield from relative_issues(problem, pools, index_of, unique)

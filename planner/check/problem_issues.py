@@ -34,7 +34,20 @@ from memstow.planner.model.problem import (
 )
 
 
-def pool_issues(problem: Problem) -> Iterator[Issue]:
+def problem_issues(problem: Problem) -> Iterator[Issue]:
+    """Issues of a well-formed problem: pools, buffers and pins, pairs, objective, groups."""
+    pools = {pool.id: pool for pool in problem.pools}
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    # Relations are checked only where each name stands for one thing.
+    unique = len(index_of) == len(problem.buffers) and len(pools) == len(problem.pools)
+    yield from _pool_issues(problem)
+    yield from _buffer_issues(problem, pools, index_of)
+    yield from _pair_issues(problem, index_of, unique)
+    yield from _objective_issues(problem, pools)
+    yield from _relative_issues(problem, pools, index_of, unique)
+
+
+def _pool_issues(problem: Problem) -> Iterator[Issue]:
     """Issues of the pools: ids that are used twice, reserved ranges beyond the end of a pool."""
     ids = [pool.id for pool in problem.pools]
     yield from _duplicate_ids("pools", "pool", ids, {name: i for i, name in enumerate(ids)})
@@ -72,7 +85,7 @@ def _unknown_pool(path: str, name: str, pools: dict[str, Pool]) -> Issue:
     return Issue("unknown_pool", path, f"there is no pool {name!r}; the pools are {some}")
 
 
-def buffer_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, int]) -> Iterator[Issue]:
+def _buffer_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, int]) -> Iterator[Issue]:
     """Issues of each buffer by itself and with the pools that it names."""
     yield from _duplicate_ids("buffers", "buffer", [buffer.id for buffer in problem.buffers], index_of)
     twice = {name for name, count in Counter(pool.id for pool in problem.pools).items() if count > 1}
@@ -224,7 +237,7 @@ class _ReservedRanges:
                 yield self._ranges[i]
 
 
-def objective_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
+def _objective_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
     """Issues of the objective: unknown or repeated terms, and sums beyond the largest value."""
     yield from _term_issues(problem, pools)
     yield from _cost_issues(problem, pools)
@@ -289,14 +302,14 @@ _Member = tuple[Buffer, int]
 """A buffer of a rigid group, and its distance from the group's offset."""
 
 
-def pair_issues(problem: Problem, index_of: dict[str, int], unique: bool) -> Iterator[Issue]:
+def _pair_issues(problem: Problem, index_of: dict[str, int], unique: bool) -> Iterator[Issue]:
     """Issues of pins that overlap, and of entries that name two buffers; `unique`: no id is used twice."""
     if unique:
         yield from _clashing_pins(problem, index_of)
     yield from _name_issues(problem, index_of)
 
 
-def relative_issues(
+def _relative_issues(
     problem: Problem, pools: dict[str, Pool], index_of: dict[str, int], unique: bool
 ) -> Iterator[Issue]:
     """Issues of `relative`, and of its rigid groups where ids are `unique` and distances consistent."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from memstow.planner.model.errors import InputError, MemstowError
-from memstow.planner.reading.printable import shown
+from memstow.planner.model.printable import shown
 from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers.registry import BACK_ENDS
 

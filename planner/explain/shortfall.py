@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from memstow.planner.check import require_valid
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import (
     ALWAYS,
     Buffer,
@@ -26,7 +27,6 @@ from memstow.planner.model.problem import (
     profile,
     spans,
 )
-from memstow.planner.reading.printable import printable
 
 _MOST_DEPTH: Final = 200
 

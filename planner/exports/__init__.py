@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_naming
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
     from memstow.planner.exports.source_code import MemoryMap

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memstow.planner.model.errors import InputError, Issue, closest_match
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.printable import printable
 
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9]+", re.ASCII)
 # Comments of C end at `*/`, and lines go on after a backslash, which C before C23 also spells `??/`.

@@ -31,8 +31,8 @@ from memstow.planner.exports.naming import Naming, identifiers, in_comment
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement, Plan, peaks
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, merged
-from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
     from memstow.planner.graph.graph_document import Label

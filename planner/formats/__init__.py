@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from memstow.planner.formats.format import Format
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import FEW_BYTES, parse_json, require_bytes
-from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
     from memstow.planner.formats.format import GraphFormat

@@ -29,6 +29,7 @@ from memstow.planner.formats.format import (
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import REPEATED, Placement, Plan
+from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.problem import DEFAULT_POOL, LIMIT, Buffer, Interval, Problem, Relative
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import (
@@ -40,7 +41,6 @@ from memstow.planner.reading.json_text import (
     parse_path,
 )
 from memstow.planner.reading.parse import parse_problem
-from memstow.planner.reading.printable import printable, shown
 from memstow.planner.reading.sections import MOST_REPORTED, without_nul
 
 

@@ -23,6 +23,7 @@ from memstow.planner.formats.native import encode_document, list_of_lines
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.plan import Placement, Plan
+from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import (
     Alignment,
     Buffer,
@@ -39,7 +40,6 @@ from memstow.planner.model.problem import (
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import Path
 from memstow.planner.reading.parse import check_made
-from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import Findings, index_before, read_elements, read_section, wrong_type
 
 

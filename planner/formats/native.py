@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from memstow.planner.formats.format import Format, GraphFormat
 from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import ONE_MEMORY, Problem
+from memstow.planner.model.problem import Problem
 from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.reading.json_text import parse_json, parse_path
 from memstow.planner.reading.parse import (
-    note_repeated,
-    parse_document,
     parse_plan,
     parse_problem,
     parse_whole,
@@ -158,7 +156,7 @@ def is_symbolic_plan(raw: object) -> bool:
 
 def parse_symbolic_graph(raw: object) -> "SymbolicGraph":
     """The symbolic graph that a JSON value describes."""
-    from memstow.planner.formulas.symbolic_check import checked_graph
+    from memstow.planner.graph.symbolic_graph import checked_graph
     from memstow.planner.model.symbolic import SymbolicGraph
 
     findings = Findings(raw)
@@ -172,37 +170,19 @@ def parse_symbolic_graph(raw: object) -> "SymbolicGraph":
 
 def parse_symbolic(raw: object) -> "SymbolicProblem":
     """The symbolic problem that a JSON value describes; a symbolic graph is that of its given order."""
-    from memstow.planner.formulas.symbolic_check import find_symbolic_issues, lower_symbolic
-    from memstow.planner.model.symbolic import Symbol, SymbolicProblem
+    from memstow.planner.graph.symbolic_graph import lower_symbolic
+    from memstow.planner.model.symbolic import SymbolicProblem
 
     if is_symbolic_graph(raw):
         return lower_symbolic(parse_symbolic_graph(raw))
-    return parse_document(
-        SymbolicProblem,
-        raw,
-        find_symbolic_issues,
-        stand_ins={
-            "version": 1,
-            "symbols": (Symbol(id="_", min=0, max=0),),
-            "buffers": (),
-            "pools": ONE_MEMORY,
-            "objective": ("peak",),
-        },
-    )
+    return parse_problem(raw, SymbolicProblem)
 
 
 def parse_symbolic_plan(raw: object) -> "SymbolicPlan":
     """The plan that a JSON value describes; whether it is right is for the judge to say."""
     from memstow.planner.model.symbolic import SymbolicPlan
 
-    findings = Findings(raw)
-    plan = parse_whole(SymbolicPlan, raw, findings)
-    note_repeated(findings, (), plan.placements)
-    for index, order in enumerate(plan.orders):
-        note_repeated(findings, ("orders", index), order.placements)
-    if findings:
-        raise findings.error()
-    return plan
+    return parse_plan(raw, SymbolicPlan)
 
 
 def read_symbolic(data: bytes) -> "SymbolicProblem":

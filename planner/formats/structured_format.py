@@ -15,6 +15,7 @@ from memstow.planner.formats.native import encode_document
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class
 from memstow.planner.model.plan import Placement, Plan
+from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import (
     ALWAYS,
     MAX_PEAK,
@@ -40,7 +41,6 @@ from memstow.planner.model.problem import (
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import Path
 from memstow.planner.reading.parse import check_made
-from memstow.planner.reading.printable import shown
 from memstow.planner.reading.sections import Findings, read_whole
 
 Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]

@@ -18,9 +18,9 @@ from operator import index
 from typing import Final, Literal, cast
 
 from memstow.planner.model.errors import MemstowError
+from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import LIMIT, LONGEST_FORMULA
 from memstow.planner.model.symbolic import Symbol
-from memstow.planner.reading.printable import shown
 from memstow.solvers import shapes
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from math import lcm
 from typing import Final
 
+from memstow.planner.check import find_issues
 from memstow.planner.formulas.sizes import largest_problem
-from memstow.planner.formulas.symbolic_check import find_symbolic_issues
 from memstow.planner.generate.random_problems import Chance
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
@@ -135,7 +135,7 @@ def _pairs(chance: Chance, names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _if_valid(changed: SymbolicProblem, otherwise: SymbolicProblem) -> SymbolicProblem:
-    return otherwise if find_symbolic_issues(changed) else changed
+    return otherwise if find_issues(changed) else changed
 
 
 def _pinned(chance: Chance, problem: SymbolicProblem, sizes: dict[str, int]) -> tuple[SymbolicBuffer, ...]:

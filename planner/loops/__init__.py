@@ -10,7 +10,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.loops import Loops
 from memstow.planner.model.plan import Plan
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 
 HEADER: Final = "loops-header"
 PICTURE: Final = "loops-picture"

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.printable import LONGEST, printable, shown
 from memstow.planner.model.records import collector_at_rest
-from memstow.planner.reading.printable import LONGEST, printable, shown
 
 LARGEST_INPUT: Final = 256 << 20
 _CHUNK: Final = 1 << 20

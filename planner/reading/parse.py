@@ -6,7 +6,7 @@ that a document can be mended in one go; issues that only the missing elements c
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue
@@ -24,7 +24,7 @@ from memstow.planner.reading.sections import (
 )
 
 if TYPE_CHECKING:
-    from memstow.planner.model.symbolic import OrderedPlacement
+    from memstow.planner.model.symbolic import OrderedPlacement, SymbolicPlan, SymbolicProblem
 
 _T = TypeVar("_T")
 
@@ -91,11 +91,20 @@ def parse_whole(holder: type[_T], raw: object, findings: Findings) -> _T:
     return value
 
 
-def parse_problem(raw: object) -> Problem:
-    """The problem a JSON value describes."""
-    return parse_document(
-        Problem, raw, find_issues, stand_ins={"version": 1, "buffers": (), "pools": ONE_MEMORY}
-    )
+@overload
+def parse_problem(raw: object) -> Problem: ...
+@overload
+def parse_problem(raw: object, holder: "type[SymbolicProblem]") -> "SymbolicProblem": ...
+def parse_problem(
+    raw: object, holder: "type[Problem | SymbolicProblem]" = Problem
+) -> "Problem | SymbolicProblem":
+    """The problem a JSON value describes; `holder`: whether its sizes are numbers or formulas."""
+    stand_ins: dict[str, Any] = {"version": 1, "buffers": (), "pools": ONE_MEMORY}
+    if holder is not Problem:
+        from memstow.planner.model.symbolic import Symbol
+
+        stand_ins |= {"symbols": (Symbol(id="_", min=0, max=0),), "objective": ("peak",)}
+    return parse_document(holder, raw, find_issues, stand_ins=stand_ins)
 
 
 def parse_target(raw: object) -> Target:
@@ -113,11 +122,17 @@ def parse_target(raw: object) -> Target:
     )
 
 
-def parse_plan(raw: object) -> Plan:
+@overload
+def parse_plan(raw: object) -> Plan: ...
+@overload
+def parse_plan(raw: object, holder: "type[SymbolicPlan]") -> "SymbolicPlan": ...
+def parse_plan(raw: object, holder: "type[Plan | SymbolicPlan]" = Plan) -> "Plan | SymbolicPlan":
     """The plan a JSON value describes; whether it is right is for `planner.verify` to say."""
     findings = Findings(raw)
-    plan = parse_whole(Plan, raw, findings)
+    plan = parse_whole(holder, raw, findings)
     note_repeated(findings, (), plan.placements)
+    for index, order in enumerate(() if isinstance(plan, Plan) else plan.orders):
+        note_repeated(findings, ("orders", index), order.placements)
     if findings:
         raise findings.error()
     return plan

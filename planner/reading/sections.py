@@ -26,8 +26,8 @@ from memstow.planner.model.model_class import (
     fields_of,
     plain_value,
 )
+from memstow.planner.model.printable import printable, shown
 from memstow.planner.reading.json_text import Path, json_path, order_in, value_at
-from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -18,8 +18,8 @@ from math import inf
 from typing import Final
 
 import memstow
+from memstow.planner.check import require_valid
 from memstow.planner.formulas.sizes import largest_problem, sizes_of, values_text
-from memstow.planner.formulas.symbolic_check import require_valid_symbolic
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.options import Listener, Options, Phase
@@ -424,7 +424,7 @@ def plan_symbolic(
         raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
     if shapes != "fixed":
         require_few(problem)
-    require_valid_symbolic(problem)
+    require_valid(problem)
     return _Run(problem, options or Options(), shapes, pieces, on_event, on_better, cancel).plan()
 
 

@@ -9,9 +9,9 @@ from typing import Final
 from memstow.planner.formulas.sizes import problem_at
 from memstow.planner.model.errors import InputError, closest_match
 from memstow.planner.model.plan import Explanation
+from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem, terms_of
 from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem, count_of, points_of
-from memstow.planner.reading.printable import printable
 from memstow.planner.reduce import reduce
 from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.solve.bounds import Bounds

@@ -22,6 +22,7 @@ from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Explanation, Placement, Plan, make_placement
+from memstow.planner.model.printable import as_integer, printable, shown
 from memstow.planner.model.problem import (
     ANYWHERE,
     LIMIT,
@@ -37,7 +38,6 @@ from memstow.planner.model.problem import (
     terms_of,
 )
 from memstow.planner.model.symbolic import Order, SymbolicBuffer, SymbolicPlan, SymbolicProblem, with_sizes
-from memstow.planner.reading.printable import as_integer, printable, shown
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.problem_plans import PlanValues, plan_of_values, recount

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, SupportsFloat, SupportsIndex, TypeAlias
 from memstow.planner.judge._judge import Defect, check_columns, judge_places
 from memstow.planner.model import LONGEST_RUN, PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
-from memstow.planner.reading.printable import as_integer, shown
+from memstow.planner.model.printable import as_integer, shown
 from memstow.solvers import core
 
 Integers: TypeAlias = Iterable[SupportsIndex]

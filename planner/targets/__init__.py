@@ -12,10 +12,10 @@ from typing import Final
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.errors import InputError, Issue, closest_match
+from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem, Target, parse_term
 from memstow.planner.reading.json_text import parse_json, read_bytes
 from memstow.planner.reading.parse import parse_target
-from memstow.planner.reading.printable import shown
 
 FOLDER: Final = Path(__file__).parent
 MOST_TARGETS: Final = 64

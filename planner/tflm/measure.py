@@ -18,10 +18,10 @@ from memstow.planner.formats.tflite_model import ModelOperator, Subgraph, is_lis
 from memstow.planner.graph.lowering import Span
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Arena
+from memstow.planner.model.printable import printable
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import ask_child
-from memstow.planner.reading.printable import printable
 from memstow.planner.tflm.runtime_model import RuntimeModel, Scratch, aligned, arena, listed, runtime_model
 
 ELSEWHERE: Final = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import memstow
-from memstow.planner.formulas.symbolic_check import find_symbolic_issues
+from memstow.planner.check import find_issues
 from tests.examples.building import ROOT, Sample, tool
 from tests.planner.exports.toolchains import HOST
 
@@ -43,5 +43,5 @@ def test_models_of_other_depths_are_problems_too(tmp_path: Path) -> None:
     for blocks in (0, 1, 12):
         text = here.run("python3", "make_graph.py", "--blocks", str(blocks))
         problem = memstow.read_symbolic(text.encode())
-        assert find_symbolic_issues(problem) == []
+        assert find_issues(problem) == []
         assert len(problem.buffers) == 4 + 15 * blocks

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:
     """A model whose open dimensions are symbols: as a graph, or as the problem of its order."""
     from memstow.planner.formats.native import write_symbolic, write_symbolic_graph
-    from memstow.planner.formulas.symbolic_check import lower_symbolic
+    from memstow.planner.graph.symbolic_graph import lower_symbolic
 
     if args.at:
         message = "--symbol leaves dimensions open; to give a dimension a value, use --dim in place of both"

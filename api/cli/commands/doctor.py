@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _require_extras(given: list[str], known: tuple[str, ...]) -> None:
     from memstow.planner.model.errors import InputError, closest_match
-    from memstow.planner.reading.printable import shown
+    from memstow.planner.model.printable import shown
 
     for name in given:
         if name not in known:

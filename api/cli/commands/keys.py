@@ -223,7 +223,7 @@ def run_reset(args: argparse.Namespace) -> int:
 def _changes(args: argparse.Namespace) -> "KeyChanges":
     """What the options of `create` and `set` say of a key; what is not given is left out."""
     from memstow.api.operations.envelope import LONGEST_NAME, checked_name
-    from memstow.planner.reading.printable import printable
+    from memstow.planner.model.printable import printable
 
     changes: KeyChanges = {}
     if args.name is not None:

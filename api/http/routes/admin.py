@@ -22,7 +22,7 @@ from memstow.api.store.database import now
 from memstow.api.store.keys import Key, KeyChanges, Role
 from memstow.api.store.tables import timestamp
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 from memstow.planner.reading.sections import missing_field, of_one_value, unknown_field
 
 _Body = TypeVar("_Body", bound=BaseModel)

@@ -42,7 +42,7 @@ from memstow.api.store.keys import Role
 from memstow.api.store.queue import Filter
 from memstow.api.store.tables import Job, State, Stop
 from memstow.planner.model.errors import InputError
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 
 router = APIRouter(tags=["jobs"])
 

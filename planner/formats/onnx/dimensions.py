@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memstow.planner.model.errors import InputError, Issue, closest_match
-from memstow.planner.reading.printable import printable, shown
+from memstow.planner.model.printable import printable, shown
 from memstow.planner.reading.sections import without_nul
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from memstow.planner.formats.onnx.dimensions import (
 from memstow.planner.graph.check import require_valid
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import ElementType, Graph, Operator, Tensor, element_bits
+from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.records import collector_at_rest
-from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
     import onnx

@@ -25,9 +25,9 @@ from memstow.planner.formats.onnx.dimensions import (
 from memstow.planner.formats.onnx.rules import ODD, Operation, UnderivableError, Value, einsum, pool
 from memstow.planner.formats.onnx.terms import TermArithmetic, TooLongError, a_number
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.printable import printable
 from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import ask_child
-from memstow.planner.reading.printable import printable
 
 if TYPE_CHECKING:
     import onnx

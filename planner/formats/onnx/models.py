@@ -52,9 +52,10 @@ from memstow.planner.formats.onnx.terms import (
 )
 from memstow.planner.formulas.formula import FUNCTIONS
 from memstow.planner.formulas.sizes import Effort, NoSize, examine, sample, values_text
-from memstow.planner.formulas.symbolic_check import checked_graph
+from memstow.planner.graph.symbolic_graph import checked_graph
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph, Operator, Tensor
+from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.model.symbolic import (
     MOST_POINTS,
@@ -65,7 +66,6 @@ from memstow.planner.model.symbolic import (
     SymbolicTensor,
     values_of,
 )
-from memstow.planner.reading.printable import printable, shown
 
 if TYPE_CHECKING:
     import onnx

@@ -25,7 +25,7 @@ from memstow.api.store.keys import Keys, QueueFullError, Quotas, RefusedKey, Why
 from memstow.api.store.plan_cache import CachedPlan, CacheWriter, PlanCache
 from memstow.api.store.queue import Claims, Filter, Queue
 from memstow.api.store.tables import JobEvent, Progress, State, Stop, metadata
-from memstow.planner.reading.printable import printable
+from memstow.planner.model.printable import printable
 from tests.api.store.drafts import draft
 from tests.api.store.passing import let_pass
 from tests.waiting import PATIENCE

@@ -7,7 +7,6 @@ import pytest
 import memstow
 from memstow.planner.check import find_issues
 from memstow.planner.formulas.sizes import all_values, largest_problem, problem_at, sizes_at
-from memstow.planner.formulas.symbolic_check import find_symbolic_issues
 from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem, points_of
@@ -25,7 +24,7 @@ def random_problem(seed: int) -> SymbolicProblem:
 @pytest.mark.parametrize("seed", range(60))
 def test_sizes_are_those_of_the_formulas_and_the_rest_stays(seed: int) -> None:
     problem = random_problem(seed)
-    assert find_symbolic_issues(problem) == []
+    assert find_issues(problem) == []
     rows = list(all_values({symbol.id: symbol for symbol in problem.symbols}))
     found = [sizes_at(problem, at) for at in rows[:200]]
     for at, sizes in zip(rows, found, strict=False):

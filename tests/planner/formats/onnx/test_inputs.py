@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from memstow.planner.formats.onnx.models import read_graph, read_symbolic_model, symbol_for
-from memstow.planner.formulas.symbolic_check import lower_symbolic
+from memstow.planner.graph.symbolic_graph import lower_symbolic
 from memstow.planner.model.symbolic import Symbol
 from tests.onnx_models import model, node, numbers, value
 from tests.planner.refusal import refusal

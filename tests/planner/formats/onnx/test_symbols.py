@@ -6,8 +6,8 @@ import pytest
 
 from memstow.planner.formats.onnx.models import read_graph, read_symbolic_model, symbol_for
 from memstow.planner.formulas.sizes import problem_at
-from memstow.planner.formulas.symbolic_check import lower_symbolic
 from memstow.planner.graph.lowering import listed_problem
+from memstow.planner.graph.symbolic_graph import lower_symbolic
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import Symbol, points_of
 from tests.onnx_models import MODELS, model, node, numbers, value, weights

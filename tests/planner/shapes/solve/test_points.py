@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
+from memstow.planner.check import find_issues
 from memstow.planner.formulas.sizes import problem_at, sizes_at
-from memstow.planner.formulas.symbolic_check import find_symbolic_issues
 from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import PLANNED
@@ -28,7 +28,7 @@ def test_no_layout_needs_less_than_the_live_bytes(block: int) -> None:
         features = [name for at, name in enumerate(SYMBOLIC_FEATURES) if (seed * 7 + at * 11) % 5 == 0]
         some = symbolic(7, seed, family="random", symbols=1, features=features)
         for problem in map(without_capacities, (some, random_problem(Random(seed), 7))):
-            if find_symbolic_issues(problem):
+            if find_issues(problem):
                 continue
             live = LiveBytes(problem)
             for point in points_of(problem)[:8]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from memstow.planner.check import symbolic_issues
 from memstow.planner.formats.native import parse_symbolic
-from memstow.planner.formulas import symbolic_check
 from memstow.planner.model.errors import InputError
 
 S = {"id": "s", "min": 1, "max": 64}
@@ -123,7 +123,7 @@ def test_what_is_too_much_is_told_before_formulas_are_examined(monkeypatch: pyte
     def refuse(*_: object) -> None:
         raise AssertionError("a formula was examined")
 
-    monkeypatch.setattr(symbolic_check, "examine", refuse)
+    monkeypatch.setattr(symbolic_issues, "examine", refuse)
     long = [{"id": f"b{number}", "size": f"s + {number} + " + "0 + " * 450 + "1"} for number in range(600)]
     assert [it[:2] for it in issues_of(buffers=long)] == [("formulas_too_long", "$.buffers")]
     symbols = [{"id": name, "min": 1, "max": 64} for name in ("s", "t", "u")]

@@ -10,10 +10,10 @@ import pytest
 import memstow
 from memstow.planner.formats.native import parse_symbolic_graph, read_symbolic
 from memstow.planner.formulas.sizes import problem_at
-from memstow.planner.formulas.symbolic_check import lower_symbolic
 from memstow.planner.generate.graph import graph as random_graph
 from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.lowering import listed_problem
+from memstow.planner.graph.symbolic_graph import lower_symbolic
 from memstow.planner.model.graph import Graph, Tensor
 from memstow.planner.model.symbolic import (
     Symbol,

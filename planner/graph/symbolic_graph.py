@@ -1,0 +1,230 @@
+"""Graphs whose sizes are formulas: what is wrong with one, and the symbolic problem that it becomes.
+
+Sizes are checked as those of a symbolic problem; names, order, views and all else on the ordinary graph in
+which each size is at its largest. The problem is that of the order in which the operators are listed:
+lifetimes by that order, sizes as the formulas say.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from memstow.planner.check import MOST_ISSUES, find_issues
+from memstow.planner.check.symbolic_issues import (
+    CheckedFormulas,
+    FormulaIssue,
+    has_range,
+    is_of_all_points,
+    objective_issues,
+    point_issues,
+    symbol_issues,
+)
+from memstow.planner.formulas.formula import Call, Chain, FormulaError, Formulas, Node, Number, text_of
+from memstow.planner.graph.check import find_issues as find_graph_issues
+from memstow.planner.graph.lowering import Places, listed_problem
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.graph import Graph, element_bits
+from memstow.planner.model.problem import LIMIT
+from memstow.planner.model.symbolic import (
+    SymbolicBuffer,
+    SymbolicGraph,
+    SymbolicProblem,
+    SymbolicTemporary,
+    SymbolicTensor,
+    graph_with_sizes,
+)
+
+
+def size_from_shape(tensor: SymbolicTensor, symbols: Iterable[str]) -> int | str | None:
+    """The bytes of the tensor's elements, packed; None where shape or type is missing.
+
+    FormulaError if a dimension is no formula.
+    """
+    if tensor.shape is None or tensor.type is None:
+        return None
+    among = Formulas(symbols)
+    bits = element_bits(tensor.type)
+    number, packed = (bits // 8, False) if bits % 8 == 0 else (bits, True)
+    factors: list[Node] = []
+    for extent in tensor.shape:
+        node = among.read(extent).tree if isinstance(extent, str) else Number(extent)
+        if isinstance(node, Number):
+            number *= node.value
+        else:
+            factors.append(node)
+    if not factors:
+        return -(-number // 8) if packed else number
+    if number != 1:
+        factors.insert(0, Number(number))
+    first, *others = factors
+    product = Chain(first, tuple(("*", factor) for factor in others)) if others else first
+    return text_of(Call("ceil_div", (product, Number(8))) if packed else product)
+
+
+Size = int | str
+"""Bytes, or a formula."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedGraph:
+    """A symbolic graph that was checked; the rest has a meaning only if there are no issues."""
+
+    issues: list[Issue]
+    largest: Graph
+    """The ordinary graph in which each size is at its largest."""
+    sizes: dict[str, Size]
+    """Of each tensor and temporary, by id."""
+
+
+def checked_graph(graph: SymbolicGraph) -> CheckedGraph:
+    """The graph with all of its issues, up to a thousand."""
+    issues = list(_graph_symbol_issues(graph))
+    sizes = _GraphSizes(graph, examines=not any(map(is_of_all_points, issues)))
+    issues += [*sizes.issues, *objective_issues(graph.objective)]
+    largest = graph_with_sizes(graph, sizes.largest)
+    # Views and sizes are compared here, at every value.
+    ours = ("view_beyond", "no_size")
+    issues += [issue for issue in find_graph_issues(largest) if issue.code not in ours]
+    if not issues:
+        issues = list(sizes.view_issues())
+    return CheckedGraph(issues[:MOST_ISSUES], largest, sizes.by_id)
+
+
+def _graph_symbol_issues(graph: SymbolicGraph) -> Iterator[Issue]:
+    """Those of a problem with these symbols and points."""
+    stub = SymbolicProblem(symbols=graph.symbols, points=graph.points, buffers=())
+    yield from symbol_issues(stub)
+    if len({symbol.id for symbol in graph.symbols}) == len(graph.symbols) and all(
+        map(has_range, graph.symbols)
+    ):
+        yield from point_issues(stub)
+
+
+class _GraphSizes:
+    """The sizes of the elements of a graph, their largest values, and what is wrong with them."""
+
+    def __init__(self, graph: SymbolicGraph, *, examines: bool) -> None:
+        self._graph = graph
+        self._formulas = CheckedFormulas(graph.symbols, examines=examines)
+        self._names = [symbol.id for symbol in graph.symbols]
+        self.issues: list[Issue] = []
+        self.by_id: dict[str, Size] = {}
+        self.largest: dict[str, int] = {}
+        for i, tensor in enumerate(graph.tensors):
+            self._note(tensor, self._size_of(tensor, f"$.tensors[{i}]"), f"$.tensors[{i}].size")
+        for i, operator in enumerate(graph.operators):
+            for j, temporary in enumerate(operator.temporaries):
+                self._note(temporary, temporary.size, f"$.operators[{i}].temporaries[{j}].size")
+
+    def view_issues(self) -> Iterator[Issue]:
+        """Issues of views that do not lie inside of their tensor at some value."""
+        for i, view in enumerate(self._graph.views):
+            inner, outer = self.by_id.get(view.tensor), self.by_id.get(view.of)
+            if inner is None or outer is None:
+                continue
+            _, found = self._formulas.checked(f"({outer}) - {view.offset} - ({inner})")
+            if found is not None:
+                ends = f"{view.offset} + {inner}" if view.offset else f"{inner}"
+                message = (
+                    f"{view.tensor!r} ends at {ends}, and {view.of!r} has {outer} bytes, which must be "
+                    f"enough at every value; of what is left, {_without_advice(found)}"
+                )
+                yield Issue("view_beyond", f"$.views[{i}]", message)
+
+    def _note(self, element: SymbolicTensor | SymbolicTemporary, size: Size, path: str) -> None:
+        self.by_id[element.id] = size
+        largest, found = (size, None) if isinstance(size, int) else self._formulas.checked(size)
+        self.largest[element.id] = min(largest, LIMIT)
+        if found is not None:
+            is_shape = isinstance(element, SymbolicTensor) and element.size is None
+            self._add(path.removesuffix("size") + "shape" if is_shape else path, found)
+        elif largest > LIMIT:
+            self._add(path, FormulaIssue("too_large", f"{element.id!r} has {largest:,} bytes, above 2^62"))
+
+    def _add(self, path: str, found: FormulaIssue) -> None:
+        self.issues.append(Issue(found.code, path, found.message))
+
+    def _size_of(self, tensor: SymbolicTensor, path: str) -> Size:
+        sound = self._has_sound_shape(tensor, path)
+        if tensor.size is not None:
+            if sound:
+                self._compare(tensor, tensor.size, f"{path}.size")
+            return tensor.size
+        made = size_from_shape(tensor, self._names) if sound else 0
+        if made is None:
+            self._add(
+                path, FormulaIssue("no_size", f"{tensor.id!r} needs a `size`, or a `shape` and a `type`")
+            )
+        return made or 0
+
+    def _has_sound_shape(self, tensor: SymbolicTensor, path: str) -> bool:
+        before = len(self.issues)
+        for axis, extent in enumerate(tensor.shape or ()):
+            if isinstance(extent, str):
+                _, found = self._formulas.checked(extent)
+                if found is not None:
+                    self._add(f"{path}.shape[{axis}]", found)
+        return len(self.issues) == before
+
+    def _compare(self, tensor: SymbolicTensor, size: Size, path: str) -> None:
+        """The size must be enough for the shape at every value."""
+        try:
+            needed = size_from_shape(tensor, self._names)
+        except FormulaError:
+            return
+        if needed is None or (isinstance(size, str) and self._formulas.checked(size)[1] is not None):
+            return
+        _, found = self._formulas.checked(f"({size}) - ({needed})")
+        if found is not None:
+            message = (
+                f"{size} bytes must be enough for the {needed} of its shape and type at every value; "
+                f"of what is left, {_without_advice(found)}"
+            )
+            self._add(path, FormulaIssue("size_contradicts_shape", message))
+
+
+def _without_advice(found: FormulaIssue) -> str:
+    """What is wrong with a difference of sizes: the advice is for sizes."""
+    return found.message.partition(";")[0]
+
+
+def lower_symbolic(graph: SymbolicGraph) -> SymbolicProblem:
+    """The symbolic problem of a graph whose operators run as they are listed; InputError with all issues."""
+    found = checked_graph(graph)
+    if found.issues:
+        raise InputError(found.issues)
+    problem = _lowered(graph, found)
+    issues = find_issues(problem)
+    if issues:
+        raise InputError(_in_the_graph(found.largest, issues))
+    return problem
+
+
+def _lowered(graph: SymbolicGraph, found: CheckedGraph) -> SymbolicProblem:
+    # Lifetimes, groups and pairs in place do not depend on sizes.
+    ordinary = listed_problem(found.largest)
+    return SymbolicProblem(
+        name=graph.name,
+        symbols=graph.symbols,
+        points=graph.points,
+        aim=graph.aim,
+        pools=ordinary.pools,
+        buffers=[
+            SymbolicBuffer(
+                id=buffer.id,
+                size=found.sizes[buffer.id],
+                lifetime=buffer.lifetime,
+                alignment=buffer.alignment,
+                pools=buffer.pools,
+                group=buffer.group,
+            )
+            for buffer in ordinary.buffers
+        ],
+        relative=ordinary.relative,
+        in_place=ordinary.in_place,
+        objective=graph.objective,
+    )
+
+
+def _in_the_graph(graph: Graph, issues: list[Issue]) -> list[Issue]:
+    places = Places(graph)
+    return [Issue(issue.code, places.of_issue(issue.path), issue.message) for issue in issues]
