@@ -3,11 +3,11 @@
 Schedules are found first, with the bytes that live at their fullest moment; then each is placed, the ends
 of the front first. Of stripes and alternatives, all ways of the order of the document may be known. Of what
 runs again or waits elsewhere, there are bounds for what it costs at most. Of both together nothing is known.
-`too_small` says why none fits; `kept_order` what another order might save.
+`nothing_fits` says why there is none; `kept_order` what another order might save.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memstow.planner.front.front_request import (
@@ -32,10 +32,11 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import has_other_orders, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, with_cost_unit
-from memstow.planner.graph.recompute import peak_of
-from memstow.planner.graph.recompute_search import Archive
+from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of
+from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
 from memstow.planner.graph.schedules import with_chosen
-from memstow.planner.graph.small_recompute import MOST_OPERATORS, every_way
+from memstow.planner.graph.small_recompute import MOST_OPERATORS as MOST_OF_EVERY_WAY
+from memstow.planner.graph.small_recompute import every_way
 from memstow.planner.graph.stripe_front import Candidate, order_front, require_countable
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
@@ -127,49 +128,90 @@ def kept_order(graph: Graph, request: FrontRequest, allowance: Allowance) -> Kep
     return KeptOrder(bytes=size, free_bytes=found.needed if found and found.needed < size else None)
 
 
-def too_small(
-    graph: Graph,
-    request: FrontRequest,
-    found: Sequence[Candidate],
-    least: int,
-    failed: Sequence[Plan],
-    capacity: int | None,
-) -> Explanation | None:
-    """The explanation where no point fits; None where nothing is known to stand in the way.
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A candidate that has no room: by pool, the bytes that it needs there at least."""
 
-    `least`: what no schedule of those that were asked for does without, in the pool that counts; 0: unknown;
-    `failed`: the plans that were tried.
-    """
-    smallest = min(found, key=lambda entry: (entry.bytes, entry.cost), default=None)
-    if smallest is None:
+    candidate: Candidate
+    needs: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Tried:
+    """What was tried, and what is known to stand in the way, where nothing fits."""
+
+    misfits: list[Misfit] = field(default_factory=list)
+    """Candidates of which more bytes live at once than there are."""
+    failed: list[Plan] = field(default_factory=list)
+    """Plans of candidates that may fit, and have no places."""
+    least: dict[str, int] = field(default_factory=dict)
+    """By pool, what no schedule of those that were asked for does without."""
+    ended: bool = False
+    """Whether there was no time for candidates that may fit."""
+
+
+def nothing_fits(graph: Graph, request: FrontRequest, tried: Tried) -> Explanation | None:
+    """The explanation where there is no point; None where nothing is known to stand in the way."""
+    if tried.failed:
+        return _no_places(graph, request, tried.failed)
+    if tried.ended or not tried.misfits:
         return None
-    pool = graph.pools[0].id if len(graph.pools) == 1 else None
-    if capacity is not None and smallest.bytes > capacity:
-        proven = f"; nothing that was asked for needs less than {least:,}" if least else ""
-        message = (
-            f"pool {pool!r} has {capacity:,} bytes, and the least schedule that was found needs "
-            f"{smallest.bytes:,} at a cost of {smallest.cost:,}{proven}: give it {smallest.bytes:,} or more"
-        )
-        helps = list(_other_ways(graph, request))
-        if helps:
-            message += f", or ask for {' or '.join(helps)}"
-        return Explanation(
-            code="too_small", message=message, pool=pool, needed=least or None, capacity=capacity
-        )
+    capacities = {pool.id: pool.capacity for pool in graph.pools if pool.capacity is not None}
+    reserved = {name: capacities[name] - room for name, room in rooms_of(graph).items()}
+
+    def rank(misfit: Misfit) -> tuple[int, int]:
+        excess = sum(size + reserved[name] - capacities[name] for name, size in misfit.needs.items())
+        return excess, misfit.candidate.cost
+
+    best = min(tried.misfits, key=rank)
+    needs = {name: size + reserved[name] for name, size in best.needs.items()}
+    name = next(iter(needs))
+    least = tried.least.get(name, 0)
+    least += reserved[name] if least else 0
+    proven = f"; nothing that was asked for needs less than {least:,}" if least else ""
+    has = " and ".join(f"pool {pool!r} has {capacities[pool]:,} bytes" for pool in needs)
+    wanted = " and ".join(f"{size:,}" for size in needs.values())
+    message = (
+        f"{has}, and the least schedule that was found needs {wanted} at a cost of "
+        f"{best.candidate.cost:,}{proven}: give {'it' if len(needs) == 1 else 'them'} {wanted} or more"
+    )
+    helps = list(_other_ways(graph, request))
+    if helps:
+        message += f", or ask for {' or '.join(helps)}"
+    return Explanation(
+        code="too_small", message=message, pool=name, needed=least or None, capacity=capacities[name]
+    )
+
+
+def _no_places(graph: Graph, request: FrontRequest, failed: Sequence[Plan]) -> Explanation | None:
+    """That candidates have no places; None where there was no time to find out."""
     reasons = [
         entry.explanation for entry in failed if entry.status is Status.INFEASIBLE and entry.explanation
     ]
-    return reasons[0] if reasons else None
+    if len(reasons) < len(failed):
+        return None
+    if _is_only_way(graph, request):
+        return reasons[0]
+    # What is said of one schedule holds for no other.
+    number = "one schedule was" if len(failed) == 1 else f"{len(failed):,} schedules were"
+    message = (
+        f"{number} found in which no more bytes live at once than there are, and none has places for all "
+        f"buffers; of the first: {reasons[0].message}"
+    )
+    helps = list(_other_ways(graph, request))
+    if helps:
+        message += f"; ask for {' or '.join(helps)}"
+    return Explanation(code="no_places", message=message)
 
 
 def _other_ways(graph: Graph, request: FrontRequest) -> Iterator[str]:
     """What was not asked for, and may need less memory."""
     one_pool = len(graph.pools) <= 1
     others = [word for word in ("stripes", "channels") if one_pool and word not in request.generators]
-    if "recompute" not in request.generators:
-        others.append("recompute")
+    others += [word for word in KINDS if word not in request.generators and (word != "spill" or not one_pool)]
     if others:
-        yield f"more ways to run it (--with {','.join([*sorted(request.generators), *others])})"
+        copies = " --cost bytes" if "spill" in others and request.cost_unit != "bytes" else ""
+        yield f"more ways to run it (--with {','.join([*sorted(request.generators), *others])}{copies})"
     if graph.order == GIVEN and has_other_orders(graph):
         yield "other orders (--order free)"
 
@@ -205,7 +247,8 @@ class _Run:
         self._callbacks = callbacks
         self._allowance = Allowance(request.options)
         self._plans = GraphPlans(graph, pool, Callbacks(callbacks.on_event, callbacks.cancel))
-        room = ANY if self._plans.capacity is None else self._plans.capacity
+        counted = (entry for entry in graph.pools if pool in (None, entry.id))
+        room = min((entry.capacity for entry in counted if entry.capacity is not None), default=ANY)
         self._known = Known(request.most, limited_first=False, room=room)
         again = bool(request.generators & {"recompute", "spill"})
         # With alternatives, a program may need less than all that was looked at.
@@ -214,46 +257,75 @@ class _Run:
             self._known.facts.learn(sum(operator_costs(graph)) - 1, ANY)
         self._knows_all = graph.order == GIVEN and pool is None and not again
         self._plain: list[Candidate] = []
+        self._tried = Tried()
 
     def points(self) -> Points:
         """Each point when it is placed."""
         candidates = self._candidates()
         self._know(candidates)
-        fitting = self._near(self._fitting(candidates))
-        found = Archive(fitting)
-        wanted = [found.items[at] for at in ends_first(len(found.items))]
-        # Alignments may make a plan larger than its live bytes, and so another order of the candidates.
-        wanted += [entry for entry in self._plain if entry in fitting and entry not in wanted]
-        wanted = wanted[: self._request.points]
+        fitting = self._fitting(candidates)
         known = {entry.plan.schedule: entry for entry in self._request.start}
         told: list[FrontPoint] = []
-        failed: list[Plan] = []
-        for number, entry in enumerate(wanted):
+        done: list[Candidate] = []
+        wanted = self._wanted(fitting)
+        while wanted and len(told) < self._request.points:
             # One is placed in any case: a run that was stopped early has something to show for it.
-            if number and (self._callbacks.cancelled or self._allowance.over):
+            if done and (self._callbacks.cancelled or self._allowance.over):
+                self._tried.ended = True
                 break
-            before = known.get(entry.schedule)
-            plan = before.plan if before is not None else self._plan(entry, len(wanted) - number)
-            self._learn_of(plan, entry)
-            if plan.status in PLANNED:
+            entry = wanted[0]
+            done.append(entry)
+            plan = self._placed(entry, known.get(entry.schedule), len(wanted))
+            if plan is not None:
                 told.append(self._point(plan, entry))
                 yield told[-1]
+                wanted = wanted[1:]
             else:
-                failed.append(plan)
+                # What was as good as this one in both terms may fit.
+                fitting = [other for other in fitting if other.schedule != entry.schedule]
+                wanted = [other for other in self._wanted(fitting) if other not in done]
         for point in self._beyond(told):
             told.append(point)
             yield point
-        why = None
-        if not told:
-            least = self._known.facts.least(ANY)
-            needed, capacity = (0 if least >= ANY else least), self._plans.capacity
-            why = too_small(self._graph, self._request, candidates, needed, failed, capacity)
         return Ending(
             complete=self._known.complete,
-            explanation=why,
+            explanation=None if told else self._why_none(),
             infeasible=self._known.infeasible,
             work=self._allowance.work,
         )
+
+    def _wanted(self, fitting: Sequence[Candidate]) -> list[Candidate]:
+        """Those to place, the ends of the front first."""
+        near = self._near(fitting)
+        found = Archive(near)
+        wanted = [found.items[at] for at in ends_first(len(found.items))]
+        # Alignments may make a plan larger than its live bytes, and so another order of the candidates.
+        wanted += [entry for entry in self._plain if entry in near and entry not in wanted]
+        return wanted[: self._request.points]
+
+    def _placed(self, entry: Candidate, before: FrontPoint | None, left: int) -> Plan | None:
+        """The plan of a candidate; None where it has none."""
+        plan = before.plan if before is not None else None
+        if plan is None:
+            # Of one pool, only those are here that have room.
+            needs = {} if self._pool is None else overfull_pools(self._graph, entry.schedule)
+            if needs and not _is_only_way(self._graph, self._request):
+                self._tried.misfits.append(Misfit(entry, needs))
+                return None
+            plan = self._plan(entry, left)
+        self._learn_of(plan, entry)
+        if plan.status in PLANNED:
+            return plan
+        self._tried.failed.append(plan)
+        return None
+
+    def _why_none(self) -> Explanation | None:
+        """Why there is no point, as far as that is known."""
+        pool = self._graph.pools[0].id if self._pool is None and self._graph.pools else self._pool
+        least = self._known.facts.least(ANY)
+        if pool is not None and 0 < least < ANY:
+            self._tried.least[pool] = max(least, self._tried.least.get(pool, 0))
+        return nothing_fits(self._graph, self._request, self._tried)
 
     def _know(self, ways: Iterable[Candidate]) -> None:
         """These are all ways, but for those that another is as good as in both terms, if so much is known."""
@@ -271,7 +343,7 @@ class _Run:
         Whoever takes a point adds it to those that were told.
         """
         graph, kinds = self._graph, kinds_of(self._request)
-        tiny = len(graph.operators) <= MOST_OPERATORS and not graph.alternatives
+        tiny = len(graph.operators) <= MOST_OF_EVERY_WAY and not graph.alternatives
         if not tiny or not kinds or "stripes" in self._request.generators:
             return
         tried = {entry.plan.schedule for entry in told}
@@ -301,9 +373,9 @@ class _Run:
 
         None: there is none up to the dearest.
         """
-        most = self._known.worth(cost)
+        most, least = self._known.worth(cost), self._known.facts.least(dearest)
         is_asked_for = cost <= self._known.most_limited()
-        return most if is_asked_for and most >= self._known.facts.least(dearest) else None
+        return most if is_asked_for and least <= most and least < ANY else None
 
     def _learn_of(self, plan: Plan, candidate: Candidate) -> None:
         """Where there is nothing to choose, what is proven of the plan is proven of all."""
@@ -332,7 +404,9 @@ class _Run:
             if self._pool is None:
                 found += self._in_order(order, share, first=number == 0)
             if kinds_of(self._request):
-                found += self._run_again(order, share)
+                again = self._run_again(order, share)
+                found += again
+                found += self._in_small_pools(order, share, again)
         return found
 
     def _as_it_is(self, order: Sequence[int]) -> Candidate:
@@ -358,7 +432,44 @@ class _Run:
             fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE, self._callbacks)
         return [point for front in fronts for point in front.points]
 
-    def _run_again(self, order: Sequence[int], share: float) -> Iterable[Candidate]:
+    def _in_small_pools(
+        self, order: Sequence[int], share: float, found: Sequence[Candidate]
+    ) -> Iterator[Candidate]:
+        """Where the order as it is needs more than a pool has, what needs less there.
+
+        A tiny graph was searched with the limits of all pools, so it is searched again only if nothing fits.
+        """
+        graph = self._graph
+        if self._pool is None:
+            return
+        tiny = len(graph.operators) <= MOST_OPERATORS
+        if tiny and not all(overfull_pools(graph, entry.schedule) for entry in found):
+            return
+        rooms = rooms_of(graph)
+        # Of the pool that counts, a large graph was searched whatever its limit.
+        small = [
+            name for name in overfull_pools(graph, self._plain[-1].schedule) if tiny or name != self._pool
+        ]
+        for number, name in enumerate(small):
+            pools = (replace(pool, capacity=None) if pool.id == name else pool for pool in graph.pools)
+            again = reruns(
+                replace(graph, pools=tuple(pools)),
+                order,
+                self._request,
+                name,
+                self._allowance,
+                _RERUNS_SHARE * share / (len(small) - number),
+                self._callbacks,
+            )
+            for cost, size in again.bounds if self._learns else ():
+                if size > rooms[name]:
+                    self._known.facts.learn(cost, ANY)
+                if cost >= ANY:
+                    self._tried.least[name] = max(size, self._tried.least.get(name, 0))
+            for entry in again.candidates:
+                yield replace(entry, bytes=peak_of(graph, entry.schedule, self._pool))
+
+    def _run_again(self, order: Sequence[int], share: float) -> list[Candidate]:
         again = reruns(
             self._graph,
             order,
@@ -384,7 +495,13 @@ class _Run:
     def _fitting(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Those whose live bytes are no more than there is."""
         capacity = self._plans.capacity
-        return [entry for entry in found if capacity is None or entry.bytes <= capacity]
+        if capacity is None:
+            return list(found)
+        pool = self._graph.pools[0].id
+        self._tried.misfits += [
+            Misfit(entry, {pool: entry.bytes}) for entry in found if entry.bytes > capacity
+        ]
+        return [entry for entry in found if entry.bytes <= capacity]
 
     def _plan(self, candidate: Candidate, left: int, *, steady: bool = False) -> Plan:
         """`steady`: with little work and without back ends, which take long to begin."""

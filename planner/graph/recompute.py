@@ -177,7 +177,7 @@ def tiny_program_of(
     What may be elsewhere is no item: there is room for it, and who waits does so in the pool `elsewhere`.
     """
     program = program_of(graph, order, costs, kinds, Counting(graph, pool, True, limited), again)
-    rooms, names = _rooms(graph), (pool, *limited)
+    rooms, names = rooms_of(graph), (pool, *limited)
     alone = [Counting(graph, name, certain=True) for name in names]
     # What is always there, and may be in several of them, is in one.
     always = [
@@ -251,7 +251,7 @@ def _height_in(name: str | None, operator: Operator, free: Sequence[Temporary], 
     return temporary_height(operator, counts=lambda temporary: temporary.id in here)
 
 
-def _rooms(graph: Graph) -> dict[str, int]:
+def rooms_of(graph: Graph) -> dict[str, int]:
     """The bytes of each pool that has a limit, without what is reserved."""
     return {
         pool.id: pool.capacity - measure((one.offset, one.offset + one.size) for one in pool.reserved)
@@ -262,7 +262,7 @@ def _rooms(graph: Graph) -> dict[str, int]:
 
 def _room_to_wait(graph: Graph, pool: str | None) -> int | None:
     """The most bytes that any other pool has for one copy; None: no limit."""
-    rooms = _rooms(graph)
+    rooms = rooms_of(graph)
     others = [rooms.get(entry.id) for entry in graph.pools if entry.id != pool]
     return None if None in others else max(filter(None, others), default=0)
 
@@ -417,6 +417,18 @@ def peak_of(
     order = [index[name] for name in moved.order]
     counting = _counting(expanded, pool) if certain is None else Counting(expanded, pool, certain)
     return _peak(expanded, order, counting, unit if pool is None else 1)
+
+
+def overfull_pools(graph: Graph, schedule: Schedule) -> dict[str, int]:
+    """By pool with too little room for what can be nowhere else in this schedule, its live bytes."""
+    rooms = rooms_of(graph)
+    if not rooms:
+        return {}
+    expanded, moved = with_runs(graph, schedule)
+    index = links_of(expanded).operator_index
+    order = [index[name] for name in moved.order]
+    levels = {name: _peak(expanded, order, Counting(expanded, name, certain=True)) for name in rooms}
+    return {name: level for name, level in levels.items() if level > rooms[name]}
 
 
 def _peak(graph: Graph, order: Sequence[int], counting: Counting, unit: int = 1) -> int:

@@ -13,7 +13,7 @@ from typing import Final
 
 from memstow.planner.graph.live_bytes import most_saved
 from memstow.planner.graph.operators import operator_costs
-from memstow.planner.graph.recompute import Counting, Kind, Program, program_of, turns_of
+from memstow.planner.graph.recompute import Counting, Kind, Program, pools_of, program_of, turns_of
 from memstow.planner.graph.schedules import can_spill
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Schedule, Spill
@@ -78,6 +78,7 @@ class _Every:
         limit: Limit,
     ) -> None:
         self._limit = limit
+        self._pool = pool
         costs = operator_costs(graph)
         # Who makes what is in another pool runs again for the room there.
         self._program = program_of(graph, order, costs, kinds, Counting(graph, None, certain=True))
@@ -220,6 +221,9 @@ class _Every:
                     gaps[number][0] += size
             else:
                 out, back = max(used, 0), at if own else at - 1
+                if pool == self._pool:
+                    for number in range(out + 1, back):
+                        levels[number] += self._arrays.size[item]
                 gaps[out][1] += size
                 gaps[back - 1][2] += size
                 copies.append((item, out, back, pool))
@@ -299,15 +303,17 @@ class _Every:
 
 
 def _rooms(program: Program, kinds: frozenset[Kind], pool: str | None) -> list[tuple[str, ...]]:
-    """By item, the other pools that it may wait in."""
+    """By item, the pools that it may wait in."""
     graph = program.graph
     if "spill" not in kinds:
         return [() for _ in program.tensors]
     others = [entry for entry in graph.pools if entry.id != pool]
     sizes = program.arrays.size
-    return [
-        tuple(entry.id for entry in others if entry.capacity is None or end_of(entry) >= size)
-        if can_spill(graph, graph.tensors[tensor])
-        else ()
-        for tensor, size in zip(program.tensors, sizes, strict=True)
-    ]
+    found: list[tuple[str, ...]] = []
+    for tensor, size in zip(program.tensors, sizes, strict=True):
+        element = graph.tensors[tensor]
+        # In the pool that counts waits what leaves another; what can be there alone has no use of it.
+        waits_in = graph.pools if pool is not None and pools_of(graph, element) != (pool,) else others
+        there = (entry.id for entry in waits_in if entry.capacity is None or end_of(entry) >= size)
+        found.append(tuple(there) if can_spill(graph, element) else ())
+    return found

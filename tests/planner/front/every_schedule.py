@@ -255,9 +255,17 @@ class Judged:
 
     def live(self, ran: Ran) -> int:
         """The most bytes at one time of what can only be in the pool that counts."""
+        return self._live_in(ran, self.pool)
+
+    def has_room(self, ran: Ran) -> bool:
+        """Whether in no pool more bytes are live at one time than there are."""
+        limited = (it for it in ran.problem.pools if it.capacity is not None)
+        return all(self._live_in(ran, it.id) <= (it.capacity or 0) for it in limited)
+
+    def _live_in(self, ran: Ran, pool: str | None) -> int:
         problem = ran.problem
-        if self.pool is not None:
-            only = [it for it in problem.buffers if allowed_pools(problem, it) == (self.pool,)]
+        if pool is not None:
+            only = [it for it in problem.buffers if allowed_pools(problem, it) == (pool,)]
             problem = replace(problem, buffers=tuple(only))
             names = {it.id for it in only}
             ties = (it for it in problem.relative if {it.buffer, it.base} <= names)
@@ -372,6 +380,15 @@ def lies(asked: Asked, said: Front, found: Iterable[Schedule]) -> Iterator[str]:
                 yield f"{it.values} {it.bounds} proven={it.proven}: {peak}, {ran.cost} by {schedule}"
         if _is_missing(asked, said, peak, ran.cost):
             yield f"complete, and without {peak}, {ran.cost} by {schedule}"
+
+
+def plans(asked: Asked, found: Iterable[Schedule]) -> Iterator[Schedule]:
+    """Those of which there is a plan that the judge accepts."""
+    judged = Judged(asked)
+    for schedule in found:
+        ran = judged.ran(schedule)
+        if ran is not None and judged.has_room(ran) and judged.least_peak(ran) is not None:
+            yield schedule
 
 
 def _refutes(point: FrontPoint, first: str, peak: int, cost: int) -> bool:

@@ -13,7 +13,7 @@ from memstow.planner.model.front import FrontOptions
 from memstow.planner.model.plan import Schedule, Spill
 from tests.campaign import gate_first
 from tests.graphs import Document
-from tests.planner.front.every_schedule import Asked, lies, random_asked, random_limited, schedules
+from tests.planner.front.every_schedule import Asked, lies, plans, random_asked, random_limited, schedules
 
 _MOST_OPERATORS = 4
 _CHUNKS = 6
@@ -179,6 +179,31 @@ def test_no_schedule_is_better_than_what_is_proven_in_small_pools(seed: int) -> 
     except InputError:
         return
     assert list(lies(asked, said, schedules(asked, more=1, spills=2, random=Random(seed)))) == []
+
+
+@pytest.mark.parametrize("chunk", gate_first(range(20), 2))
+def test_a_plan_is_found_if_there_is_one_and_the_pool_that_does_not_count_is_small(chunk: int) -> None:
+    without = 0
+    for seed in range(20 * chunk, 20 * (chunk + 1)):
+        asked, random = random_limited(seed), Random(seed)
+        # Only the judge accepts runs again of who must be before others, or draws random numbers.
+        if asked.graph.before or any(it.type for it in asked.graph.operators):
+            continue
+        pools = asked.graph.pools
+        small = [replace(it, capacity=random.randint(5, 16)) if it.id == asked.pool else it for it in pools]
+        other = next(it.id for it in pools if it.id != asked.pool)
+        graph = replace(asked.graph, pools=tuple(small))
+        options = replace(asked.options, terms=(f"peak:{other}", "cost"), within=None)
+        try:
+            said = Asked(graph, options).front()
+        except InputError:
+            continue
+        without += not said.points
+        if not said.points:
+            # What leaves the small pool waits in another.
+            found = schedules(Asked(graph, asked.options), more=1, spills=1, random=random)
+            assert next(plans(Asked(graph, asked.options), found), None) is None, seed
+    assert without
 
 
 def test_the_check_sees_points_that_are_beaten_or_missing() -> None:

@@ -11,7 +11,7 @@ from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.operators import operator_costs, with_cost_unit
 from memstow.planner.model import Status
 from memstow.planner.model.front import CostUnit, Front, FrontOptions, KeptOrder
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
@@ -200,3 +200,27 @@ def test_the_cost_of_a_point_and_its_order_are_the_judges_own(unit: CostUnit) ->
         told = wrong(replace(front, points=tuple(points)), number)
         assert len(told) == 1
         assert told[0].startswith(f"point {number + 1} of the front: ")
+
+
+def test_what_lies_elsewhere_costs_no_bytes() -> None:
+    graph = Graph(
+        tensors=[
+            Tensor(id="far", size=1000, kind="external"),
+            Tensor(id="made far", size=500, kind="external"),
+            Tensor(id="weights", size=30, kind="constant"),
+            *(Tensor(id=name, size=size) for name, size in (("x", 4), ("a", 8))),
+        ],
+        operators=[
+            Operator(id="one", inputs=["x", "far", "weights"], outputs=["a", "made far"]),
+            Operator(id="two", inputs=["a", "made far"], outputs=[]),
+        ],
+        inputs=["x"],
+    )
+    front = memstow.front(graph, generators=(), cost="bytes", options=STEADY)
+    moved = (4 + 30 + 8) + 8
+    assert [it.values["cost"] for it in front.points] == [moved]
+    plan = front.points[0].plan
+    assert verdict_on_point(graph, graph, front, 0, judge(graph, plan)).valid
+    values = {"peak": 12, "cost": moved + 2000}
+    forged = replace(front, points=(replace(front.points[0], values=values, bounds={}, proven=False),))
+    assert not verdict_on_point(graph, graph, replace(forged, complete=False), 0, judge(graph, plan)).valid

@@ -233,3 +233,108 @@ def test_that_the_first_schedule_has_no_places_hides_no_point_of_a_tiny_graph(
     assert point in [(it.values["peak:p"], it.values["cost"]) for it in found.points]
     assert found.complete
     assert not any(verify(graph, it.plan) for it in found.points)
+
+
+def _waiting(pools: list[Pool], tensors: list[Tensor], operators: list[Operator], *kept: str) -> Graph:
+    """A graph whose tensors that nobody makes are inputs."""
+    made = {name for it in operators for name in it.outputs}
+    inputs = [it.id for it in tensors if it.id not in made]
+    return Graph(pools=pools, tensors=tensors, operators=operators, inputs=inputs, outputs=kept)
+
+
+def _in_fast(name: str, size: int) -> Tensor:
+    return Tensor(id=name, size=size, pools=["fast"])
+
+
+# As they are listed, more bytes are live in the fast pool than there are.
+WAITS_IN_THE_OTHER = _waiting(
+    [Pool(id="fast", capacity=5), Pool(id="slow")],
+    [_in_fast("a", 1), _in_fast("b", 5)],
+    [_operator("one", "", "a"), _operator("two", "", "b"), _operator("three", "a", "")],
+)
+WAITS_BESIDE_PAIRS = _waiting(
+    [Pool(id="fast", capacity=17, alignment=3), Pool(id="slow", capacity=9)],
+    [*map(_in_fast, ("x", "y", "a", "b", "c", "d", "e"), (4, 6, 4, 2, 1, 4, 1))],
+    [
+        replace(_operator("one", "x", "a"), in_place=(("x", "a"),)),
+        _operator("two", "a", "b c"),
+        _operator("three", "b y", "d"),
+        replace(_operator("four", "y a", "e"), in_place=(("a", "e"),)),
+    ],
+    "e",
+)
+
+
+def _long(count: int) -> Graph:
+    """Tensors that all wait for the last of many operators, too many for the exact search."""
+    names = [f"t{number}" for number in range(count)]
+    return _waiting(
+        [Pool(id="fast", capacity=20), Pool(id="slow")],
+        [*(_in_fast(name, 4) for name in names), *(_in_fast(f"w{name}", 12) for name in names)],
+        [
+            *(_operator(f"make {name}", "", name) for name in names),
+            *(_operator(f"use {name}", "", f"w{name}") for name in names),
+            *(_operator(f"end {name}", f"{name} w{name}", "") for name in names),
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("graph", "least"), [(WAITS_IN_THE_OTHER, (1, 9)), (WAITS_BESIDE_PAIRS, (4, 46))], ids=["two", "pairs"]
+)
+def test_tensors_wait_where_it_counts_if_another_pool_is_too_small(
+    graph: Graph, least: tuple[int, int]
+) -> None:
+    found = front(graph, ("peak:slow", "cost"), generators=("spill",), cost="bytes", options=STEADY)
+    assert [tuple(it.values.values()) for it in found.points] == [least]
+    assert not verify(graph, found.points[0].plan)
+
+
+def test_tensors_of_a_large_graph_wait_where_it_counts_if_another_pool_is_too_small() -> None:
+    graph = _long(9)
+    found = front(graph, ("peak:slow", "cost"), generators=("spill",), cost="bytes", options=STEADY)
+    assert found.points
+    assert not any(verify(graph, it.plan) for it in found.points)
+    # All but one that is at hand wait there, and what is used with it.
+    assert found.points[0].values["peak:slow"] >= 4 * 7
+
+
+def test_a_front_without_points_says_what_was_tried() -> None:
+    graph = _waiting(
+        [Pool(id="fast", capacity=9), Pool(id="slow", capacity=12)],
+        [*map(_in_fast, ("x", "y", "a", "b"), (3, 2, 3, 6))],
+        [_operator("one", "y", "a"), _operator("two", "a", "b"), _operator("three", "y x", "")],
+        "b",
+    )
+    found = front(graph, ("peak:slow", "cost"), generators=("spill",), cost="bytes", options=STEADY)
+    why = found.explanation
+    assert (found.points, found.complete) == ((), True)
+    assert why is not None
+    # With each operator once and no copies it would be 14.
+    assert (why.code, why.pool, why.needed, why.capacity) == ("too_small", "fast", 11, 9)
+    assert "the least schedule that was found needs 11 at a cost of 25" in why.message
+    assert "--with spill,recompute" in why.message
+    # Who must run before others is not run again here, though the judge accepts that.
+    ordered = replace(graph, before=(("one", "two"),))
+    unknown = front(ordered, TERMS, generators=("recompute", "spill"), cost="bytes", options=STEADY)
+    assert (unknown.points, unknown.complete) == ((), False)
+    assert unknown.explanation is not None
+    assert unknown.explanation.code == "too_small"
+
+
+def test_what_has_no_places_in_one_schedule_is_not_said_of_all() -> None:
+    # No more bytes live at once than there are, and each of two tensors begins at a multiple of 8.
+    graph = _waiting(
+        [Pool(id="fast", capacity=8, alignment=8), Pool(id="slow", capacity=1)],
+        [*map(_in_fast, ("x", "a"), (4, 4))],
+        [_operator("one", "x", "a")],
+        "a",
+    )
+    why = front(graph, TERMS, generators=(), cost="bytes", options=STEADY).explanation
+    assert why is not None
+    assert why.code == "over_capacity"
+    found = front(graph, TERMS, generators=("recompute", "spill"), cost="bytes", options=STEADY)
+    assert found.explanation is not None
+    assert found.explanation.code == "no_places"
+    assert why.message in found.explanation.message
+    assert not found.complete
