@@ -256,10 +256,12 @@ def number(cell: str, meaning: str) -> int:
 
 
 def _hint(text: str) -> str:
+    from memstow.planner.reading.sections import size_in_full
+
     whole, point, fraction = text.partition(".")
     if point and _INTEGER.fullmatch(whole) and not fraction.strip("0") and len(whole) < 20:
         return f"; write {whole}"
-    return ""
+    return size_in_full(text)
 
 
 def _in_words(message: str) -> str:

@@ -127,7 +127,7 @@ _LIMITS: Final = {
     "less_than_equal": ("too_large", "le", "at most"),
     "less_than": ("too_large", "lt", "less than"),
 }
-_WITH_UNIT: Final = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9][0-9.]*\s*[kKmMgGtT]?[iI]?[bB]?)\s*")
+_WITH_UNIT: Final = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9][0-9.]*\s*(?=[a-zA-Z])[kKmMgGtT]?[iI]?[bB]?)\s*")
 """An amount of bytes as people write it, which options of the command line take and documents do not."""
 _NUMBERS: Final = {2: "two", 3: "three"}
 _FOREIGN_NAMES: Final = {
@@ -188,11 +188,14 @@ def wrong_type(expected: str, given: object) -> str:
         return f"expected an integer, given {shown(given)}{hint}"
     if expected == "an integer" and isinstance(given, str) and given.isascii() and given.isdigit():
         return f"expected an integer, given the string {shown(given)}; leave out the quotes"
-    if expected == "an integer" and isinstance(given, str) and _WITH_UNIT.fullmatch(given):
-        return (
-            f"expected an integer, given {shown(given)}; write the number in full, such as 65536 for 64 KiB"
-        )
+    if expected == "an integer" and isinstance(given, str):
+        return f"expected an integer, given {shown(given)}{size_in_full(given)}"
     return f"expected {expected}, given {shown(given)}"
+
+
+def size_in_full(text: str) -> str:
+    """What to write for a size with a unit, to end a message; nothing for other texts."""
+    return "; write the number in full, such as 65536 for 64 KiB" if _WITH_UNIT.fullmatch(text) else ""
 
 
 def without_nul(given: object) -> str:

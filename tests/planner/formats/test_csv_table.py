@@ -181,6 +181,11 @@ def test_names_of_columns_are_told_as_the_header_has_them() -> None:
             "id,start,end,size\na,0,-1,4\n",
             "the first moment 0 is after the last, -1; give the first and then the last, both live",
         ),
+        (
+            f"{HEADER}\na,0,1,64KB\n",
+            'expected an integer, given "64KB"; write the number in full, such as 65536 for 64 KiB',
+        ),
+        (f"{HEADER}\na,0,1,1.5\n", 'expected an integer, given "1.5"'),
     ],
 )
 def test_a_defect_is_told_in_the_terms_of_the_file(text: str, message: str) -> None:
