@@ -444,7 +444,7 @@ def test_the_front_is_saved_as_other_files(
     for kind in ("PNG", "CSV", "JSON"):
         with look.page.expect_download() as download:
             look.page.click(f"[aria-label='save the front as'] button:has-text('{kind}')")
-        assert download.value.suggested_filename == f"front.{kind.lower()}"
+        assert download.value.suggested_filename == f"a-small-MobileNet-48-x-48.front.{kind.lower()}"
         saved[kind] = Path(download.value.path()).read_bytes()
     assert saved["PNG"].startswith(b"\x89PNG")
     rows = list(csv.DictReader(io.StringIO(saved["CSV"].decode())))

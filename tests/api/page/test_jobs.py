@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,18 @@ def test_a_stream_that_breaks_is_resumed_behind_its_last_event(look: Look, addre
     asked = [headers["last-event-id"] for headers in fake.headers_of(path)]
     assert asked[:3] == ["0", "2", "2"]
     look.wait("document.querySelector('.trouble') === null")
+
+
+def test_a_queued_job_is_seen_to_start_though_its_run_tells_of_nothing(look: Look, address: str) -> None:
+    fake = FakeService(look.page).job(state="queued", started=None, options={"front": {}})
+    two_pools = {"pools": [{"id": "fast", "capacity": 8}, {"id": "slow"}], "buffers": GOOD_BUFFERS}
+    fake.on(f"{BASE}/problem", Answer(body={"version": 1, **two_pools})).on(f"{BASE}/events", stream())
+    look.open(address + JOB_PAGE).wait("document.querySelector('.strip .state')?.innerText === 'queued'")
+    assert look.verdict == "No plan yet."
+    answer = fake.answers[BASE][0]
+    assert isinstance(answer.body, dict)
+    fake.on(BASE, Answer(body={**answer.body, "state": "running", "started": JOB["started"]}))
+    look.wait("document.querySelector('.strip .state')?.innerText === 'running'")
 
 
 def test_what_is_known_stays_while_the_store_is_away(look: Look, address: str) -> None:
@@ -380,6 +393,21 @@ def test_a_gap_in_the_list_says_of_what_it_is(look: Look, address: str, about: J
     FakeService(look.page).on("/v1/jobs", Answer(body={"jobs": [job], "next": None}))
     look.open(f"{address}/jobs").wait("document.querySelectorAll('.jobs tbody tr').length === 1")
     assert look.text(".jobs td[data-of=gap]") == said
+
+
+def test_the_older_job_never_seems_the_newer(look: Look, address: str) -> None:
+    def created(seconds: int) -> str:
+        return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+
+    jobs = [{**JOB, "id": f"{ago:032x}", "created": created(ago)} for ago in (95, 110, 130, 6500, 7300)]
+    FakeService(look.page).on("/v1/jobs", Answer(body={"jobs": jobs, "next": None}))
+    look.open(f"{address}/jobs").wait("document.querySelectorAll('.jobs tbody tr').length === 5")
+    told = look.page.evaluate(
+        "[...document.querySelectorAll('.jobs td[data-of=created]')].map((it) => it.innerText)"
+    )
+    units = {"s": 1, "min": 60, "h": 3600}
+    counted = [int(number) * units[unit] for number, unit, _ in (text.split() for text in told)]
+    assert counted == sorted(counted)
 
 
 def test_a_job_without_a_name_is_called_by_its_size(look: Look, address: str) -> None:

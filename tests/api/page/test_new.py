@@ -118,6 +118,17 @@ def test_faults_are_marked_at_their_places_and_move_with_the_text(look: Look, ad
     look.wait(f'{TEXT}.includes(\'"size": 4, "lifetime": [0, 2]\')')
 
 
+def test_faults_of_a_table_are_marked_in_its_cells(look: Look, address: str) -> None:
+    editor(look, address)
+    write(look, "id,lower,upper,size\na,0,2,64KB\nb,1,3\n")
+    look.page.click("button.main")
+    marked = f"[...{EDITOR}.querySelectorAll('.cm-lintRange-error')].map((it) => it.textContent)"
+    look.wait(f"{marked}.join(' ') === '64KB b,1,3'")
+    look.page.click(".faults button:has-text('column size')")
+    look.page.keyboard.insert_text("65536")
+    look.wait(f"{TEXT}.includes('a,0,2,65536')")
+
+
 def test_text_that_is_no_json_is_marked_while_it_is_written(look: Look, address: str) -> None:
     editor(look, address)
     write(look, '{"version": 1,\n "buffers": [}')

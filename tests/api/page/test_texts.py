@@ -14,9 +14,9 @@ export default ({text, pieces}) => pieces.map((long) => {
 });
 """
 RANGES = """
-import { rangeOf, stepsOf } from "./editor/text.ts";
+import { rangeOfPath } from "./editor/text.ts";
 export default (cases) => cases.map(([text, path]) => {
-  const {from, to} = rangeOf(text, stepsOf(path));
+  const {from, to} = rangeOfPath(text, path);
   return text.slice(from, to);
 });
 """
@@ -64,6 +64,25 @@ def test_a_path_leads_to_its_value_or_to_what_is_around_it() -> None:
         "$": "{",
     }
     found = run(RANGES, [[text, path] for path in cases])
+    assert dict(zip(cases, found, strict=True)) == cases
+
+
+def test_a_place_in_lines_is_a_letter_of_json_and_a_cell_of_a_table() -> None:
+    json_text = '{"a":\n  1e}'
+    table = 'id, size ,"lower",upper\na,64KB,0,2\n"b, ""c""",4,,1x\n'
+    cases = {
+        (json_text, "line 2, column 4"): "e",
+        (json_text, "line 2, byte 3"): "1",
+        (table, "line 1, column 2"): "size",
+        (table, "line 2, column size"): "64KB",
+        (table, "line 3, column id"): '"b, ""c"""',
+        (table, "line 3, column upper"): "1x",
+        (table, "line 3, column 2"): "4",
+        (table, "line 2"): "a,64KB,0,2",
+        (table, "line 2, column none"): "a,64KB,0,2",
+        (table, "line 9"): "",
+    }
+    found = run(RANGES, list(cases))
     assert dict(zip(cases, found, strict=True)) == cases
 
 

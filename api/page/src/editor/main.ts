@@ -11,7 +11,7 @@ import { EditorState, StateEffect, StateField, type Transaction } from "@codemir
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { namesAt, type Option, valuesAt } from "./schema.ts";
-import { placeAt, rangeOf, stepsOf } from "./text.ts";
+import { isJson, placeAt, rangeOfPath } from "./text.ts";
 import type { Editor, EditorOptions, Fault, OpenEditor, Schemas } from "./types.ts";
 
 const SHOWN = 12;
@@ -62,21 +62,13 @@ const schemas = StateField.define<Schemas | null>({
 });
 
 function diagnosticOf(text: string, fault: Fault): Diagnostic {
-  return { ...rangeOfFault(text, fault), severity: "error", message: fault.message };
-}
-
-function rangeOfFault(text: string, fault: Fault): { from: number; to: number } {
-  const place = /^line (\d+), (?:column|byte) (\d+)$/.exec(fault.path);
-  if (place === null) return rangeOf(text, stepsOf(fault.path));
-  const lines = text.split("\n").slice(0, Number(place[1]) - 1);
-  const from = Math.min(text.length, lines.reduce((sum, line) => sum + line.length + 1, 0) + Number(place[2]) - 1);
-  return { from, to: Math.min(text.length, from + 1) };
+  return { ...rangeOfPath(text, fault.path), severity: "error", message: fault.message };
 }
 
 /** JSON that cannot be read is told while it is written; another format is left to the service. */
 function look(view: EditorView): Diagnostic[] {
   const text = view.state.doc.toString();
-  const found = /^\s*[{[]/.test(text) ? jsonParseLinter()(view) : [];
+  const found = isJson(text) ? jsonParseLinter()(view) : [];
   return found.length > 0 ? found : [...view.state.field(faults)];
 }
 
@@ -145,7 +137,7 @@ export const open: OpenEditor = (host: HTMLElement, options: EditorOptions): Edi
     },
     reveal: (fault) => {
       const marked = view.state.field(faults).find((one) => one.message === fault.message);
-      const { from, to } = marked ?? rangeOfFault(view.state.doc.toString(), fault);
+      const { from, to } = marked ?? rangeOfPath(view.state.doc.toString(), fault.path);
       view.dispatch({ selection: { anchor: from, head: to }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
       view.focus();
     },

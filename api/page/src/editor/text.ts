@@ -1,4 +1,4 @@
-/** Places in a text of JSON, also where it is not complete: where a path leads, and what can be written at the cursor. */
+/** Places in a text of JSON, also where it is not complete, and in a table of CSV: where a path leads, and what can be written at the cursor. */
 
 export type Step = string | number;
 
@@ -23,7 +23,7 @@ interface Frame {
 const WORD = /[\w.+-]+/y;
 
 /** The steps of a path that the service wrote: `$.buffers[3]["a b"]`. */
-export function stepsOf(path: string): Step[] {
+function stepsOf(path: string): Step[] {
   const steps: Step[] = [];
   for (const [, name, index, quoted] of path.matchAll(/\.([A-Za-z_]\w*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g)) {
     steps.push(index !== undefined ? Number(index) : name ?? quoted ?? "");
@@ -99,7 +99,7 @@ function startsWith(path: readonly Step[], begin: readonly Step[]): boolean {
 }
 
 /** Where a path leads: the value, or the nearest that is there around it. */
-export function rangeOf(text: string, path: readonly Step[]): { from: number; to: number } {
+function rangeOf(text: string, path: readonly Step[]): { from: number; to: number } {
   let best = { from: 0, to: Math.min(1, text.length), depth: -1, kind: "value" };
   walk(text, (stack, from, end, kind) => {
     if (kind === "close") return true;
@@ -113,6 +113,40 @@ export function rangeOf(text: string, path: readonly Step[]): { from: number; to
     return !(at.length === path.length && kind !== "name");
   });
   return best;
+}
+
+/** Whether this is meant to be JSON, and not a table. */
+export function isJson(text: string): boolean {
+  return /^\s*[{[]/.test(text);
+}
+
+/** What the service names as `$.buffers[3].size`, `line 2, column 5`, `line 3`, or as the cell `line 2, column size` of a table. */
+export function rangeOfPath(text: string, path: string): { from: number; to: number } {
+  const place = /^line (\d+)(?:, (column|byte) (.+))?$/.exec(path);
+  if (place === null) return rangeOf(text, stepsOf(path));
+  const [, number, unit, column] = place;
+  const lines = text.split("\n");
+  const line = lines[Number(number) - 1] ?? "";
+  const begin = lines.slice(0, Number(number) - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  if (column === undefined || (unit === "column" && !isJson(text))) {
+    const head = cellsOf(lines.find((one) => one.trim() !== "") ?? "").map((cell) => cell.text);
+    const cell = cellsOf(line)[head.includes(column ?? "") ? head.indexOf(column ?? "") : Number(column) - 1] ?? { from: 0, text: line };
+    return inside(text, begin + cell.from, Math.max(1, cell.text.length));
+  }
+  return inside(text, begin + Number(column) - 1, 1);
+}
+
+function inside(text: string, from: number, length: number): { from: number; to: number } {
+  const begin = Math.min(text.length, from);
+  return { from: begin, to: Math.min(text.length, begin + length) };
+}
+
+/** The cells of a line of a table, without the blanks around them, and where they begin. */
+function cellsOf(line: string): { from: number; text: string }[] {
+  return [...line.matchAll(/(?<=^|,)(?:\s*"(?:[^"]|"")*"[^,]*|[^,]*)/g)].map((cell) => {
+    const text = cell[0].trimStart();
+    return { from: cell.index + cell[0].length - text.length, text: text.trimEnd() };
+  });
 }
 
 /** What can be written here. */

@@ -2,7 +2,7 @@
 import { cell } from "../draw/csv.ts";
 import { CanvasPen, SvgPen } from "../draw/pen.ts";
 import type { Front } from "../model/front.ts";
-import { saveAs } from "../shell/save.ts";
+import { fileNameOf, saveAs } from "../shell/save.ts";
 import * as state from "../shell/state.ts";
 import { chartOf, drawChart } from "./chart.ts";
 
@@ -10,7 +10,8 @@ const WIDE = 960, TALL = 560;
 
 export async function saveFront(front: Front, kind: "svg" | "png" | "csv" | "json"): Promise<void> {
   const content = await contentOf(front, kind);
-  if (content !== null) saveAs(content, `front.${kind}`);
+  const name = fileNameOf(state.heading.value || front.name);
+  if (content !== null) saveAs(content, `${name === "" ? "" : `${name}.`}front.${kind}`);
 }
 
 async function contentOf(front: Front, kind: "svg" | "png" | "csv" | "json"): Promise<Blob | null> {

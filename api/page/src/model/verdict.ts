@@ -62,8 +62,7 @@ export const NOT_JUDGED = "Not judged here.";
 /** What is said of a problem, of whose pool so much is live at once; null: it has several. */
 export function unplanned(live: Amount | null, anyOrder: boolean): Sentence {
   if (anyOrder) return { lead: "No plan yet.", rest: "", tone: "open", note: "Drawn in the order that is listed. Which order needs the least, the solver must say." };
-  if (live === null) return { lead: "A problem without a plan.", rest: "", tone: "plain", note: "" };
-  return { lead: "No plan yet.", rest: `${bytes(live)} are live at once.`, tone: "open", note: "" };
+  return { lead: "No plan yet.", rest: live === null ? "" : `${bytes(live)} are live at once.`, tone: "open", note: "" };
 }
 
 /** What is said of files that nobody has judged: what they say, and how much of a memory is in use. */

@@ -96,8 +96,8 @@ export function gapOf(job: Job): string {
 /** How long ago, or how long: two figures at most. */
 export function long(seconds: number): string {
   if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
-  if (seconds < 100) return `${Math.floor(seconds)} s`;
-  if (seconds < 6000) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 120) return `${Math.floor(seconds)} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
   if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`;
   return `${Math.floor(seconds / 86400)} days`;
 }

@@ -66,6 +66,10 @@ class Watch {
 
   async run(): Promise<void> {
     const clock = setInterval(() => this.#tick(), 1000);
+    // A run of a front or of formulas may go on for long before it has anything to tell.
+    const turn = setInterval(() => {
+      if (job.peek()?.state === "queued") this.#refresh();
+    }, LONGEST_PAUSE);
     try {
       await this.#patiently(() => this.#look());
       await this.#patiently(() => this.#show());
@@ -84,6 +88,7 @@ class Watch {
       if (!this.stop.aborted) trouble.value = error instanceof Refusal ? error : new Refusal(0, "defect", String(error));
     } finally {
       clearInterval(clock);
+      clearInterval(turn);
     }
   }
 

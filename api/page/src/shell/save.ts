@@ -40,6 +40,10 @@ export async function contentOf(kind: "svg" | "png" | "csv"): Promise<Blob | nul
 
 /** What the files of this plan are called, without their ends. */
 export function fileName(): string {
-  const name = (state.shown.value?.scene.name ?? "plan").replace(/\.json(\.gz)?$/, "").replace(/[^\w.-]+/g, "-").replace(/^[-.]+|-+$/g, "");
-  return name.slice(0, 80) || "plan";
+  return fileNameOf(state.shown.value?.scene.name ?? "") || "plan";
+}
+
+/** This name as that of a file, without its end; empty: nothing of it can stand there. */
+export function fileNameOf(name: string): string {
+  return name.replace(/\.json(\.gz)?$/, "").replace(/[^\w.-]+/g, "-").replace(/^[-.]+|-+$/g, "").slice(0, 80);
 }

@@ -1,1 +1,0 @@
-import{o as a}from"./part-FST6EBE2.js";import"./part-VGGOWXJ4.js";import"./part-XTADWVOX.js";import"./part-CTH3YIFE.js";import"./part-TKFY3XHG.js";import"./part-SEBJVLB4.js";import"./part-IL5SUGFL.js";import"./part-YNM7EZKG.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};

@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-D76QM5QO.js";import"./part-H3JV6CNZ.js";import"./part-4474YTM5.js";import"./part-SEBJVLB4.js";import"./part-IL5SUGFL.js";import"./part-YNM7EZKG.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};
