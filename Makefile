@@ -27,7 +27,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test campaign test-executorch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
+.PHONY: test campaign test-executorch test-torch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
 
 # Tests start thousands of processes, and each would compile our modules again where the environment forbids keeping them.
 unexport PYTHONDONTWRITEBYTECODE
@@ -59,6 +59,19 @@ $(EXECUTORCH)/.installed: pyproject.toml constraints.txt constraints-executorch.
 	  scikit_build_core nanobind cmake ninja
 	$(EXECUTORCH)/bin/python -m $(TRIES) -c constraints-executorch.txt --no-deps executorch torchao
 	PATH="$(CURDIR)/$(EXECUTORCH)/bin:$$PATH" $(EXECUTORCH)/bin/python -m $(TRIES) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The same for PyTorch, of another version than ExecuTorch may want one day.
+TORCH := .venv-torch
+
+test-torch: $(TORCH)/.installed
+	$(TORCH)/bin/python -m pytest tests/torch $(ARGS)
+
+$(TORCH)/.installed: pyproject.toml constraints.txt constraints-torch.txt CMakeLists.txt $(NATIVE)
+	$(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/python -m $(TRIES) -c constraints.txt -c constraints-torch.txt torch numpy pytest pytest-timeout hypothesis \
+	  pydantic shtab scikit_build_core nanobind cmake ninja
+	PATH="$(CURDIR)/$(TORCH)/bin:$$PATH" $(TORCH)/bin/python -m $(TRIES) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 serve: $(INSTALLED)
@@ -183,5 +196,5 @@ documents: $(INSTALLED)
 	$(BIN)/python -m memstow.api.http.app build/openapi.json
 
 clean:
-	rm -rf $(VENV) $(EXECUTORCH) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(EXECUTORCH) $(TORCH) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

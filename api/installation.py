@@ -18,6 +18,7 @@ EXTRAS: Final = {
     "cpsat": "the solvers cpsat and assign",
     "milp": "the solvers cbc and highs",
     "onnx": "ONNX models",
+    "torch": "programs of PyTorch",
     "bench": "reports of the bench, and tests of its comparisons",
     "client": "--server, and the client for Python",
     "service": "memstow serve, keys, admin and db",

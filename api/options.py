@@ -19,7 +19,7 @@ PLANS: Final = (*WRITABLE, "executorch", "usmp")
 READABLE: Final = PLANS
 """Formats of problems that can be read and written."""
 READ_ONLY: Final = ("xla",)
-OF_GRAPHS: Final = ("graph", "tflite", "onnx")
+OF_GRAPHS: Final = ("graph", "tflite", "onnx", "pt2")
 ORDERS: Final = ("given", "free", "lpmf", "dfs")
 GENERATORS: Final = ("stripes", "recompute", "spill", "channels")
 """What may be done to a graph for the points of a front."""

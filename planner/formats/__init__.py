@@ -32,6 +32,7 @@ _OF_GRAPHS: Final = {
     "graph": "native:GRAPH_FORMAT",
     "tflite": "tflite_format",
     "onnx": "onnx.models",
+    "pt2": "torch_program",
 }
 _WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
 _USMP_PLAN: Final = "pool_allocations"
@@ -273,6 +274,9 @@ def told_by_content(data: bytes) -> str:
     """The format of bytes that are no JSON: a TensorFlow Lite model says so, ONNX begins with its version."""
     if data[4:8] == b"TFL3":
         return "tflite"
+    if data[:4] == b"PK\x03\x04":
+        # Programs of PyTorch are archives.
+        return "pt2"
     return "onnx" if data[:1] == b"\x08" else text_format(data)
 
 

@@ -1,0 +1,1 @@
+"""Inside of PyTorch: its compiler with the orders and the offsets of memstow."""

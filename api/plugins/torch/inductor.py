@@ -1,0 +1,298 @@
+"""`torch.compile` with a plan: kernels in the order that needs the least, their buffers in one arena.
+
+Inductor calls a pass of its users after it has fused operators to kernels: that is where the order is chosen,
+by the sizes and the uses that Inductor itself has counted. Then it writes a program that allocates and frees;
+there the buffers that do not leave the program get their places in one arena. Both are parts of Inductor that
+may change from version to version. Whatever is not as expected there, or cannot be planned, stays as Inductor
+has it, with a warning that says why.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from itertools import accumulate
+from typing import Any, Final
+
+from torch._inductor import memory
+from torch._inductor.codegen.memory_planning import (
+    Allocation,
+    AllocationPool,
+    AllocationTreeNode,
+    BufferGroup,
+    LiveRange,
+    LiveRanges,
+    MemoryPlanner,
+    PoolMemoryPlanningLine,
+)
+from torch._inductor.codegen.wrapper import EnterSubgraphLine, ReuseLine
+from torch._inductor.custom_graph_pass import CustomSchedulerPass
+from torch._inductor.virtualized import V
+from torch.utils._ordered_set import OrderedSet
+
+import memstow
+from memstow.planner.model.graph import Graph, Operator, Tensor
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Buffer, Problem
+
+DEFAULT_WORK: Final = 3_000_000
+_ALIGNMENT: Final = 64
+_WITHIN: Final = 1.01
+"""An arena may take this multiple of the bytes that are live at most: it is there while they are not."""
+
+
+def inductor(*, order: bool = True, arena: bool = True, work_limit: int = DEFAULT_WORK) -> dict[str, object]:
+    """The options of `torch.compile(model, options=memstow.torch.inductor())`.
+
+    `order`: kernels run in the order with the least live bytes that the search finds. `arena`: buffers that
+    do not leave the program get offsets in one arena, unless it takes over 1 % more than is live at most.
+    `work_limit`: work of each of the two searches, which are deterministic.
+    """
+    return {"_post_fusion_custom_pass": InductorPass(order=order, arena=arena, work_limit=work_limit)}
+
+
+class InductorPass(CustomSchedulerPass):  # type: ignore[misc]
+    """Called by Inductor with the kernels of a program."""
+
+    def __init__(self, *, order: bool, arena: bool, work_limit: int) -> None:
+        self._order = order
+        self._arena = arena
+        self._options = Options(deterministic=True, work_limit=work_limit)
+
+    def uuid(self) -> str:
+        """What tells programs that were compiled with other plans apart in Inductor's caches."""
+        parts = memstow.__version__, self._order, self._arena, self._options.work_limit
+        return sha256(repr(parts).encode()).hexdigest()
+
+    def __call__(self, nodes: list[Any]) -> list[Any]:
+        """The nodes in the order in which they are to run."""
+        if self._arena:
+            _plan_arena(V.graph.wrapper_code, self._options)
+        return _unless_it_fails(lambda: _ordered(nodes, self._options), nodes) if self._order else nodes
+
+
+def _unless_it_fails(plan: Callable[[], list[Any]], otherwise: list[Any]) -> list[Any]:
+    """What Inductor has itself, with a warning, where the plan cannot be made."""
+    try:
+        return plan()
+    except Exception as error:
+        # Any change in Inductor may show here, and the program is right without a plan.
+        warnings.warn(
+            f"memstow: Inductor's own plan is used, since {type(error).__name__}: {error}", RuntimeWarning, 4
+        )
+        return otherwise
+
+
+# Order
+
+
+def _ordered(nodes: list[Any], options: Options) -> list[Any]:
+    """The nodes in the order with the least live bytes, if it is better than the one they have."""
+    scheduler = V.graph.scheduler
+    inputs, outputs = OrderedSet(V.graph.graph_inputs.keys()), OrderedSet(V.graph.get_output_names())
+    listed, freeable = memory.prepare_planning_info(
+        nodes, scheduler.name_to_buf, scheduler.name_to_fused_node, inputs, outputs
+    )
+    by_name = {node.get_name(): node for node in nodes}
+    plan = memstow.plan(graph_of_nodes(nodes, freeable, outputs), options)
+    if plan.schedule is None:
+        return nodes
+    ordered = [by_name[name] for name in plan.schedule.order]
+    peak, _ = memory.estimate_peak_memory(ordered, freeable, outputs)
+    return ordered if peak < listed else nodes
+
+
+def graph_of_nodes(nodes: Sequence[Any], freeable: dict[str, Any], outputs: Iterable[str]) -> Graph:
+    """The graph of the nodes, in which an order needs what Inductor's own estimate says.
+
+    A node with several results allocates them at once, and each of them is freed by itself.
+    """
+    kept = set(outputs)
+    tensors: list[Tensor] = []
+    made: dict[str, list[str]] = {node.get_name(): [] for node in nodes}
+    read: dict[str, list[str]] = {node.get_name(): [] for node in nodes}
+    before: dict[tuple[str, str], None] = {}
+    inputs: list[str] = []
+    for name, entry in freeable.items():
+        inputs.append(name)
+        tensors.append(Tensor(id=name, size=entry.mpi_buffer.size_free))
+        for reader in entry.mpi_buffer.succ_nodes:
+            read[reader.get_name()].append(name)
+    maker_of = {buffer.get_name(): node for node in nodes for buffer in node.get_outputs()}
+    parts = {
+        part.get_name(): node
+        for node in nodes
+        for buffer in node.get_outputs()
+        if buffer.mpi_buffer.size_alloc > buffer.mpi_buffer.size_free
+        for user in buffer.users
+        if hasattr(user.node, "get_outputs")
+        for part in user.node.get_outputs()
+        if part.mpi_buffer.size_free > part.mpi_buffer.size_alloc
+    }
+    for node in nodes:
+        for buffer in node.get_outputs():
+            name, known = buffer.get_name(), buffer.mpi_buffer
+            for reader in known.succ_nodes_for_ordering:
+                if reader is not node:
+                    before[node.get_name(), reader.get_name()] = None
+            if not known.size_free:
+                continue
+            tensors.append(Tensor(id=name, size=known.size_free))
+            maker = parts.get(name, maker_of[name])
+            made[maker.get_name()].append(name)
+            readers = {reader.get_name() for reader in known.succ_nodes}
+            for reader_name in sorted(readers | {node.get_name()}):
+                if reader_name != maker.get_name():
+                    read[reader_name].append(name)
+    return Graph(
+        tensors=tensors,
+        operators=[Operator(id=name, inputs=read[name], outputs=made[name]) for name in made],
+        inputs=inputs,
+        outputs=[entry.id for entry in tensors if entry.id in kept],
+        before=list(before),
+        order="free",
+    )
+
+
+# Arena
+
+
+def _plan_arena(wrapper: Any, options: Options) -> None:
+    """Have this program's code allocate one arena, where that can be done."""
+    by_inductor = wrapper.run_wrapper_ir_passes
+
+    def run_wrapper_ir_passes(is_inference: bool) -> None:
+        lines = list(wrapper.lines)
+        if not any(isinstance(line, EnterSubgraphLine) for line in lines) and not V.graph.cpp_wrapper:
+            planned = _unless_it_fails(lambda: _Arena(wrapper, options).plan(lines), [])
+            if planned:
+                wrapper.lines = planned
+                return
+        by_inductor(is_inference)
+
+    wrapper.run_wrapper_ir_passes = run_wrapper_ir_passes
+
+
+class _Arena(MemoryPlanner):  # type: ignore[misc]
+    """Inductor's planner with one pool for each device, in which our plan says where buffers are.
+
+    Outputs are for the caller, who may keep one of them alone: they are allocated by themselves, and so is
+    what has no size before the program runs.
+    """
+
+    def __init__(self, wrapper: Any, options: Options) -> None:
+        super().__init__(wrapper)
+        self._options = options
+
+    def plan(self, lines: list[Any]) -> list[Any]:
+        """The lines with arenas; none where these would take more than buffers one by one."""
+        lines = list(lines)
+        self.drop_removed_buffers(lines)
+        pooled = list(lines)
+        self.convert_to_pool_lines(pooled)
+        self.compute_live_ranges(pooled)
+        inside = [group for group in self.buffer_groups if not group.is_output and _size(group) is not None]
+        arenas = [self._arena(device, groups) for device, groups in _by_device(inside).items()]
+        worth = bool(arenas) and _is_worth(self.buffer_groups, arenas)
+        placed = {id(group) for group in inside} if worth else set()
+        names = {name for group in inside for name in group.names} if worth else set()
+        for place, line in enumerate(pooled):
+            if isinstance(line, PoolMemoryPlanningLine) and id(line.group) not in placed:
+                pooled[place] = lines[place]
+            elif isinstance(line, ReuseLine):
+                line.delete_old = line.node.get_name() not in names
+        if not worth:
+            return []
+        self.mark_first_last_usage(pooled)
+        return pooled
+
+    def _arena(self, device: Any, groups: list[BufferGroup]) -> AllocationPool:
+        """A pool in which each group is where a plan of ours says."""
+        plan = memstow.plan(
+            Problem(
+                buffers=[
+                    Buffer(
+                        id=str(number),
+                        size=_size(group) or 0,
+                        lifetime=(
+                            group.live_range.begin,
+                            _end(group.live_range),
+                        ),
+                        alignment=_ALIGNMENT,
+                    )
+                    for number, group in enumerate(groups)
+                ]
+            ),
+            self._options,
+        )
+        offsets = {placement.buffer: placement.offset for placement in plan.placements}
+        for group in groups:
+            group.make_allocation()
+            group.allocation.mark_allocated()
+        root = _Placed(
+            [group.allocation for group in groups],
+            [offsets[str(number)] for number in range(len(groups))],
+            sum(use.peak for use in plan.pools),
+        )
+        pool = AllocationPool(device, root)
+        pool.finalize(f"arena{len(self.pools.device_to_pools)}")
+        self.pools.device_to_pools[device] = [pool]
+        return pool
+
+
+class _Placed(AllocationTreeNode):  # type: ignore[misc]
+    """All allocations of an arena, with their offsets in it."""
+
+    def __init__(self, allocations: list[Allocation], offsets: list[int], size: int) -> None:
+        self.allocations = allocations
+        self.size = size
+        self._offsets = offsets
+
+    def get_live_ranges(self) -> LiveRanges:
+        """When the arena is there: from the first use of any to the last."""
+        ranges = [allocation.live_range for allocation in self.allocations]
+        return LiveRanges([LiveRange(min(each.begin for each in ranges), max(each.end for each in ranges))])
+
+    def get_symbolic_size(self) -> int:
+        """The bytes of the arena."""
+        return self.size
+
+    def finalize(self, pool: AllocationPool, offset: int) -> "_Placed":
+        """Give each allocation its place."""
+        for allocation, place in zip(self.allocations, self._offsets, strict=True):
+            allocation.finalize(pool, offset + place)
+        return self
+
+
+def _size(group: BufferGroup) -> int | None:
+    """The bytes of a group, if they are known before the program runs."""
+    size = group.sym_nbytes()
+    return int(size) if isinstance(size, int) or getattr(size, "is_Integer", False) else None
+
+
+def _end(live: LiveRange) -> int:
+    """The end of a range, which is half-open: what comes and goes between two kernels is there as well."""
+    return max(int(live.end), int(live.begin) + 1)
+
+
+def _by_device(groups: list[BufferGroup]) -> dict[Any, list[BufferGroup]]:
+    by_device: dict[Any, list[BufferGroup]] = {}
+    for group in groups:
+        by_device.setdefault(group.node.get_device(), []).append(group)
+    return by_device
+
+
+def _is_worth(groups: list[BufferGroup], arenas: list[AllocationPool]) -> bool:
+    """Whether the program needs about as little with the arenas as where each group comes and goes alone."""
+    alone = [(group.live_range, _size(group) or 0) for group in groups]
+    leaving = [(group.live_range, _size(group) or 0) for group in groups if group.is_output]
+    together = [(arena.root.get_live_ranges().ranges[0], arena.root.size) for arena in arenas]
+    return _peak([*leaving, *together]) <= _WITHIN * _peak(alone)
+
+
+def _peak(spans: list[tuple[LiveRange, int]]) -> int:
+    """The most bytes that are there at once."""
+    changes: dict[float, int] = {}
+    for live, size in spans:
+        changes[live.begin] = changes.get(live.begin, 0) + size
+        changes[_end(live)] = changes.get(_end(live), 0) - size
+    return max(accumulate(changes[time] for time in sorted(changes)), default=0)

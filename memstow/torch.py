@@ -1,0 +1,36 @@
+"""With PyTorch: `graph_of` makes a graph of a traced program, `reordered` runs one in the order of a plan.
+
+`symbolic_graph_of` is for sizes that are open; `inductor` makes the options of `torch.compile` with a plan.
+Importing this module does not import torch; docs/pytorch.md has examples.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from memstow.api.plugins.torch.inductor import inductor as inductor
+    from memstow.planner.formats.torch_program import graph_of as graph_of
+    from memstow.planner.formats.torch_program import reordered as reordered
+    from memstow.planner.formats.torch_program import symbolic_graph_of as symbolic_graph_of
+
+_HOMES: Final = {
+    "graph_of": "memstow.planner.formats.torch_program",
+    "inductor": "memstow.api.plugins.torch.inductor",
+    "reordered": "memstow.planner.formats.torch_program",
+    "symbolic_graph_of": "memstow.planner.formats.torch_program",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'memstow.torch' has no attribute {name!r}")
+    try:
+        return getattr(import_module(home), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        message = "PyTorch is not installed: pip install 'memstow[torch]'"
+        raise ModuleNotFoundError(message, name="torch") from None

@@ -1,0 +1,157 @@
+"""Programs that Inductor compiles with a plan of ours do the same, in the memory that is said."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import memstow.torch
+from tests.torch import NEEDED
+
+torch: Any = pytest.importorskip("torch", reason=NEEDED)
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+class Heads(torch.nn.Module):
+    """Blocks one after the other, each with a head whose result waits for the end."""
+
+    def __init__(self, width: int = 64, depth: int = 3) -> None:
+        super().__init__()
+        self.blocks = torch.nn.ModuleList([torch.nn.Linear(width, width) for _ in range(depth)])
+        self.heads = torch.nn.ModuleList([torch.nn.Linear(width, 4 * width) for _ in range(depth)])
+
+    def forward(self, x: Any) -> Any:
+        """The sum of all heads."""
+        waiting = []
+        for block, head in zip(self.blocks, self.heads, strict=True):
+            x = torch.relu(block(x))
+            waiting.append(head(x))
+        return torch.cat(waiting, -1).sum(-1)
+
+
+@pytest.fixture(autouse=True)
+def _without_caches(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """What was compiled before says nothing of what is compiled now; kernels themselves may be kept."""
+    from torch._inductor import config
+
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "inductor"))
+    with config.patch(fx_graph_cache=False, compile_threads=1):
+        torch._dynamo.reset()
+        yield
+
+
+def compiled(model: Any, options: dict[str, Any] | None) -> Any:
+    """The model as Inductor compiles it with these options."""
+    torch._dynamo.reset()
+    return torch.compile(model, options=options)
+
+
+def peak_of(call: Callable[[], Any]) -> int:
+    """The most bytes that a call takes of the allocator beyond what was there before."""
+    call()
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+    ) as profile:
+        kept = call()
+    live = most = 0
+    for event in profile.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            live += event.nbytes()
+            most = max(most, live)
+    del kept
+    return most
+
+
+@pytest.mark.parametrize("arena", [False, True])
+def test_inference_is_bit_equal_in_the_memory_that_is_said(arena: bool) -> None:
+    torch.manual_seed(1)
+    model, x = Heads().eval(), torch.randn(16, 64)
+    with torch.no_grad():
+        theirs, ours = compiled(model, None), compiled(model, memstow.torch.inductor(arena=arena))
+        expected = theirs(x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            assert torch.equal(ours(x), expected)
+        # The arena is there beside the output; without one, no byte more is taken.
+        assert peak_of(lambda: ours(x)) <= peak_of(lambda: theirs(x)) * (1.01 if arena else 1)
+
+
+def test_an_arena_is_one_allocation() -> None:
+    from torch._inductor.utils import run_and_get_code
+
+    model, x = Heads().eval(), torch.randn(16, 64)
+    with torch.no_grad():
+        _, (code,) = run_and_get_code(compiled(model, memstow.torch.inductor()), x)
+    assert code.count("arena0 = empty_strided_cpu") == 1
+    assert code.count("alloc_from_pool(arena0") >= 2
+
+
+def test_a_training_step_has_the_same_gradients() -> None:
+    torch.manual_seed(2)
+    x = torch.randn(16, 64)
+    gradients = []
+    for options in (None, memstow.torch.inductor()):
+        torch.manual_seed(3)
+        model = Heads()
+        step = compiled(model, options)
+        step(x).square().mean().backward()
+        gradients.append([parameter.grad for parameter in model.parameters()])
+    assert all(map(torch.equal, *gradients))
+
+
+def test_sizes_that_are_open_are_left_to_inductor() -> None:
+    model = Heads().eval()
+    ours = torch.compile(model, options=memstow.torch.inductor(), dynamic=True)
+    with torch.no_grad():
+        for batch in (3, 8, 17):
+            x = torch.randn(batch, 64)
+            assert torch.allclose(ours(x), model(x), atol=1e-5)
+
+
+def test_what_fails_is_said_and_inductor_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor import memory
+
+    monkeypatch.delattr(memory, "prepare_planning_info")
+    model, x = Heads().eval(), torch.randn(16, 64)
+    with torch.no_grad():
+        expected = model(x)
+        with pytest.warns(RuntimeWarning, match="memstow: Inductor's own plan is used, since AttributeError"):
+            result = compiled(model, {**memstow.torch.inductor(), "reorder_for_peak_memory": False})(x)
+    assert torch.allclose(result, expected, atol=1e-5)
+
+
+def test_the_graph_of_the_kernels_needs_what_inductor_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor import memory
+    from torch._inductor.virtualized import V
+    from torch.utils._ordered_set import OrderedSet
+
+    from memstow.api.plugins.torch import inductor as plugin
+
+    compared = []
+
+    def compare(nodes: list[Any], _: Any) -> list[Any]:
+        outputs = OrderedSet(V.graph.get_output_names())
+        scheduler = V.graph.scheduler
+        inputs = OrderedSet(V.graph.graph_inputs.keys())
+        estimate, freeable = memory.prepare_planning_info(
+            nodes, scheduler.name_to_buf, scheduler.name_to_fused_node, inputs, outputs
+        )
+        graph = plugin.graph_of_nodes(nodes, freeable, outputs)
+        plan = memstow.plan(memstow.Graph(**{**_fields(graph), "order": "given"}))
+        compared.append((estimate, sum(use.live.bytes for use in plan.pools if use.live is not None)))
+        return nodes
+
+    monkeypatch.setattr(plugin, "_ordered", compare)
+    model, x = Heads(), torch.randn(16, 64, requires_grad=True)
+    compiled(model, memstow.torch.inductor())(x).square().mean().backward()
+    assert len(compared) == 2, "forward and backward"
+    for estimate, live in compared:
+        assert live == estimate
+
+
+def _fields(graph: Any) -> dict[str, Any]:
+    names = ("name", "tensors", "operators", "inputs", "outputs", "before")
+    return {name: getattr(graph, name) for name in names}
