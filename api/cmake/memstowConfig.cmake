@@ -7,7 +7,7 @@
 #     [SECTIONS <pool>=<section>...]
 #     [LINKER_SCRIPT]        link the target with the fragment: for pools with a base
 #     [CHECK <name>]         also build the self-check under this name, for any addresses, and add it as a test
-#     [ARGUMENTS <word>...]  more arguments of `memstow solve`
+#     [ARGUMENTS <word>...]  more arguments of `memstow solve`; files are named from the folder of CMakeLists.txt
 #     [DEPENDS <file>...])   files that these arguments name
 #
 # It adds the arenas to the sources of the target, and the folder of the header <prefix>.h to where it includes
@@ -35,6 +35,9 @@ function(memstow_plan target problem)
   endif()
   if(NOT plan_PREFIX)
     set(plan_PREFIX plan)
+  endif()
+  if(TARGET "${target}_${plan_PREFIX}_plan")
+    message(FATAL_ERROR "memstow_plan: ${target} has a plan with the PREFIX ${plan_PREFIX}; give each its own")
   endif()
   get_filename_component(problem "${problem}" ABSOLUTE)
   if(NOT plan_LOCK)
@@ -75,6 +78,7 @@ function(memstow_plan target problem)
     COMMAND "${MEMSTOW_EXECUTABLE}" solve "${problem}" ${arguments} ${plan_ARGUMENTS}
     COMMAND "${CMAKE_COMMAND}" -E touch "${stamp}"
     DEPENDS ${inputs}
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
     COMMENT "Planning the memory of ${plan_PREFIX}"
     VERBATIM)
   add_custom_target("${target}_${plan_PREFIX}_plan" DEPENDS "${stamp}")

@@ -106,11 +106,32 @@ def test_cxx_alone_is_enough(sample: Sample) -> None:
     check(sample)
 
 
+def test_files_in_the_arguments_are_named_from_the_folder_of_the_project(sample: Sample) -> None:
+    board = sample.folder / "board.json"
+    board.write_text(
+        '{"version": 1, "pools": [{"id": "ram", "capacity": 65536}, {"id": "tcm", "capacity": 2048}]}'
+    )
+    more = "LINKER_SCRIPT ARGUMENTS --target board.json DEPENDS board.json)"
+    sample.change("CMakeLists.txt", "LINKER_SCRIPT)", more)
+    configure(sample)
+    assert PLANNED in make(sample)
+    (header,) = sample.folder.rglob("net.h")
+    assert "NET_POOL_CAPACITY_ram 65536u" in header.read_text()
+    sample.change("board.json", "65536", "32768")
+    assert PLANNED in make(sample)
+    assert "NET_POOL_CAPACITY_ram 32768u" in header.read_text()
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
         ("PREFIX net ", "PREFX net ", "memstow_plan: not understood: PREFX"),
         ("memstow_plan(firmware", "memstow_plan(firmwear", "memstow_plan: there is no target firmwear"),
+        (
+            "add_test(",
+            "memstow_plan(firmware net.json PREFIX net)\nadd_test(",
+            "memstow_plan: firmware has a plan with the PREFIX net; give each its own",
+        ),
         ("find_package(memstow", "find_package(memstow 99", "99"),
     ],
 )
