@@ -18,11 +18,14 @@ def test_the_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     for code in re.findall(r"```python\n(.*?)```", SECTION, flags=re.DOTALL):
         exec(code, names)
-    one, two = [eval(line) for line in capsys.readouterr().out.splitlines() if line.startswith("[0, ")]
+    one, two, three = [eval(line) for line in capsys.readouterr().out.splitlines() if line.startswith("[0, ")]
     assert len(one) == 2
     assert len(two) == 3
     assert 0 < two[1] <= 2048
     assert sum(two) <= sum(one)
+    # In order of the memories, of which the first is Cadence's own.
+    assert len(three) == 3
+    assert 0 < three[1] <= 65536
 
 
 def test_every_argument_is_documented() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from memstow.executorch import Memstow, NoPlanError
 from memstow.planner.model import Status
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Pool, Problem
 from memstow.planner.verify import verify
@@ -238,6 +239,11 @@ def test_tensors_may_live_beyond_the_nodes_of_their_graph() -> None:
 def test_what_is_no_memory_or_no_instance_is_a_clear_error(make: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         make(Memstow)
+
+
+def test_memories_that_contradict_each_other_are_told_before_anything_is_compiled() -> None:
+    with pytest.raises(InputError, match="'tcm' is already the id of"):
+        Memstow(memories=[Pool(id="tcm", capacity=64), Pool(id="tcm")])
 
 
 def test_what_a_delegate_reads_beyond_the_last_tensor_is_there(et: Any) -> None:

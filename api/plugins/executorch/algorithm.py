@@ -26,6 +26,7 @@ from memstow.api.plugins.executorch.tensors import (
     places_of,
     problem_of,
 )
+from memstow.planner.check import require_valid
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, MemstowError
 from memstow.planner.model.options import Options
@@ -161,6 +162,8 @@ class Memstow:
                     f"memories[{number}] is {memory!r}; a memory is a memstow.Pool, such as "
                     "memstow.Pool(id='tcm', capacity=65536)"
                 )
+        if self._memories:
+            require_valid(Problem(pools=self._memories, buffers=()))
         self._options = Options(time_limit=time_limit, work_limit=work_limit, deterministic=deterministic)
         self._submodules = submodules
         self._on_plan = on_plan
