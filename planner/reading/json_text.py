@@ -151,7 +151,17 @@ _BYTE_ORDER_MARKS: Final = (
     (b"\xff\xfe", "UTF-16"),
 )
 
-_PACKED: Final = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_ZIP: Final = (
+    "zip; unpack it first. A model of PyTorch (.pt, .pt2), which is such a file, is read as ONNX, or planned "
+    "while ExecuTorch exports it (memstow.executorch)"
+)
+_PACKED: Final = (
+    (b"\x1f\x8b", "gzip; unpack it first"),
+    (b"PK\x03\x04", _ZIP),
+    (b"\x28\xb5\x2f\xfd", "zstd; unpack it first"),
+)
+_LFS: Final = b"version https://git-lfs.github.com/spec/"
+_EXECUTORCH: Final = b"ET"
 
 _IN_WORDS: Final = {
     "Expecting value": "expected a value",
@@ -231,8 +241,18 @@ def check_marks(data: bytes) -> None:
             raise InputError.single("not_utf8", "$", f"the input is {encoding}; save it as UTF-8")
     for magic, packed in _PACKED:
         if data.startswith(magic):
-            raise InputError.single("packed", "$", f"the input is packed with {packed}; unpack it first")
+            raise InputError.single("packed", "$", f"the input is packed with {packed}")
+    if data.startswith(_LFS):
+        message = "this is what Git LFS keeps in the place of a file; fetch the file: git lfs pull"
+        raise InputError.single("lfs_pointer", "$", message)
     if b"\x00" in data[:4]:
+        # As flatbuffers say what they are, with two digits for a version.
+        if data[4:6] == _EXECUTORCH and data[6:8].isdigit():
+            message = (
+                "this is a program of ExecuTorch, whose memory is planned already; memstow does that while "
+                "it is exported (memstow.executorch)"
+            )
+            raise InputError.single("executorch_program", "$", message)
         message = "the input begins with NUL bytes, as UTF-16, UTF-32 and binary files do; save it as UTF-8"
         raise InputError.single("not_utf8", "$", message)
 
