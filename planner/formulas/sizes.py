@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 from memstow.planner.formulas.formula import Direction, Extent, Facts, Formula, Formulas, FormulaValueError
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.printable import as_integer, shown
 from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.records import Memo
 from memstow.planner.model.symbolic import Symbol, SymbolicProblem, count_of, takes, with_sizes
@@ -313,6 +314,9 @@ def value_issues(problem: SymbolicProblem, at: Mapping[str, int]) -> list[tuple[
     for name, symbol in symbols.items():
         if name not in at:
             issues.append(("missing_symbol", name, f"{name!r} has no value; give one for each of: {names}"))
+        elif as_integer(at[name]) is None:
+            message = f"{shown(at[name])} is no whole number, as {name!r} is"
+            issues.append(("not_an_integer", name, message))
         elif not takes(symbol, at[name]):
             steps = f" in steps of {symbol.step:,}" if symbol.step > 1 else ""
             message = (

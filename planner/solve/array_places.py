@@ -42,7 +42,7 @@ def column(values: Integers, name: str) -> "array[int]":
     except (TypeError, NotImplementedError) as error:  # a view of two dimensions implements no iteration
         raise InputError.single("not_integers", name, f"must hold integers only: {error}") from None
     except OverflowError:
-        message = "holds an integer of more than 64 bits; use a smaller unit"
+        message = "holds an integer beyond 2^63 - 1, or below -2^63; use a smaller unit"
         raise InputError.single("out_of_range", name, message) from None
 
 
@@ -181,7 +181,8 @@ def _pools_of(given: "Sequence[Pool]") -> "tuple[Pool, ...]":
     except TypeError:
         pools = ()
     if not pools or not all(isinstance(pool, Pool) for pool in pools):
-        message = f"must hold one Pool or more, given {shown(given)}"
+        wrong = next((entry for entry in pools if not isinstance(entry, Pool)), given)
+        message = f"must hold one Pool or more, such as Pool(id='tcm', capacity=65536), given {shown(wrong)}"
         raise InputError.single("not_pools", "pools", message)
     return pools
 

@@ -1,6 +1,7 @@
 """A symbolic problem at a point and at its largest is the ordinary problem that it should be."""
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem, points_of
 from tests.planner.formulas.formulas import by_python
+from tests.planner.refusal import told
 
 
 def random_problem(seed: int) -> SymbolicProblem:
@@ -47,6 +49,15 @@ def test_sizes_are_those_of_the_formulas_and_the_rest_stays(seed: int) -> None:
             assert large.size == max(sizes[index] for sizes in found)
     assert set(how) == {buffer.id for buffer in problem.buffers}
     assert set(how.values()) <= {"monotone", "every value"}
+
+
+@pytest.mark.parametrize("value", ["12", 12.0, None, True])
+def test_a_value_that_is_no_whole_number_is_told(value: object) -> None:
+    at: Any = {"s": value}
+    problem = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=64)], buffers=[SymbolicBuffer(id="a", size="s")]
+    )
+    assert told(lambda: problem_at(problem, at)) == [("not_an_integer", "$.s")]
 
 
 def test_a_size_beyond_all_tries_is_bounded_by_intervals() -> None:
