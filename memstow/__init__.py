@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from memstow.planner.tflm.reordering import reorder_model as reorder_model
     from memstow.planner.graph.changes import with_channels as with_channels
+    from memstow.planner.graph.documents import retarget as retarget
     from memstow.planner.graph.graph_document import buffer_labels as buffer_labels
     from memstow.planner.graph.schedules import lower_graph as lower_graph
     from memstow.planner.loops import loops as loops, write_loops as write_loops
@@ -128,7 +129,7 @@ if TYPE_CHECKING:
     from memstow.planner.shapes.plan_symbolic import plan_symbolic as plan_symbolic
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
-    from memstow.planner.targets import shipped_target as shipped_target, retarget as retarget
+    from memstow.planner.targets import shipped_target as shipped_target
     from memstow.planner.tflm.runtime_model import arena_of as arena_of
     from memstow.planner.tflm.planned_model import (
         carried_plan as carried_plan,
@@ -182,6 +183,7 @@ _HOMES: Final = {
     ),
     "memstow.planner.tflm.reordering": ("reorder_model",),
     "memstow.planner.graph.changes": ("with_channels",),
+    "memstow.planner.graph.documents": ("retarget",),
     "memstow.planner.graph.graph_document": ("buffer_labels",),
     "memstow.planner.graph.schedules": ("lower_graph",),
     "memstow.planner.loops": (
@@ -294,10 +296,7 @@ _HOMES: Final = {
     "memstow.planner.shapes.plan_symbolic": ("plan_symbolic",),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),
-    "memstow.planner.targets": (
-        "shipped_target",
-        "retarget",
-    ),
+    "memstow.planner.targets": ("shipped_target",),
     "memstow.planner.tflm.runtime_model": ("arena_of",),
     "memstow.planner.tflm.planned_model": (
         "carried_plan",

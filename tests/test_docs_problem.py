@@ -10,10 +10,10 @@ import pytest
 
 from memstow.planner import targets
 from memstow.planner.formats import read_problem
+from memstow.planner.graph.documents import retarget
 from memstow.planner.model import Status, options, plan, problem
 from memstow.planner.reading.parse import parse_options, parse_plan, parse_target
 from memstow.planner.solve.engine import plan as solve
-from memstow.planner.targets import retarget
 from memstow.planner.verify import verify
 
 # docs/order.md says what these are.

@@ -260,7 +260,95 @@ def test_what_is_read_is_bytes(read: str, given: object) -> None:
         getattr(memstow, read)(given, *more)
 
 
-def test_what_is_planned_is_a_problem_or_a_graph() -> None:
-    document: Any = {"version": 1, "buffers": []}
-    with pytest.raises(TypeError, match="not dict: memstow"):
-        memstow.plan(document)
+def a_graph(order: Any = "given") -> memstow.Graph:
+    """Two operators, the second of which comes first in the list."""
+    sizes = {"x": 64, "y": 32, "z": 16}
+    second = memstow.Operator(id="second", type="relu", inputs=["y"], outputs=["z"])
+    first = memstow.Operator(id="first", type="conv2d", inputs=["x"], outputs=["y"])
+    return memstow.Graph(
+        tensors=[memstow.Tensor(id=name, size=size) for name, size in sizes.items()],
+        operators=[second, first] if order == "free" else [first, second],
+        inputs=["x"],
+        outputs=["z"],
+        order=order,
+    )
+
+
+A_PROBLEM: Any = memstow.Problem(buffers=[memstow.Buffer(id="a", size=8, lifetime=(0, 1))])
+A_SYMBOLIC: Any = memstow.SymbolicProblem(
+    symbols=[memstow.Symbol(id="s", min=1, max=8)], buffers=[memstow.SymbolicBuffer(id="a", size="s")]
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda it: it.plan({"version": 1}), "not dict: memstow.read_problem reads a document"),
+        (lambda it: it.plan(A_SYMBOLIC), "memstow.plan_symbolic is for sizes that are formulas"),
+        (
+            lambda it: it.plan(A_PROBLEM, {"time_limit": 3}),
+            "the options of a plan are memstow.Options, not dict",
+        ),
+        (lambda it: it.plan_symbolic(A_PROBLEM), "plan_symbolic takes a SymbolicProblem, not Problem"),
+        (lambda it: it.lower_graph(A_PROBLEM), "lower_graph takes a Graph, not Problem"),
+        (lambda it: it.buffer_labels(A_PROBLEM), "buffer_labels takes a Graph, not Problem"),
+        (lambda it: it.loops(A_PROBLEM, it.plan(A_PROBLEM)), "loops takes a Graph and its Plan, not Problem"),
+        (lambda it: it.tile(A_PROBLEM, "a"), "tile takes a Graph, not Problem"),
+        (lambda it: it.digest(A_SYMBOLIC), "digest takes a Problem, not SymbolicProblem"),
+        (lambda it: it.write_plan(it.plan(A_PROBLEM), A_PROBLEM), "and its Plan, not Problem"),
+        (
+            lambda it: it.retarget(A_PROBLEM, "rp2040"),
+            "as memstow.shipped_target returns it by its name, not str",
+        ),
+    ],
+)
+def test_what_is_of_another_kind_is_told_by_what_is_needed(call: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        call(memstow)
+
+
+@pytest.mark.parametrize("order", ["given", "free"])
+def test_a_graph_stands_where_a_problem_can(order: str) -> None:
+    graph = memstow.retarget(a_graph(order), memstow.shipped_target("rp2040"))
+    assert [pool.id for pool in graph.pools] == ["sram", "scratch_x", "scratch_y"]
+    plan = memstow.plan(graph)
+    assert plan.schedule is not None
+    assert plan.schedule.order == ("first", "second")
+    problem = memstow.lower_graph(graph, plan.schedule.order)
+    for form in ("json", "csv", "structured", "usmp", "executorch"):
+        assert memstow.write_plan(graph, plan, form) == memstow.write_plan(problem, plan, form)
+    labels = memstow.buffer_labels(graph)
+    for form in ("c-header", "c-source", "c-check", "ld", "rust"):
+        written = memstow.export(graph, plan, form)
+        assert written == memstow.export(problem, plan, form, labels=labels)
+    assert b"conv2d" in memstow.export(graph, plan, "c-header")
+
+
+def test_the_shortfall_of_a_graph_is_that_of_its_problem() -> None:
+    graph = a_graph()
+    found = memstow.shortfall(graph, 90)
+    assert found is not None
+    assert found == memstow.shortfall(memstow.lower_graph(graph), 90)
+    with pytest.raises(memstow.InputError, match="0 bytes or more, not -1"):
+        memstow.shortfall(graph, -1)
+
+
+def test_a_plan_in_stripes_is_not_written_without_its_schedule() -> None:
+    shapes = {"photo": [32, 32, 3], "wide": [32, 32, 16], "half": [16, 16, 8]}
+    each, every = memstow.Window(kernel=[1, 1]), memstow.Window(kernel=[2, 2], stride=[2, 2])
+    graph = memstow.Graph(
+        tensors=[memstow.Tensor(id=name, shape=shape, type="int8") for name, shape in shapes.items()],
+        operators=[
+            memstow.Operator(id="a", type="conv2d", inputs=["photo"], outputs=["wide"], window=each, cost=9),
+            memstow.Operator(id="b", type="conv2d", inputs=["wide"], outputs=["half"], window=every, cost=9),
+        ],
+        inputs=["photo"],
+        outputs=["half"],
+    )
+    plan = memstow.front(graph).points[0].plan
+    assert plan.schedule is not None
+    assert plan.schedule.stripes
+    assert memstow.read_plan(memstow.write_plan(graph, plan), memstow.lower_graph(graph)) == plan
+    with pytest.raises(memstow.InputError, match="lost_schedule"):
+        memstow.write_plan(graph, plan, "csv")
+    assert b"PLAN_OFFSET" in memstow.export(graph, plan, "c-header")

@@ -11,6 +11,8 @@ STDOUT = "-"
 PICTURE = "svg"
 PICTURE_SUFFIX = f".{PICTURE}"
 _FORMAT_OF = {"": "json", ".json": "json", ".csv": "csv"}
+ONLY_SUFFIXES = "use a name that ends with .json or .csv"
+OR_CHOOSE = "or choose with --output-format"
 
 
 def write_out(data: bytes, path: str | None) -> None:
@@ -95,23 +97,22 @@ def refuse_unwritable(*paths: str | None) -> None:
         raise InputError.single("not_writable", plain(path), f"{why}; name a file that can be written")
 
 
-def format_of(path: str | None, chosen: str | None) -> str:
-    """The format to write: the chosen one, else by the suffix of the name; JSON if it has none."""
+def format_of(path: str | None, chosen: str | None, advice: str = f"{ONLY_SUFFIXES}; {OR_CHOOSE}") -> str:
+    """The format to write: the chosen one, else by the suffix of the name; JSON if it has none.
+
+    `advice` is for a name that tells none: what the command that writes can do instead.
+    """
     if chosen is not None:
         return chosen
     suffix = suffix_of(path)
     if suffix not in _FORMAT_OF:
-        raise unknown_suffix(path, "use a name that ends with .json or .csv")
+        raise unknown_suffix(path, advice)
     return _FORMAT_OF[suffix]
 
 
 def unknown_suffix(path: str | None, advice: str) -> "InputError":
     """The error about a file whose name tells no format that can be written."""
-    suffix = suffix_of(path)
-    hint = (
-        "a picture is drawn with --picture" if suffix == PICTURE_SUFFIX else "or choose with --output-format"
-    )
-    message = f"{plain(suffix)} is not a supported format: {advice}; {hint}"
+    message = f"{plain(suffix_of(path))} is not a supported format: {advice}"
     return InputError.single("unknown_suffix", plain(path or ""), message)
 
 

@@ -17,7 +17,7 @@ from memstow.api.cli.problem_input import (
     values_of,
 )
 from memstow.api.cli.terminal import print_error
-from memstow.api.documents import problem_of
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.show.formatting import count, plain
 
 if TYPE_CHECKING:

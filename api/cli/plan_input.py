@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from memstow.api import options
 from memstow.api.cli.parser import first_named
 from memstow.api.cli.problem_input import naming_file, read_bytes_of, read_plan, read_target
-from memstow.api.documents import problem_of
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.show.formatting import plain

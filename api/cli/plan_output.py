@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
 from memstow.api.cli.output_files import (
+    OR_CHOOSE,
     PICTURE,
+    PICTURE_SUFFIX,
     STDOUT,
     format_of,
     refuse_other_pictures,
@@ -20,8 +22,8 @@ from memstow.api.cli.output_files import (
 from memstow.api.cli.parser import add_options
 from memstow.api.cli.terminal import columns as screen_width
 from memstow.api.cli.terminal import draws_unicode, print_error
-from memstow.api.documents import labels_in, problem_of
 from memstow.api.options import EXPORTS, LOOPS, MODEL, SUFFIXES
+from memstow.planner.graph.documents import labels_in, problem_of
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.records import record
@@ -229,7 +231,8 @@ def _told_by(path: str) -> str | None:
 
 def _format_otherwise(path: str, chosen: str | None) -> str:
     if chosen is None and suffix_of(path):
-        raise unknown_suffix(path, f"use a name that ends with {SUFFIXES}")
+        instead = "a picture is drawn with --picture" if suffix_of(path) == PICTURE_SUFFIX else OR_CHOOSE
+        raise unknown_suffix(path, f"use a name that ends with {SUFFIXES}; {instead}")
     return format_of(None, chosen)
 
 

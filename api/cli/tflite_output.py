@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.api.cli.plan_output import wants_model
 from memstow.api.cli.problem_input import naming_file, read_bytes_of
 from memstow.api.cli.terminal import columns, print_error
-from memstow.api.documents import problem_of
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.records import record

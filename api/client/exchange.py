@@ -17,10 +17,10 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from memstow.api.documents import problem_of
 from memstow.api.operations.encoding import document_bytes, parse_shapes, plan_to_bytes, shapes_members
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, MemstowError
 from memstow.planner.model.options import Bound, Event, Incumbent, Options, Phase
 from memstow.planner.model.plan import Plan

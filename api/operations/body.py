@@ -11,7 +11,6 @@ from functools import lru_cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from memstow.api.documents import problem_of
 from memstow.api.operations.body_documents import (
     CHANGES,
     GRAPH_MEMBERS,
@@ -54,6 +53,7 @@ from memstow.api.operations.envelope import (
 from memstow.api.operations.plan_forms import require_symbolic, require_writable
 from memstow.api.operations.request_types import BodyForm, Limits, QueryValue, ValidatedRequest
 from memstow.planner import formats
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError, Issue, changing_issues, closest_match
 from memstow.planner.model.options import Options, require_followed
 from memstow.planner.model.printable import printable, shown

@@ -19,12 +19,13 @@ from memstow.api.operations.envelope import (
 from memstow.api.operations.request_types import BodyForm, Limits
 from memstow.planner import formats
 from memstow.planner.formats import is_graph, looks_like_json
+from memstow.planner.graph.documents import retarget
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem, Target
 from memstow.planner.reading.parse import parse_problem, parse_target
 from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
-from memstow.planner.targets import retarget, shipped_target
+from memstow.planner.targets import shipped_target
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph, Order
@@ -66,13 +67,13 @@ def changed(document: "Problem | Graph", changes: Changes) -> "Problem | Graph":
             message = "`order` and `in_place` are for graphs, and this is a problem; leave them out"
             raise InputError.single("not_a_graph", "$", message)
         return document if changes.target is None else retarget(document, changes.target)
-    from memstow.planner.graph.changes import in_memories, with_order, without_in_place
+    from memstow.planner.graph.changes import with_order, without_in_place
 
     if changes.in_place is False:
         document = without_in_place(document)
     if changes.order is not None:
         document = with_order(document, changes.order)
-    return document if changes.target is None else in_memories(document, changes.target, None, False)
+    return document if changes.target is None else retarget(document, changes.target)
 
 
 _TEXTS: Final = ("csv", "xla")

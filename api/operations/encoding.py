@@ -8,9 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import memstow
-from memstow.api.documents import problem_of
 from memstow.planner import formats
 from memstow.planner.formats.native import plain
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from memstow.api.documents import labels_in, problem_of
 from memstow.api.operations import plan_forms
 from memstow.api.operations.batch import read_batch
 from memstow.api.operations.body import ParsedRequest, parse_request
@@ -44,6 +43,7 @@ from memstow.api.operations.request_types import (
 )
 from memstow.api.operations.solve import OnUpdate, solve
 from memstow.planner import formats
+from memstow.planner.graph.documents import labels_in, problem_of
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import ExhaustedWindow, Plan

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlencode
 
-from memstow.api.documents import labels_in, problem_of
 from memstow.api.operations.request_types import BodyForm
 from memstow.api.options import POOL_AND_SECTION
 from memstow.planner import exports, formats, loops
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_words, sections_of
+from memstow.planner.graph.documents import labels_in, problem_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Plan

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.documents import problem_of
 from memstow.api.operations.encoding import (
     buffer_ids,
     document_from,
@@ -19,6 +18,7 @@ from memstow.api.operations.encoding import (
 from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
 from memstow.planner.backends import is_model
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Event, Options
 from memstow.planner.model.plan import Plan

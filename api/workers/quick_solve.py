@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memstow.api import tracing
-from memstow.api.documents import problem_of
 from memstow.api.metrics import Metrics
 from memstow.api.operations import plan_forms
 from memstow.api.operations.body import ParsedRequest, PlainBody, parse_request, plain_body
@@ -30,6 +29,7 @@ from memstow.api.operations.solve import (
 )
 from memstow.api.process_memory import LruCache
 from memstow.api.store.plan_cache import CachedPlan, CacheWriter, PlanCache, owned
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan

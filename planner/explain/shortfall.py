@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from dataclasses import asdict, dataclass, replace
 from heapq import heappop, heappush, nlargest, nsmallest
 from itertools import accumulate
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.check import require_valid
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import (
@@ -27,6 +28,9 @@ from memstow.planner.model.problem import (
     profile,
     spans,
 )
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 _MOST_DEPTH: Final = 200
 
@@ -212,11 +216,15 @@ class Shortfall:
     """Those of the largest buffers, up to `MOST_CHANGES`."""
 
 
-def shortfall(problem: Problem, wanted: int, pool: str | None = None) -> Shortfall | None:
+def shortfall(problem: "Problem | Graph", wanted: int, pool: str | None = None) -> Shortfall | None:
     """Why no plan keeps the peak of a pool at so many bytes, and what must change at least.
 
-    None: live bytes do not forbid it. Of several pools one must be named.
+    None: live bytes do not forbid it. Of several pools one must be named. The operators of a graph run as
+    they are listed.
     """
+    if wanted < 0:
+        raise InputError.single("out_of_range", "wanted", f"a peak is 0 bytes or more, not {wanted:,}")
+    problem = problem_of(problem)
     require_valid(problem)
     pools = [entry.id for entry in problem.pools]
     listed = ", ".join(map(repr, pools[:5])) + (", ..." if len(pools) > 5 else "")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_naming
+from memstow.planner.graph.documents import labels_in, problem_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.printable import printable
@@ -16,6 +17,7 @@ from memstow.planner.model.problem import Problem
 if TYPE_CHECKING:
     from memstow.planner.exports.source_code import MemoryMap
     from memstow.planner.graph.graph_document import Label
+    from memstow.planner.model.graph import Graph
 
 _FORMS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
 # The suffixes of files from which a format is known, the longest first.
@@ -37,7 +39,7 @@ def names() -> tuple[str, ...]:
 
 
 def export(
-    problem: Problem,
+    problem: "Problem | Graph",
     plan: Plan,
     form: str,
     *,
@@ -49,20 +51,22 @@ def export(
     """The plan as source code; `form` is c-header, c-source, c-check, ld or rust.
 
     Names begin with the prefix. `sections` has, by pool, the section for its arena; `header` is the name by
-    which C sources include the header, and `labels` has, by id, what comments say of buffers. An InputError
-    if the plan is not valid, or a name cannot be used.
+    which C sources include the header, and `labels` has, by id, what comments say of buffers: of a graph, by
+    default, what they are. An InputError if the plan is not valid, or a name cannot be used.
     """
     naming = Naming(prefix, dict(sections or {}), header)
     if form not in _FORMS:
         message = f"there is no format {printable(form)!r}; use {', '.join(_FORMS)}"
         raise InputError.single("unknown_format", "format", message)
+    comments = labels_in(problem) if labels is None else labels
+    problem = problem_of(problem, plan)
     check_naming(problem, naming)
     from memstow.planner.exports.source_code import MemoryMap
     from memstow.planner.verify import require_valid_plan
 
     require_valid_plan(problem, replace(plan, schedule=None))
 
-    return _writer(form)(MemoryMap(problem, plan, naming, labels)).encode("ascii")
+    return _writer(form)(MemoryMap(problem, plan, naming, comments)).encode("ascii")
 
 
 def _writer(form: str) -> "Callable[[MemoryMap], str]":

@@ -3,12 +3,13 @@
 In: bytes, out: a problem, a graph or a plan with all issues of the document; and the other way round.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.formats.format import Format
-from memstow.planner.model.errors import InputError
+from memstow.planner.graph import documents
+from memstow.planner.model.errors import InputError, require_kind
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
@@ -35,6 +36,7 @@ _OF_GRAPHS: Final = {
     "pt2": "torch_program",
 }
 _WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
+_NO_PROBLEM: Final = Problem(buffers=())
 _USMP_PLAN: Final = "pool_allocations"
 _EMPTY_LIST: Final = (
     'an empty list is of no format in particular: give a problem, {"version": 1, "buffers": [...]}, '
@@ -145,8 +147,9 @@ def document_of(raw: object) -> "Problem | Graph":
     if is_symbolic(raw):
         message = (
             "sizes are formulas here: `memstow solve`, `evaluate` and `verify` take such a problem, and "
+            "--at s=128 makes an ordinary one of it; in Python, read_symbolic and problem_at"
         )
-        raise InputError.single("symbolic", "$.symbols", message + "--at s=128 makes an ordinary one of it")
+        raise InputError.single("symbolic", "$.symbols", message)
     if is_plan(raw):
         message = "this is a plan, where a problem is expected: the problem is named before its plan"
         raise InputError.single("not_a_problem", "$", message)
@@ -167,7 +170,7 @@ def problem_of(raw: object, name: str) -> Problem:
 
 def write_problem(problem: Problem, name: str = "json") -> bytes:
     """The problem in the named format; an InputError that names the fields it has no place for."""
-    form = _named(name)
+    form = _named(name, _MODULES)
     if form.write_problem is None:
         message = f"the format {name!r} can only be read; use {', '.join(_MODULES)}"
         raise InputError.single("read_only_format", "format", message)
@@ -179,7 +182,7 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
     if name is None and not looks_like_json(data):
         name = text_format(data)
     if name is not None:
-        form = _named(name)
+        form = _named(name, _WITH_PLANS)
         if form.read_plan is None:
             raise _no_plans(name)
         return form.read_plan(_content(form, data), problem)
@@ -209,23 +212,43 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
     return form.read_plan(raw, problem)
 
 
-def write_plan(problem: Problem, plan: Plan, name: str = "json") -> bytes:
-    """The plan in the named format."""
-    form = _named(name)
+def write_plan(problem: "Problem | Graph", plan: Plan, name: str = "json") -> bytes:
+    """The plan of the problem or the graph in the named format."""
+    form = _named(name, _WITH_PLANS)
     if form.write_plan is None:
         raise _no_plans(name)
+    require_kind(plan, Plan, "write_plan takes a problem or a graph and its Plan")
+    if not isinstance(problem, Problem):
+        refuse_lost_schedule(plan, name, "schedule")
+        # A plan in JSON is all of itself: it needs no problem, and there may be none in the order as listed.
+        problem = _NO_PROBLEM if name == "json" else documents.problem_of(problem, plan)
     return form.write_plan(problem, plan)
+
+
+def refuse_lost_schedule(plan: Plan, name: str, path: str) -> None:
+    """InputError for a plan that is not the same one without a schedule that the format has no place for."""
+    if name == "json" or plan.schedule is None:
+        return
+    from memstow.planner.graph.schedules import only_orders
+
+    if not only_orders(plan.schedule):
+        message = (
+            f"{name} has the places of a plan and not what runs in stripes, again or in another way; "
+            "write it as json"
+        )
+        raise InputError.single("lost_schedule", path, message)
 
 
 def _content(form: Format, data: bytes) -> Any:
     return parse_json(data) if form.is_json else data
 
 
-def _named(name: str) -> Format:
+def _named(name: str, known: Iterable[str] = (*_MODULES, *_READ_ONLY, *_OF_GRAPHS)) -> Format:
+    """The format of this name; an InputError that lists those that are `known` here."""
     module = _MODULES.get(name) or _READ_ONLY.get(name)
     if module is None:
-        known = ", ".join((*_MODULES, *_READ_ONLY, *_OF_GRAPHS))
-        message = f"there is no format {printable(name)!r}; use {known}"
+        wrong = "the format {} is one of graphs" if name in _OF_GRAPHS else "there is no format {}"
+        message = f"{wrong.format(repr(printable(name)))}; use {', '.join(known)}"
         raise InputError.single("unknown_format", "format", message)
     form: Format = import_module(f"memstow.planner.formats.{module}").FORMAT
     return form

@@ -27,6 +27,7 @@ from memstow.planner.front.front_request import (
 )
 from memstow.planner.front.problem_front import problem_points
 from memstow.planner.front.two_terms import CAPACITY, PlansFor, default_terms, require_front, two_terms
+from memstow.planner.graph.documents import retarget
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.front import (
@@ -47,7 +48,7 @@ from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.portfolio import Allowance, require_willing, solver_by_name
 from memstow.planner.solve.problem_plans import task_of
-from memstow.planner.targets import MOST_TARGETS, retarget
+from memstow.planner.targets import MOST_TARGETS
 from memstow.planner.verify.graph_verdict import judge_point, judge_point_of_graph
 from memstow.planner.verify.verdict import Code, Verdict, Violation
 
@@ -192,17 +193,13 @@ def names_of(targets: Sequence[Target]) -> list[str]:
 
 def _moved(document: Problem | Graph, target: Target) -> Problem | Graph | Explanation:
     """The document in the memories of the target, or why it cannot be there: pins that it has no room for."""
-    if isinstance(document, Problem):
-        try:
-            return retarget(document, target)
-        except InputError as error:
-            if not all(issue.code in _PINS for issue in error.issues):
-                raise
-            issue = error.issues[0]
-            return Explanation(code=issue.code, message=f"{issue.path.removeprefix('$.')}: {issue.message}")
-    from memstow.planner.graph.changes import in_memories
-
-    return in_memories(document, target, None, fit_only=False)
+    try:
+        return retarget(document, target)
+    except InputError as error:
+        if not all(issue.code in _PINS for issue in error.issues):
+            raise
+        issue = error.issues[0]
+        return Explanation(code=issue.code, message=f"{issue.path.removeprefix('$.')}: {issue.message}")
 
 
 def _alone(document: Problem | Graph, asked: FrontOptions, moved: Problem | Graph) -> Problem | Graph:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.links import NOBODY, links_of
+from memstow.planner.model.errors import require_kind
 from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned
 from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.records import collector_at_rest
@@ -121,6 +122,7 @@ class Label(NamedTuple):
 
 def buffer_labels(graph: Graph) -> dict[str, Label]:
     """By id what buffers are, without those of which nothing more is known."""
+    require_kind(graph, Graph, "buffer_labels takes a Graph")
     producer = links_of(graph).producer
     inputs = set(graph.inputs)
     labels: dict[str, Label] = {}

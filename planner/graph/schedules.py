@@ -15,7 +15,7 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem, lower, lowered
 from memstow.planner.graph.stripes import with_stripes
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, require_kind
 from memstow.planner.model.graph import (
     GIVEN,
     LONGEST_ID,
@@ -448,6 +448,7 @@ def lower_graph(graph: "Graph", order: "Sequence[str] | None" = None) -> "Proble
 
     Raises InputError for a graph that contradicts itself, and for an order that it does not allow.
     """
+    require_kind(graph, Graph, "lower_graph takes a Graph")
     require_valid(graph)
     return lower(graph, listed_order(graph) if order is None else allowed_order(graph, order))
 

@@ -6,7 +6,7 @@ people, as tables in C and as a picture.
 
 from typing import Final
 
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, require_kind
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.loops import Loops
 from memstow.planner.model.plan import Plan
@@ -30,6 +30,7 @@ def names() -> tuple[str, ...]:
 
 def loops(graph: Graph, plan: Plan) -> Loops:
     """The table of a plan of the graph; an InputError if the plan is not valid."""
+    require_kind(graph, Graph, "loops takes a Graph and its Plan")
     from memstow.planner.loops.loop_table import table_of
 
     return table_of(graph, plan)

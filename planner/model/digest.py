@@ -42,6 +42,7 @@ from operator import attrgetter
 from typing import Final
 
 from memstow.planner.model import _instances
+from memstow.planner.model.errors import require_kind
 from memstow.planner.model.problem import Buffer, Pool, Problem, Range, access_count, allowed_pools, merged
 from memstow.planner.model.records import Memo
 
@@ -54,6 +55,7 @@ _digests: Final = Memo[Problem, str]()
 
 def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
+    require_kind(problem, Problem, "digest takes a Problem")
     cached = _digests.get(problem)
     if cached is None:
         cached = sha256(canonical(problem)).hexdigest()

@@ -46,6 +46,12 @@ def changing_issues(change: Callable[[Issue], Issue]) -> Iterator[None]:
         raise InputError(map(change, error.issues)) from None
 
 
+def require_kind(value: object, wanted: type, needed: str) -> None:
+    """Raise a TypeError that says what is `needed`, such as "plan takes a Problem", if it is none."""
+    if not isinstance(value, wanted):
+        raise TypeError(f"{needed}, not {type(value).__name__}")
+
+
 class UnknownSolverError(MemstowError):
     """A solver name that is not registered."""
 

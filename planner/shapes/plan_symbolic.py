@@ -21,7 +21,7 @@ import memstow
 from memstow.planner.check import require_valid
 from memstow.planner.formulas.sizes import largest_problem, sizes_of, values_text
 from memstow.planner.model import PLANNED, Status
-from memstow.planner.model.errors import InputError, RefusedPlanError
+from memstow.planner.model.errors import InputError, RefusedPlanError, require_kind
 from memstow.planner.model.options import Listener, Options, Phase
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import LIMIT, Problem
@@ -420,6 +420,7 @@ def plan_symbolic(
     judge has accepted every plan, also those that `on_better` hears of on the way.
     Raises InputError for a problem that contradicts itself, DeclinedError for what an order cannot honour.
     """
+    require_kind(problem, SymbolicProblem, "plan_symbolic takes a SymbolicProblem")
     if not 1 <= pieces <= MOST_ORDERS:
         raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
     if shapes != "fixed":

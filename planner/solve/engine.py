@@ -8,6 +8,7 @@ both make arrays of it, and `one_run.py` lets the solvers take their turns. A gr
 import threading
 from typing import TYPE_CHECKING
 
+from memstow.planner.model.errors import require_kind
 from memstow.planner.model.options import Callbacks, Listener, OnBetter, Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -34,6 +35,7 @@ def plan(
     DeclinedError for a solver that does not exist, is not installed, or cannot honour a constraint.
     """
     chosen, callbacks = options or Options(), Callbacks(on_event, cancel, on_better)
+    require_kind(chosen, Options, "the options of a plan are memstow.Options")
     if not isinstance(problem, Problem):
         # Most calls are about problems, and do not wait for this import.
         from memstow.planner.solve.graphs import plan_graph

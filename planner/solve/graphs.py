@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from memstow.planner.graph.stripe_front import Candidate
 
 
+_READ: Final = "read_problem reads a document"
+_SYMBOLIC: Final = ("SymbolicProblem", "SymbolicGraph")
 LEAST_PEAK: Final = "order"
 """The solver of orders that looks for the best one."""
 
@@ -39,7 +41,8 @@ def plan_graph(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
 def _require_graph(graph: object) -> None:
     if not isinstance(graph, Graph):
         kind = type(graph).__name__
-        raise TypeError(f"plan takes a Problem or a Graph, not {kind}: memstow.read_problem reads a document")
+        instead = "plan_symbolic is for sizes that are formulas" if kind in _SYMBOLIC else _READ
+        raise TypeError(f"plan takes a Problem or a Graph, not {kind}: memstow.{instead}")
 
 
 def plan_without_alternatives(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:

@@ -22,7 +22,7 @@ MOST_TARGETS: Final = 64
 """As many are compared in one call."""
 
 
-def retarget(problem: Problem, target: Target) -> Problem:
+def _in_target(problem: Problem, target: Target) -> Problem:
     """The problem in the memories of the target; an InputError with all that does not go together."""
     moved = replace(problem, pools=target.pools)
     # A missing pool is reported in terms of the target, other issues as for any problem.
@@ -88,7 +88,7 @@ def shipped_text(name: str, place: str = "$") -> bytes:
 def with_overrides(problem: Problem, target: Target | None, capacity: int | None, fit_only: bool) -> Problem:
     """The problem in the memories of the target, its single pool of this capacity, without an objective."""
     if target is not None:
-        problem = retarget(problem, target)
+        problem = _in_target(problem, target)
     if capacity is not None:
         if len(problem.pools) != 1:
             raise InputError.single(

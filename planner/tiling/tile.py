@@ -14,7 +14,7 @@ from math import lcm, prod
 from typing import Final, NamedTuple
 
 from memstow.planner.model import Status
-from memstow.planner.model.errors import InputError, RefusedPlanError, closest_match
+from memstow.planner.model.errors import InputError, RefusedPlanError, closest_match, require_kind
 from memstow.planner.model.graph import Graph, Operator, Tensor, free_id, index_of, size_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
@@ -415,6 +415,7 @@ def tile(graph: "Graph", operator: "str", options: "TilingOptions | None" = None
     Raises InputError for an operator or a pool that the graph does not have, and for options that contradict
     it. An operator that has no tiles, or none that fit, is no error: `why_not` and `needs` tell.
     """
+    require_kind(graph, Graph, "tile takes a Graph")
     options = options or TilingOptions()
     memories = _checked(graph, options)
     operators = index_of(graph).operators

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from memstow.planner import formats
 from memstow.planner.check import find_issues
+from memstow.planner.graph.documents import retarget
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_options, parse_plan, parse_target
 from memstow.planner.reading.sections import MOST_REPORTED
-from memstow.planner.targets import retarget
 from tests.fuzz.seeds import PLANS, PROBLEM, PROBLEMS
 
 SLOW: Final = 5.0

@@ -6,6 +6,7 @@ from random import Random
 from typing import cast
 
 from memstow.planner.formats import read_plan, read_problem, write_plan
+from memstow.planner.graph.documents import retarget
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Event, Options
@@ -13,7 +14,6 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.solve.engine import plan
-from memstow.planner.targets import retarget
 from memstow.planner.verify import judge
 from tests.independent.documents import PlanDocument, PoolDocument, ProblemDocument
 from tests.independent.runs import Run

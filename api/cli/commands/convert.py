@@ -18,7 +18,7 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit
-from memstow.api.documents import problem_of
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from memstow.api.cli.search_arguments import (
     server_of,
 )
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
-from memstow.api.documents import problem_of
 from memstow.api.options import GENERATORS
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError, changing_issues
 from memstow.planner.show.formatting import plain
 

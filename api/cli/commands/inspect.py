@@ -15,7 +15,7 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, columns, draws_unicode
-from memstow.api.documents import labels_in, problem_of
+from memstow.planner.graph.documents import labels_in, problem_of
 
 if TYPE_CHECKING:
     from memstow.planner.explain.needs import Needs

@@ -54,7 +54,7 @@ from memstow.api.cli.tflite_output import (
     with_model,
     written_model,
 )
-from memstow.api.documents import problem_of
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain

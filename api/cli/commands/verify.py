@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memstow.api import options
-from memstow.api.cli.output_files import STDOUT, format_of, refuse_unwritable, write_out
+from memstow.api.cli.output_files import ONLY_SUFFIXES, STDOUT, format_of, refuse_unwritable, write_out
 from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.plan_input import (
     ChosenPlan,
@@ -30,7 +30,7 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, print_error
-from memstow.api.documents import problem_of
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
@@ -160,7 +160,10 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
         _refuse_unused(args.plan_format is not None, "--plan-format", message)
         chosen = ChosenPlan(carried.plan, document)
     plan, document = chosen.plan, chosen.document
-    _refuse_lost_schedule(args, form, plan)
+    if form:
+        from memstow.planner.formats import refuse_lost_schedule
+
+        refuse_lost_schedule(plan, form, plain(args.output))
     hint = None if args.hint is None else read_plan(args.hint, problem_of(document))
 
     from memstow.planner.model.problem import MOVES, parse_term
@@ -261,27 +264,13 @@ def _output_form(args: argparse.Namespace) -> str:
     }:
         message = "the output cannot be a file that is read; choose another name"
         raise InputError.single("one_file_twice", "--output", message)
-    return format_of(args.output, None)
-
-
-def _refuse_lost_schedule(args: argparse.Namespace, form: str, plan: "Plan") -> None:
-    """InputError for a plan that is not the same one without a schedule that the format has no place for."""
-    if form != "csv" or plan.schedule is None:
-        return
-    from memstow.planner.graph.schedules import only_orders
-
-    if not only_orders(plan.schedule):
-        message = (
-            "CSV has the places of a plan and not what runs in stripes, again or in another way; "
-            "use a name that ends with .json"
-        )
-        raise InputError.single("lost_schedule", plain(args.output), message)
+    return format_of(args.output, None, ONLY_SUFFIXES)
 
 
 def _write(args: argparse.Namespace, form: str, chosen: ChosenPlan) -> None:
     from memstow.planner import formats
 
-    write_out(formats.write_plan(problem_of(chosen.document, chosen.plan), chosen.plan, form), args.output)
+    write_out(formats.write_plan(chosen.document, chosen.plan, form), args.output)
     schedule = chosen.plan.schedule
     has_parts = chosen.front is not None and "channels" in (chosen.front.asked.generators or ())
     if has_parts and schedule is not None and schedule.alternatives:

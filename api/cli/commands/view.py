@@ -23,8 +23,8 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit, print_error
-from memstow.api.documents import problem_of
 from memstow.api.options import LOOPS
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain

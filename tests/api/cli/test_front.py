@@ -241,7 +241,10 @@ def test_a_front_that_says_nothing_of_its_channels_is_refused(
     ("output", "said"),
     [
         ("-", "[no_output]"),
-        ("plan.svg", "[unknown_suffix]"),
+        (
+            "plan.svg",
+            "plan.svg: .svg is not a supported format: use a name that ends with .json or .csv [unk",
+        ),
         ("front.json", "[one_file_twice]"),
         # Without what it does beside an order it would be another plan.
         ("plan.csv", "[lost_schedule]"),

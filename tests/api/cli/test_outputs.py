@@ -75,6 +75,7 @@ def test_one_output_may_go_to_standard_output(cli: Cli, three: Path, tmp_path: P
     ("arguments", "said"),
     [
         ("--output net.h --output net.txt", "net.txt: .txt is not a supported format: use a name that ends"),
+        ("--output net.h --output net.svg", "or .tflite; a picture is drawn with --picture"),
         ("--output net.h --output ./net.h", "two outputs cannot be the same file"),
         ("--output net.h --output net.h", "two outputs cannot be the same file"),
         ("--output net.h --output none/net.ld", "there is no such folder"),

@@ -128,6 +128,20 @@ def test_unknown_formats_and_formats_without_plans_are_refused() -> None:
     assert told(lambda: formats.read_plan(b"[]", problem, "onnx")) == [("unknown_format", "format")]
 
 
+def test_only_formats_that_would_do_are_listed() -> None:
+    problem, plan = Problem(buffers=()), Plan(status=Status.UNKNOWN)
+    written = "json, csv, structured, executorch, usmp"
+    for call in (
+        lambda: formats.write_problem(problem, "tflite"),
+        lambda: formats.write_plan(problem, plan, "tflite"),
+        lambda: formats.read_plan(b"[]", problem, "tflite"),
+    ):
+        assert refusal(call)[0].message == f"the format 'tflite' is one of graphs; use {written}"
+    assert refusal(lambda: formats.write_plan(problem, plan, "xml"))[0].message == (
+        f"there is no format 'xml'; use {written}"
+    )
+
+
 def test_each_field_that_has_no_place_is_named_once() -> None:
     problem = Problem(
         version=1,

@@ -7,6 +7,7 @@ import pytest
 
 import memstow
 from memstow.planner.front.front_documents import read_front, write_front
+from memstow.planner.graph.documents import retarget
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontPoint, TargetFront
 from memstow.planner.model.graph import Graph
@@ -14,7 +15,6 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost, Target
 from memstow.planner.show.front_report import front_report
-from memstow.planner.targets import retarget
 from memstow.planner.verify import verify
 from tests.planner.graph.stripes.nets import random_net
 

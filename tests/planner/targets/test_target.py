@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from memstow.planner.graph.documents import retarget
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved, Target
 from memstow.planner.reading.parse import parse_target
 from memstow.planner.solve.engine import plan
-from memstow.planner.targets import retarget, shipped, shipped_target
+from memstow.planner.targets import shipped, shipped_target
 from memstow.planner.verify import verify
 from tests.planner.refusal import told
 from tests.waiting import PATIENCE
