@@ -297,8 +297,8 @@ def told_by_content(data: bytes) -> str:
     """The format of bytes that are no JSON: a TensorFlow Lite model says so, ONNX begins with its version."""
     if data[4:8] == b"TFL3":
         return "tflite"
-    if data[:4] == b"PK\x03\x04":
-        # Programs of PyTorch are archives.
+    if data[:4] == b"PK\x03\x04" and b"/" in data[30 : 30 + int.from_bytes(data[26:28], "little")]:
+        # Programs of PyTorch are archives whose first file is in a folder, unlike a document that was packed.
         return "pt2"
     return "onnx" if data[:1] == b"\x08" else text_format(data)
 

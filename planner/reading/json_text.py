@@ -151,15 +151,7 @@ _BYTE_ORDER_MARKS: Final = (
     (b"\xff\xfe", "UTF-16"),
 )
 
-_ZIP: Final = (
-    "zip; unpack it first. A model of PyTorch (.pt, .pt2), which is such a file, is read as ONNX, or planned "
-    "while ExecuTorch exports it (memstow.executorch)"
-)
-_PACKED: Final = (
-    (b"\x1f\x8b", "gzip; unpack it first"),
-    (b"PK\x03\x04", _ZIP),
-    (b"\x28\xb5\x2f\xfd", "zstd; unpack it first"),
-)
+_PACKED: Final = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
 _EXECUTORCH: Final = b"ET"
 
@@ -241,7 +233,7 @@ def check_marks(data: bytes) -> None:
             raise InputError.single("not_utf8", "$", f"the input is {encoding}; save it as UTF-8")
     for magic, packed in _PACKED:
         if data.startswith(magic):
-            raise InputError.single("packed", "$", f"the input is packed with {packed}")
+            raise InputError.single("packed", "$", f"the input is packed with {packed}; unpack it first")
     if data.startswith(_LFS):
         message = "this is what Git LFS keeps in the place of a file; fetch the file: git lfs pull"
         raise InputError.single("lfs_pointer", "$", message)

@@ -1,6 +1,8 @@
 """Whatever a format takes it gives back, in every format; what it cannot take it refuses by name."""
 
 from dataclasses import replace
+from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given, settings
@@ -126,6 +128,13 @@ def test_unknown_formats_and_formats_without_plans_are_refused() -> None:
     assert told(lambda: formats.read_problem(b"{}", "yaml")) == [("unknown_format", "format")]
     assert told(lambda: formats.write_plan(problem, plan, "xla")) == [("no_plan_format", "format")]
     assert told(lambda: formats.read_plan(b"[]", problem, "onnx")) == [("unknown_format", "format")]
+
+
+def test_a_document_that_was_packed_is_no_program_of_pytorch() -> None:
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("net.json", '{"version": 1, "buffers": []}')
+    assert told(lambda: formats.read_problem(packed.getvalue())) == [("packed", "$")]
 
 
 def test_only_formats_that_would_do_are_listed() -> None:
