@@ -32,7 +32,7 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import has_other_orders, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, with_cost_unit
-from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of
+from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of, with_room
 from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.small_recompute import MOST_OPERATORS as MOST_OF_EVERY_WAY
@@ -357,13 +357,15 @@ class _Run:
                 continue
             cost = base + way.cost
             most = self._most_of_use(cost, cost)
+            if most is None:
+                continue
             try:
-                size = peak_of(graph, way.schedule, self._pool, unit_of(graph), certain=True)
+                schedule, size = with_room(graph, way.schedule, self._pool, most, unit_of(graph))
             except InputError:
                 continue  # The order is one that the search does not know to be wrong.
-            if most is None or size > most:
+            if size > most or (self._pool is not None and overfull_pools(graph, schedule)):
                 continue
-            it = Candidate(size, cost, way.schedule)
+            it = Candidate(size, cost, schedule)
             plan = self._plan(it, _WAYS_LEFT, steady=True)
             if plan.status in PLANNED and self._plans.peak(plan) <= most:
                 yield self._point(plan, it)

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import accumulate, permutations, product
 from math import prod
 from operator import le
 from typing import Final, Literal
@@ -337,6 +337,8 @@ _SECONDS: Final = 5.0
 _SHARE: Final = 0.8
 """Of the time, for the search; the rest is for bounds."""
 _MOST_BYTES: Final = 1 << 61
+_MOST_SHUFFLED: Final = 4
+"""Copies of which all orders are tried."""
 ANY_COST: Final = 1 << 200
 """Whatever it costs."""
 _NOTHING_FITS: Final = 1 << 200
@@ -429,6 +431,31 @@ def overfull_pools(graph: Graph, schedule: Schedule) -> dict[str, int]:
     order = [index[name] for name in moved.order]
     levels = {name: _peak(expanded, order, Counting(expanded, name, certain=True)) for name in rooms}
     return {name: level for name, level in levels.items() if level > rooms[name]}
+
+
+def with_room(
+    graph: Graph, schedule: Schedule, pool: str | None, most: int, unit: int = 1
+) -> tuple[Schedule, int]:
+    """The schedule and the peak of its live bytes, with its copies listed in an order that has room.
+
+    Copies between the same two runs are made in the order in which they are listed, and one may need the
+    place that another leaves. If no order has room in all pools and at most so many bytes in the one that
+    counts, it stays as it is.
+    """
+
+    def needs(one: Schedule) -> tuple[bool, int]:
+        peak = peak_of(graph, one, pool, unit, certain=True)
+        return peak > most or bool(overfull_pools(graph, one)), peak
+
+    is_over, peak = needs(schedule)
+    if not is_over or not 1 < len(schedule.spills) <= _MOST_SHUFFLED:
+        return schedule, peak
+    for spills in permutations(schedule.spills):
+        other = replace(schedule, spills=spills)
+        is_over, lower = needs(other)
+        if not is_over:
+            return other, lower
+    return schedule, peak
 
 
 def _peak(graph: Graph, order: Sequence[int], counting: Counting, unit: int = 1) -> int:
@@ -570,7 +597,7 @@ class _Run:
                     return True
                 copies = [(item, out, back, program.pools[at]) for item, out, back, at in path.copies]
                 schedule = self._schedule(program.tensors, path.runs, copies)
-                peak = peak_of(self.graph, schedule, self.choice.pool, certain=True)
+                schedule, peak = with_room(self.graph, schedule, self.choice.pool, path.bytes)
             except (TooManyStatesError, InputError):
                 # Too much, or the names of its second runs are too long.
                 return False

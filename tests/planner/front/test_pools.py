@@ -299,6 +299,30 @@ def test_tensors_of_a_large_graph_wait_where_it_counts_if_another_pool_is_too_sm
     assert found.points[0].values["peak:slow"] >= 4 * 7
 
 
+def test_a_copy_waits_where_another_has_left_before() -> None:
+    # x has room in the third pool while y is in the slow one; it is back in the fast one before y comes back.
+    graph = _waiting(
+        [Pool(id="fast", capacity=11), Pool(id="slow", capacity=7), Pool(id="third", capacity=9)],
+        [
+            *map(_in_fast, ("x", "a", "c", "d", "e"), (6, 4, 1, 6, 4)),
+            *(
+                Tensor(id=name, size=size, pools=[pool])
+                for name, size, pool in (("y", 4, "third"), ("b", 3, "slow"))
+            ),
+        ],
+        [
+            replace(_operator("one", "", "a"), temporaries=(Temporary(id="t", size=4, pools=["slow"]),)),
+            _operator("two", "x", "b c"),
+            _operator("three", "a", "d"),
+            _operator("four", "x c", "e"),
+        ],
+        *("y", "b", "e"),
+    )
+    found = front(graph, TERMS, generators=("spill",), cost="bytes", options=STEADY)
+    assert [tuple(it.values.values()) for it in found.points] == [(11, 55)]
+    assert not verify(graph, found.points[0].plan)
+
+
 def test_a_front_without_points_says_what_was_tried() -> None:
     graph = _waiting(
         [Pool(id="fast", capacity=9), Pool(id="slow", capacity=12)],
