@@ -10,7 +10,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +94,54 @@ CHAIN: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
+POOLS: Final[dict[str, Any]] = {
+    "version": 1,
+    "pools": [{"id": "fast", "capacity": 15}, {"id": "slow"}],
+    "tensors": [
+        *({"id": name, "size": size, "pools": ["fast"]} for name, size in (("x", 6), ("a", 8), ("b", 7))),
+        {"id": "c", "size": 1},
+    ],
+    "operators": [
+        {"id": "one", "outputs": ["a"], "inputs": []},
+        {"id": "two", "inputs": ["a"], "outputs": ["b"]},
+        {"id": "three", "inputs": ["b", "x"], "outputs": ["c"]},
+    ],
+    "inputs": ["x"],
+    "outputs": ["c"],
+}
+WAYS: Final[dict[str, Any]] = {
+    **CHAIN,
+    "order": "free",
+    "alternatives": [
+        {
+            "id": "narrow",
+            "replaces": ["side"],
+            "tensors": [{"id": "m", "size": 9}],
+            "operators": [
+                {"id": "in", "inputs": ["x"], "outputs": ["m"]},
+                {"id": "out", "inputs": ["m"], "outputs": ["k"]},
+            ],
+            "cost": 30,
+        }
+    ],
+}
+BY_LENGTH: Final[dict[str, Any]] = {
+    "version": 1,
+    "symbols": [{"id": "n", "min": 1, "max": 64}],
+    "tensors": [
+        *({"id": name, "shape": ["n", width], "type": "int8"} for name, width in (("x", 16), ("a", 32))),
+        *({"id": name, "size": "align(8*n, 16)"} for name in ("b", "y")),
+    ],
+    "operators": [
+        {"id": "one", "inputs": ["x"], "outputs": ["a"]},
+        {"id": "two", "inputs": ["x"], "outputs": ["b"]},
+        {"id": "three", "inputs": ["a", "b"], "outputs": ["y"]},
+    ],
+    "inputs": ["x"],
+    "outputs": ["y"],
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """Two files that `memstow verify` takes, and options with them."""
@@ -142,7 +190,7 @@ def _cases(folder: Path) -> Iterator[Case]:
             f"graph {seed}", (graph.read_bytes(), plan_of(graph, "--order", "free", "--deterministic"))
         )
     chain = file("chain.json", CHAIN)
-    words = ("--deterministic", "--with", "stripes,recompute,channels", "--points", "4")
+    words: tuple[str, ...] = ("--deterministic", "--with", "stripes,recompute,channels", "--points", "4")
     front = plan_of(chain, *words, command="front")
     for number, point in enumerate(json.loads(front)["points"], 1):
         yield Case(f"point {number}", (chain.read_bytes(), front), ("--point", str(number)))
@@ -160,6 +208,26 @@ def _cases(folder: Path) -> Iterator[Case]:
         limits = ("--shapes", shapes, "--deterministic")
         yield Case(f"symbolic {shapes}", (symbolic.read_bytes(), plan_of(symbolic, *limits)))
     yield Case("symbolic and infeasible", (narrow.read_bytes(), plan_of(narrow, "--deterministic")))
+    length = file("length.json", BY_LENGTH)
+    yield Case("graph by length", (length.read_bytes(), plan_of(length, "--deterministic")))
+    for first, second in (("peak:p", "reuse_cost"), ("capacity:p", "preference")):
+        words = ("--terms", f"{first},{second}", "--deterministic")
+        front = plan_of(problem, *words, command="front")
+        yield Case(f"point of {first}", (problem.read_bytes(), front), ("--point", "1"))
+    pools, ways = file("pools.json", POOLS), file("ways.json", WAYS)
+    words = ("--terms", "peak:fast,cost", "--with", "recompute,spill", "--cost", "bytes", "--deterministic")
+    yield Case("copies", (pools.read_bytes(), plan_of(pools, *words, command="front")), ("--point", "1"))
+    words = ("--with", "none", "--deterministic")
+    yield Case("ways", (ways.read_bytes(), plan_of(ways, *words, command="front")), ("--point", "1"))
+    boards = [
+        file(f"{name}.json", {"version": 1, "name": name, "pools": [{"id": "p", "capacity": size}]})
+        for name, size in (("small", 900), ("large", 1 << 20))
+    ]
+    front = plan_of(ways, *words, "--target", ",".join(map(str, boards)), command="front")
+    point = ("--point", "1", "--target", str(boards[1]))
+    yield Case("targets", (ways.read_bytes(), front), point)
+    cramped = file("cramped.json", {**CHAIN, "order": "free", "pools": [{"id": "p", "capacity": 700}]})
+    yield Case("no order", (cramped.read_bytes(), plan_of(cramped, "--deterministic")))
     model = carrying([0, -1, 528, -1, -1])
     yield Case("model", (branching_model(), model))
 
@@ -180,9 +248,11 @@ def judge(case: Case, folder: Path) -> tuple[int, str]:
     return code, told.getvalue()
 
 
-def changed(rng: Random, case: Case) -> Case:
-    """The case with something else in one of its documents."""
+def changed(rng: Random, case: Case, others: Sequence[Case]) -> Case:
+    """The case with something else in one of its documents, or another document in its place."""
     files = list(case.files)
+    if rng.random() < 0.05:
+        files[1] = rng.choice(rng.choice(others).files)
     which = rng.choice((0, 1, 1))
     try:
         value = json.loads(files[which])
@@ -191,7 +261,7 @@ def changed(rng: Random, case: Case) -> Case:
     else:
         for _ in range(rng.choice((1, 1, 1, 2, 4))):
             value = _with_accident(rng, value)
-        files[which] = json.dumps(value).encode()
+        files[which] = json.dumps(value).replace(f'"{_NESTED}"', _LISTS).encode()
     return Case(case.name, (files[0], files[1]), (*case.options, *rng.choice(_OPTIONS)))
 
 
@@ -204,7 +274,11 @@ def _with_accident(rng: Random, document: Any) -> Any:
     # What stands in another place of the document may be right in form.
     other_holder, other_step = rng.choice(places)
     value, other = holder[step], other_holder[other_step]
-    match rng.choice(("value", "value", "near", "near", "near", "remove", "other", "other", "swap")):
+    kin = [it[at] for it, at in places if type(it[at]) is type(value)]
+    match rng.choice(("value", "near", "near", "near", "remove", "other", "swap", *(["kin"] * 6))):
+        case "kin":
+            # Of the same type: most of these are right in form.
+            holder[step] = deepcopy(rng.choice(kin))
         case "value":
             holder[step] = deepcopy(rng.choice(_VALUES))
         case "near":
@@ -252,10 +326,14 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(value[step])
 
 
+_NESTED: Final = "nested to the limit"
+"""Stands for lists in lists, so many that `json` would not write them."""
+_LISTS: Final = "[" * 9_000 + "]" * 9_000
 _OPTIONS: Final = ((), (), (), (), ("--hint", "other"), ("--strict",), ("--recheck", "--time-limit", "0.1"))
 _VALUES: Final[tuple[Any, ...]] = (
     *(0, 1, -1, 2, 3, 1 << 20, 1 << 31, (1 << 62) - 1, 1 << 62, 1 << 63, 10**30, 0.5, -1.5, 1e300),
     *(None, True, False, "", "x", "?", "1", "s*s*s", "optimal", "infeasible", "unknown", "feasible"),
+    *(float("nan"), float("inf"), -0.0, -(10**30), "x" * 5000, "\ud800", "\0", _NESTED),
     *([], {}, [[]], [0, 0], [3, 1], [None], ["x"], [{}], {"id": "x"}, "always", "memory"),
 )
 
@@ -271,7 +349,7 @@ def run(seconds: float, seed: int) -> tuple[int, int]:
             assert judge(case, folder) == (Exit.DONE, ""), case.name
         until = time.monotonic() + seconds
         while tried < 2 * len(sound) or time.monotonic() < until:
-            case = changed(rng, sound[tried % len(sound)])
+            case = changed(rng, sound[tried % len(sound)], sound)
             tried += 1
             began = time.monotonic()
             code, told = judge(case, folder)
