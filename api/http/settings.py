@@ -413,6 +413,9 @@ def require_certificate(settings: "Settings") -> None:
     """Refuse files that are no certificate and its key: for the server alone, others may not read them."""
     if settings.tls_cert is None or settings.tls_key is None:
         return
+    # Of a file that is not there OpenSSL says that there is none, but not which.
+    for path in (settings.tls_cert, settings.tls_key):
+        read_bytes(path)
     try:
         # Without the password, OpenSSL would ask the terminal for one.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

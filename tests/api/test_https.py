@@ -9,6 +9,8 @@ import httpx2
 import pytest
 
 from memstow.api.http.samples import PROBLEM
+from memstow.api.http.settings import Settings, require_certificate
+from memstow.planner.model.errors import InputError
 from tests.api.asking import read_events, submit
 from tests.api.http.conftest import hard, problem_document
 from tests.api.serving import Server
@@ -60,3 +62,11 @@ def test_a_certificate_that_is_none_is_one_line_at_the_start(server: Server, cer
         server.start(tls_cert=certificate / "key.pem", tls_key=certificate / "chain.pem")
     assert server.wait() == 2
     assert not server.data.exists(), "no folder is made for a server that cannot start"
+
+
+def test_a_key_that_is_not_there_is_named(certificate: Path) -> None:
+    settings = Settings(tls_cert=certificate / "chain.pem", tls_key=certificate / "kye.pem")
+    with pytest.raises(InputError) as refused:
+        require_certificate(settings)
+    (issue,) = refused.value.issues
+    assert (issue.code, issue.path) == ("not_found", str(certificate / "kye.pem"))

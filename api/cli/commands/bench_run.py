@@ -305,15 +305,19 @@ def _executor(args: argparse.Namespace, progress: Progress | None) -> "Executor"
 
 
 def _print_endings(journal: "Journal") -> None:
-    """Print how the runs of each solver ended."""
+    """Print how the runs of each solver ended, and of those that failed or gave a wrong plan an example."""
     from memstow.planner.bench.record import Ending
-    from memstow.planner.show.formatting import table
+    from memstow.planner.show.formatting import plain, table
 
     solvers = sorted({solver for solver, _ in journal.endings})
     shown = [ending for ending in Ending if any(journal.endings[solver, ending] for solver in solvers)]
     rows = [(solver, *(f"{journal.endings[solver, ending]:,}" for ending in shown)) for solver in solvers]
     if rows:
         print("\n".join(table(("solver", *(ending.value for ending in shown)), rows)))
+    for (solver, status), example in sorted(journal.faults.items()):
+        number = journal.endings[solver, status]
+        first = "" if number == 1 else f" {number:,} times, the first time"
+        print_error(plain(f"{solver}: {status}{first} on {example}", 400))
 
 
 def _clock(seconds: float) -> str:

@@ -46,7 +46,8 @@ Makes one file that holds the page and the plan: it works offline, loads nothing
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
 which buffers moved. With a front and what it is a front of it shows the points to choose from, and the plan
 of each. With a problem with symbols and its plan it has a slider for each symbol. A plan in CSV says what
-its buffers are; other plans need their problem. With an --output that ends with .loops.json, .loops.txt,
+its buffers are; other plans need their problem, by --problem or, both in JSON, before the plan.
+With an --output that ends with .loops.json, .loops.txt,
 .loops.h or .loops.svg it writes the loops of a plan of a graph instead: what runs step by step, and where
 in memory.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
@@ -75,8 +76,9 @@ memstow solve model.json --open
 
 def run(args: argparse.Namespace) -> int:
     """Read the plans and their problem, and show the page."""
+    refuse_two_stdins(args.plan, args.other, args.problem, args.target)
+    _take_problem_first(args)
     files: list[str] = [args.plan] if args.other is None else [args.plan, args.other]
-    refuse_two_stdins(*files, args.problem, args.target)
     form = _form(args)
     refuse_unwritable(args.output)
     for path in (*files, args.problem):
@@ -100,6 +102,26 @@ def run(args: argparse.Namespace) -> int:
     else:
         show_page(comparison_of(document, plans, files, source), args.output)
     return Exit.DONE
+
+
+def _take_problem_first(args: argparse.Namespace) -> None:
+    """Take a problem that is named before its plan, as for `memstow verify`, as one of --problem."""
+    if args.problem is None and args.other is not None and STDIN not in (args.plan, args.other):
+        first, second = (_is_plan(path) for path in (args.plan, args.other))
+        if first is False and second is True:
+            args.problem, args.plan, args.other = args.plan, args.other, None
+
+
+def _is_plan(path: str) -> bool | None:
+    """Whether a file of JSON is a plan, and not a problem, a graph or a front; None: it is not JSON."""
+    from memstow.planner import formats
+    from memstow.planner.reading.json_text import parse_json
+
+    data = read_bytes_of(path)
+    if not formats.looks_like_json(data):
+        return None
+    with naming_file(path):
+        return formats.is_plan(parse_json(data))
 
 
 def _form(args: argparse.Namespace) -> str:

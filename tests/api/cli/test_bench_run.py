@@ -351,6 +351,23 @@ def test_an_outside_program_by_a_path_from_here(
     assert (record.solver.name, record.status, record.peak) == ("mine", "feasible", 150)
 
 
+def test_why_runs_failed_or_were_refused_is_told(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "mine.sh"
+    script.write_text("#!/bin/sh\nprintf 'id,offset\\na,0\\nb,0\\nc,0\\n'\n")
+    script.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    outside = ("--external", "mine=./mine.sh {input}", "--external", "broken=cat {input}")
+    ran = cli("bench", "run", three, *outside, "--seeds", "2", "--output", "out")
+    assert ran.code == Exit.DONE
+    broken, mine = ran.err.splitlines()
+    assert broken.startswith(
+        "memstow: broken: error 2 times, the first time on three: what it wrote is not a plan"
+    )
+    assert mine == "memstow: mine: invalid 2 times, the first time on three: overlap"
+
+
 @pytest.mark.campaign
 def test_a_run_killed_again_and_again_ends_as_one_left_in_peace(cli: Cli, tmp_path: Path) -> None:
     asked = (*LASTING, "--solvers", "greedy,exact,auto", "--jobs", "2")

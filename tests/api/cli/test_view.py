@@ -51,6 +51,16 @@ def test_the_file_holds_the_plan_and_its_problem(cli: Cli, three: Path, tmp_path
     assert held["plan"] == json.loads(plan.read_text())
 
 
+def test_a_problem_may_be_named_before_its_plan_as_for_verify(cli: Cli, three: Path, tmp_path: Path) -> None:
+    plan, page, other = tmp_path / "plan.json", tmp_path / "page.html", tmp_path / "other.html"
+    assert cli("solve", three, "--output", plan, "--quiet").code == Exit.DONE
+    assert cli("view", plan, "--problem", three, "--output", page).code == Exit.DONE
+    assert cli("view", three, plan, "--output", other).code == Exit.DONE
+    assert other.read_bytes() == page.read_bytes()
+    ran = cli("view", plan, plan, "--output", other)
+    assert (ran.code, "[no_problem]" in ran.err) == (Exit.USAGE, True)
+
+
 def test_a_plan_of_another_problem_is_shown_as_such(cli: Cli, three: Path, tmp_path: Path) -> None:
     plan, page = tmp_path / "plan.json", tmp_path / "page.html"
     placements = [{"buffer": "of another problem", "pool": "memory", "offset": 0}]
