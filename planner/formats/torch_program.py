@@ -7,6 +7,7 @@ in the schema of its operator.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -166,6 +167,8 @@ def reordered(module: "GraphModule", plan: Plan) -> "GraphModule":
     for name in plan.schedule.order:
         add(by_name[name])
     graph = FxGraph()
+    # How the inputs of the function are made of what a caller gives.
+    graph.set_codegen(deepcopy(module.graph._codegen))
     copies: dict[Node, Node] = {}
     for node in (*ordered, *(node for node in by_name.values() if node not in ordered)):
         copies[node] = graph.node_copy(node, copies.__getitem__)
