@@ -1,0 +1,309 @@
+#include "memstow_replay.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <forward_list>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "cuda_runtime.hpp"
+#include "step_allocator.hpp"
+
+namespace {
+
+using memstow::replay::Bytes;
+using memstow::replay::StepAllocator;
+using memstow::replay::StepTable;
+
+constexpr int kMostDevices = 64;
+
+// As strict as device memory, whose alignment plans rely on.
+constexpr std::size_t kProcessorAlignment = 512;
+
+void* allocate_on_processor(std::size_t size, int, void*) {
+    void* memory = nullptr;
+    return posix_memalign(&memory, kProcessorAlignment, size) == 0 ? memory : nullptr;
+}
+
+void release_on_processor(void* memory, std::size_t, int, void*) { std::free(memory); }
+
+constexpr memstow_replay_memory kProcessor{allocate_on_processor, release_on_processor, nullptr};
+
+// Null until it is chosen or needed.
+std::atomic<const memstow_replay_memory*> chosen_memory = nullptr;
+// Allocations that were made with it and are live, arenas among them.
+std::atomic<std::uint64_t> live_anywhere = 0;
+std::mutex choosing;
+
+thread_local std::string last_error;
+
+// Null where there is none.
+const memstow_replay_memory* memory_in_use() {
+    const memstow_replay_memory* memory = chosen_memory.load(std::memory_order_acquire);
+    if (memory != nullptr) return memory;
+    const std::lock_guard lock(choosing);
+    memory = chosen_memory.load(std::memory_order_acquire);
+    if (memory == nullptr) {
+        memory = memstow::replay::cuda_runtime();
+        chosen_memory.store(memory, std::memory_order_release);
+    }
+    return memory;
+}
+
+void* allocate(std::size_t size, int device, void* stream) {
+    const memstow_replay_memory* memory = memory_in_use();
+    // Counted before, so that the source of memory does not change meanwhile.
+    ++live_anywhere;
+    void* allocated = memory == nullptr ? nullptr : memory->allocate(size, device, stream);
+    if (allocated == nullptr) --live_anywhere;
+    return allocated;
+}
+
+void release(void* memory, std::size_t size, int device, void* stream) {
+    memory_in_use()->release(memory, size, device, stream);
+    --live_anywhere;
+}
+
+// The plan of a device, and what it counts. Everything but the mutex is guarded by it.
+struct Device {
+    std::mutex mutex;
+    std::optional<StepAllocator> plan;
+    char* arena = nullptr;
+    Bytes arena_size = 0;
+    bool is_in_step = false;
+    void* stream = nullptr;  // of the last step
+    // Other memory that this step allocated, and how much: the plan is told when that is freed.
+    std::unordered_map<void*, std::size_t> others_of_step;
+    memstow_replay_statistics counts{};
+
+    std::optional<Bytes> offset_of(const void* memory) const {
+        const auto begin = reinterpret_cast<std::uintptr_t>(arena);
+        const auto address = reinterpret_cast<std::uintptr_t>(memory);
+        if (arena == nullptr || address < begin || address - begin >= arena_size) return std::nullopt;
+        return address - begin;
+    }
+};
+
+// Never destroyed: a program that ends frees what it has after the objects of libraries are gone.
+auto& devices = *new std::array<Device, kMostDevices>();
+
+// Null for what is no device that could have a plan.
+Device* device_at(int device) { return device < 0 || device >= kMostDevices ? nullptr : &devices[device]; }
+
+// Runs what may throw, for a caller that takes 0 or -1.
+template <class Work>
+int attempt(Work work) {
+    try {
+        work();
+        return 0;
+    } catch (const std::exception& error) {
+        last_error = error.what();
+        return -1;
+    }
+}
+
+Device& required(int device) {
+    Device* there = device_at(device);
+    if (there == nullptr) throw std::invalid_argument("there is no device " + std::to_string(device));
+    return *there;
+}
+
+void use(const memstow_replay_memory& memory) {
+    // All that were ever used, since other threads may still be reading the one before.
+    static auto& all = *new std::forward_list<memstow_replay_memory>();
+    const std::lock_guard lock(choosing);
+    if (live_anywhere != 0)
+        throw std::logic_error("memory is in use; choose where it comes from before that");
+    chosen_memory.store(&all.emplace_front(memory), std::memory_order_release);
+}
+
+void synchronize(int device) {
+    const memstow_replay_memory* memory = memory_in_use();
+    if (memory != nullptr && memory->synchronize != nullptr) memory->synchronize(device);
+}
+
+void unload(Device& device, int number) {
+    if (device.plan && device.plan->live() != 0) {
+        throw std::logic_error("allocations of the plan are live; free them before it is dropped");
+    }
+    device.plan.reset();
+    device.is_in_step = false;
+    device.others_of_step.clear();
+    if (device.arena != nullptr) {
+        synchronize(number);
+        release(device.arena, device.arena_size, number, nullptr);
+    }
+    device.arena = nullptr;
+    device.arena_size = 0;
+}
+
+void load(Device& device, std::string_view text, int number) {
+    const StepTable table = memstow::replay::read_step_table(text);
+    StepAllocator plan(table);
+    const std::lock_guard lock(device.mutex);
+    unload(device, number);
+    if (table.arena > 0) {
+        if (memory_in_use() == nullptr) throw std::runtime_error("there is no CUDA runtime");
+        void* arena = allocate(table.arena, number, nullptr);
+        if (arena == nullptr) {
+            throw std::runtime_error("there are not " + std::to_string(table.arena) + " bytes for the arena");
+        }
+        device.arena = static_cast<char*>(arena);
+        device.arena_size = table.arena;
+    }
+    device.plan.emplace(std::move(plan));
+    const memstow_replay_statistics before = device.counts;
+    device.counts = {};
+    device.counts.arena = table.arena;
+    device.counts.other_bytes = before.other_bytes;
+    device.counts.other_peak = before.other_peak;
+}
+
+void begin(Device& device, int number, void* stream) {
+    const std::lock_guard lock(device.mutex);
+    if (!device.plan) throw std::logic_error("the device has no plan");
+    const bool is_first = device.counts.steps == 0;
+    if (device.plan->has_held() || (!is_first && device.stream != stream)) {
+        synchronize(number);
+        device.plan->release_held();
+    }
+    device.stream = stream;
+    device.is_in_step = true;
+    device.others_of_step.clear();
+    device.plan->begin_step();
+    ++device.counts.steps;
+}
+
+// Where the plan has the allocation; null where it has none.
+void* planned(Device& device, std::size_t size, const void* stream) {
+    if (!device.is_in_step) return nullptr;
+    const std::optional<Bytes> offset =
+        stream == device.stream ? device.plan->allocate(size) : std::optional<Bytes>();
+    if (!offset) {
+        ++device.counts.unplanned;
+        return nullptr;
+    }
+    ++device.counts.planned;
+    return device.arena + *offset;
+}
+
+void add_other(Device& device, void* memory, std::size_t size, const void* stream) {
+    const std::lock_guard lock(device.mutex);
+    device.counts.other_bytes += size;
+    device.counts.other_peak = std::max(device.counts.other_peak, device.counts.other_bytes);
+    if (device.is_in_step && stream == device.stream) device.others_of_step.insert_or_assign(memory, size);
+}
+
+// Whether it was of the arena, or is no memory that is live there.
+bool free_planned(Device& device, void* memory, std::size_t size, const void* stream) {
+    const std::lock_guard lock(device.mutex);
+    const std::optional<Bytes> offset = device.offset_of(memory);
+    if (offset) {
+        device.plan->free(*offset, stream != device.stream);
+        return true;
+    }
+    device.counts.other_bytes -= std::min<Bytes>(device.counts.other_bytes, size);
+    const auto other = device.others_of_step.find(memory);
+    if (other != device.others_of_step.end()) {
+        device.plan->free_elsewhere(other->second);
+        device.others_of_step.erase(other);
+    }
+    return false;
+}
+
+}  // namespace
+
+void* memstow_malloc(size_t size, int device, void* stream) {
+    if (size == 0) return nullptr;
+    Device* there = device_at(device);
+    if (there != nullptr) {
+        const std::lock_guard lock(there->mutex);
+        if (void* memory = planned(*there, size, stream)) return memory;
+    }
+    void* memory = allocate(size, device, stream);
+    if (memory == nullptr) {
+        std::fprintf(stderr, "memstow_replay: there are not %zu bytes on device %d\n", size, device);
+    } else if (there != nullptr) {
+        add_other(*there, memory, size, stream);
+    }
+    return memory;
+}
+
+void memstow_free(void* memory, size_t size, int device, void* stream) {
+    if (memory == nullptr) return;
+    Device* there = device_at(device);
+    if (there != nullptr && free_planned(*there, memory, size, stream)) return;
+    release(memory, size, device, stream);
+}
+
+void memstow_record_stream(void* memory, void* stream) {
+    for (Device& device : devices) {
+        const std::lock_guard lock(device.mutex);
+        const std::optional<Bytes> offset = device.offset_of(memory);
+        if (!offset) continue;
+        if (stream != device.stream) device.plan->share(*offset);
+        return;
+    }
+}
+
+int memstow_replay_use(const memstow_replay_memory* memory) {
+    return attempt([&] {
+        if (memory == nullptr || memory->allocate == nullptr || memory->release == nullptr) {
+            throw std::invalid_argument("memory needs a function that allocates and one that releases");
+        }
+        use(*memory);
+    });
+}
+
+int memstow_replay_use_processor(void) {
+    return attempt([] { use(kProcessor); });
+}
+
+int memstow_replay_load(const char* table, size_t length, int device) {
+    return attempt([&] { load(required(device), std::string_view(table, length), device); });
+}
+
+int memstow_replay_unload(int device) {
+    return attempt([&] {
+        Device& there = required(device);
+        const std::lock_guard lock(there.mutex);
+        unload(there, device);
+    });
+}
+
+int memstow_replay_begin(int device, void* stream) {
+    return attempt([&] { begin(required(device), device, stream); });
+}
+
+int memstow_replay_end(int device) {
+    return attempt([&] {
+        Device& there = required(device);
+        const std::lock_guard lock(there.mutex);
+        there.is_in_step = false;
+        there.others_of_step.clear();
+    });
+}
+
+int memstow_replay_read(int device, memstow_replay_statistics* statistics) {
+    return attempt([&] {
+        Device& there = required(device);
+        const std::lock_guard lock(there.mutex);
+        *statistics = there.counts;
+        if (there.plan) {
+            statistics->high_water = there.plan->high_water();
+            statistics->taken = there.plan->taken();
+            statistics->live = there.plan->live();
+        }
+    });
+}
+
+const char* memstow_replay_error(void) { return last_error.c_str(); }
