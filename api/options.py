@@ -25,6 +25,8 @@ GENERATORS: Final = ("stripes", "recompute", "spill", "channels")
 """What may be done to a graph for the points of a front."""
 EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
 """Kinds of source code."""
+STEP_TABLE: Final = "replay"
+"""As the format of a plan: what the library that repeats a step reads."""
 LOOPS: Final = ("loops", "loops-text", "loops-header", "loops-picture")
 MODEL: Final = "tflite"
 """As the format of a plan: the model that was read, with the plan in it."""
@@ -438,7 +440,7 @@ REPLAN: Final = Option("replan", "write a plan in the place of the one that the 
 
 # What is written.
 
-SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs, .loops.json (.txt, .h, .svg) or .tflite"
+SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs, .replay, .loops.json (.txt, .h, .svg) or .tflite"
 """How the names of files end to which a plan is written."""
 OUTPUT: Final = Option(
     "output",
@@ -448,14 +450,15 @@ OUTPUT: Final = Option(
     short="-o",
     is_repeated=True,
     more=". These are [formats of plans](formats.md), [source code](integrations.md), the "
-    "[loops](loops.md) of a graph, and the TensorFlow Lite model that was read, with the plan in it. If "
-    "writing fails, an existing file is left unchanged; a file that would stay the same is not touched",
+    "[step table](pytorch.md#replay-a-recorded-step) of a recorded step, the [loops](loops.md) of a graph, "
+    "and the TensorFlow Lite model that was read, with the plan in it. If writing fails, an existing file is "
+    "left unchanged; a file that would stay the same is not touched",
 )
 OUTPUT_FORMAT: Final = Option(
     "output_format",
     "format of the only output, or of those whose names do not tell it; without {output}, prints only the "
     "plan in this format",
-    Choice((*PLANS, *EXPORTS, *LOOPS, MODEL)),
+    Choice((*PLANS, *EXPORTS, STEP_TABLE, *LOOPS, MODEL)),
     more=". Without a suffix it is `json`; another suffix is an error",
 )
 FORMAT_OF_PLAN: Final = Option("output_format", "format of the plan", Text())

@@ -1,6 +1,7 @@
 """With PyTorch: `graph_of` makes a graph of a traced program, `reordered` runs one in the order of a plan.
 
 `symbolic_graph_of` is for sizes that are open; `inductor` makes the options of `torch.compile` with a plan.
+`replay` gives the allocations of a recorded step the addresses of a plan.
 Importing this module does not import torch; docs/pytorch.md has examples.
 """
 
@@ -9,13 +10,21 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from memstow.api.plugins.torch.inductor import inductor as inductor
+    from memstow.api.plugins.torch.replay import Replay as Replay
+    from memstow.api.plugins.torch.replay import ReplayError as ReplayError
+    from memstow.api.plugins.torch.replay import ReplayStatistics as ReplayStatistics
+    from memstow.api.plugins.torch.replay import replay as replay
     from memstow.planner.formats.torch_program import graph_of as graph_of
     from memstow.planner.formats.torch_program import reordered as reordered
     from memstow.planner.formats.torch_program import symbolic_graph_of as symbolic_graph_of
 
 _HOMES: Final = {
+    "Replay": "memstow.api.plugins.torch.replay",
+    "ReplayError": "memstow.api.plugins.torch.replay",
+    "ReplayStatistics": "memstow.api.plugins.torch.replay",
     "graph_of": "memstow.planner.formats.torch_program",
     "inductor": "memstow.api.plugins.torch.inductor",
+    "replay": "memstow.api.plugins.torch.replay",
     "reordered": "memstow.planner.formats.torch_program",
     "symbolic_graph_of": "memstow.planner.formats.torch_program",
 }

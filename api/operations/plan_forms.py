@@ -109,7 +109,7 @@ _MOST_AT_ONCE: Final = 2000
 
 def names() -> tuple[str, ...]:
     """The formats a plan is returned in."""
-    return (*formats.plan_names(), *exports.names(), *loops.names(), PICTURE, MODEL)
+    return (*formats.written_plan_names(), *exports.names(), *loops.names(), PICTURE, MODEL)
 
 
 def form_of(name: str, query: Query) -> str:

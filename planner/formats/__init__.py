@@ -3,7 +3,7 @@
 In: bytes, out: a problem, a graph or a plan with all issues of the document; and the other way round.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +36,8 @@ _OF_GRAPHS: Final = {
     "pt2": "torch_program",
 }
 _WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
+# Plans that other programs run and nobody reads back.
+_PLANS_ONLY: Final = {"replay": "step_table"}
 _NO_PROBLEM: Final = Problem(buffers=())
 _USMP_PLAN: Final = "pool_allocations"
 _EMPTY_LIST: Final = (
@@ -57,6 +59,11 @@ def readable_names() -> tuple[str, ...]:
 def plan_names() -> tuple[str, ...]:
     """The formats a plan can be read from and written to."""
     return _WITH_PLANS
+
+
+def written_plan_names() -> tuple[str, ...]:
+    """The formats a plan can be written to."""
+    return (*_WITH_PLANS, *_PLANS_ONLY)
 
 
 def read_problem(data: bytes, name: str | None = None) -> Problem:
@@ -214,15 +221,25 @@ def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
 
 def write_plan(problem: "Problem | Graph", plan: Plan, name: str = "json") -> bytes:
     """The plan of the problem or the graph in the named format."""
-    form = _named(name, _WITH_PLANS)
-    if form.write_plan is None:
-        raise _no_plans(name)
+    write = _plan_writer(name)
     require_kind(plan, Plan, "write_plan takes a problem or a graph and its Plan")
     if not isinstance(problem, Problem):
         refuse_lost_schedule(plan, name, "schedule")
         # A plan in JSON is all of itself: it needs no problem, and there may be none in the order as listed.
         problem = _NO_PROBLEM if name == "json" else documents.problem_of(problem, plan)
-    return form.write_plan(problem, plan)
+    return write(problem, plan)
+
+
+def _plan_writer(name: str) -> Callable[[Problem, Plan], bytes]:
+    if name in _PLANS_ONLY:
+        write: Callable[[Problem, Plan], bytes] = import_module(
+            f"memstow.planner.formats.{_PLANS_ONLY[name]}"
+        ).write_plan
+        return write
+    form = _named(name, written_plan_names())
+    if form.write_plan is None:
+        raise _no_plans(name)
+    return form.write_plan
 
 
 def refuse_lost_schedule(plan: Plan, name: str, path: str) -> None:
@@ -261,7 +278,7 @@ def _graph_format(name: str) -> "GraphFormat":
 
 
 def _no_plans(name: str) -> InputError:
-    message = f"the format {name!r} holds problems only; use {', '.join(_WITH_PLANS)}"
+    message = f"the format {name!r} holds problems only; use {', '.join(written_plan_names())}"
     return InputError.single("no_plan_format", "format", message)
 
 

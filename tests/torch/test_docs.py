@@ -11,7 +11,8 @@ from memstow.torch import graph_of
 from tests.torch import NEEDED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "pytorch.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+# Recorded steps are replayed on a processor, without PyTorch, in tests/api/test_replay.py.
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.split("## Replay a recorded step")[0], flags=re.DOTALL)
 
 
 @pytest.mark.filterwarnings("default")

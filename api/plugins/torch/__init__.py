@@ -1,1 +1,1 @@
-"""Inside of PyTorch: its compiler with the orders and the offsets of memstow."""
+"""Inside of PyTorch: its compiler with the orders and the offsets of memstow, and plans as its allocator."""

@@ -18,7 +18,7 @@ from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine, infeasible
 from tests.tflite_models import branching_model, table
 
-FILES = ("net.h", "net.c", "net.check.c", "net.ld", "net.rs", "plan.json", "plan.csv")
+FILES = ("net.h", "net.c", "net.check.c", "net.ld", "net.rs", "plan.json", "plan.csv", "step.replay")
 
 
 def outputs(folder: Path, *names: str) -> list[str]:
@@ -42,6 +42,7 @@ def test_every_output_is_in_the_format_of_its_suffix(cli: Cli, three: Path, tmp_
     assert begin["net.rs"][2] == "pub mod net_memory {"
     assert begin["plan.json"][0] == "{"
     assert begin["plan.csv"][0] == "id,lower,upper,size,offset"
+    assert begin["step.replay"][0].startswith("memstow-replay 1 ")
 
 
 def test_sources_include_the_header_by_the_name_it_is_written_to(

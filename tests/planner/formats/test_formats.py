@@ -139,13 +139,14 @@ def test_a_document_that_was_packed_is_no_program_of_pytorch() -> None:
 
 def test_only_formats_that_would_do_are_listed() -> None:
     problem, plan = Problem(buffers=()), Plan(status=Status.UNKNOWN)
-    written = "json, csv, structured, executorch, usmp"
-    for call in (
-        lambda: formats.write_problem(problem, "tflite"),
-        lambda: formats.write_plan(problem, plan, "tflite"),
-        lambda: formats.read_plan(b"[]", problem, "tflite"),
+    both_ways = "json, csv, structured, executorch, usmp"
+    written = f"{both_ways}, replay"
+    for call, listed in (
+        (lambda: formats.write_problem(problem, "tflite"), both_ways),
+        (lambda: formats.write_plan(problem, plan, "tflite"), written),
+        (lambda: formats.read_plan(b"[]", problem, "tflite"), both_ways),
     ):
-        assert refusal(call)[0].message == f"the format 'tflite' is one of graphs; use {written}"
+        assert refusal(call)[0].message == f"the format 'tflite' is one of graphs; use {listed}"
     assert refusal(lambda: formats.write_plan(problem, plan, "xml"))[0].message == (
         f"there is no format 'xml'; use {written}"
     )
