@@ -2,13 +2,14 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from memstow.planner.formats.native import encode_document, plain
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.front import OWN_FIELDS, Front, FrontOptions, FrontPoint, TargetFront
+from memstow.planner.model.printable import printable
 from memstow.planner.reading.json_text import Path, parse_json
 from memstow.planner.reading.sections import Findings, Renamed, read_whole
 
@@ -58,7 +59,21 @@ def read_front(data: bytes) -> Front:
     made = read_whole(Front, _with_values(raw), Renamed(findings, _as_written))
     if findings or not isinstance(made, Front):
         raise findings.error()
+    issues = [*_missing_values(made, made.points, "$")]
+    for number, target in enumerate(made.targets):
+        issues += _missing_values(made, target.points, f"$.targets[{number}]")
+    if issues:
+        raise InputError(issues)
     return made
+
+
+def _missing_values(front: Front, points: Sequence[FrontPoint], path: str) -> Iterator[Issue]:
+    """Of each term that a point has no value of, although the front is one of it."""
+    for number, point in enumerate(points):
+        for term in front.terms:
+            if term not in point.values:
+                message = f"the point has no value of {printable(term)}, a term of the front; give it one"
+                yield Issue("missing_value", f"{path}.points[{number}]", message)
 
 
 def plain_options(asked: FrontOptions) -> Json:

@@ -270,6 +270,21 @@ def test_a_front_is_held_with_its_problem(cli: Cli, front: tuple[Path, Path], tm
     assert _held(pages[2])["first"] == 1
 
 
+def test_a_front_whose_points_lack_a_term_is_refused(
+    cli: Cli, front: tuple[Path, Path], tmp_path: Path
+) -> None:
+    problem, found = front
+    forged = json.loads(found.read_text())
+    first, second = forged["terms"]
+    del forged["points"][1][second]
+    found.write_text(json.dumps(forged))
+    for command in (("view", "--output", tmp_path / "page.html"), ("verify", "--point", "1")):
+        ran = cli(command[0], problem, found, *command[1:])
+        assert ran.code == Exit.USAGE
+        assert f"$.points[1]: the point has no value of {second}, a term of the front" in ran.err
+        assert f"no value of {first}" not in ran.err
+
+
 def test_a_front_of_another_problem_is_refused(
     cli: Cli, front: tuple[Path, Path], three: Path, tmp_path: Path
 ) -> None:
