@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from memstow.api.cli.commands.serve import add_store, open_store
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options, amount, whole
-from memstow.api.cli.terminal import Exit
+from memstow.api.cli.terminal import Exit, print_error
 from memstow.api.options import Choice, Option, Text
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain, table
@@ -149,6 +149,8 @@ def run_create(args: argparse.Namespace) -> int:
         key, text = Keys(database).create(args.name, Role(args.role), args.reads, changes)
         _log(database, "create_key", key.id)
     print(text)
+    if key.role is Role.READ and key.reads is None:
+        print_error("this key sees no jobs, since it starts none: --reads names the key whose jobs one sees")
     return Exit.DONE
 
 

@@ -170,6 +170,16 @@ def test_changes_on_the_command_line_are_left_to_the_audit_log(cli: Cli, tmp_pat
     database.close()
 
 
+def test_a_key_that_sees_nothing_is_told(cli: Cli) -> None:
+    ran = cli("keys", "create", "--name", "ci")
+    assert ran.err == ""
+    identity = ran.out.split("_", 2)[1]
+    reader = ("keys", "create", "--name", "dashboard", "--role", "read")
+    assert cli(*reader, "--reads", identity).err == ""
+    ran = cli(*reader)
+    assert (ran.code, ran.out.startswith("msk_"), "--reads" in ran.err) == (0, True, True)
+
+
 def test_what_is_wrong_with_a_key_is_told(cli: Cli) -> None:
     identity = cli("keys", "create", "--name", "ci").out.split("_", 2)[1]
     for command, said in (

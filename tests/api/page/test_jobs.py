@@ -417,6 +417,17 @@ def test_a_job_without_a_name_is_called_by_its_size(look: Look, address: str) ->
     assert look.text(".title") == f"2 buffers, job {JOB_ID[:8]}"
 
 
+@pytest.mark.parametrize(("name", "said"), [("build 17", "build 17"), ("net", "")])
+def test_a_job_is_called_by_its_name_beside_that_of_its_problem(
+    look: Look, address: str, name: str, said: str
+) -> None:
+    fake = FakeService(look.page).job(GOOD, **PROVEN, name=name)
+    fake.on(f"{BASE}/problem", Answer(body={"version": 1, "name": "net", "buffers": GOOD_BUFFERS}))
+    look.open(address + JOB_PAGE).wait("document.querySelector('.plan')")
+    assert look.text(".title") == "net"
+    assert look.text(".strip .called") == said
+
+
 def test_a_bound_close_to_the_best_is_told_by_what_is_between(look: Look, address: str) -> None:
     plan = places(0, 10**9, objective=peak_claim(10**9 + 8, 10**9))
     fake = FakeService(look.page).job(plan, state="running", status="feasible", value=10**9 + 8, bound=10**9)

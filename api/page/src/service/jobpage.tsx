@@ -90,6 +90,7 @@ export function JobStrip(): JSX.Element | null {
   return (
     <Strip>
       <span class={`state ${toneOf(now)}`} role="status">{stateOf(now)}</span>
+      <Called job={now} />
       <Doing job={now} />
       <span class="grow" />
       {isOver(now)
@@ -98,6 +99,13 @@ export function JobStrip(): JSX.Element | null {
       <Troubles own={failure.value} />
     </Strip>
   );
+}
+
+/** What the job is called, where the title below is the name of its problem and says something else. */
+function Called(props: { job: Job }): JSX.Element | null {
+  const name = nameOf(props.job);
+  const title = state.shown.value?.scene.name ?? state.front.value?.name ?? name;
+  return title.startsWith(name) ? null : <b class="called">{plain(name, 60)}</b>;
 }
 
 export function Strip(props: { children: ComponentChildren }): JSX.Element {
