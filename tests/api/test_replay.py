@@ -1,6 +1,9 @@
 """A plan in the place of an allocator, on a processor: steps that repeat, and steps that differ."""
 
 import ctypes
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -312,3 +315,78 @@ def test_the_example_of_the_page_works(
     exec(compile(example, "docs/pytorch.md", "exec"), names)
     names["replay"].close()  # type: ignore[attr-defined]
     assert counts[0].planned == 3 * len(problem.buffers)
+
+
+# CUDA
+
+# Counts what is allocated on two devices, of which the second is full.
+CUDA = """
+#include <stdio.h>
+#include <stdlib.h>
+static int device, live, waits, errors;
+int cudaGetDevice(int *which) { *which = device; return 0; }
+int cudaSetDevice(int which) { device = which; return 0; }
+int cudaDeviceSynchronize(void) { ++waits; return 0; }
+int cudaGetLastError(void) { ++errors; return 0; }
+int cudaMalloc(void **memory, size_t size) {
+  if (device == 1) return 2;
+  *memory = malloc(size);
+  ++live;
+  return 0;
+}
+int cudaFree(void *memory) { free(memory); --live; return 0; }
+void report(void) {
+  printf("device %d live %d waits %d errors %d\\n", device, live, waits, errors);
+  fflush(stdout);
+}
+"""
+
+USE = """
+import ctypes, sys
+import memstow.torch
+from memstow.api.plugins.torch.replay import _library
+cuda = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL if sys.argv[2] == "loaded" else ctypes.DEFAULT_MODE)
+with memstow.torch.Replay(b"memstow-replay 1 512 512 2\\n+ 512 0\\n- 0\\n") as replay:
+    library = _library()
+    with replay.step():
+        planned = library.memstow_malloc(512, 0, None)
+        other = library.memstow_malloc(4096, 0, None)
+        assert planned and other and library.memstow_malloc(512, 1, None) is None
+    cuda.report()
+    library.memstow_record_stream(planned, 1)
+    library.memstow_free(planned, 512, 0, None)
+    library.memstow_free(other, 4096, 0, None)
+    with replay.step():
+        pass
+    cuda.report()
+cuda.report()
+"""
+
+
+@pytest.mark.parametrize("way", ["loaded", "found"])
+def test_memory_comes_from_the_cuda_runtime_that_the_process_has(way: str, tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    (tmp_path / "cuda.c").write_text(CUDA)
+    library = tmp_path / "libcudart.so"
+    command = [compiler, "-shared", "-fPIC", str(tmp_path / "cuda.c"), "-o", str(library)]
+    subprocess.run(command, check=True)
+    environment = os.environ | ({"LD_LIBRARY_PATH": str(tmp_path)} if way == "found" else {})
+    command = [sys.executable, "-c", USE, str(library), way]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert ran.stderr == "memstow_replay: there are not 512 bytes on device 1\n"
+    assert ran.stdout.splitlines() == [
+        "device 0 live 2 waits 0 errors 1",
+        "device 0 live 1 waits 1 errors 1",
+        "device 0 live 0 waits 2 errors 1",
+    ]
+
+
+def test_without_a_cuda_runtime_or_a_device_a_plan_is_refused() -> None:
+    script = "import memstow.torch\nmemstow.torch.Replay(b'memstow-replay 1 1 1 0\\n')"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    if ran.returncode == 0:
+        pytest.skip("there is a device here")
+    error = ran.stderr.splitlines()[-1].partition("ReplayError: ")[2]
+    assert error in ("there is no CUDA runtime", "there are not 1 bytes for the arena")

@@ -194,7 +194,7 @@ def test_what_has_no_plan_is_an_error_in_any_format_but_json(client: TestClient,
     problem_document(by_accept, 422, "infeasible")
 
 
-@pytest.mark.parametrize("name", ["csv", "c-header", "svg"])
+@pytest.mark.parametrize("name", ["csv", "c-header", "replay", "svg"])
 def test_where_the_limits_end_a_search_without_a_plan_other_formats_are_an_error(
     client: TestClient, name: str
 ) -> None:

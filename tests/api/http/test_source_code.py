@@ -32,6 +32,14 @@ def test_the_plan_comes_as_source_code(client: TestClient, name: str) -> None:
     )
 
 
+def test_the_plan_comes_as_a_step_table(client: TestClient) -> None:
+    question = {"problem": PROBLEM, "options": OPTIONS}
+    response = client.post("/v1/plan?output_format=replay", json=question)
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    plan = engine.plan(PARSED, Options(deterministic=True))
+    assert response.content == formats.write_plan(PARSED, plan, "replay")
+
+
 def test_equal_problems_with_other_names_have_their_own_code(client: TestClient) -> None:
     question = {"problem": PROBLEM, "options": OPTIONS}
     one, other = (
