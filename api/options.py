@@ -18,7 +18,9 @@ PLANS: Final = (*WRITABLE, "executorch", "usmp")
 """Formats of plans."""
 READABLE: Final = PLANS
 """Formats of problems that can be read and written."""
-READ_ONLY: Final = ("xla",)
+RECORDED: Final = ("torch-snapshot", "torch-trace")
+"""Formats of what an allocator did."""
+READ_ONLY: Final = ("xla", *RECORDED)
 OF_GRAPHS: Final = ("graph", "tflite", "onnx", "pt2")
 ORDERS: Final = ("given", "free", "lpmf", "dfs")
 GENERATORS: Final = ("stripes", "recompute", "spill", "channels")
@@ -241,6 +243,14 @@ FORMAT: Final = Option(
     silent="json",
 )
 FORMAT_OF_BODY: Final = Option("format", "format of a body that is a problem alone", Text())
+DEVICE: Final = Option(
+    "device",
+    "of a recording of PyTorch: the device, such as ``0`` or ``cpu``",
+    Text(),
+    "DEVICE",
+    otherwise="the only one",
+    more=" ([recordings.md](recordings.md))",
+)
 AT: Final = Option(
     "at",
     "of a problem with symbols: the problem at this value",
@@ -625,10 +635,10 @@ VERIFIED_OUTPUT: Final = Option(
 
 PROBLEM: Final = Option("problem", "the problem or the graph that the plan is for", Text(), "PROBLEM")
 VIEW_FORMAT: Final = Option(
-    "format", FORMAT.help, Choice((*READABLE, *OF_GRAPHS)), otherwise="detected from its content"
+    "format", FORMAT.help, Choice((*READABLE, *RECORDED, *OF_GRAPHS)), otherwise="detected from its content"
 )
 VIEW_PLAN_FORMAT: Final = Option(
-    "plan_format", PLAN_FORMAT.help, Choice(READABLE), otherwise="detected from its content"
+    "plan_format", PLAN_FORMAT.help, Choice((*READABLE, *RECORDED)), otherwise="detected from its content"
 )
 VIEW_POINT: Final = Option(
     "point",

@@ -1,8 +1,9 @@
 """With PyTorch: `graph_of` makes a graph of a traced program, `reordered` runs one in the order of a plan.
 
 `symbolic_graph_of` is for sizes that are open; `inductor` makes the options of `torch.compile` with a plan.
-`replay` gives the allocations of a recorded step the addresses of a plan.
-Importing this module does not import torch; docs/pytorch.md has examples.
+`read_recording` reads what an allocator has done, and `replay` gives the allocations of a recorded step the
+addresses of a plan. Importing this module does not import torch; docs/pytorch.md and docs/recordings.md have
+examples.
 """
 
 from importlib import import_module
@@ -17,13 +18,21 @@ if TYPE_CHECKING:
     from memstow.planner.formats.torch_program import graph_of as graph_of
     from memstow.planner.formats.torch_program import reordered as reordered
     from memstow.planner.formats.torch_program import symbolic_graph_of as symbolic_graph_of
+    from memstow.planner.recorded.recording import Recording as Recording
+    from memstow.planner.recorded.recording import Usage as Usage
+    from memstow.planner.recorded.recording import User as User
+    from memstow.planner.recorded.recording import read_recording as read_recording
 
 _HOMES: Final = {
+    "Recording": "memstow.planner.recorded.recording",
     "Replay": "memstow.api.plugins.torch.replay",
     "ReplayError": "memstow.api.plugins.torch.replay",
     "ReplayStatistics": "memstow.api.plugins.torch.replay",
+    "Usage": "memstow.planner.recorded.recording",
+    "User": "memstow.planner.recorded.recording",
     "graph_of": "memstow.planner.formats.torch_program",
     "inductor": "memstow.api.plugins.torch.inductor",
+    "read_recording": "memstow.planner.recorded.recording",
     "replay": "memstow.api.plugins.torch.replay",
     "reordered": "memstow.planner.formats.torch_program",
     "symbolic_graph_of": "memstow.planner.formats.torch_program",

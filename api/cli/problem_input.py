@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem, Target
     from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
     from memstow.planner.plain._columns import Columns
+    from memstow.planner.recorded.recording import Recording
 
 
 STDIN = "-"
@@ -38,7 +39,7 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
         name, metavar=name.upper(), help="the problem or the graph; - reads it from standard input"
     )
     add_option(parser, options.FORMAT)
-    add_options(parser, options.AT)
+    add_options(parser, options.DEVICE, options.AT)
 
 
 def values_of(args: argparse.Namespace) -> dict[str, int]:
@@ -113,17 +114,35 @@ def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
     return document_in(read_bytes_of(path), path, args)
 
 
-def document_in(data: bytes, path: str, args: argparse.Namespace) -> "Problem | Graph":
-    """The problem or the graph in the bytes of this file, changed as the arguments say."""
+def recording_in(data: bytes, path: str, args: argparse.Namespace) -> "Recording | None":
+    """What an allocator did, if the bytes say that; None also for options that recordings do not have."""
+    from memstow.planner import formats
+
+    if args.at or args.dim:
+        return None
+    with naming_file(path), naming_option("device", options.DEVICE.spelling):
+        return formats.read_recording(data, args.format, args.device)
+
+
+def document_in(
+    data: bytes, path: str, args: argparse.Namespace, recording: "Recording | None" = None
+) -> "Problem | Graph":
+    """The problem or the graph in these bytes, or of their recording, changed as the arguments say."""
     from memstow.planner import formats
     from memstow.planner.model.problem import Problem
 
+    if recording is not None:
+        return _changed_problem(recording.problem, args)
     data = _with_live_ranges(path, data)
     if getattr(args, "at", None):
         return _changed_problem(_at_values(data, path, args), args)
-    with naming_file(path):
+    with naming_file(path), naming_option("device", options.DEVICE.spelling):
         document = formats.read_document(
-            data, args.format, in_place=args.in_place, dims=_each_once(args.dim, "--dim", "a dimension")
+            data,
+            args.format,
+            in_place=args.in_place,
+            dims=_each_once(args.dim, "--dim", "a dimension"),
+            device=getattr(args, "device", None),
         )
     if not isinstance(document, Problem):
         if args.in_place and formats.looks_like_json(data):
@@ -288,6 +307,7 @@ def warn_if_terminal(path: str | None) -> None:
 
 # Options that change the document or ask for more than columns hold.
 NEED_OBJECTS: Final = (
+    options.DEVICE,
     options.AT,
     options.TARGET,
     options.ORDER,
@@ -340,6 +360,7 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
 _NOT_OF_SYMBOLS: Final = (
     options.FORMAT,
     options.PLAN_FORMAT,
+    options.DEVICE,
     *options.CHANGES,
     options.ORDER,
     options.DIM,

@@ -105,7 +105,8 @@ SHAPES_PARAMETERS: Final = [parameter(options.SHAPES_ALONE), parameter(options.P
 NAME_PARAMETER: Final = parameter(options.JOB_NAME)
 FRONT_PARAMETERS: Final = [parameter(option) for option in (*options.FRONT, options.TARGETS)]
 CHANGE_PARAMETERS: Final = [
-    parameter(option) for option in (options.TARGET, options.ORDER, options.MAY_OVERWRITE, options.DIM)
+    parameter(option)
+    for option in (options.TARGET, options.ORDER, options.MAY_OVERWRITE, options.DIM, options.DEVICE)
 ]
 
 
@@ -209,6 +210,7 @@ async def read_problem_body(
         options=options,
         changes=changes_in(request),
         dims=dims_in(request, name),
+        device=device_in(request, name),
         front=_front_in(request) if front else None,
         targets=_listed(request, TARGETS) if front else None,
         shapes=None if front else _shapes_in(request),
@@ -229,7 +231,8 @@ def name_in(request: Request) -> str | None:
 def form_of_document(request: Request, chosen: str | None) -> BodyForm:
     """The form of a body that holds a problem, a graph or a model, and no options."""
     name = format_of(request, chosen)
-    return BodyForm(format=name, changes=changes_in(request), dims=dims_in(request, name))
+    dims, device = dims_in(request, name), device_in(request, name)
+    return BodyForm(format=name, changes=changes_in(request), dims=dims, device=device)
 
 
 def _front_in(request: Request) -> dict[str, FrontValue]:
@@ -270,6 +273,15 @@ def dims_in(request: Request, name: str | None) -> dict[str, int]:
             raise InputError.single("repeated", "query.dim", message)
         found[dimension] = int(number)
     return found
+
+
+def device_in(request: Request, name: str | None) -> str | None:
+    """The device of a recording that the query names."""
+    device = request.query_params.get("device")
+    if device is not None and name not in options.RECORDED:
+        message = "it is for recordings of PyTorch, which are of several devices; leave it out"
+        raise InputError.single("unused_parameter", "query.device", message)
+    return device
 
 
 def changes_in(request: Request) -> dict[str, QueryValue]:

@@ -25,6 +25,8 @@ MEDIA_TYPES: Final = {
     "graph": f"{_VENDOR}graph+json",
     "tflite": "application/vnd.tflite",
     "onnx": "application/onnx",
+    "torch-snapshot": f"{_VENDOR}torch-snapshot",
+    "torch-trace": f"{_VENDOR}torch-trace",
 }
 SOURCE_CODE: Final = "text/plain; charset=utf-8"
 """The media type of plans as source code."""

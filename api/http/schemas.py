@@ -9,6 +9,7 @@ from memstow.api.http.errors import MEDIA_TYPE
 from memstow.api.http.responses import MEDIA_TYPES, JsonObject, media_type_of_plan
 from memstow.api.http.samples import CSV, GRAPH, PLANS_FOR_OTHERS, PROBLEM, SVG, XLA_DUMP
 from memstow.api.operations.request_types import MODEL_FORMATS
+from memstow.api.options import RECORDED
 from memstow.planner.model.front import Front, FrontOptions
 from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
@@ -419,7 +420,7 @@ def enveloped(
             content[MEDIA_TYPES[name]] = {"example": EXAMPLES_ALONE[name]}
         content[MEDIA_TYPES["xla"]] = {"schema": {"type": "string"}, "example": XLA_DUMP}
         content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph"), "example": GRAPH}
-    for name in models or (MODEL_FORMATS if alone else ()):
+    for name in models or ((*MODEL_FORMATS, *RECORDED) if alone else ()):
         content[MEDIA_TYPES[name]] = {"schema": BYTES}
     return {"requestBody": {"required": True, "content": content}}
 

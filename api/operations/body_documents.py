@@ -5,7 +5,7 @@ Sizes may be formulas where the request takes that. What is too much is told bef
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.operations.envelope import (
@@ -17,10 +17,11 @@ from memstow.api.operations.envelope import (
     subject_of,
 )
 from memstow.api.operations.request_types import BodyForm, Limits
+from memstow.api.options import RECORDED
 from memstow.planner import formats
 from memstow.planner.formats import is_graph, looks_like_json
 from memstow.planner.graph.documents import retarget
-from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.errors import InputError, Issue, changing_issues
 from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem, Target
 from memstow.planner.reading.parse import parse_problem, parse_target
@@ -30,6 +31,7 @@ from memstow.planner.targets import shipped_target
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph, Order
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.recorded.recording import Recording, Usage
 
 GRAPH_MEMBERS: Final = ("order", "in_place")
 CHANGES: Final = ("target", *GRAPH_MEMBERS)
@@ -109,6 +111,8 @@ def _refuse_symbolic(raw: object) -> None:
 
 def read_document(body: bytes, name: str, form: BodyForm, limits: Limits) -> "Problem | Graph":
     """The document of a body that holds nothing else, in the format of this name."""
+    if name in RECORDED:
+        return _problem_within(_recording(body, form).problem, limits)
     if form.is_model:
         in_place = form.changes.get("in_place") is True
         found = formats.read_document(body, name, in_place=in_place, dims=form.dims)
@@ -116,6 +120,18 @@ def read_document(body: bytes, name: str, form: BodyForm, limits: Limits) -> "Pr
     if name in _TEXTS:
         return _document_within(formats.read_document(body, name), limits)
     return document_of(json_value(body, limits), name, limits)
+
+
+def _recording(body: bytes, form: BodyForm) -> "Recording":
+    """What an allocator did, of the device that the query names."""
+    # Other requests do not wait for this import.
+    from memstow.planner.recorded.recording import read_recording
+
+    def in_query(issue: Issue) -> Issue:
+        return replace(issue, path="query.device") if issue.path == "device" else issue
+
+    with changing_issues(in_query):
+        return read_recording(body, form.format or "", form.device)
 
 
 def document_of(raw: object, name: str, limits: Limits) -> "Problem | Graph":
@@ -212,6 +228,22 @@ def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem
     if issues or document is None:
         raise InputError(issues)
     return document
+
+
+def parse_described_body(
+    body: bytes, form: BodyForm, limits: Limits
+) -> "tuple[Problem | Graph, Usage | None]":
+    """The document of such a body; and of a recording what the memory of its device was used for."""
+    if form.format not in RECORDED:
+        return parse_document_body(body, form, limits), None
+    issues: list[Issue] = []
+    recording = collect(issues, "", lambda: _recording(body, form))
+    if recording is None:
+        raise InputError(issues)
+    document = document_alone(issues, lambda: _problem_within(recording.problem, limits), form)
+    if issues or document is None:
+        raise InputError(issues)
+    return document, recording.usage
 
 
 def _document_in(

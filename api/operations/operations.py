@@ -13,6 +13,7 @@ from memstow.api.operations.body_documents import (
     GRAPH_MEMBERS,
     document_on_target,
     has_symbols,
+    parse_described_body,
     parse_document_body,
     symbolic_to_judge,
 )
@@ -289,7 +290,7 @@ def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
     from memstow.planner.show.survey import facts
 
     _require_no_model(request.form, most_choices)
-    document = parse_document_body(request.body, request.form, request.limits)
+    document, usage = parse_described_body(request.body, request.form, request.limits)
     problem = problem_of(document)
     _require_few(problem, most_choices)
     if request.without:
@@ -301,6 +302,10 @@ def _inspect(request: InspectRequest, most_choices: int | None) -> Document:
         from memstow.planner.show.graph_survey import graph_facts
 
         report = {"graph": graph_facts(document, request.rows), **report}
+    if usage is not None:
+        from memstow.planner.show.recording_report import usage_facts
+
+        report = {"recorded": usage_facts(usage, request.rows), **report}
     if request.needs_seconds is not None:
         from memstow.planner.explain.needs import as_data, needs
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter
 
+from memstow.api.options import RECORDED
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Bound, Event, Incumbent, Phase
 from memstow.planner.processes.frames import Message
@@ -41,6 +42,8 @@ class BodyForm:
     """What changes the document: `target`, `order`, `in_place`."""
     dims: Mapping[str, int] = field(default_factory=dict)
     """Values for the dimensions that an ONNX model leaves open."""
+    device: str | None = None
+    """Which device of a recording."""
     front: Mapping[str, FrontValue] | None = None  # what the query asks of a front; None: it is for a plan
     targets: list[str] | None = None  # names of targets that the query wants to compare
     shapes: Mapping[str, QueryValue] | None = None
@@ -52,8 +55,8 @@ class BodyForm:
 
     @property
     def is_model(self) -> bool:
-        """Whether it is a model: bytes that only a process of their own reads."""
-        return self.format in MODEL_FORMATS
+        """Whether it is a model or a recording: bytes that only a process of their own reads."""
+        return self.format in (*MODEL_FORMATS, *RECORDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

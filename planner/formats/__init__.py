@@ -18,6 +18,7 @@ from memstow.planner.reading.json_text import FEW_BYTES, parse_json, require_byt
 if TYPE_CHECKING:
     from memstow.planner.formats.format import GraphFormat
     from memstow.planner.model.graph import Graph
+    from memstow.planner.recorded.recording import Recording
 
 # Imported when used, so that no command waits for formats that it does not need.
 _MODULES: Final = {
@@ -27,7 +28,13 @@ _MODULES: Final = {
     "executorch": "executorch_format",
     "usmp": "usmp_format",
 }
-_READ_ONLY: Final = {"xla": "xla_dump"}
+_READ_ONLY: Final = {
+    "xla": "xla_dump",
+    "torch-snapshot": "torch_recordings:SNAPSHOT_FORMAT",
+    "torch-trace": "torch_recordings:TRACE_FORMAT",
+}
+RECORDED: Final = ("torch-snapshot", "torch-trace")
+"""Formats of what an allocator did, on one device or several."""
 # Read only: a graph becomes a problem when its operators have an order.
 _OF_GRAPHS: Final = {
     "graph": "native:GRAPH_FORMAT",
@@ -80,14 +87,26 @@ def read_problem(data: bytes, name: str | None = None) -> Problem:
 
 
 def read_document(
-    data: bytes, name: str | None = None, *, in_place: bool = False, dims: Mapping[str, int] | None = None
+    data: bytes,
+    name: str | None = None,
+    *,
+    in_place: bool = False,
+    dims: Mapping[str, int] | None = None,
+    device: str | None = None,
 ) -> "Problem | Graph":
     """The problem or the graph in the bytes, in the named format or in the one they look like.
 
     `in_place`: the operators of a model that work element by element may overwrite an input. A document says
     itself which operators may. `dims`: values for the dimensions that an ONNX model leaves open, by their
-    names, or as INPUT:AXIS where they have none.
+    names, or as INPUT:AXIS where they have none. `device`: which device of a recording.
     """
+    recording = read_recording(data, name, device)
+    if recording is not None:
+        if dims:
+            from memstow.planner.formats.format import no_open_dimensions
+
+            raise no_open_dimensions()
+        return recording.problem
     if name is None and not looks_like_json(data):
         name = told_by_content(data)
     if name in _OF_GRAPHS and not _graph_format(name).is_json:
@@ -108,6 +127,34 @@ def read_document(
         return _graph_format(name).read_graph(parse_json(data))
     form = _named(name)
     return form.read_problem(_content(form, data))
+
+
+def read_recording(data: bytes, name: str | None = None, device: str | None = None) -> "Recording | None":
+    """What an allocator did, where the bytes are in such a format, named or by their looks.
+
+    `device`: which of its devices; an InputError where the bytes are something else, which has none.
+    """
+    name = _recorded_format(data) if name is None else name
+    if name in RECORDED:
+        from memstow.planner.recorded import recording
+
+        return recording.read_recording(data, name, device)
+    if device is not None:
+        message = (
+            "only recordings of PyTorch are of several devices, and this is something else; leave it out"
+        )
+        raise InputError.single("no_devices", "device", message)
+    return None
+
+
+def _recorded_format(data: bytes) -> str | None:
+    """The format of the recording that the bytes look like."""
+    require_bytes(data)
+    if data[:1] not in (b"\x80", b"\x1f") and b'"traceEvents"' not in data:
+        return None
+    from memstow.planner.recorded.recording import format_of
+
+    return format_of(data)
 
 
 def read_graph(
@@ -186,6 +233,7 @@ def write_problem(problem: Problem, name: str = "json") -> bytes:
 
 def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
     """The plan in the bytes. Whether it is right is for `verify` to say."""
+    name = _recorded_format(data) if name is None else name
     if name is None and not looks_like_json(data):
         name = text_format(data)
     if name is not None:
@@ -267,7 +315,8 @@ def _named(name: str, known: Iterable[str] = (*_MODULES, *_READ_ONLY, *_OF_GRAPH
         wrong = "the format {} is one of graphs" if name in _OF_GRAPHS else "there is no format {}"
         message = f"{wrong.format(repr(printable(name)))}; use {', '.join(known)}"
         raise InputError.single("unknown_format", "format", message)
-    form: Format = import_module(f"memstow.planner.formats.{module}").FORMAT
+    module, _, attribute = module.partition(":")
+    form: Format = getattr(import_module(f"memstow.planner.formats.{module}"), attribute or "FORMAT")
     return form
 
 

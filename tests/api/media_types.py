@@ -1,11 +1,13 @@
-"""How schemathesis sends what our own media types hold: models as bytes, dumps of XLA as text."""
+"""How schemathesis sends our own media types: models and recordings as bytes, dumps of XLA as text."""
 
 import schemathesis
 
 
 def teach() -> None:
     """Tell schemathesis of them."""
-    schemathesis.serializer.alias(["application/vnd.tflite", "application/onnx"], "application/octet-stream")
+    recorded = (f"application/vnd.memstow.torch-{what}" for what in ("snapshot", "trace"))
+    binary = ["application/vnd.tflite", "application/onnx", *recorded]
+    schemathesis.serializer.alias(binary, "application/octet-stream")
     schemathesis.serializer.alias("application/vnd.memstow.xla", "text/plain")
 
 

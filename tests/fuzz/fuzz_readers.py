@@ -103,7 +103,8 @@ def check(data: bytes) -> int:
         lambda: _planned_for(data),
     ]
     ways += [partial(_read_as, data, name) for name in formats.readable_names()]
-    ways += [partial(formats.read_plan, data, PROBLEM, name) for name in (*formats.plan_names(), "xla")]
+    own = ("xla", *formats.RECORDED)
+    ways += [partial(formats.read_plan, data, PROBLEM, name) for name in (*formats.plan_names(), *own)]
     return sum(_came_out(way) for way in ways)
 
 

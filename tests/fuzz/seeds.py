@@ -9,6 +9,7 @@ from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Problem
 from tests.graphs import random_graph
 from tests.tflite_models import small_model
+from tests.torch_recordings import pickled, sample, snapshot_of, trace_of
 from tests.xla_dumps import XLA
 
 PROBLEM: Final = Problem(
@@ -122,6 +123,7 @@ _GRAPH: Final[dict[str, Any]] = {
     "limits": {"cost": 1.5},
 }
 
+RECORDED: Final = sample(layers=1)
 PROBLEMS: Final = (
     json.dumps(random_graph(1)).encode(),
     json.dumps(_GRAPH).encode(),
@@ -135,5 +137,7 @@ PROBLEMS: Final = (
     b'{"sizes": {"a": 3, "b": 4}, "edges": [["a", "b"]], "pools": [{"name": "m", "size": null}]}',
     b"[[0, 159, 2048], [0, 13, 7904]]",
     XLA.encode(),
+    *(pickled(snapshot_of(RECORDED), protocol) for protocol in (2, 4)),
+    trace_of(RECORDED),
 )
 PLANS: Final = tuple(formats.write_plan(PROBLEM, PLAN, name) for name in formats.plan_names())

@@ -10,7 +10,9 @@ from memstow.api.cli.problem_input import (
     add_changes,
     add_graph_changes,
     add_problem,
-    read_document,
+    document_in,
+    read_bytes_of,
+    recording_in,
     refuse_two_stdins,
     warn_if_terminal,
 )
@@ -54,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
         raise InputError.single("unused_option", "--time-limit", message)
     refuse_two_stdins(args.file, args.target)
     warn_if_terminal(args.file)
-    document = read_document(args.file, args)
+    data = read_bytes_of(args.file)
+    recording = recording_in(data, args.file, args)
+    document = document_in(data, args.file, args, recording)
     problem, labels = problem_of(document), labels_in(document)
     if args.without:
         from memstow.planner.explain.shortfall import without_buffers
@@ -72,6 +76,10 @@ def run(args: argparse.Namespace) -> int:
             from memstow.planner.show.graph_survey import graph_facts
 
             described = {"graph": graph_facts(document, args.rows), **described}
+        if recording is not None:
+            from memstow.planner.show.recording_report import usage_facts
+
+            described = {"recorded": usage_facts(recording.usage, args.rows), **described}
         if args.needs:
             from memstow.planner.explain.needs import as_data
 
@@ -86,6 +94,10 @@ def run(args: argparse.Namespace) -> int:
         from memstow.planner.show.graph_survey import graph_survey
 
         print(graph_survey(document, args.rows), "", sep="\n")
+    if recording is not None:
+        from memstow.planner.show.recording_report import usage_report
+
+        print(usage_report(recording.usage, args.rows), "", sep="\n")
     print(survey(problem, args.rows, columns(sys.stdout), glyphs, labels))
     if args.needs:
         from memstow.planner.show.report import needs_report

@@ -30,6 +30,7 @@ from memstow.api.cli.problem_input import (
     document_in,
     naming_file,
     read_bytes_of,
+    recording_in,
     refuse_two_stdins,
     symbolic_in,
     warn_if_terminal,
@@ -244,7 +245,8 @@ def _solve_document(args: argparse.Namespace, data: bytes, began: float) -> int:
     if args.shapes is not None:
         message = "it is for problems with symbols, and this has none; leave it out"
         raise InputError.single("not_symbolic", "--shapes", message)
-    document = document_in(data, args.file, args)
+    recording = recording_in(data, args.file, args)
+    document = document_in(data, args.file, args, recording)
     check_names(args, document)
     model = read_model(args, document, data)
     document = with_model(document, model)
@@ -264,6 +266,10 @@ def _solve_document(args: argparse.Namespace, data: bytes, began: float) -> int:
         # Measured after the outputs are written, which may take long, unless one of them has it.
         plan = plan if plan.arena is not None else with_arenas(model, written, document, plan)
         show_arena(plan, written is not None)
+    if shows and recording is not None and plan.status in PLANNED:
+        from memstow.planner.show.recording_report import saving
+
+        print(saving(recording.usage, plan))
     if shows:
         _tell_of_fronts(document, plan)
     return _told(plan.status, interrupted)

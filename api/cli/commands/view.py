@@ -67,8 +67,15 @@ memstow solve model.json --open
     parser.add_argument(
         "other", metavar="OTHER", nargs="?", help="another plan of the same problem, to compare"
     )
-    add_options(parser, options.PROBLEM, options.VIEW_FORMAT, options.VIEW_PLAN_FORMAT, options.VIEW_POINT)
-    add_options(parser, options.VIEW_AT, options.PAGE_OUTPUT, options.PAGE_FORMAT, options.LOOPS_PREFIX)
+    add_options(parser, options.PROBLEM, options.VIEW_FORMAT, options.DEVICE, options.VIEW_PLAN_FORMAT)
+    add_options(
+        parser,
+        options.VIEW_POINT,
+        options.VIEW_AT,
+        options.PAGE_OUTPUT,
+        options.PAGE_FORMAT,
+        options.LOOPS_PREFIX,
+    )
     add_changes(parser)
     add_graph_changes(parser)
     parser.set_defaults(run=run)

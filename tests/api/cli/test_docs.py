@@ -22,6 +22,7 @@ from tests.planner.bench.requests import SIDE_BY_SIDE
 from tests.planner.tflm.campaign import scratch_of
 from tests.planner.tflm.device import device_log
 from tests.planner.tflm.random_models import random_model
+from tests.torch_recordings import pickled, sample, snapshot_of
 from tests.waiting import wait_for
 
 MODEL = random_model(15)
@@ -97,6 +98,7 @@ def test_the_examples_run(
     (tmp_path / "first.json").write_text(_written_in_the_readme()["first.json"])
     _write_model(tmp_path / "model.onnx")
     (tmp_path / "model.tflite").write_bytes(MODEL)
+    (tmp_path / "step.pickle").write_bytes(pickled(snapshot_of(sample())))
     (tmp_path / "device.log").write_bytes(device_log(MODEL, scratch_of(MODEL)))
     ids: dict[str, str] = {}
     place: dict[str, str] = {}

@@ -33,8 +33,8 @@ from tests.api.cli.conftest import Cli
         ("solve x --json=3", "--json: it takes no value", "memstow solve FILE"),
         (
             "solve x --format jsn",
-            "--format: 'jsn' is not one of json, csv, structured, executorch, usmp, xla, graph, tflite, "
-            "onnx; did you mean json?",
+            "--format: 'jsn' is not one of json, csv, structured, executorch, usmp, xla, torch-snapshot, "
+            "torch-trace, graph, tflite, onnx, pt2; did you mean json?",
             "memstow solve",
         ),
         (

@@ -1,0 +1,133 @@
+"""Recordings of PyTorch at the command line: what was lost, and plans beside the allocator's own."""
+
+import base64
+import gzip
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from memstow.api.cli.terminal import Exit
+from tests.api.cli.conftest import Cli
+from tests.torch_recordings import CachingAllocator, pickled, sample, snapshot_of, trace_of, training_step
+
+
+@pytest.fixture
+def step(tmp_path: Path) -> tuple[Path, CachingAllocator]:
+    """A snapshot, and the allocator that it is of."""
+    allocator = sample()
+    path = tmp_path / "step.pickle"
+    path.write_bytes(pickled(snapshot_of(allocator)))
+    return path, allocator
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Path:
+    """A snapshot of two devices, the second with two streams."""
+    second = CachingAllocator(1)
+    for stream in (0, 7):
+        training_step(second, random.Random(stream), layers=3, stream=stream)
+    path = tmp_path / "both.pickle"
+    path.write_bytes(pickled(snapshot_of(sample(), second)))
+    return path
+
+
+def test_inspect_says_what_was_lost_and_to_whom(cli: Cli, step: tuple[Path, CachingAllocator]) -> None:
+    path, allocator = step
+    ran = cli("inspect", path, "--rows", "2")
+    lost = allocator.most_reserved - allocator.most_allocated
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert f"reserved   {allocator.most_reserved:,} bytes" in ran.out
+    assert f"allocated  {allocator.most_allocated:,} bytes" in ran.out
+    assert f"lost       {lost:,} bytes" in ran.out
+    assert f"least      {allocator.most_allocated:,} bytes" in ran.out
+    assert "(expandable_segments off)" in ran.out
+    assert ran.out.count(" forward ") == 2
+    told = json.loads(cli("inspect", path, "--json", "--rows", "3").out)
+    assert told["recorded"]["reserved"] == allocator.most_reserved
+    assert told["recorded"]["lost"] == lost
+    assert told["recorded"]["expandable_segments"] is False
+    assert len(told["recorded"]["users"]) == 3
+    assert told["pools"][0]["bound"] == told["recorded"]["least"]
+
+
+def test_solve_says_what_a_plan_saves(cli: Cli, step: tuple[Path, CachingAllocator], tmp_path: Path) -> None:
+    path, allocator = step
+    plan = tmp_path / "plan.json"
+    ran = cli("solve", path, "--output", plan)
+    assert ran.code == Exit.DONE
+    saved = allocator.most_reserved - allocator.most_allocated
+    assert f"this plan needs {allocator.most_allocated:,}, {saved:,} less (" in ran.out
+    assert "this plan needs" not in cli("solve", path, "--quiet").out
+    assert cli("verify", path, plan, "--strict").code == Exit.DONE
+    own = cli("verify", path, path)
+    assert own.code == Exit.DONE
+    assert own.out.startswith("valid: ")
+
+
+def test_the_allocators_plan_and_ours_are_shown_beside_each_other(
+    cli: Cli, step: tuple[Path, CachingAllocator], tmp_path: Path
+) -> None:
+    path, page = step[0], tmp_path / "page.html"
+    plan = tmp_path / "plan.json"
+    assert cli("solve", path, "--output", plan).code == Exit.DONE
+    ran = cli("view", path, plan, "--problem", path, "--output", page)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    found = re.search(r'id="held">([\w+/=]*)<', page.read_text())
+    assert found is not None
+    held = json.loads(gzip.decompress(base64.b64decode(found.group(1))))
+    sizes = {buffer["id"]: buffer["size"] for buffer in held["problem"]["buffers"]}
+    own, ours = (
+        max(place["offset"] + sizes[place["buffer"]] for place in held[name]["placements"])
+        for name in ("plan", "other")
+    )
+    assert ours == step[1].most_allocated < own <= step[1].most_reserved
+
+
+def test_a_device_is_chosen_where_there_are_several(cli: Cli, both: Path, tmp_path: Path) -> None:
+    for command in ("inspect", "solve"):
+        ran = cli(command, both)
+        assert ran.code == Exit.USAGE
+        assert "--device: name one of its devices: 0 (" in ran.err
+    assert cli("convert", both, tmp_path / "first.json").code == Exit.USAGE
+    plan = tmp_path / "plan.json"
+    assert cli("solve", both, "--device", "1", "--output", plan).code == Exit.DONE
+    assert cli("verify", both, plan, "--device", "1").code == Exit.DONE
+    assert cli("verify", both, both, "--device", "1").code == Exit.DONE
+    assert cli("convert", both, tmp_path / "second.json", "--device", "1").code == Exit.DONE
+    written = json.loads((tmp_path / "second.json").read_text())
+    assert [pool["id"] for pool in written["pools"]] == ["stream 0", "stream 7"]
+    assert "[unknown_device]" in cli("solve", both, "--device", "2").err
+
+
+def test_traces_are_taken_as_snapshots_are(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "step.json"
+    path.write_bytes(trace_of(sample()))
+    told = cli("inspect", path).out
+    assert "expandable_segments was on is not recorded" in told
+    assert "model.py" in told
+    assert "less (" in cli("solve", path).out
+    assert cli("verify", path, path).code == Exit.DONE
+
+
+def test_options_of_other_documents_are_refused(
+    cli: Cli, step: tuple[Path, CachingAllocator], tmp_path: Path
+) -> None:
+    path = step[0]
+    for option in ("--order=free", "--in-place", "--at=s=1", "--dim=N=1"):
+        ran = cli("solve", path, option)
+        assert ran.code == Exit.USAGE, option
+        assert option.split("=")[0] in ran.err
+    problem = tmp_path / "problem.json"
+    assert cli("convert", path, problem).code == Exit.DONE
+    assert "[no_devices]" in cli("solve", problem, "--device", "0").err
+
+
+def test_a_pickle_that_would_run_code_is_refused(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "evil.pickle"
+    path.write_bytes(pickled({"device_traces": [], "segments": print}))
+    ran = cli("solve", path)
+    assert ran.code == Exit.USAGE
+    assert "[runs_code]" in ran.err
