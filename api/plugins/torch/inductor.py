@@ -24,7 +24,13 @@ from torch._inductor.codegen.memory_planning import (
     MemoryPlanner,
     PoolMemoryPlanningLine,
 )
-from torch._inductor.codegen.wrapper import EnterSubgraphLine, ReuseLine
+from torch._inductor.codegen.wrapper import (
+    AllocateLine,
+    EnterSubgraphLine,
+    ExternKernelAllocLine,
+    FreeIfNotReusedLine,
+    ReuseLine,
+)
 from torch._inductor.custom_graph_pass import CustomSchedulerPass
 from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
@@ -192,7 +198,7 @@ class _Arena(MemoryPlanner):  # type: ignore[misc]
         self.compute_live_ranges(pooled)
         inside = [group for group in self.buffer_groups if not group.is_output and _size(group) is not None]
         arenas = [self._arena(device, groups) for device, groups in _by_device(inside).items()]
-        worth = bool(arenas) and _is_worth(self.buffer_groups, arenas)
+        worth = bool(arenas) and _is_worth(lines, inside, sum(arena.root.size for arena in arenas))
         placed = {id(group) for group in inside} if worth else set()
         names = {name for group in inside for name in group.names} if worth else set()
         for place, line in enumerate(pooled):
@@ -281,18 +287,49 @@ def _by_device(groups: list[BufferGroup]) -> dict[Any, list[BufferGroup]]:
     return by_device
 
 
-def _is_worth(groups: list[BufferGroup], arenas: list[AllocationPool]) -> bool:
-    """Whether the program needs about as little with the arenas as where each group comes and goes alone."""
-    alone = [(group.live_range, _size(group) or 0) for group in groups]
-    leaving = [(group.live_range, _size(group) or 0) for group in groups if group.is_output]
-    together = [(arena.root.get_live_ranges().ranges[0], arena.root.size) for arena in arenas]
-    return _peak([*leaving, *together]) <= _WITHIN * _peak(alone)
+def _is_worth(lines: list[Any], inside: list[BufferGroup], arena: int) -> bool:
+    """Whether the program needs about as little with the arena as where each buffer comes and goes alone."""
+    names = {name for group in inside for name in group.names}
+    spans = _spans(lines)
+    beside = [span for name, span in spans.items() if name not in names]
+    replaced = [span for name, span in spans.items() if name in names]
+    whole = min(begin for begin, _, _ in replaced), max(end for _, end, _ in replaced), arena
+    return _peak([*beside, whole]) <= _WITHIN * _peak(list(spans.values()))
 
 
-def _peak(spans: list[tuple[LiveRange, int]]) -> int:
+def _spans(lines: list[Any]) -> dict[str, tuple[int, int, int]]:
+    """By the first name of each storage: the lines where it comes and goes, and its bytes.
+
+    What kernels of others make is there from their line; nobody says where all parts of several results come,
+    which then count from the beginning.
+    """
+    first: dict[str, str] = {}
+    begins: dict[str, int] = {}
+    spans: dict[str, tuple[int, int, int]] = {}
+
+    def close(node: Any, end: int) -> None:
+        name = first.get(node.get_name(), node.get_name())
+        layout = node.get_layout() if hasattr(node, "get_layout") else None
+        size = layout.storage_size() * node.get_dtype().itemsize if hasattr(layout, "storage_size") else 0
+        known = isinstance(size, int) or getattr(size, "is_Integer", False)
+        spans[name] = begins.get(name, 0), end, int(size) if known else 0
+
+    for place, line in enumerate(lines):
+        if isinstance(line, AllocateLine | ExternKernelAllocLine):
+            begins[line.node.get_name()] = place
+            close(line.node, len(lines))
+        elif isinstance(line, ReuseLine):
+            old = line.node.get_name()
+            first[line.reused_as.get_name()] = first.get(old, old)
+        elif isinstance(line, FreeIfNotReusedLine):
+            close(line.node, place)
+    return spans
+
+
+def _peak(spans: list[tuple[int, int, int]]) -> int:
     """The most bytes that are there at once."""
-    changes: dict[float, int] = {}
-    for live, size in spans:
-        changes[live.begin] = changes.get(live.begin, 0) + size
-        changes[_end(live)] = changes.get(_end(live), 0) - size
+    changes: dict[int, int] = {}
+    for begin, end, size in spans:
+        changes[begin] = changes.get(begin, 0) + size
+        changes[end] = changes.get(end, 0) - size
     return max(accumulate(changes[time] for time in sorted(changes)), default=0)
