@@ -22,7 +22,7 @@ from memstow.planner.front.two_terms import PlansFor
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.recompute import KINDS, Choice, Kind, Patience, recompute_points
-from memstow.planner.graph.schedules import only_orders, scheduled_problem, with_runs
+from memstow.planner.graph.schedules import scheduled_problem, with_runs
 from memstow.planner.graph.stripe_front import Candidate, OrderFront, is_countable, order_front
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import RefusedPlanError
@@ -33,7 +33,7 @@ from memstow.planner.model.problem import Buffer, Problem, allowed_pools
 from memstow.planner.solve import engine
 from memstow.planner.solve.graphs import plan_graph
 from memstow.planner.solve.portfolio import Allowance, cancelling
-from memstow.planner.solve.schedules import NOTHING, is_only_order, judged, plan_schedule, with_order_bound
+from memstow.planner.solve.schedules import judged, plan_schedule
 from memstow.planner.verify.graph_verdict import against_cost
 
 
@@ -362,10 +362,7 @@ class GraphPlans:
         plan = least_peak_plan(problem, pool, options, self._solve)
         if plan.status not in PLANNED:
             return plan
-        plan = PlansFor(problem, None).plan(plan)
-        if only_orders(candidate.schedule) and not is_only_order(self._graph, candidate.schedule):
-            plan = with_order_bound(self._graph, plan, NOTHING)
-        return judged(self._graph, plan, candidate.schedule)
+        return judged(self._graph, PlansFor(problem, None).plan(plan), candidate.schedule)
 
     def _solve(self, problem: Problem, options: Options) -> Plan:
         return engine.plan(problem, options, self._callbacks.on_event, self._callbacks.cancel)

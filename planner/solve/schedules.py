@@ -200,7 +200,14 @@ def is_only_order(graph: Graph, schedule: Schedule) -> bool:
 
 
 def judged(graph: Graph, plan: Plan, schedule: Schedule) -> Plan:
-    """The plan of a schedule's problem as one of the graph; RefusedPlanError if the judge refuses it."""
+    """The plan of a schedule's problem as one of the graph; RefusedPlanError if the judge refuses it.
+
+    What is proven of one order alone is left out where the graph allows other schedules.
+    """
+    from memstow.planner.graph.schedules import only_orders
+
+    if only_orders(schedule) and not is_only_order(graph, schedule):
+        plan = with_order_bound(graph, plan, NOTHING)
     plan = replace(plan, schedule=schedule)
     refuse_for(judge_graph(graph, plan, refutes=False).violations, plan.solver, " for a schedule")
     return plan

@@ -123,6 +123,41 @@ def test_a_graph_that_names_no_memory_is_in_the_largest_of_each_target() -> None
     assert read_front(write_front(found, "json")) == found
 
 
+@pytest.mark.parametrize("has_alternatives", [False, True])
+def test_what_is_proven_of_one_order_is_not_said_of_all_in_several_memories(has_alternatives: bool) -> None:
+    """Either the order is free, or an alternative may need less than the operators that it replaces."""
+    sizes = {"x": 40, "y": 90, "z": 50, "small": 10}
+    fused = memstow.Alternative(
+        id="fused",
+        replaces=["f", "g"],
+        tensors=[memstow.Tensor(id="row", size=6)],
+        operators=[
+            memstow.Operator(id="rows of f", inputs=["x"], outputs=["row"]),
+            memstow.Operator(id="rows of g", inputs=["row"], outputs=["z"]),
+        ],
+        cost=9,
+    )
+    graph = Graph(
+        tensors=[memstow.Tensor(id=name, size=size) for name, size in sizes.items()],
+        operators=[
+            memstow.Operator(id="f", inputs=["x"], outputs=["y"], cost=2),
+            memstow.Operator(id="g", inputs=["y"], outputs=["z"], cost=2),
+            memstow.Operator(id="h", inputs=["x"], outputs=["small"], cost=2),
+        ],
+        inputs=["x"],
+        outputs=["z", "small"],
+        order="given" if has_alternatives else "free",
+        alternatives=[fused] if has_alternatives else [],
+    )
+    board = target("board", 4096, 512)
+    (found,) = memstow.front(graph, targets=[board], options=ENOUGH).targets
+    alone = memstow.front(graph, options=ENOUGH)
+    assert found.fits == "yes"
+    assert values(found.points) == values(alone.points)
+    for point in found.points:
+        assert not verify(replace(graph, pools=board.pools, objective=None), point.plan)
+
+
 def test_a_graph_that_names_a_memory_is_not_moved_to_another() -> None:
     graph: Graph = random_net(3000, 6)
     named = replace(graph, tensors=(replace(graph.tensors[0], pools=("p0",)), *graph.tensors[1:]))
