@@ -309,7 +309,7 @@ def _spans(lines: list[Any]) -> dict[str, tuple[int, int, int]]:
 
     def close(node: Any, end: int) -> None:
         name = first.get(node.get_name(), node.get_name())
-        layout = node.get_layout() if hasattr(node, "get_layout") else None
+        layout: Any = node.get_layout() if hasattr(node, "get_layout") else None
         size = layout.storage_size() * node.get_dtype().itemsize if hasattr(layout, "storage_size") else 0
         known = isinstance(size, int) or getattr(size, "is_Integer", False)
         spans[name] = begins.get(name, 0), end, int(size) if known else 0
