@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from memstow.api.operations.request_types import Limits
-from memstow.planner.formats import is_graph, is_plan, problem_format
+from memstow.planner.formats import is_graph, is_plan, looks_like_json, problem_format
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.printable import shown
 from memstow.planner.reading.json_text import parse_json
@@ -76,10 +76,14 @@ def json_value(body: bytes, limits: Limits) -> object:
     try:
         return parse_json(body, limits.max_values)
     except InputError as error:
-        if error.issues[0].code != "too_large":
-            raise
-        message = f"more JSON values than the {limits.max_values:,} that the setting `max_values` allows"
-        raise InputError.single("too_large", "$", message) from None
+        issue = error.issues[0]
+        if issue.code == "too_large":
+            message = f"more JSON values than the {limits.max_values:,} that the setting `max_values` allows"
+            raise InputError.single("too_large", "$", message) from None
+        if issue.code == "malformed_json" and not looks_like_json(body):
+            hint = "; of a body in another format Content-Type says which, such as text/csv"
+            raise InputError([replace(issue, message=issue.message + hint)]) from None
+        raise
 
 
 def subject_of(raw: object) -> str:

@@ -63,7 +63,7 @@ class Journal:
         self.endings: Counter[tuple[str, str]] = Counter()
         """How many results there are, by solver and status."""
         self.faults: dict[tuple[str, str], str] = {}
-        """The first run that failed or gave a wrong plan, and what was wrong, by solver and status."""
+        """The first run that was declined, failed or gave a wrong plan, and why, by solver and status."""
         self._synced = time.monotonic()
         try:
             self._claim()
@@ -164,7 +164,7 @@ class Journal:
             return False
         self._keys.add(key)
         self.endings[solver.name, record.status] += 1
-        if record.status in (Ending.ERROR, Ending.INVALID):
+        if record.status in (Ending.DECLINED, Ending.ERROR, Ending.INVALID):
             violations = () if record.judged is None else record.judged.violations
             said = record.error or ", ".join(violations)
             self.faults.setdefault((solver.name, record.status), f"{record.instance.name}: {said}")

@@ -305,7 +305,7 @@ def _executor(args: argparse.Namespace, progress: Progress | None) -> "Executor"
 
 
 def _print_endings(journal: "Journal") -> None:
-    """Print how the runs of each solver ended, and of those that failed or gave a wrong plan an example."""
+    """Print how the runs of each solver ended, with an example of those that gave no valid plan."""
     from memstow.planner.bench.record import Ending
     from memstow.planner.show.formatting import plain, table
 

@@ -371,6 +371,19 @@ def test_what_tiles_cannot_be_is_told(client: TestClient, query: str, code: str)
     problem_document(client.post(f"/v1/tile?{query}", json=LAYER), 422, code)
 
 
+def test_a_body_that_is_no_json_is_told_how_to_say_so(client: TestClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    table = b"id,lower,upper,size\na,0,2,64\n"
+    assert (
+        "such as text/csv"
+        in problem_document(client.post("/v1/plan", content=table, headers=headers), 400, "malformed_json")[
+            "detail"
+        ]
+    )
+    broken = client.post("/v1/plan", content=b'{"buffers": [}', headers=headers)
+    assert "text/csv" not in problem_document(broken, 400, "malformed_json")["detail"]
+
+
 @pytest.mark.parametrize("amount", ["64KiB", "0x10000", "1.5 MiB"])
 def test_an_amount_with_a_unit_is_refused_with_what_to_write(client: TestClient, amount: str) -> None:
     refused = client.post("/v1/tile", params={"capacity": amount}, json=LAYER)
