@@ -2,8 +2,8 @@
 
 The exact search knows one schedule for each cost. Its plan may need more than its live bytes, or find no
 room in the pool where tensors wait; then another schedule may need less. Here bytes are counted as if all
-that may be in another pool were there, so none is left out that may fit; but a copy leaves as soon as it can,
-and comes back just before it is needed."""
+that may be in another pool were there, so none is left out that may fit; but what must be in the pool that
+counts leaves as soon as it can, and comes back just before it is needed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +36,15 @@ class Way:
 
     cost: int
     schedule: Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """A copy in a pool, made after the run `out` and brought back before the run `back`."""
+
+    pool: str
+    out: int
+    back: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,8 @@ class _Every:
         self._count = len(order)
         self._turns = turns_of(graph, order, free=graph.order != GIVEN)
         self._rooms = _rooms(self._program, kinds, pool)
+        self._has_choice = [len(pools_of(graph, tensor)) > 1 for tensor in tensors]
+        self._is_here = [counting.counts(tensor) for tensor in tensors]
         self._saves: dict[tuple[int, int], int] = {}
         self._readers = [0] * len(tensors)
         for op in range(self._count):
@@ -187,24 +198,32 @@ class _Every:
         for waits in product(*(self._waits(node, item, at - 1) for item in kept)):
             yield self._waited(over, node.last, list(zip(kept, waits, strict=True)), at, ())
 
-    def _waits(self, node: _Node, item: int, at: int) -> Sequence[str | None]:
-        """Where an item may be until this run, which uses it: here (None), or in another pool."""
+    def _waits(self, node: _Node, item: int, at: int) -> Sequence[_Wait | None]:
+        """Where an item may be until this run, which uses it: here (None), or in another pool for a while."""
         last = node.last[item]
         since = max(last if last is not None else at, 0)
-        return (None, *self._rooms[item]) if since + 1 < at else (None,)
+        # With no run between, a copy is of use to whom it brings from one pool to another.
+        least = 1 if self._has_choice[item] else 2
+        if since + least > at:
+            return (None,)
+        spans = [(since, at)]
+        if not self._is_here[item]:
+            # Whose place elsewhere is needed for one run may leave late, or be back early.
+            spans = list(dict.fromkeys((*spans, (at - least, at), (since, since + least))))
+        return (None, *(_Wait(pool, *span) for pool in self._rooms[item] for span in spans))
 
     def _waited(
         self,
         node: _Node,
         last: Sequence[int | None],
-        waits: Sequence[tuple[int, str | None]],
+        waits: Sequence[tuple[int, _Wait | None]],
         at: int,
         own: tuple[int, ...],
     ) -> _Node:
         """The node with what these items need from their last use until this run."""
         levels, copies, cost = list(node.levels), list(node.copies), node.cost
         gaps, onward = [list(gap) for gap in node.gaps], list(node.onward)
-        for item, pool in waits:
+        for item, wait in waits:
             size, used = self._size[item], last[item]
             if used is None:
                 continue
@@ -213,20 +232,17 @@ class _Every:
                 op = node.runs[used]
                 levels[used] += self._saved(op, before) - self._saved(op, onward[used])
             for number in range(used + 1, at):
-                # What waits leaves after the first run, at the earliest, and is back before the last.
-                if pool is None or number == 0 or (not own and number == at - 1):
+                if wait is None or not wait.out < number < wait.back:
                     levels[number] += size
-            if pool is None:
+                elif wait.pool == self._pool:
+                    levels[number] += self._arrays.size[item]
+            if wait is None:
                 for number in range(max(used, 0), at):
                     gaps[number][0] += size
             else:
-                out, back = max(used, 0), at if own else at - 1
-                if pool == self._pool:
-                    for number in range(out + 1, back):
-                        levels[number] += self._arrays.size[item]
-                gaps[out][1] += size
-                gaps[back - 1][2] += size
-                copies.append((item, out, back, pool))
+                gaps[wait.out][1] += size
+                gaps[wait.back - 1][2] += size
+                copies.append((item, wait.out, wait.back, wait.pool))
                 cost += 2 * self._arrays.size[item]
         if own:
             gaps.append([0, 0, 0])

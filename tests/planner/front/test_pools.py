@@ -323,6 +323,45 @@ def test_a_copy_waits_where_another_has_left_before() -> None:
     assert not verify(graph, found.points[0].plan)
 
 
+def _either(name: str, size: int) -> Tensor:
+    return Tensor(id=name, size=size, pools=["slow", "fast"])
+
+
+# a is made where there is room, and goes to the slow pool just before it is used.
+MOVES_BETWEEN_RUNS = _waiting(
+    [Pool(id="fast", capacity=16), Pool(id="slow", capacity=6)],
+    [_in_fast("x", 2), Tensor(id="y", size=5, pools=["slow"]), _either("a", 3), _in_fast("b", 1)],
+    [_operator("one", "x", "y"), _operator("two", "y", "a"), _operator("three", "a x", "b")],
+    "b",
+)
+# x stays in the slow pool until its place is needed there, and is in the fast one for one run alone.
+LEAVES_LATE = _waiting(
+    [Pool(id="fast"), Pool(id="slow", capacity=5)],
+    [_either("x", 5), _either("a", 6), Tensor(id="b", size=4, pools=["slow"])],
+    [
+        replace(_operator("one", "x", "a"), in_place=(("x", "a"),)),
+        _operator("two", "a", ""),
+        replace(_operator("three", "x", "b"), temporaries=(Temporary(id="t", size=3),)),
+    ],
+    *("a", "b"),
+)
+
+
+@pytest.mark.parametrize(
+    ("graph", "points"),
+    [
+        (MOVES_BETWEEN_RUNS, [(5, 27), (6, 21)]),
+        (LEAVES_LATE, [(10, 47), (11, 37), (14, 26)]),
+    ],
+    ids=["between", "late"],
+)
+def test_a_copy_may_be_for_a_moment(graph: Graph, points: list[tuple[int, int]]) -> None:
+    found = front(graph, TERMS, generators=("recompute", "spill"), cost="bytes", options=STEADY)
+    assert found.complete
+    assert [tuple(it.values.values()) for it in found.points] == points
+    assert not any(verify(graph, it.plan) for it in found.points)
+
+
 def test_a_front_without_points_says_what_was_tried() -> None:
     graph = _waiting(
         [Pool(id="fast", capacity=9), Pool(id="slow", capacity=12)],
