@@ -6,7 +6,7 @@ The library has one plan for each device of the process. This module works witho
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from types import TracebackType
@@ -98,6 +98,10 @@ class Replay:
         self._torch: Any = None
         if on_processor:
             _call("memstow_replay_use_processor")
+        else:
+            # It loads the CUDA runtime that it was built for; another one may be installed beside it.
+            with suppress(ImportError):
+                import_module("torch")
         _call("memstow_replay_load", table, len(table), device)
 
     def install(self) -> None:

@@ -34,42 +34,38 @@ bool look_up_all(void* library, Functions& functions) {
            look_up(library, "cudaGetLastError", functions.last_error);
 }
 
+Functions cuda;
+
 // What the process has loaded for all to see comes first: PyTorch loads the CUDA runtime that it was built
 // for so.
-const Functions* functions() {
-    static Functions all;
-    static const bool is_there = [] {
-        if (look_up_all(RTLD_DEFAULT, all)) return true;
-        for (const char* name : kLibraries) {
-            void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-            if (library != nullptr && look_up_all(library, all)) return true;
-        }
-        return false;
-    }();
-    return is_there ? &all : nullptr;
+bool load() {
+    if (look_up_all(RTLD_DEFAULT, cuda)) return true;
+    for (const char* name : kLibraries) {
+        void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        if (library != nullptr && look_up_all(library, cuda)) return true;
+    }
+    return false;
 }
 
 // The device is the current one while this is in scope.
 class OnDevice {
   public:
-    OnDevice(const Functions& cuda, int device) : cuda_(cuda) {
+    explicit OnDevice(int device) {
         is_changed_ = cuda.get_device(&before_) == 0 && before_ != device && cuda.set_device(device) == 0;
     }
     ~OnDevice() {
-        if (is_changed_) cuda_.set_device(before_);
+        if (is_changed_) cuda.set_device(before_);
     }
     OnDevice(const OnDevice&) = delete;
     OnDevice& operator=(const OnDevice&) = delete;
 
   private:
-    const Functions& cuda_;
     int before_ = 0;
     bool is_changed_ = false;
 };
 
 void* allocate(std::size_t size, int device, void*) {
-    const Functions& cuda = *functions();
-    const OnDevice scope(cuda, device);
+    const OnDevice scope(device);
     void* memory = nullptr;
     if (cuda.malloc(&memory, size) == 0) return memory;
     // The next kernel would report this error as its own.
@@ -78,14 +74,12 @@ void* allocate(std::size_t size, int device, void*) {
 }
 
 void release(void* memory, std::size_t, int device, void*) {
-    const Functions& cuda = *functions();
-    const OnDevice scope(cuda, device);
+    const OnDevice scope(device);
     cuda.free(memory);
 }
 
 void synchronize(int device) {
-    const Functions& cuda = *functions();
-    const OnDevice scope(cuda, device);
+    const OnDevice scope(device);
     cuda.synchronize();
 }
 
@@ -93,7 +87,10 @@ void synchronize(int device) {
 
 const memstow_replay_memory* cuda_runtime() {
     static const memstow_replay_memory memory{allocate, release, synchronize};
-    return functions() == nullptr ? nullptr : &memory;
+    // Not there is not for good: PyTorch may be imported later.
+    static bool is_loaded = false;
+    if (!is_loaded) is_loaded = load();
+    return is_loaded ? &memory : nullptr;
 }
 
 }  // namespace memstow::replay

@@ -5,7 +5,7 @@
 
 namespace memstow::replay {
 
-// Null where there is no CUDA runtime.
+// Null where there is no CUDA runtime yet. Not to be called by two threads at once.
 const memstow_replay_memory* cuda_runtime();
 
 }  // namespace memstow::replay

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <forward_list>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -38,39 +36,60 @@ void release_on_processor(void* memory, std::size_t, int, void*) { std::free(mem
 
 constexpr memstow_replay_memory kProcessor{allocate_on_processor, release_on_processor, nullptr};
 
-// Null until it is chosen or needed.
-std::atomic<const memstow_replay_memory*> chosen_memory = nullptr;
-// Allocations that were made with it and are live, arenas among them.
-std::atomic<std::uint64_t> live_anywhere = 0;
+// Guards the source of memory, and how many allocations that were made with it are live, arenas among them.
+// The source does not change while there are any, so that all of them go back to where they came from.
 std::mutex choosing;
+std::optional<memstow_replay_memory> chosen;
+std::uint64_t live_anywhere = 0;
 
 thread_local std::string last_error;
 
-// Null where there is none.
-const memstow_replay_memory* memory_in_use() {
-    const memstow_replay_memory* memory = chosen_memory.load(std::memory_order_acquire);
-    if (memory != nullptr) return memory;
-    const std::lock_guard lock(choosing);
-    memory = chosen_memory.load(std::memory_order_acquire);
-    if (memory == nullptr) {
-        memory = memstow::replay::cuda_runtime();
-        chosen_memory.store(memory, std::memory_order_release);
+// Nothing where none was chosen and there is no CUDA runtime. The caller holds `choosing`.
+std::optional<memstow_replay_memory> memory_in_use() {
+    if (!chosen) {
+        const memstow_replay_memory* cuda = memstow::replay::cuda_runtime();
+        if (cuda != nullptr) chosen = *cuda;
     }
-    return memory;
+    return chosen;
 }
 
 void* allocate(std::size_t size, int device, void* stream) {
-    const memstow_replay_memory* memory = memory_in_use();
-    // Counted before, so that the source of memory does not change meanwhile.
-    ++live_anywhere;
-    void* allocated = memory == nullptr ? nullptr : memory->allocate(size, device, stream);
-    if (allocated == nullptr) --live_anywhere;
+    std::optional<memstow_replay_memory> memory;
+    {
+        const std::lock_guard lock(choosing);
+        memory = memory_in_use();
+        if (!memory) return nullptr;
+        ++live_anywhere;
+    }
+    void* allocated = memory->allocate(size, device, stream);
+    if (allocated == nullptr) {
+        const std::lock_guard lock(choosing);
+        --live_anywhere;
+    }
     return allocated;
 }
 
 void release(void* memory, std::size_t size, int device, void* stream) {
-    memory_in_use()->release(memory, size, device, stream);
-    --live_anywhere;
+    std::optional<memstow_replay_memory> source;
+    {
+        const std::lock_guard lock(choosing);
+        source = memory_in_use();
+    }
+    // Nothing can have been allocated without a source.
+    if (!source) return;
+    source->release(memory, size, device, stream);
+    const std::lock_guard lock(choosing);
+    // What was not allocated here, though the caller says so, is not counted.
+    if (live_anywhere > 0) --live_anywhere;
+}
+
+void synchronize(int device) {
+    std::optional<memstow_replay_memory> memory;
+    {
+        const std::lock_guard lock(choosing);
+        memory = memory_in_use();
+    }
+    if (memory && memory->synchronize != nullptr) memory->synchronize(device);
 }
 
 // The plan of a device, and what it counts. Everything but the mutex is guarded by it.
@@ -118,17 +137,10 @@ Device& required(int device) {
 }
 
 void use(const memstow_replay_memory& memory) {
-    // All that were ever used, since other threads may still be reading the one before.
-    static auto& all = *new std::forward_list<memstow_replay_memory>();
     const std::lock_guard lock(choosing);
     if (live_anywhere != 0)
         throw std::logic_error("memory is in use; choose where it comes from before that");
-    chosen_memory.store(&all.emplace_front(memory), std::memory_order_release);
-}
-
-void synchronize(int device) {
-    const memstow_replay_memory* memory = memory_in_use();
-    if (memory != nullptr && memory->synchronize != nullptr) memory->synchronize(device);
+    chosen = memory;
 }
 
 void unload(Device& device, int number) {
@@ -152,9 +164,10 @@ void load(Device& device, std::string_view text, int number) {
     const std::lock_guard lock(device.mutex);
     unload(device, number);
     if (table.arena > 0) {
-        if (memory_in_use() == nullptr) throw std::runtime_error("there is no CUDA runtime");
         void* arena = allocate(table.arena, number, nullptr);
         if (arena == nullptr) {
+            const std::lock_guard choice(choosing);
+            if (!memory_in_use()) throw std::runtime_error("there is no CUDA runtime");
             throw std::runtime_error("there are not " + std::to_string(table.arena) + " bytes for the arena");
         }
         device.arena = static_cast<char*>(arena);
