@@ -169,8 +169,8 @@ def trace_id() -> str | None:
 
 def log_ids() -> dict[str, str]:
     """The id of the current trace as lines of the log have it; nothing without a trace."""
-    found = trace_id()
-    return {} if found is None else {"trace": found}
+    trace = trace_id()
+    return {} if trace is None else {"trace": trace}
 
 
 def traceparent() -> str | None:

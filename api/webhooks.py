@@ -161,11 +161,11 @@ def message_body(job: Mapping[str, Any]) -> bytes:
 def message_headers(name: str, seconds: int, body: bytes, secrets: Sequence[bytes]) -> dict[str, str]:
     """The headers that say which message this is, when it was sent, and that it is from here."""
     signed = f"{name}.{seconds}.".encode() + body
-    made = (hmac.new(secret, signed, hashlib.sha256).digest() for secret in secrets)
+    signatures = (hmac.new(secret, signed, hashlib.sha256).digest() for secret in secrets)
     return {
         "webhook-id": name,
         "webhook-timestamp": str(seconds),
-        "webhook-signature": " ".join(f"v1,{base64.b64encode(entry).decode()}" for entry in made),
+        "webhook-signature": " ".join(f"v1,{base64.b64encode(entry).decode()}" for entry in signatures),
     }
 
 
@@ -206,10 +206,10 @@ def send(
 def _addresses(place: Place, allowed: Allowed) -> list[str]:
     """What the name stands for now; SendError if any of it is not allowed."""
     try:
-        found = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+        resolved = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise SendError("unresolved") from error
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in resolved))
     if not all(map(allowed.takes_address, addresses)):
         raise SendError("address_refused")
     return addresses[:_MOST_ADDRESSES]
@@ -245,7 +245,7 @@ def _limit(connection: socket.socket, end: float) -> None:
 
 
 def _head(place: Place, headers: Mapping[str, str], length: int) -> bytes:
-    given = {
+    fields = {
         "host": place.origin.partition("://")[2],
         "user-agent": f"memstow/{__version__}",
         "content-type": "application/json",
@@ -253,7 +253,7 @@ def _head(place: Place, headers: Mapping[str, str], length: int) -> bytes:
         "connection": "close",
         **headers,
     }
-    lines = [f"POST {place.target} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items())]
+    lines = [f"POST {place.target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
     return "\r\n".join([*lines, "", ""]).encode("ascii")
 
 

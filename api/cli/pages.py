@@ -124,8 +124,8 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
     document = with_choices(document, front.asked)
     _refuse_other_document(document, front)
     title = plain(front.name or document.name or Path(source).name, most=200)
-    made = front_document(document, front, title, "file", first=first)
-    return FrontPage(page_alone(made.content, title, "front"), made.plans)
+    written = front_document(document, front, title, "file", first=first)
+    return FrontPage(page_alone(written.content, title, "front"), written.plans)
 
 
 def _refuse_other_document(document: "Problem | Graph", front: "Front") -> None:
@@ -140,23 +140,23 @@ def _refuse_other_document(document: "Problem | Graph", front: "Front") -> None:
         raise InputError.single("other_problem", "FRONT", message)
 
 
-def plans_left_out(made: FrontPage, front: "Front") -> str | None:
+def plans_left_out(page: FrontPage, front: "Front") -> str | None:
     """What to tell where some plans did not go into the file."""
-    left = len(front.points) - made.plans
+    left = len(front.points) - page.plans
     if not left:
         return None
     return (
-        f"the page holds the plans of {count(made.plans)} points; the other {count(left)} are drawn without; "
+        f"the page holds the plans of {count(page.plans)} points; the other {count(left)} are drawn without; "
         "--point N takes those around point N"
     )
 
 
 def symbolic_page_of(args: argparse.Namespace) -> bytes | None:
     """The page that `memstow view` was asked for; None: no plan of formulas is among its files."""
-    found = _files_among(args)
-    if found is None:
+    files = _files_among(args)
+    if files is None:
         return None
-    source, problem, path = found
+    source, problem, path = files
     refuse_for_symbolic(args)
     plan = read_symbolic_plan_of(path)
     _require_same_problem(problem, plan, path)
@@ -189,8 +189,8 @@ def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicProblem, str] 
     """
     if args.other is not None and args.problem is not None:
         return None
-    given = [args.plan, args.other or args.problem]
-    for source, path in (given, given[::-1]):
+    paths = [args.plan, args.other or args.problem]
+    for source, path in (paths, paths[::-1]):
         problem = None if source in (None, STDIN) else symbolic_in(read_bytes_of(source), source)
         if problem is None:
             continue

@@ -71,12 +71,12 @@ def read_chosen_plan(
 def _front_in(front: "Front", target: str | None) -> "Front":
     """Of the fronts of several targets that of this one."""
     called = () if target is None else (target, read_target(target).name)
-    found = [it for it in front.targets if it.target in called]
-    if len(found) != 1:
-        names = ", ".join(plain(it.target, most=300) for it in front.targets[:8])
+    fronts = [entry for entry in front.targets if entry.target in called]
+    if len(fronts) != 1:
+        names = ", ".join(plain(entry.target, most=300) for entry in front.targets[:8])
         message = f"the front has points in the memories of several targets; give one as --target: {names}"
         raise InputError.single("which_target", "--point", message)
-    return replace(front, points=found[0].points, complete=found[0].complete, targets=())
+    return replace(front, points=fronts[0].points, complete=fronts[0].complete, targets=())
 
 
 def with_point_verdict(

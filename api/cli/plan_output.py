@@ -156,7 +156,7 @@ def write_results(
     alone = _printed_forms(args, outputs)
     wanted = [output for output in outputs if not output.is_printed]
     wanted += [Output(STDOUT, form) for form in sorted(alone - {PICTURE})]
-    made = [
+    contents = [
         (
             output,
             loops_content(document, plan, output.form, args.prefix)
@@ -165,7 +165,7 @@ def write_results(
         )
         for output in wanted
     ]
-    for output, content in made:
+    for output, content in contents:
         if content is not None:
             write_out(content, output.path)
     if args.picture is not None:
@@ -193,8 +193,8 @@ def write_plain_results(args: argparse.Namespace, columns: "Columns", plan: "Pla
     alone = _printed_forms(args, outputs)
     wanted = [output for output in outputs if not output.is_printed]
     wanted += [Output(STDOUT, form) for form in sorted(alone)]
-    made = [(output.path, write_plan(columns, plan, output.form)) for output in wanted]
-    for path, content in made:
+    contents = [(output.path, write_plan(columns, plan, output.form)) for output in wanted]
+    for path, content in contents:
         write_out(content, path)
     if not alone and not args.quiet:
         from memstow.planner.show.report import plain_report

@@ -75,11 +75,11 @@ def add_symbols(group: "argparse._ArgumentGroup") -> None:
 
 def _range(text: str) -> tuple[str, int, int, int]:
     name, _, rest = text.rpartition("=")
-    found = re.fullmatch(r"([0-9]{1,19})\.\.([0-9]{1,19})(?::([0-9]{1,19}))?", rest)
-    if not name or found is None:
+    match = re.fullmatch(r"([0-9]{1,19})\.\.([0-9]{1,19})(?::([0-9]{1,19}))?", rest)
+    if not name or match is None:
         message = f"{text!r} is not a dimension and its range: write for example tokens=1..1024 or N=8..64:8"
         raise argparse.ArgumentTypeError(message)
-    return name, int(found[1]), int(found[2]), int(found[3] or 1)
+    return name, int(match[1]), int(match[2]), int(match[3] or 1)
 
 
 def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
@@ -98,8 +98,8 @@ def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
         ranges[name] = symbol_for(name, Symbol(id="x", min=least, max=most, step=step))
     data = read_bytes_of(path)
     with naming_file(path):
-        told = "json" if formats.looks_like_json(data) else formats.told_by_content(data)
-        if (args.format or told) != "onnx":
+        by_content = "json" if formats.looks_like_json(data) else formats.told_by_content(data)
+        if (args.format or by_content) != "onnx":
             message = (
                 "only ONNX models have dimensions that are open, and this is something else; leave it out"
             )

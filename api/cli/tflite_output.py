@@ -39,7 +39,7 @@ class Model:
     replan: bool
 
 
-def read_model(args: argparse.Namespace, document: "Problem | Graph", given: bytes) -> Model | None:
+def read_model(args: argparse.Namespace, document: "Problem | Graph", data: bytes) -> Model | None:
     """The TensorFlow Lite model that these bytes are; None if they are none, or have too many tensors.
 
     What is asked for and impossible is refused.
@@ -47,33 +47,33 @@ def read_model(args: argparse.Namespace, document: "Problem | Graph", given: byt
     wanted = wants_model(args)
     if not wanted and args.scratch is None:
         _refuse_unused(args)
-        if not _is_model(document, given) or len(problem_of(document).buffers) > _MOST_UNASKED:
+        if not _is_model(document, data) or len(problem_of(document).buffers) > _MOST_UNASKED:
             return None
-        return _model(args, given)
+        return _model(args, data)
     with naming_file(args.file):
-        if not _is_model(document, given):
+        if not _is_model(document, data):
             message = "only a TensorFlow Lite model can be written as one or measured, and this is none"
             raise InputError.single("not_a_model", "$", message)
         if wanted:
-            _refuse_impossible(args, document, given)
+            _refuse_impossible(args, document, data)
         if args.scratch == MEASURE:
             from memstow.planner.tflm.measure import measure_scratch
 
-            return _model(args, given, measure_scratch(given), measures=True)
+            return _model(args, data, measure_scratch(data), measures=True)
     if args.scratch is None:
-        return _model(args, given)
+        return _model(args, data)
     from memstow.planner.tflm.measure import read_log
 
     log = read_bytes_of(args.scratch)
     with naming_file(args.scratch):
-        found = read_log(given, log)
-    return _model(args, given, found.scratch, found.tail)
+        measured = read_log(data, log)
+    return _model(args, data, measured.scratch, measured.tail)
 
 
-def _is_model(document: "Problem | Graph", given: bytes) -> bool:
+def _is_model(document: "Problem | Graph", data: bytes) -> bool:
     from memstow.planner.model.problem import Problem
 
-    return given[4:8] == b"TFL3" and not isinstance(document, Problem)
+    return data[4:8] == b"TFL3" and not isinstance(document, Problem)
 
 
 def _model(
@@ -114,13 +114,13 @@ def written_model(model: Model, document: "Problem | Graph", plan: "Plan") -> Mo
         return replace(
             model, data=reorder_model(model.data, order), scratch=scratch_in_order(model.scratch, order)
         )
-    made = written(model.data, plan, model.scratch, replan=model.replan)
-    if not made.is_planned:
+    result = written(model.data, plan, model.scratch, replan=model.replan)
+    if not result.is_planned:
         print_error(
             f"the model is written without a plan, which saves nothing: the runtime's own rule needs "
-            f"{made.plain_head:,} bytes, and the plan {made.planned_head:,}"
+            f"{result.plain_head:,} bytes, and the plan {result.planned_head:,}"
         )
-    return replace(model, data=made.model, scratch=made.scratch)
+    return replace(model, data=result.model, scratch=result.scratch)
 
 
 def with_arenas(model: Model, written: Model | None, document: "Problem | Graph", plan: "Plan") -> "Plan":
@@ -128,20 +128,20 @@ def with_arenas(model: Model, written: Model | None, document: "Problem | Graph"
     from memstow.planner.model.plan import Arenas
     from memstow.planner.tflm.measure import ELSEWHERE, obstacles
 
-    found = obstacles(model.data)
-    if found:
-        told = [f"TensorFlow Lite Micro cannot run this model: {entry}; {ELSEWHERE}" for entry in found]
-        return replace(plan, arena=Arenas(notes=tuple(told)))
+    reasons = obstacles(model.data)
+    if reasons:
+        lines = [f"TensorFlow Lite Micro cannot run this model: {entry}; {ELSEWHERE}" for entry in reasons]
+        return replace(plan, arena=Arenas(notes=tuple(lines)))
     try:
         before = _arena(model)
     except InputError as error:
-        told = [f"the arena of TensorFlow Lite Micro is not known: {error.issues[0].message}"]
-        return replace(plan, arena=Arenas(notes=tuple(told)))
+        lines = [f"the arena of TensorFlow Lite Micro is not known: {error.issues[0].message}"]
+        return replace(plan, arena=Arenas(notes=tuple(lines)))
     try:
         return replace(plan, arena=_arenas(model, written, document, plan, before))
     except InputError as error:
-        told = [f"the model cannot carry this plan: {error.issues[0].message}"]
-        return replace(plan, arena=Arenas(before=before, notes=tuple(told)))
+        lines = [f"the model cannot carry this plan: {error.issues[0].message}"]
+        return replace(plan, arena=Arenas(before=before, notes=tuple(lines)))
 
 
 def _arenas(
@@ -156,8 +156,8 @@ def _arenas(
     if plan.status not in PLANNED:
         return Arenas(before=before)
     if written is None:
-        made = written_with(model.data, plan, model.scratch, replan=True)
-        written = replace(model, data=made.model, scratch=made.scratch)
+        result = written_with(model.data, plan, model.scratch, replan=True)
+        written = replace(model, data=result.model, scratch=result.scratch)
     after = _arena(written)
     order = GIVEN if isinstance(document, Problem) else document.order
     return Arenas(
@@ -184,8 +184,8 @@ def _arena(model: Model) -> "Arena":
 
 
 def _refuse_unused(args: argparse.Namespace) -> None:
-    for option, given in (("--order-only", args.order_only), ("--replan", args.replan)):
-        if given:
+    for option, is_set in (("--order-only", args.order_only), ("--replan", args.replan)):
+        if is_set:
             message = "it is for models, and no output is one: add --output FILE.tflite, or leave it out"
             raise InputError.single("unused_option", option, message)
 
@@ -194,7 +194,7 @@ def _refuse_impossible(args: argparse.Namespace, document: "Problem | Graph", mo
     from memstow.planner.model.problem import Problem
     from memstow.planner.tflm.planned_model import Asked, OptionNames, require_writable
 
-    asked = Asked(
+    wanted = Asked(
         order="given" if isinstance(document, Problem) else document.order,
         in_place=bool(args.in_place),
         order_only=args.order_only,
@@ -204,7 +204,7 @@ def _refuse_impossible(args: argparse.Namespace, document: "Problem | Graph", mo
     names = OptionNames(
         free="--order free", in_place="--in-place", order_only="--order-only", of_in_place="--in-place"
     )
-    require_writable(model, asked, names)
+    require_writable(model, wanted, names)
 
 
 def _warn_if_worse(document: "Problem | Graph", plan: "Plan") -> None:

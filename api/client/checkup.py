@@ -53,23 +53,23 @@ class Checkup:
 
 def check(server: str, key: str | None) -> Checkup:
     """Ask a server, each thing once and in a bounded time altogether."""
-    made: queue.SimpleQueue[Checkup | BaseException] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[Checkup | BaseException] = queue.SimpleQueue()
 
     def look() -> None:
         try:
-            made.put(_look(server, key))
+            answers.put(_look(server, key))
         except BaseException as error:
-            made.put(error)
+            answers.put(error)
 
     # A daemon: where the server never ends its answer, the process does not wait for it.
     threading.Thread(target=look, name="memstow checkup", daemon=True).start()
     try:
-        found = made.get(timeout=_SECONDS)
+        answer = answers.get(timeout=_SECONDS)
     except queue.Empty:
         return Checkup(url=server, faults=[f"{server} has not answered within {_SECONDS:.0f} s"])
-    if isinstance(found, BaseException):
-        raise found
-    return found
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
 
 
 def _look(server: str, key: str | None) -> Checkup:
@@ -128,7 +128,7 @@ def _ask_capabilities(checkup: Checkup, nobody: Client, client: Client | None) -
 
 
 def _get(client: Client, path: str) -> JsonObject:
-    found = client.get(path)
-    if not isinstance(found, dict):
+    answer = client.get(path)
+    if not isinstance(answer, dict):
         raise ValueError
-    return found
+    return answer

@@ -394,8 +394,8 @@ def _pause(attempt: int, reply: Reply) -> float:
 
 def _with_query(path: str, **parameters: str | None) -> str:
     """The path with these parameters, without those that are None."""
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return f"{path}?{urlencode(given, errors='replace')}" if given else path
+    values = {name: value for name, value in parameters.items() if value is not None}
+    return f"{path}?{urlencode(values, errors='replace')}" if values else path
 
 
 def _written(problem: "Problem | Graph") -> tuple[str, bytes]:
@@ -405,8 +405,8 @@ def _written(problem: "Problem | Graph") -> tuple[str, bytes]:
 
 def _shapes_members(shapes: "Shapes", pieces: int) -> JsonObject:
     """The members of a body that say of what kind the plan of a problem with symbols is."""
-    asked = {"shapes": shapes, "pieces": pieces} if shapes == "pieces" else {"shapes": shapes}
-    return {**shapes_members(parse_shapes(asked))}
+    members = {"shapes": shapes, "pieces": pieces} if shapes == "pieces" else {"shapes": shapes}
+    return {**shapes_members(parse_shapes(members))}
 
 
 def _request_about(

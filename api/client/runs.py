@@ -45,7 +45,7 @@ def solve(
 def find_front(
     client: Client,
     problem: "Problem | Graph",
-    asked: "FrontOptions",
+    front_options: "FrontOptions",
     options: Options,
     on_point: Callable[[JsonObject], None],
     stopped: Callable[[], bool],
@@ -53,7 +53,7 @@ def find_front(
     name: str | None = None,
 ) -> "Front | None":
     """As `find_front` of `planner.front`, by a server; None where it was stopped before the first point."""
-    job = client.submit_front(problem, asked, options, targets=targets, name=name)
+    job = client.submit_front(problem, front_options, options, targets=targets, name=name)
 
     def hear(job_event: JobEvent) -> None:
         if job_event.kind == "point":

@@ -176,8 +176,8 @@ class RequestMiddleware:
             # Handled like GET; the server leaves the body out.
             scope = {**scope, "method": "GET", IS_HEAD: True}
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        request_id = given if _ID.fullmatch(given) else _new_id()
+        header = headers.get("x-request-id", "")
+        request_id = header if _ID.fullmatch(header) else _new_id()
         scope[REQUEST_ID] = request_id
         begin_record(scope)
         reservation = reserve(scope, self._body_memory)
@@ -319,13 +319,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 def _openapi(app: FastAPI) -> JsonObject:
     if app.openapi_schema is None:
-        made = get_openapi(
+        document = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        events = made["paths"]["/v1/jobs/{job}/events"]["get"]["responses"]["200"]["content"]
+        events = document["paths"]["/v1/jobs/{job}/events"]["get"]["responses"]["200"]["content"]
         # A word of OpenAPI 3.2, in a document of 3.1: generators of clients refuse it.
         del events["text/event-stream"]["itemSchema"]
-        components = made.setdefault("components", {})
+        components = document.setdefault("components", {})
         components["schemas"] = {
             name: schema
             for name, schema in {**components.get("schemas", {}), **schemas.schemas()}.items()
@@ -335,9 +335,9 @@ def _openapi(app: FastAPI) -> JsonObject:
             "key": {"type": "http", "scheme": "bearer"},
             "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
         }
-        made["security"] = [{"key": []}, {"header": []}, {}]
-        schemas.tidy(made)
-        app.openapi_schema = made
+        document["security"] = [{"key": []}, {"header": []}, {}]
+        schemas.tidy(document)
+        app.openapi_schema = document
     return app.openapi_schema
 
 

@@ -127,8 +127,8 @@ def reserve(scope: Scope, budget: MemoryBudget) -> Reservation:
 
 def reservation_of(scope: Scope) -> Reservation:
     """The reservation of the request of this scope."""
-    found: Reservation = scope[_SCOPE_KEY]
-    return found
+    reservation: Reservation = scope[_SCOPE_KEY]
+    return reservation
 
 
 _PIECE: Final = 1 << 16
@@ -395,11 +395,11 @@ class CompressedBody:
         for begin in range(0, len(body), _COMPRESSED_AT_ONCE):
             piece = body[begin : begin + _COMPRESSED_AT_ONCE]
             small = len(piece) <= _SMALL
-            made = (
+            compressed = (
                 compressor.compress(piece) if small else await asyncio.to_thread(compressor.compress, piece)
             )
-            if made:
-                yield made
+            if compressed:
+                yield compressed
         end = compressor.flush() if more and self._stream else b"" if more else compressor.finish()
         if end:
             yield end
@@ -419,8 +419,8 @@ def is_stream(headers: dict[bytes, bytes]) -> bool:
 
 def coding_for(request: Headers) -> str | None:
     """The coding for the response to a request with these headers."""
-    given = request.getlist("accept-encoding")
-    return accepted_coding(", ".join(given)) if given else None
+    accepted = request.getlist("accept-encoding")
+    return accepted_coding(", ".join(accepted)) if accepted else None
 
 
 def with_vary(headers: list[Header]) -> list[Header]:

@@ -160,10 +160,10 @@ def unauthorized(detail: str) -> ApiError:
 
 def key_text(request: Request) -> str | None:
     """The text of the key in a request; None where there is none."""
-    given = request.headers.get("authorization")
-    if given is None:
+    header = request.headers.get("authorization")
+    if header is None:
         return request.headers.get("x-api-key")
-    kind, _, text = given.partition(" ")
+    kind, _, text = header.partition(" ")
     return text.strip() if kind.lower() == "bearer" else ""
 
 
@@ -219,19 +219,19 @@ class FailedKeys:
     def note(self, address: str | None) -> bool:
         """Count a failure; whether the address reaches its limit with it."""
         network = network_of(address)
-        found = self._current(network)
-        if found is None:
-            found = self._failures[network] = _Failures(self._clock())
+        failures = self._current(network)
+        if failures is None:
+            failures = self._failures[network] = _Failures(self._clock())
         self._failures.move_to_end(network)
         if len(self._failures) > _MOST_ADDRESSES:
             self._failures.popitem(last=False)
-        found.count += 1
-        return found.count == self._most
+        failures.count += 1
+        return failures.count == self._most
 
     def refuses(self, address: str | None) -> bool:
         """Whether too many keys from this address opened nothing within the last minute."""
-        found = self._current(network_of(address))
-        return found is not None and found.count >= self._most
+        failures = self._current(network_of(address))
+        return failures is not None and failures.count >= self._most
 
     def error(self) -> ApiError:
         """The refusal; a good key that nobody knows here yet passes when it comes again."""
@@ -244,11 +244,11 @@ class FailedKeys:
         )
 
     def _current(self, network: str) -> _Failures | None:
-        found = self._failures.get(network)
-        if found is not None and self._clock() - found.since >= _WINDOW_SECONDS:
+        failures = self._failures.get(network)
+        if failures is not None and self._clock() - failures.since >= _WINDOW_SECONDS:
             del self._failures[network]
             return None
-        return found
+        return failures
 
 
 # How long after the end of a key its streams go on.

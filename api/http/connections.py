@@ -174,13 +174,13 @@ class Connections:
 
     def _make_room(self) -> bool:
         """End the connection that has waited longest; False when all are busy."""
-        found = next((entry for entry in self._waiting if entry.may_give_way()), None)
-        if found is None:
+        connection = next((entry for entry in self._waiting if entry.may_give_way()), None)
+        if connection is None:
             return False
-        address = self._open[found]
-        self.remove(found)
+        address = self._open[connection]
+        self.remove(connection)
         self.refused("gave_way", address)
-        found.give_way(_too_many_connections())
+        connection.give_way(_too_many_connections())
         return True
 
     def _busy_besides(self, connection: Checked) -> int:

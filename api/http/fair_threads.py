@@ -37,7 +37,7 @@ def share_of(caller: Caller, request: Request) -> str:
 class _Work:
     """What a share has worked lately, and until when it rests."""
 
-    asked: float = 0.0
+    last_call: float = 0.0
     rests_until: float = 0.0
     _seconds: float = 0.0
     _at: float = 0.0
@@ -107,8 +107,8 @@ class FairSlots:
         """Note that a share is present, and forget those that are not any more."""
         work = self._present.pop(share, None) or _Work()
         self._present[share] = work
-        work.asked = now
-        while (first := next(iter(self._present.items())))[1].asked < now - _PRESENT_SECONDS:
+        work.last_call = now
+        while (first := next(iter(self._present.items())))[1].last_call < now - _PRESENT_SECONDS:
             del self._present[first[0]]
 
     def _count(self, share: str, begin: float, end: float) -> None:
@@ -246,8 +246,8 @@ class Threads:
         slots = self._fast.slots
         begin = await slots.enter(share)
         try:
-            found = None if at_once is None else at_once()
-            return await self._fast.run(call) if found is None else found
+            answer = None if at_once is None else at_once()
+            return await self._fast.run(call) if answer is None else answer
         finally:
             slots.leave(share, begin)
 

@@ -113,8 +113,8 @@ def begin_record(scope: Scope) -> AuditRecord:
 
 def record_of(scope: Scope) -> AuditRecord:
     """The record of the request of this scope."""
-    found: AuditRecord = scope[_SCOPE_KEY]
-    return found
+    record: AuditRecord = scope[_SCOPE_KEY]
+    return record
 
 
 def note_affected(scope: Scope, **affected: str) -> None:

@@ -224,8 +224,8 @@ async def read_problem_body(
 
 def name_in(request: Request) -> str | None:
     """What the query calls the job of the request."""
-    given = request.query_params.get("name")
-    return None if given is None else printable(checked_name(given, "query.name"), LONGEST_NAME)
+    name = request.query_params.get("name")
+    return None if name is None else printable(checked_name(name, "query.name"), LONGEST_NAME)
 
 
 def form_of_document(request: Request, chosen: str | None) -> BodyForm:
@@ -238,16 +238,18 @@ def form_of_document(request: Request, chosen: str | None) -> BodyForm:
 def _front_in(request: Request) -> dict[str, FrontValue]:
     """What the query asks of a front."""
     query = request.query_params
-    found: dict[str, FrontValue] = {
+    members: dict[str, FrontValue] = {
         name: listed for name in ("terms", "generators") if (listed := _listed(request, name)) is not None
     }
-    return found | {name: _query_value(query[name]) for name in ("cost", "within", "points") if name in query}
+    return members | {
+        name: _query_value(query[name]) for name in ("cost", "within", "points") if name in query
+    }
 
 
 def _listed(request: Request, name: str) -> list[str] | None:
     """The parts of a parameter, which has commas between."""
-    given = request.query_params.get(name)
-    return None if given is None else [] if (name, given) == ("generators", "none") else given.split(",")
+    text = request.query_params.get(name)
+    return None if text is None else [] if (name, text) == ("generators", "none") else text.split(",")
 
 
 def _shapes_in(request: Request) -> dict[str, QueryValue]:
@@ -258,7 +260,7 @@ def _shapes_in(request: Request) -> dict[str, QueryValue]:
 
 def dims_in(request: Request, name: str | None) -> dict[str, int]:
     """The values that the query gives to open dimensions of an ONNX model."""
-    found: dict[str, int] = {}
+    dimensions: dict[str, int] = {}
     for text in request.query_params.getlist("dim"):
         if name != "onnx":
             message = "it is for the open dimensions of ONNX models; leave it out"
@@ -268,11 +270,11 @@ def dims_in(request: Request, name: str | None) -> dict[str, int]:
             message = f"{printable(text, 80)!r} is not a dimension and its value; write for example batch=1"
             raise InputError.single("bad_dimension", "query.dim", message)
         dimension, number = read
-        if dimension in found:
+        if dimension in dimensions:
             message = f"the dimension {printable(dimension, 80)!r} has two values; give it one"
             raise InputError.single("repeated", "query.dim", message)
-        found[dimension] = int(number)
-    return found
+        dimensions[dimension] = int(number)
+    return dimensions
 
 
 def device_in(request: Request, name: str | None) -> str | None:
@@ -306,10 +308,10 @@ def require_known(request: Request, *allowed: str) -> None:
         for name in request.query_params
         if name not in allowed
     ]
-    given = Counter(name for name, _ in request.query_params.multi_items())
+    parameters = Counter(name for name, _ in request.query_params.multi_items())
     issues += [
         Issue("repeated_parameter", f"query.{name}", f"{name} is given {count} times; give it once")
-        for name, count in given.items()
+        for name, count in parameters.items()
         if count > 1 and name in allowed and name not in _REPEATED
     ]
     if issues:
@@ -333,8 +335,8 @@ def output_format(request: Request, chosen: str | None, *, own_page: bool = Fals
         raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(plan_forms.names())}")
     by_accept = "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
     query = request.query_params
-    given = {name: query.getlist(name) for name in query if name in plan_forms.PARAMETERS}
-    return plan_forms.form_of(chosen or by_accept, given)
+    parameters = {name: query.getlist(name) for name in query if name in plan_forms.PARAMETERS}
+    return plan_forms.form_of(chosen or by_accept, parameters)
 
 
 def wants_fresh(request: Request) -> bool:

@@ -68,11 +68,11 @@ def plan_body(plan: bytes, name: str) -> PlanBody:
     return PlanBody(plan, media_type_of_plan(name), f'"{hashlib.sha256(plan).hexdigest()[:32]}"')
 
 
-def matching_tag(given: str, etag: str) -> str | None:
+def matching_tag(header: str, etag: str) -> str | None:
     """The tag of an If-None-Match that names the same plan, if there is one; compared weakly (RFC 9110)."""
-    if given.strip() == "*":
+    if header.strip() == "*":
         return etag
-    return next((tag for tag in _TAG.findall(given) if tag.removeprefix("W/") == etag), None)
+    return next((tag for tag in _TAG.findall(header) if tag.removeprefix("W/") == etag), None)
 
 
 # The body itself, because a hash would take as long as a small solve; and what else the answer depends on,

@@ -255,7 +255,7 @@ WITHOUT_KEY: Final[JsonObject] = {"security": []}
 
 def schemas() -> JsonObject:
     """The schemas that operations refer to."""
-    found: JsonObject = {
+    named: JsonObject = {
         "ProblemDocument": PROBLEM_DOCUMENT,
         "Job": JOB_SCHEMA,
         "Verdict": VERDICT_SCHEMA,
@@ -265,20 +265,20 @@ def schemas() -> JsonObject:
         "Tilings": TILINGS_SCHEMA,
     }
     for name, model in _MODELS.items():
-        made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
-        for title, schema in {**made.pop("$defs", {}), name: made}.items():
-            if found.setdefault(title, schema) != schema:
+        document = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
+        for title, schema in {**document.pop("$defs", {}), name: document}.items():
+            if named.setdefault(title, schema) != schema:
                 raise AssertionError(f"two models are called {title}")
-    found["Options"] = options()
-    return found
+    named["Options"] = options()
+    return named
 
 
 def options() -> JsonObject:
     """The schema of options, with the solvers that there are."""
-    made: JsonObject = TypeAdapter(Options).json_schema(ref_template="#/components/schemas/{model}")
-    del made["$defs"]
-    made["properties"]["solver"]["enum"] = [AUTO, *names()]
-    return made
+    document: JsonObject = TypeAdapter(Options).json_schema(ref_template="#/components/schemas/{model}")
+    del document["$defs"]
+    document["properties"]["solver"]["enum"] = [AUTO, *names()]
+    return document
 
 
 def ref(name: str) -> dict[str, str]:

@@ -51,8 +51,8 @@ def listening_on(host: str, port: int, backlog: int) -> list[socket.socket]:
     """A socket for each address of the host; an InputError when one cannot be had."""
     sockets: list[socket.socket] = []
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, protocol, _, address in dict.fromkeys(found):
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in dict.fromkeys(addresses):
             one = socket.socket(family, kind, protocol)
             sockets.append(one)
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

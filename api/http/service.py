@@ -254,10 +254,10 @@ class Service:
         """A document of a job, counted as a response to this request."""
         # Its size shows when it is read: few at a time, so that few are not counted yet.
         async with self._document_reads:
-            found = await self.in_thread(self.queue.document, job, kind)
-            if found is not None:
-                reservation_of(request.scope).require_response(len(found))
-            return found
+            content = await self.in_thread(self.queue.document, job, kind)
+            if content is not None:
+                reservation_of(request.scope).require_response(len(content))
+            return content
 
     async def compute(
         self, call: Callable[[], T], share: str, at_once: Callable[[], T | None] | None = None
@@ -295,8 +295,8 @@ class Service:
         """Carry out an operation in which solvers search for so long, or less while other callers wait."""
 
         def run(others_wait: bool) -> R:
-            given = min(seconds, _SLICE_SECONDS) if others_wait else seconds
-            return self._in_child(operation, searching(given), given)
+            slice_seconds = min(seconds, _SLICE_SECONDS) if others_wait else seconds
+            return self._in_child(operation, searching(slice_seconds), slice_seconds)
 
         with tracing.span(operation.name):
             if size <= self.settings.fast_body:

@@ -307,16 +307,16 @@ def load(
     """The settings in force: overrides, then the environment, then the file, then the defaults."""
     environment = os.environ if environment is None else environment
     path = config or (Path(named) if (named := environment.get(f"{PREFIX}CONFIG")) else None)
-    given: dict[str, tuple[object, str]] = {}
+    values: dict[str, tuple[object, str]] = {}
     if path is not None:
-        given |= {name: (value, f"{path}: {name}") for name, value in _file(path).items()}
+        values |= {name: (value, f"{path}: {name}") for name, value in _file(path).items()}
     issues: list[Issue] = []
     for name, text in environment.items():
         if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in _OTHERS:
             field = name.removeprefix(PREFIX).lower()
-            given[field] = (_from_text(field, text), name)
-    given |= {override.name: (override.value, override.source) for override in overrides}
-    for name, (_, source) in given.items():
+            values[field] = (_from_text(field, text), name)
+    values |= {override.name: (override.value, override.source) for override in overrides}
+    for name, (_, source) in values.items():
         if name not in Settings.model_fields:
             close = closest_match(name, Settings.model_fields)
             meant = f"; did you mean {close}?" if close is not None else ""
@@ -324,12 +324,12 @@ def load(
     if issues:
         raise InputError(issues)
     try:
-        settings = Settings.model_validate({name: value for name, (value, _) in given.items()})
+        settings = Settings.model_validate({name: value for name, (value, _) in values.items()})
     except ValidationError as error:
         raise InputError(
             Issue(
                 "bad_setting",
-                given[str(entry["loc"][0])][1],
+                values[str(entry["loc"][0])][1],
                 of_one_value(entry),
             )
             for entry in error.errors(include_url=False)
@@ -433,24 +433,24 @@ def require_callback_secret(settings: "Settings") -> None:
 
 def _require_networks(setting: str, networks: Iterable[str]) -> None:
     """Refuse what is neither an address nor a network: a name would never match."""
-    for given in networks:
+    for network in networks:
         try:
-            ip_network(given)
+            ip_network(network)
         except ValueError:
-            message = f"expected addresses and networks such as 10.0.0.0/8, given {shown(given)}"
+            message = f"expected addresses and networks such as 10.0.0.0/8, given {shown(network)}"
             raise InputError.single("bad_setting", setting, message) from None
 
 
 def _require_callbacks(settings: "Settings") -> None:
     """Refuse callbacks to what is no URL, and unsigned ones."""
     _require_networks("callback_networks", settings.callback_networks)
-    for given in settings.callback_allow:
+    for entry in settings.callback_allow:
         try:
-            place = place_of(given)
+            place = place_of(entry)
         except ValueError as error:
-            raise InputError.single("bad_setting", "callback_allow", f"{shown(given)}: {error}") from None
+            raise InputError.single("bad_setting", "callback_allow", f"{shown(entry)}: {error}") from None
         if place.query:
-            message = f"{shown(given)}: expected how URLs begin, without a query"
+            message = f"{shown(entry)}: expected how URLs begin, without a query"
             raise InputError.single("bad_setting", "callback_allow", message)
     if settings.callback_allow and settings.callback_secret is None:
         raise InputError.single("bad_setting", "callback_secret", "callbacks are signed: they need a secret")

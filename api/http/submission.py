@@ -80,14 +80,14 @@ class Preferences:
 
 def preferences_of(request: Request) -> Preferences:
     """The preferences of a request."""
-    given = [
+    tokens = [
         token.partition(";")[0].strip().lower()
         for line in request.headers.getlist("prefer")
         for token in line.split(",")
     ]
-    waits = [int(found.group(1)) for token in given if (found := _WAIT.fullmatch(token))]
+    waits = [int(match.group(1)) for token in tokens if (match := _WAIT.fullmatch(token))]
     # Of a preference given twice the first counts.
-    return Preferences(_ASYNC in given, waits[0] if waits else None)
+    return Preferences(_ASYNC in tokens, waits[0] if waits else None)
 
 
 CALLBACK: Final = "callback"
@@ -204,18 +204,18 @@ async def draft_of(call: Call, validated: ValidatedRequest, model: bytes | None 
 
 
 async def _plan_of_hint_job(service: Service, caller: Caller, job: object) -> bytes:
-    found = None
+    hint_job = None
     if isinstance(job, str) and len(job) == 32:
-        found = await service.in_thread(service.queue.get, job)
-    if found is None or not caller.may_see(found.key_id):
+        hint_job = await service.in_thread(service.queue.get, job)
+    if hint_job is None or not caller.may_see(hint_job.key_id):
         raise InputError.single("no_such_job", "$.hint_job", f"there is no job {shown(job)}")
-    if found.is_front:
+    if hint_job.is_front:
         message = f"the job {shown(job)} is for a front: give a plan of it as `options.hint`"
         raise InputError.single("is_front", "$.hint_job", message)
-    if found.is_symbolic:
+    if hint_job.is_symbolic:
         message = f"the problem of the job {shown(job)} has symbols: its plan is no plan to start from"
         raise InputError.single("not_for_symbols", "$.hint_job", message)
-    plan = await service.in_thread(service.queue.document, found.id, "plan")
+    plan = await service.in_thread(service.queue.document, hint_job.id, "plan")
     if plan is None:
         raise InputError.single("no_plan_yet", "$.hint_job", f"the job {shown(job)} has no plan yet")
     return plan
@@ -310,8 +310,8 @@ class JobPlan:
                 # Nobody else knows of the job.
                 await service.in_thread(service.queue.stop, job, True, 0.0)
             raise ApiError(400, "client_gone", "the client went away")
-        found = await self._found(job)
-        return await self._final(found) if found.over else await self._unfinished(found, options)
+        record = await self._found(job)
+        return await self._final(record) if record.over else await self._unfinished(record, options)
 
     async def _wait(self, job: str, seconds: float) -> bool:
         """Wait for the end of a job; False when the time is over or the client is gone."""
@@ -327,11 +327,11 @@ class JobPlan:
             over.cancel()
 
     async def _found(self, job: str) -> Job:
-        found = await self._service.in_thread(self._service.queue.get, job)
-        if found is None:
+        record = await self._service.in_thread(self._service.queue.get, job)
+        if record is None:
             # Removed in the meantime.
             raise _cancelled()
-        return found
+        return record
 
     async def _final(self, job: Job) -> Response:
         """The response to the end of the job."""
@@ -389,22 +389,22 @@ class JobPlan:
         return {"Location": job_path(job.id), **preferred, **more}
 
 
-async def plan_of_job(call: Call, found: Job, to: str, *, planned: bool = False) -> PlanBody | None:
+async def plan_of_job(call: Call, record: Job, to: str, *, planned: bool = False) -> PlanBody | None:
     """The plan of a job in a format; a result without placements is none where `planned`.
 
     Else it is JSON where that is the format, and an ApiError in all others.
     """
     service, request = call.service, call.request
-    if found.is_symbolic:
+    if record.is_symbolic:
         plan_forms.require_symbolic(to)
-    job = found.id
+    job = record.id
     plan = await service.document(request, job, "plan")
-    if plan is None or (planned and not await service.in_thread(_is_planned, plan, found.is_symbolic)):
+    if plan is None or (planned and not await service.in_thread(_is_planned, plan, record.is_symbolic)):
         return None
     if to == "json":
         return await service.in_thread(plan_body, plan, "json")
     problem = await service.document(request, job, "problem") or b""
-    if found.is_symbolic:
+    if record.is_symbolic:
         write = WriteSymbolicPlanRequest(problem=problem, plan=plan, to=to)
         size = len(plan) + len(problem)
         document = await service.perform(WRITE_SYMBOLIC_PLAN, write, size, call.share)

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 class AskedFront:
     """The front that a body asks for, or those of several targets."""
 
-    asked: "FrontOptions"
+    options: "FrontOptions"
     targets: "tuple[Target, ...]"
     """Each with the name that it is called by; empty: one front, of the document as it is."""
     fronts: "tuple[tuple[Problem | Graph, FrontRequest], ...]"
@@ -87,7 +87,7 @@ class AskedFront:
 class FrontMembers:
     """What a body and the query say of a front, as read."""
 
-    asked: "FrontOptions | None"
+    options: "FrontOptions | None"
     targets: "tuple[Target, ...] | None"
 
 
@@ -104,17 +104,17 @@ def read_front_members(
 
     of_query = raw is None
     raw = raw or {}
-    given = raw.get(FRONT, {})
-    asked = {**form.front, **given} if isinstance(given, Mapping) else given
-    found = collect(issues, "query" if of_query else FRONT, lambda: parse_front_options(asked))
+    members = raw.get(FRONT, {})
+    options = {**form.front, **members} if isinstance(members, Mapping) else members
+    front_options = collect(issues, "query" if of_query else FRONT, lambda: parse_front_options(options))
     named = form.targets if raw.get(TARGETS) is None else raw[TARGETS]
     if named is None:
-        return FrontMembers(found, ())
+        return FrontMembers(front_options, ())
     place = f"query.{TARGETS}" if of_query else TARGETS
     if {**form.changes, **raw}.get("target") is not None:
         message = "a front is in the memories of one target or of several: give `target` or `targets`"
         issues.append(Issue("two_targets", f"$.{place}", message))
-    return FrontMembers(found, _targets(issues, place, named))
+    return FrontMembers(front_options, _targets(issues, place, named))
 
 
 def front_of(
@@ -126,11 +126,11 @@ def front_of(
     """
     from memstow.planner.front.find_front import parts_of
 
-    asked, targets = members.asked, members.targets
-    assert asked is not None and targets is not None  # noqa: S101, PT018  (all issues were raised before)
+    front_options, targets = members.options, members.targets
+    assert front_options is not None and targets is not None  # noqa: S101, PT018  (all issues were raised before)
     with changing_issues(lambda issue: _placed(issue, place, subject)):
-        parts = parts_of(document, asked, options, targets)
-        return AskedFront(asked, targets, tuple((entry.document, entry.request) for entry in parts))
+        parts = parts_of(document, front_options, options, targets)
+        return AskedFront(front_options, targets, tuple((entry.document, entry.request) for entry in parts))
 
 
 def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, ...] | None":
@@ -139,21 +139,23 @@ def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, .
         message = f"name 1 to {MOST_TARGETS} targets, in a list, each by its name or as a document"
         issues.append(Issue("not_targets", f"$.{place}", message))
         return None
-    found = [collect(issues, f"{place}[{at}]", partial(_target, entry, at)) for at, entry in enumerate(named)]
+    targets = [
+        collect(issues, f"{place}[{at}]", partial(_target, entry, at)) for at, entry in enumerate(named)
+    ]
     seen: set[str] = set()
-    for at, target in enumerate(found):
+    for at, target in enumerate(targets):
         name = None if target is None else target.name
         if name in seen:
             message = f"another target is called {printable(name or '', 80)!r}; give each a name of its own"
             issues.append(Issue("repeated_target", f"$.{place}[{at}]", message))
         seen.add(name or "")
-    return None if None in found else tuple(entry for entry in found if entry is not None)
+    return None if None in targets else tuple(entry for entry in targets if entry is not None)
 
 
-def _target(given: object, at: int) -> "Target":
-    if isinstance(given, str):
-        return replace(shipped_target(given), name=given)
-    target = parse_target(given)
+def _target(value: object, at: int) -> "Target":
+    if isinstance(value, str):
+        return replace(shipped_target(value), name=value)
+    target = parse_target(value)
     return target if target.name else replace(target, name=f"target {at + 1}")
 
 
@@ -188,7 +190,7 @@ class ParsedRequest:
         terms = problem.terms()
         if self.front is not None:
             terms = self.front.fronts[0][1].terms
-            text = with_front(text, self.front.asked, self.front.targets)
+            text = with_front(text, self.front.options, self.front.targets)
             key = cache_key_with_hint(key, text.encode())
         return ValidatedRequest(
             problem=document_bytes(self.problem),
@@ -210,7 +212,7 @@ class SymbolicRequest:
 
     problem: "SymbolicProblem"
     options: Options
-    asked: ShapesAsked
+    shapes: ShapesAsked
     members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
 
     def validated(self) -> ValidatedRequest:
@@ -221,7 +223,7 @@ class SymbolicRequest:
 
         problem = self.problem
         written, digest = write_symbolic(problem), digest_symbolic(problem)
-        text = with_shapes(options_to_text(self.options), self.asked)
+        text = with_shapes(options_to_text(self.options), self.shapes)
         # A deterministic run may depend on the order in which the problem is written.
         key = f"{digest} {sha256(written).hexdigest()}" if self.options.deterministic else digest
         return ValidatedRequest(
@@ -316,14 +318,14 @@ def _parse_symbolic(content: Any, problem: object, form: BodyForm, limits: Limit
     options = _options_in(issues, raw, form, limits, _refuse_options_of_numbers)
     of_envelope = raw or {}
     of_shapes = {name: of_envelope[name] for name in SHAPES_MEMBERS if name in of_envelope}
-    asked = collect(
+    shapes = collect(
         issues, "query" if raw is None else "", lambda: parse_shapes({**(form.shapes or {}), **of_shapes})
     )
     others = _members_in(issues, of_envelope, form)
     collect(issues, "", lambda: require_symbolic(form.plan_form))
-    if issues or planned is None or options is None or asked is None:
+    if issues or planned is None or options is None or shapes is None:
         raise InputError(issues)
-    return SymbolicRequest(problem=planned, options=options, asked=asked, members=others)
+    return SymbolicRequest(problem=planned, options=options, shapes=shapes, members=others)
 
 
 def _options_in(
@@ -334,13 +336,13 @@ def _options_in(
     check: Callable[[Options], None] | None = None,
 ) -> Options | None:
     """The options of an envelope, with those of the query behind them; without an envelope, of the query."""
-    given = dict(form.options) if raw is None else raw.get("options", {})
-    if raw is not None and isinstance(given, dict):
+    members = dict(form.options) if raw is None else raw.get("options", {})
+    if raw is not None and isinstance(members, dict):
         # The body comes before the query.
-        given = {**form.options, **given}
+        members = {**form.options, **members}
 
     def read() -> Options:
-        options = options_within(given, limits)
+        options = options_within(members, limits)
         if check is not None:
             check(options)
         return options
@@ -400,10 +402,10 @@ def _with_front(
     return replace(parsed, front=front_of(parsed.problem, members, parsed.options, place, subject))
 
 
-def _refuse_shapes(issues: list[Issue], place: str, given: Iterable[str]) -> None:
+def _refuse_shapes(issues: list[Issue], place: str, names: Iterable[str]) -> None:
     message = "it is for problems with symbols, and this has none; leave it out"
     root = f"$.{place}" if place else "$"
-    issues += [Issue("not_symbolic", f"{root}.{name}", message) for name in given]
+    issues += [Issue("not_symbolic", f"{root}.{name}", message) for name in names]
 
 
 def options_within(raw: object, limits: Limits) -> Options:
@@ -467,10 +469,10 @@ def plain_body(body: bytes, form: BodyForm, limits: Limits) -> PlainBody | None:
         return None
     columns, text = read
     query: _Query = tuple((name, type(value).__name__, value) for name, value in form.options.items())
-    asked = _options(text, query, limits)
-    if asked is None:
+    options_read = _options(text, query, limits)
+    if options_read is None:
         return None
-    options, written = asked
+    options, written = options_read
     name = digest(columns)
     key = cache_key_of_parts(name, written, hint_key(None))
     return PlainBody(columns=columns, options=options, digest=name, cache_key=key)
@@ -499,10 +501,10 @@ def _options(text: bytes, query: _Query, limits: Limits) -> tuple[Options, str] 
 @lru_cache(_OPTIONS_KEPT)
 def _known_options(text: bytes, query: _Query, limits: Limits) -> tuple[Options, str] | None:
     try:
-        given = json_value(text, limits) if text else {}
-        if not isinstance(given, dict):
+        members = json_value(text, limits) if text else {}
+        if not isinstance(members, dict):
             return None
-        options = options_within({**{name: value for name, _, value in query}, **given}, limits)
+        options = options_within({**{name: value for name, _, value in query}, **members}, limits)
     except InputError:
         return None
     # What is deterministic may depend on how the problem is written.

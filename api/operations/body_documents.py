@@ -115,8 +115,8 @@ def read_document(body: bytes, name: str, form: BodyForm, limits: Limits) -> "Pr
         return _problem_within(_recording(body, form).problem, limits)
     if form.is_model:
         in_place = form.changes.get("in_place") is True
-        found = formats.read_document(body, name, in_place=in_place, dims=form.dims)
-        return _document_within(found, limits)
+        document = formats.read_document(body, name, in_place=in_place, dims=form.dims)
+        return _document_within(document, limits)
     if name in _TEXTS:
         return _document_within(formats.read_document(body, name), limits)
     return document_of(json_value(body, limits), name, limits)
@@ -181,11 +181,11 @@ def _changed(
     issues: list[Issue],
     document: "Problem | Graph | None",
     subject: str,
-    asked: Mapping[str, Any],
+    members: Mapping[str, Any],
     place: str,
 ) -> "Problem | Graph | None":
     """The document, which is at `subject`, with the changes that are asked for at `place`."""
-    named = asked.get("target")
+    named = members.get("target")
     before = len(issues)
     target = (
         None
@@ -196,7 +196,7 @@ def _changed(
             lambda: shipped_target(named) if isinstance(named, str) else parse_target(named),
         )
     )
-    changes = collect(issues, place, lambda: changes_of(asked, target))
+    changes = collect(issues, place, lambda: changes_of(members, target))
     if document is None or changes is None or len(issues) > before:
         return None
     return collect(issues, subject, lambda: changed(document, changes))
@@ -300,8 +300,8 @@ def planned_within(problem: "SymbolicProblem") -> "SymbolicProblem":
 
 
 def _listed(raw: object, name: str) -> Iterator[object]:
-    found = raw.get(name) if isinstance(raw, dict) else None
-    return iter(found) if isinstance(found, list) else iter(())
+    elements = raw.get(name) if isinstance(raw, dict) else None
+    return iter(elements) if isinstance(elements, list) else iter(())
 
 
 def _formulas(raw: object) -> Iterator[str]:

@@ -92,11 +92,11 @@ def options_to_text(options: Options) -> str:
     return json.dumps({name: getattr(options, name) for name in OPTION_NAMES})
 
 
-def with_front(options: str, asked: "FrontOptions", targets: "Sequence[Target]" = ()) -> str:
+def with_front(options: str, front_options: "FrontOptions", targets: "Sequence[Target]" = ()) -> str:
     """The options of a job for a front: what is asked for is one more member, and targets another."""
     from memstow.planner.front.front_documents import plain_options
 
-    members: dict[str, object] = {**json.loads(options), FRONT: plain_options(asked)}
+    members: dict[str, object] = {**json.loads(options), FRONT: plain_options(front_options)}
     if targets:
         members[TARGETS] = [plain(target) for target in targets]
     return json.dumps(members)
@@ -214,22 +214,22 @@ class ShapesAsked:
     pieces: int = 1
 
 
-def parse_shapes(given: Mapping[str, object]) -> ShapesAsked:
+def parse_shapes(members: Mapping[str, object]) -> ShapesAsked:
     """What these members ask for; InputError with everything that is wrong."""
     # Requests about other problems do not wait for this import.
     from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES
 
     issues: list[Issue] = []
-    asked = given.get("shapes", "order")
-    shapes = next((entry for entry in SHAPES if entry == asked), None)
+    name = members.get("shapes", "order")
+    shapes = next((entry for entry in SHAPES if entry == name), None)
     if shapes is None:
-        message = f"{shown(asked)} is no kind of plan; use one of {', '.join(SHAPES)}"
+        message = f"{shown(name)} is no kind of plan; use one of {', '.join(SHAPES)}"
         issues.append(Issue("unknown_shapes", "$.shapes", message))
-    pieces = given.get("pieces", _DEFAULT_ORDERS)
+    pieces = members.get("pieces", _DEFAULT_ORDERS)
     if not isinstance(pieces, int) or isinstance(pieces, bool) or not 1 <= pieces <= MOST_ORDERS:
         message = f"expected a whole number from 1 to {MOST_ORDERS}, given {shown(pieces)}"
         issues.append(Issue("out_of_range", "$.pieces", message))
-    elif "pieces" in given and shapes not in ("pieces", None):
+    elif "pieces" in members and shapes not in ("pieces", None):
         message = f"it is how many orders a plan of `pieces` may have, and this asks for `{shapes}`; "
         issues.append(Issue("unused_option", "$.pieces", message + "leave it out, or ask for shapes=pieces"))
     elif shapes == "pieces":
@@ -239,16 +239,16 @@ def parse_shapes(given: Mapping[str, object]) -> ShapesAsked:
     return ShapesAsked(shapes)
 
 
-def with_shapes(options: str, asked: ShapesAsked) -> str:
+def with_shapes(options: str, shapes: ShapesAsked) -> str:
     """The options of a job for such a plan."""
-    return json.dumps({**json.loads(options), **shapes_members(asked)})
+    return json.dumps({**json.loads(options), **shapes_members(shapes)})
 
 
-def shapes_members(asked: ShapesAsked) -> dict[str, str | int]:
+def shapes_members(shapes: ShapesAsked) -> dict[str, str | int]:
     """The members that ask for it."""
-    if asked.shapes == "pieces":
-        return {"shapes": asked.shapes, "pieces": asked.pieces}
-    return {"shapes": asked.shapes}
+    if shapes.shapes == "pieces":
+        return {"shapes": shapes.shapes, "pieces": shapes.pieces}
+    return {"shapes": shapes.shapes}
 
 
 def shapes_in(options: str) -> ShapesAsked:

@@ -49,9 +49,9 @@ _EXAMPLES: Final = {
 }
 
 
-def over_limit(path: str, unit: str, given: float, most: float, setting: str) -> InputError:
+def over_limit(path: str, unit: str, value: float, most: float, setting: str) -> InputError:
     """The error for more than a setting allows; the setting is named, so that its operator can be asked."""
-    message = f"{given:,} {unit} are more than the {most:,} that the setting `{setting}` allows"
+    message = f"{value:,} {unit} are more than the {most:,} that the setting `{setting}` allows"
     return InputError.single("over_limit", path, message)
 
 
@@ -192,13 +192,13 @@ def span(text: str, path: str) -> float:
 def moment(text: str, path: str, at: float) -> float:
     """Seconds since 1970, after `at`: of a span from then on, or of a date or time, in UTC unless it says."""
     seconds = _seconds(text)
-    found = at + seconds if seconds is not None else _timestamp(text)
-    if found is None:
+    time = at + seconds if seconds is not None else _timestamp(text)
+    if time is None:
         message = f"{shown(text)} is not a time, such as 30d, 2027-01-31 or 2027-01-31T12:00:00Z"
         raise InputError.single("bad_moment", path, message)
-    if found <= at:
+    if time <= at:
         raise InputError.single("past_moment", path, f"{shown(text)} is over already")
-    return found
+    return time
 
 
 def _seconds(text: str) -> float | None:

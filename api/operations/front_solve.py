@@ -44,7 +44,7 @@ class FrontTeller:
         self._on_update = on_update
         self._timed = timed
         self._begin = self._next_at = time.monotonic()
-        self._told = {} if known is None else dict(_told(known))
+        self._sent = {} if known is None else dict(_told(known))
         self._news: list[PointUpdate] = []
         self._so_far: Front | None = None
         self._change = threading.Condition()
@@ -68,11 +68,11 @@ class FrontTeller:
     def tell(self, target: str | None, point: FrontPoint, so_far: Callable[[], Front]) -> None:
         """Tell of a point that was found or proven, in the memories of this target."""
         key = target, tuple(point.values.items())
-        earlier = self._told.get(key)
+        earlier = self._sent.get(key)
         point = with_proofs(point, earlier)
         if earlier is not None and (earlier.bounds, earlier.proven) == (point.bounds, point.proven):
             return
-        self._told[key] = point
+        self._sent[key] = point
         update = PointUpdate(
             values=dict(point.values),
             bounds=dict(point.bounds),
@@ -143,15 +143,15 @@ def _told(front: Front) -> Iterator[tuple[_Key, FrontPoint]]:
 def solve_front(request: SolveFrontRequest, on_update: "OnUpdate", cancel: threading.Event) -> SolveResult:
     """Find the front, or those of several targets, from what is known of it on."""
     options = options_from_text(request.options, request.hint)
-    asked, targets = front_in(request.options), targets_in(request.options)
-    document = with_choices(document_from(request.problem), asked)
+    front_options, targets = front_in(request.options), targets_in(request.options)
+    document = with_choices(document_from(request.problem), front_options)
     known = _known(request.known_plan, digest_of(document), ignore=options.deterministic)
     callbacks = FrontCallbacks(on_update, cancel)
     with FrontTeller(on_update, known, timed=not options.deterministic) as teller:
         return result_of(
             find_front(
                 document,
-                asked,
+                front_options,
                 options,
                 callbacks,
                 teller.tell,
@@ -172,8 +172,8 @@ def _known(known: bytes | None, digest: str, *, ignore: bool) -> Front | None:
 
 def front_result(front: bytes) -> SolveResult | None:
     """The front so far as a result, of a run that did not end by itself; None where it has no point."""
-    found = result_of(read_front(front))
-    return None if found.value is None else found
+    result = result_of(read_front(front))
+    return None if result.value is None else result
 
 
 def document_for_page(request: WriteFrontRequest) -> bytes:
@@ -185,7 +185,7 @@ def document_for_page(request: WriteFrontRequest) -> bytes:
     if shown is None:
         one, target = replace(front, targets=()), None
     else:
-        made = in_targets(document, front.asked, options_from_text(options, None), targets_in(options))
+        parts = in_targets(document, front.asked, options_from_text(options, None), targets_in(options))
         at = [entry.target for entry in front.targets].index(shown)
         chosen = front.targets[at]
         others = [other for other in front.targets if other is not chosen]
@@ -198,7 +198,7 @@ def document_for_page(request: WriteFrontRequest) -> bytes:
         # The page draws one front; which memories it is for, its name says.
         name = f"{front.name or 'front'} in {shown}"
         one = replace(front, name=name[:1024], points=chosen.points, complete=chosen.complete, targets=())
-        document = made[at].document
+        document = parts[at].document
     name = one.name or document.name or "front"
     return front_document(document, one, name, "service", target=target).content
 

@@ -278,10 +278,10 @@ def _plan_of(
     """The plan in this member of an envelope: native, or a text in another format."""
 
     def read() -> Plan:
-        given = raw[member]
-        if isinstance(given, str) and problem is not None:
-            return formats.read_plan(given.encode("utf-8", "surrogatepass"), problem_of(problem))
-        return parse_plan(given)
+        value = raw[member]
+        if isinstance(value, str) and problem is not None:
+            return formats.read_plan(value.encode("utf-8", "surrogatepass"), problem_of(problem))
+        return parse_plan(value)
 
     return collect(issues, member, read) if member in raw else None
 

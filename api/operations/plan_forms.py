@@ -32,7 +32,7 @@ def require_writable(model: bytes, document: "Problem | Graph", form: BodyForm) 
     """Refuse a model that cannot be written again as the request asks, before anything is searched."""
     from memstow.planner.tflm import planned_model
 
-    asked = planned_model.Asked(
+    wanted = planned_model.Asked(
         order="given" if isinstance(document, Problem) else document.order,
         in_place=form.changes.get("in_place") is True,
         order_only="order_only" in form.model_flags,
@@ -48,7 +48,7 @@ def require_writable(model: bytes, document: "Problem | Graph", form: BodyForm) 
         of_pools="query.target",
     )
     try:
-        planned_model.require_writable(model, asked, names)
+        planned_model.require_writable(model, wanted, names)
     except InputError as error:
         raise _naming_parameter(error) from None
 
@@ -72,11 +72,11 @@ def plan_in_model(model: bytes) -> Plan:
     """The plan that a model carries."""
     from memstow.planner.tflm.planned_model import carried_plan
 
-    found = carried_plan(model)
-    if found is None:
+    carried = carried_plan(model)
+    if carried is None:
         message = "this model carries no memory plan; send a problem with its plan, or a model that has one"
         raise InputError.single("no_plan", "$", message)
-    return found.plan
+    return carried.plan
 
 
 def _naming_parameter(error: InputError) -> InputError:
@@ -115,11 +115,11 @@ def names() -> tuple[str, ...]:
 def form_of(name: str, query: Query) -> str:
     """The form as a text, with what the query says about it; InputError where the parts do not make one."""
     used = _used_by(name)
-    for given in PARAMETERS:
-        if given in query and given not in used:
-            of = MODEL if given in FLAGS else f"source code: {', '.join(exports.names())}"
-            of += f", {loops.HEADER}" if given == _PREFIX else ""
-            raise InputError.single("unused_parameter", f"query.{given}", f"it is for {of}; leave it out")
+    for parameter in PARAMETERS:
+        if parameter in query and parameter not in used:
+            of = MODEL if parameter in FLAGS else f"source code: {', '.join(exports.names())}"
+            of += f", {loops.HEADER}" if parameter == _PREFIX else ""
+            raise InputError.single("unused_parameter", f"query.{parameter}", f"it is for {of}; leave it out")
     if name == MODEL:
         parameters = [(flag, "true") for flag in FLAGS if _is_set(flag, query)]
     else:
@@ -140,10 +140,10 @@ def flags_of(form: str) -> tuple[str, ...]:
 
 
 def _is_set(flag: str, query: Query) -> bool:
-    given = query.get(flag, ("false",))[0]
-    if given not in ("true", "false"):
-        raise InputError.single("not_a_boolean", f"query.{flag}", wrong_type("true or false", given))
-    return given == "true"
+    text = query.get(flag, ("false",))[0]
+    if text not in ("true", "false"):
+        raise InputError.single("not_a_boolean", f"query.{flag}", wrong_type("true or false", text))
+    return text == "true"
 
 
 def _source_parameters(query: Query) -> list[tuple[str, str]]:
@@ -168,10 +168,10 @@ def require_symbolic(form: str) -> None:
     if name not in (*SYMBOLIC, PAGE):
         message = f"a plan of a problem with symbols can be had as {' or '.join(SYMBOLIC)}"
         raise InputError.single("unknown_format", "query.output_format", message)
-    for given in parse_qs(query, errors="surrogatepass"):
-        if given != _PREFIX:
+    for parameter in parse_qs(query, errors="surrogatepass"):
+        if parameter != _PREFIX:
             message = "it is not for plans of problems with symbols; leave it out"
-            raise InputError.single("unused_parameter", f"query.{given}", message)
+            raise InputError.single("unused_parameter", f"query.{parameter}", message)
 
 
 def write_symbolic(problem: "SymbolicProblem", plan: "SymbolicPlan", form: str) -> bytes:
@@ -183,8 +183,8 @@ def write_symbolic(problem: "SymbolicProblem", plan: "SymbolicPlan", form: str) 
     name, _, query = form.partition("?")
     if name == "json":
         return write_symbolic_plan(plan)
-    given = parse_qs(query, errors="surrogatepass")
-    return write_symbolic_c(problem, plan, given.get(_PREFIX, [DEFAULT_PREFIX])[0])
+    parameters = parse_qs(query, errors="surrogatepass")
+    return write_symbolic_c(problem, plan, parameters.get(_PREFIX, [DEFAULT_PREFIX])[0])
 
 
 def takes_long(problem: Problem, form: str) -> bool:
@@ -198,8 +198,8 @@ def takes_long(problem: Problem, form: str) -> bool:
 def write(document: Problem | Graph, plan: Plan, form: str) -> bytes:
     """The plan of this document in a form, other than as a model."""
     name, _, query = form.partition("?")
-    given = parse_qs(query, strict_parsing=bool(query), errors="surrogatepass")
-    prefix = given.get(_PREFIX, [DEFAULT_PREFIX])[0]
+    parameters = parse_qs(query, strict_parsing=bool(query), errors="surrogatepass")
+    prefix = parameters.get(_PREFIX, [DEFAULT_PREFIX])[0]
     refuse_other_documents(document, form)
     if name in loops.names() and not isinstance(document, Problem):
         return loops.write_loops(loops.loops(document, plan), name, prefix=prefix)
@@ -219,8 +219,8 @@ def write(document: Problem | Graph, plan: Plan, form: str) -> bytes:
         plan,
         name,
         prefix=prefix,
-        sections=dict(map(_section, given.get("section", ()))),
-        header=given.get("header", [None])[0],
+        sections=dict(map(_section, parameters.get("section", ()))),
+        header=parameters.get("header", [None])[0],
         labels=labels_in(document),
     )
 

@@ -132,13 +132,13 @@ def try_briefly(
 def result_of(problem: "Problem | Graph", plan: Plan) -> SolveResult:
     """A plan as its bytes, with the figures that the job table has of it."""
     first = plan.objective[0] if plan.objective else None
-    found = plan.status in PLANNED
+    is_planned = plan.status in PLANNED
     return SolveResult(
         plan=plan_to_bytes(in_order(buffer_ids(problem), plan)),
         status=plan.status.value,
         value=first.value if first else None,
         bound=first.bound if first else None,
-        peak=sum(use.peak for use in plan.pools) if found else None,
+        peak=sum(use.peak for use in plan.pools) if is_planned else None,
         solver=None if plan.solver is None else printable(plan.solver, LONGEST_NAME),
     )
 
@@ -244,7 +244,7 @@ def solve_fully(
 
     Nor has it a lower bound than the known one, where there is one term.
     """
-    begin, asked = time.monotonic(), options
+    begin, first_options = time.monotonic(), options
     # A deterministic run must not depend on earlier ones; `moves` counts from the caller's hint.
     ignore_known = options.deterministic or counts(problem, Kind.MOVES)
     start = None if ignore_known or known is None or verify(problem, known) else known
@@ -266,5 +266,5 @@ def solve_fully(
     if start is None:
         return plan
     if better(plan, start):
-        return with_bound_of(problem, asked, plan, start) if isinstance(problem, Problem) else plan
+        return with_bound_of(problem, first_options, plan, start) if isinstance(problem, Problem) else plan
     return replace(start, seconds=round(time.monotonic() - begin, 6))

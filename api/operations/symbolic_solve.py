@@ -33,7 +33,7 @@ def solve_symbolic(
     """Plan with the whole time limit; never worse than the plan of an earlier attempt at the same job."""
     problem = read_symbolic(request.problem)
     options = options_from_text(request.options, None)
-    asked = shapes_in(request.options)
+    shapes = shapes_in(request.options)
     # A deterministic run must not depend on how far an earlier one came.
     best = None if options.deterministic else _known(problem, request.known_plan)
     if best is not None and best.status in _PROVEN:
@@ -49,8 +49,8 @@ def solve_symbolic(
         return plan_symbolic(
             problem,
             options,
-            shapes=asked.shapes,
-            pieces=asked.pieces,
+            shapes=shapes.shapes,
+            pieces=shapes.pieces,
             on_event=on_update,
             on_better=on_better,
             cancel=cancel,

@@ -51,8 +51,8 @@ def plan_at_values(request: EvaluateRequest) -> Document:
     from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
 
     with changing_issues(_placed):
-        ordinary, made = plan_of_layout(Layout(problem, plan), at)
-    return Document(write_plan(ordinary, made, "json"), "json")
+        ordinary, plan_there = plan_of_layout(Layout(problem, plan), at)
+    return Document(write_plan(ordinary, plan_there, "json"), "json")
 
 
 def _problem(raw: object, limits: Limits) -> SymbolicProblem:

@@ -27,8 +27,8 @@ class _Manifest(TypedDict):
 
 @cache
 def _manifest() -> _Manifest:
-    found: _Manifest = json.loads((BUILT / "manifest.json").read_bytes())
-    return found
+    entries: _Manifest = json.loads((BUILT / "manifest.json").read_bytes())
+    return entries
 
 
 def manifest() -> dict[str, str]:

@@ -77,8 +77,8 @@ def page_alone(document: bytes, title: str, kind: Kind = "plan") -> bytes:
 
 def _styled(style: bytes) -> bytes:
     """Applies the style: it is compressed with the script, which is also that of the worker."""
-    made = f"Object.assign(document.createElement('style'),{{textContent:{json.dumps(style.decode())}}})"
-    return f"typeof document==='undefined'||document.head.append({made});\n".encode()
+    element = f"Object.assign(document.createElement('style'),{{textContent:{json.dumps(style.decode())}}})"
+    return f"typeof document==='undefined'||document.head.append({element});\n".encode()
 
 
 def _packed(content: bytes) -> bytes:

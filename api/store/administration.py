@@ -39,8 +39,8 @@ def end_jobs_of_invalid_keys(database: Database, keep_seconds: float) -> list[st
     """
     with database.read() as connection:
         unfinished = accounts.c.queued + accounts.c.running > 0
-        found = select(keys.c.id).join(accounts, accounts.c.id == keys.c.id)
-        invalid = list(connection.execute(found.where(unfinished, is_invalid(now()))).scalars())
+        with_account = select(keys.c.id).join(accounts, accounts.c.id == keys.c.id)
+        invalid = list(connection.execute(with_account.where(unfinished, is_invalid(now()))).scalars())
     ended: list[str] = []
     for start in range(0, len(invalid), _AT_ONCE):
         part = invalid[start : start + _AT_ONCE]

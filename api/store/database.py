@@ -197,14 +197,14 @@ def make_private(file: Path) -> None:
     # What cannot be created or changed is told when SQLite opens it.
     with suppress(OSError):
         if not file.exists():
-            handle, made = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
+            handle, path = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
             os.close(handle)
             try:
                 # Of several threads the first creates it.
                 with suppress(FileExistsError):
-                    os.link(made, file)
+                    os.link(path, file)
             finally:
-                os.unlink(made)
+                os.unlink(path)
         for one in (file, *(file.with_name(f"{file.name}-{kind}") for kind in ("wal", "shm"))):
             with suppress(FileNotFoundError):
                 if one.stat().st_mode & 0o077:

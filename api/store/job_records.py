@@ -315,14 +315,14 @@ class TakenCallback:
 
 def callbacks_of(connection: Connection, names: Iterable[str]) -> dict[str, Callback]:
     """The callbacks of those of these jobs that have one."""
-    told = (
+    columns = (
         callbacks.c.origin,
         callbacks.c.state,
         callbacks.c.attempts,
         callbacks.c.error,
         callbacks.c.delivered,
     )
-    rows = connection.execute(select(callbacks.c.job_id, *told).where(callbacks.c.job_id.in_(list(names))))
+    rows = connection.execute(select(callbacks.c.job_id, *columns).where(callbacks.c.job_id.in_(list(names))))
     return {row[0]: Callback(*row[1:]) for row in rows}
 
 
@@ -396,7 +396,7 @@ class Ending:
 def figures_of(progress: Progress) -> dict[str, int | float | str | None]:
     """The columns of a job with what is new in its progress."""
     names = ("value", "bound", "peak", "solver", "status")
-    figures = {name: it for name in names if (it := getattr(progress, name)) is not None}
+    figures = {name: figure for name in names if (figure := getattr(progress, name)) is not None}
     if progress.plan is not None and progress.value is not None:
         # The bound belongs to this value: that of another point of a front may be above it.
         figures["bound"] = progress.bound
@@ -484,14 +484,14 @@ def remove_jobs(connection: Connection, names: Collection[str], ran_seconds: flo
 
 def _settle(connection: Connection, job: str, before: State, ran_seconds: float) -> None:
     """Count that a job has ended, and the bytes of its plan and its events."""
-    plans, told = (
+    plans, callback_bytes = (
         connection.execute(
             select(func.coalesce(func.sum(func.length(column)), 0)).where(column.table.c.job_id == job)
         ).scalar_one()
         for column in (documents.c.body, events.c.data)
     )
     row = connection.execute(select(jobs.c.account, jobs.c.bytes).where(jobs.c.id == job)).one()
-    size = int(plans) + int(told)
+    size = int(plans) + int(callback_bytes)
     connection.execute(update(jobs).where(jobs.c.id == job).values(bytes=size))
     keys.count(
         connection,

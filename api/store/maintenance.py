@@ -107,9 +107,9 @@ def back_up(store: Path, target: Path) -> int:
                 source.backup(copy, pages=_PAGES, sleep=_PAUSE_SECONDS)
                 # A copy of a file in write-ahead mode stays in it: alone, it is read without further files.
                 copy.execute("PRAGMA journal_mode=DELETE")
-                found = copy.execute("PRAGMA quick_check").fetchone()
-                if found != ("ok",):
-                    raise InputError.single("damaged_store", str(target), printable(str(found[0]), 200))
+                answer = copy.execute("PRAGMA quick_check").fetchone()
+                if answer != ("ok",):
+                    raise InputError.single("damaged_store", str(target), printable(str(answer[0]), 200))
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.rename(target)

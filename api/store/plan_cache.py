@@ -127,11 +127,11 @@ class PlanCache:
         return True
 
     def remember_proven(
-        self, cache_key: str, digest: str, plan: bytes, found: bool, owner: str | None
+        self, cache_key: str, digest: str, plan: bytes, is_plan: bool, owner: str | None
     ) -> None:
         """Keep a proven answer in memory, and its plan, if there is one, as the best of the problem."""
         self._proven_answers.put(cache_key, plan, owner)
-        if found:
+        if is_plan:
             self._proven_plans.put(digest, plan, owner)
 
     def proven_answer(self, cache_key: str) -> bytes | None:
@@ -262,10 +262,10 @@ def _remove_oldest(connection: Connection, table: Table, key: str, wanted: int) 
     ).all()
     chosen: list[str] = []
     freed = 0
-    for found, size in rows:
+    for oldest, size in rows:
         if freed >= wanted:
             break
-        chosen.append(found)
+        chosen.append(oldest)
         freed += size
     connection.execute(delete(table).where(name.in_(chosen)))
     return len(chosen), freed

@@ -179,13 +179,13 @@ class Queue:
         account = drafts[0].key_id or ANONYMOUS
         # Before the documents are compressed, and again with their bytes.
         require_room(connection, account, self._quotas, len(drafts))
-        given = [
+        texts = [
             entry
             for draft in drafts
             for entry in (draft.problem, draft.hint, draft.model)
             if entry is not None
         ]
-        stored = store_bodies(connection, account, given)
+        stored = store_bodies(connection, account, texts)
         # Ids in the order of the drafts: of jobs with the same priority and age, the smaller id is first.
         stem = uuid.uuid4().hex
         names = [stem] if len(drafts) == 1 else [f"{stem[:24]}{i:08x}" for i in range(len(drafts))]
@@ -207,9 +207,11 @@ class Queue:
             for name, draft, plan in zip(names, drafts, plans, strict=True)
         ]
         connection.execute(insert(jobs), rows)
-        told = [_callback_row(name, draft.callback) for name, draft in zip(names, drafts, strict=True)]
-        if any(told):
-            connection.execute(insert(callbacks), list(filter(None, told)))
+        callback_rows = [
+            _callback_row(name, draft.callback) for name, draft in zip(names, drafts, strict=True)
+        ]
+        if any(callback_rows):
+            connection.execute(insert(callbacks), list(filter(None, callback_rows)))
         bodies = [
             {"job_id": name, "kind": PLAN, "body": plan}
             for name, plan in zip(names, plans, strict=True)
@@ -357,9 +359,11 @@ def _callback_row(job: str, url: str | None) -> dict[str, str | int] | None:
     return {"job_id": job, "url": url, "origin": origin, "state": Delivery.WAITING, "attempts": 0}
 
 
-def _with_callbacks(connection: Connection, found: list[Job]) -> list[Job]:
-    told = callbacks_of(connection, [job.id for job in found])
-    return [replace(job, callback=told[job.id]) if job.id in told else job for job in found]
+def _with_callbacks(connection: Connection, jobs_found: list[Job]) -> list[Job]:
+    callback_of = callbacks_of(connection, [job.id for job in jobs_found])
+    return [
+        replace(job, callback=callback_of[job.id]) if job.id in callback_of else job for job in jobs_found
+    ]
 
 
 def _called(text: str, *, nameless: bool) -> "ColumnElement[bool]":
@@ -545,13 +549,13 @@ def _candidates(
     if first_only:
         running_long = (jobs.c.account == accounts.c.id, jobs.c.state == State.RUNNING, jobs.c.short == 0)
         rows = rows.where(~exists().where(*running_long).correlate(accounts))
-    found = []
+    candidates = []
     for row in connection.execute(rows):
         own = most_per_key if row.max_running is None else row.max_running
         most = None if row.id == ANONYMOUS else own
         if row.top is not None and (most is None or row.running < most):
-            found.append(_Candidate(row.id, row.top, row.running, row.turn, most))
-    return sorted(found, key=lambda entry: (-entry.priority, entry.running, entry.turn, entry.account))
+            candidates.append(_Candidate(row.id, row.top, row.running, row.turn, most))
+    return sorted(candidates, key=lambda entry: (-entry.priority, entry.running, entry.turn, entry.account))
 
 
 def _claimable(connection: Connection, passed_over: Collection[str], short_only: bool) -> ColumnElement[bool]:

@@ -313,10 +313,10 @@ class JobSteps:
         if job.fresh:
             return None
         if job.is_symbolic:
-            found = run.with_retries(lambda: self._cache.find(job.cache_key))
-            if found is not None:
+            stored = run.with_retries(lambda: self._cache.find(job.cache_key))
+            if stored is not None:
                 self._metrics.cache.labels("hit").inc()
-            return found
+            return stored
         alone = _stands_alone(run)
         cached = run.with_retries(lambda: self._cache.answer(job.cache_key, self._problem(run), alone))
         if cached is None:
@@ -359,11 +359,11 @@ class JobSteps:
         options = json.loads(run.job.options)
         allowed = self._limits.max_time_limit
         seconds = allowed if options["deterministic"] else min(options["time_limit"], allowed)
-        asked, most = options.get("memory_limit"), self._limits.solve_memory
-        by_option = asked is not None and asked < most
+        memory, most = options.get("memory_limit"), self._limits.solve_memory
+        by_option = memory is not None and memory < most
         with tracing.solve(run.on_update) as on_update:
             control = RunControl(
-                memory=asked if by_option else most,
+                memory=memory if by_option else most,
                 memory_rule=f"the {'option `memory_limit`' if by_option else 'setting `solve_memory`'}",
                 seconds=seconds + (_SYMBOLIC_MARGIN_SECONDS if run.job.is_symbolic else _MARGIN_SECONDS),
                 on_update=on_update,

@@ -134,20 +134,20 @@ class FastPath:
         read = self._read_plain(body, form, limits, to, fresh)
         if read is None:
             return None
-        asked = Asked(read, owner, lambda: read_whole(body, form, limits))
-        if asked.cache_key in self._in_progress:
+        request = Asked(read, owner, lambda: read_whole(body, form, limits))
+        if request.cache_key in self._in_progress:
             return None
-        known = self._cache.proven_answer(asked.cache_key)
+        known = self._cache.proven_answer(request.cache_key)
         if known is not None:
             if not is_in_order(read.columns, known):
                 return None
             self._metrics.cache.labels("hit").inc()
             return Answer(known, to, cached=True, repeatable=True)
-        found = solve_plain_at_once(read.columns, read.digest, read.options)
-        if found is None:
+        plan_found = solve_plain_at_once(read.columns, read.digest, read.options)
+        if plan_found is None:
             return None
-        plan = plan_as_json(read.columns, found)
-        self._keep(asked, found.frame, plan)
+        plan = plan_as_json(read.columns, plan_found)
+        self._keep(request, plan_found.frame, plan)
         self._metrics.cache.labels("miss").inc()
         return Answer(plan, to, cached=False, repeatable=True)
 
@@ -167,13 +167,13 @@ class FastPath:
             if choice_count(problem) > self._most_choices or plan_forms.takes_long(problem, to):
                 # Preparing and judging it takes longer than the attempt, whatever its time limit.
                 return read.validated()
-        asked = Asked(read, owner, lambda: read_whole(body, form, limits))
-        attempt = self._solve(asked) if fresh else self._solve_once(asked)
+        request = Asked(read, owner, lambda: read_whole(body, form, limits))
+        attempt = self._solve(request) if fresh else self._solve_once(request)
         self._metrics.cache.labels("hit" if attempt.cached else "miss").inc()
         if attempt.plan is None or not attempt.final:
-            return replace(asked.request.validated(), plan=attempt.plan)
+            return replace(request.request.validated(), plan=attempt.plan)
         # In JSON a plan is sent as it is kept.
-        name, plan = (to, attempt.plan) if to == "json" else _rewritten(asked.request, attempt.plan, to)
+        name, plan = (to, attempt.plan) if to == "json" else _rewritten(request.request, attempt.plan, to)
         return Answer(plan, name, attempt.cached, attempt.proven or read.options.deterministic)
 
     def _read_plain(
@@ -185,96 +185,96 @@ class FastPath:
         read = plain_body(body, form, limits)
         return read if read is not None and len(read.columns) <= self._most_choices else None
 
-    def _solve_once(self, asked: Asked) -> _Attempt:
+    def _solve_once(self, request: Asked) -> _Attempt:
         """Of equal requests at one time the first is solved, and the others share its result."""
         with self._lock:
-            future = self._in_progress.get(asked.cache_key)
+            future = self._in_progress.get(request.cache_key)
             first = future is None
             if future is None:
-                future = self._in_progress[asked.cache_key] = Future()
+                future = self._in_progress[request.cache_key] = Future()
         if not first:
             attempt = future.result()
             # The first may list the buffers in another order.
-            return attempt if attempt.plan is None else replace(attempt, plan=asked.ordered(attempt.plan))
+            return attempt if attempt.plan is None else replace(attempt, plan=request.ordered(attempt.plan))
         try:
-            attempt = self._from_cache_or_solved(asked)
+            attempt = self._from_cache_or_solved(request)
             future.set_result(attempt)
         except BaseException as error:
             future.set_exception(error)
             raise
         finally:
             with self._lock:
-                del self._in_progress[asked.cache_key]
+                del self._in_progress[request.cache_key]
         return attempt
 
-    def _from_cache_or_solved(self, asked: Asked) -> _Attempt:
+    def _from_cache_or_solved(self, request: Asked) -> _Attempt:
         """Most small problems are solved in less time than a query of the store takes."""
-        remembered = self._cache.proven_answer(asked.cache_key)
+        remembered = self._cache.proven_answer(request.cache_key)
         if remembered is not None:
-            return _Attempt(asked.ordered(remembered), final=True, cached=True, proven=True)
-        if self._slow.get(asked.cache_key) is None:
-            attempt = self._first_attempt(asked)
+            return _Attempt(request.ordered(remembered), final=True, cached=True, proven=True)
+        if self._slow.get(request.cache_key) is None:
+            attempt = self._first_attempt(request)
             if attempt is not None:
                 return attempt
-            self._slow.put(asked.cache_key, True)
-        cached = self._cache.answer(asked.cache_key, asked.digest, stands_alone(asked.options))
+            self._slow.put(request.cache_key, True)
+        cached = self._cache.answer(request.cache_key, request.digest, stands_alone(request.options))
         if cached is None:
-            return self._solve(asked)
-        plan = asked.ordered(cached.plan)
+            return self._solve(request)
+        plan = request.ordered(cached.plan)
         return _Attempt(plan, final=True, cached=True, proven=cached.status in _PROVEN)
 
-    def _first_attempt(self, asked: Asked) -> _Attempt | None:
+    def _first_attempt(self, request: Asked) -> _Attempt | None:
         """A proven plan, if one is found almost at once."""
         seconds = min(_FIRST_SECONDS, self._seconds)
-        if asked.columns is not None:
+        if request.columns is not None:
             with tracing.solve() as listener:
-                answer = solve_plain_briefly(asked.columns, asked.options, seconds, listener)
+                answer = solve_plain_briefly(request.columns, request.options, seconds, listener)
             if isinstance(answer, PlainPlan):
                 if answer.frame.status is not Status.OPTIMAL:
                     return None
-                return self._proven(asked, answer.frame, plan_as_json(asked.columns, answer))
+                return self._proven(request, answer.frame, plan_as_json(request.columns, answer))
             plan: Plan | None = answer
         else:
-            plan, final = _solve_briefly(asked, seconds)
+            plan, final = _solve_briefly(request, seconds)
             plan = plan if final else None
         if plan is None or plan.status not in _PROVEN:
             return None
-        return self._proven(asked, plan, result_of(asked.request.problem, plan).plan)
+        return self._proven(request, plan, result_of(request.request.problem, plan).plan)
 
-    def _proven(self, asked: Asked, plan: Plan, body: bytes) -> _Attempt:
+    def _proven(self, request: Asked, plan: Plan, body: bytes) -> _Attempt:
         """The attempt with this proven plan, which is kept."""
-        self._keep(asked, plan, body)
+        self._keep(request, plan, body)
         return _Attempt(body, final=True, proven=True)
 
-    def _keep(self, asked: Asked, plan: Plan, body: bytes) -> None:
+    def _keep(self, request: Asked, plan: Plan, body: bytes) -> None:
         """Count and keep a proven plan, in memory only."""
         self._count(plan)
-        found = plan.status is Status.OPTIMAL
-        self._cache.remember_proven(asked.cache_key, asked.digest, body, found, asked.owner)
+        is_plan = plan.status is Status.OPTIMAL
+        self._cache.remember_proven(request.cache_key, request.digest, body, is_plan, request.owner)
 
-    def _solve(self, asked: Asked) -> _Attempt:
-        problem, options = asked.request.problem, asked.options
-        plan, final = _solve_briefly(asked, self._seconds)
+    def _solve(self, request: Asked) -> _Attempt:
+        problem, options = request.request.problem, request.options
+        plan, final = _solve_briefly(request, self._seconds)
         best = True
         if plan is not None and plan.status not in _PROVEN:
-            better_one, best = self._not_worse(asked, plan)
+            better_one, best = self._not_worse(request, plan)
             plan = plan if stands_alone(options) else better_one
         if plan is None or plan.status is Status.UNKNOWN:
             return _Attempt(None if plan is None else plan_to_bytes(plan), final)
         result = result_of(problem, plan)
         if final:
             self._count(plan)
-        key = asked.cache_key if final else None
-        self._writer.write(CachedPlan(asked.digest, result, key, best, asked.owner))
+        key = request.cache_key if final else None
+        self._writer.write(CachedPlan(request.digest, result, key, best, request.owner))
         return _Attempt(result.plan, final, proven=plan.status in _PROVEN)
 
-    def _not_worse(self, asked: Asked, plan: Plan) -> tuple[Plan, bool]:
+    def _not_worse(self, request: Asked, plan: Plan) -> tuple[Plan, bool]:
         """The best plan known for the problem, and whether it is this one."""
-        stored = self._cache.best_of(asked.digest)
+        stored = self._cache.best_of(request.digest)
         if stored is None:
             return plan, True
         known = plan_from_bytes(stored)
-        chosen = better_answer(asked.request.problem, plan, known)
+        chosen = better_answer(request.request.problem, plan, known)
         return chosen, chosen is not known
 
     def _count(self, plan: Plan) -> None:
@@ -283,9 +283,9 @@ class FastPath:
         self._metrics.solve_ended(solver, plan.status.value, plan.seconds, gap)
 
 
-def _solve_briefly(asked: Asked, seconds: float) -> tuple[Plan | None, bool]:
+def _solve_briefly(request: Asked, seconds: float) -> tuple[Plan | None, bool]:
     with tracing.solve() as listener:
-        return solve_briefly(asked.request.problem, asked.options, seconds, listener)
+        return solve_briefly(request.request.problem, request.options, seconds, listener)
 
 
 def _rewritten(request: ParsedRequest, body: bytes, to: str) -> tuple[str, bytes]:

@@ -141,9 +141,9 @@ def _refuted(run: Run, known: BestKnown) -> Iterator[str]:
         yield f"its plan is not valid: {codes or record.error or 'refused'}"
     if best is None:
         return
-    found = f"{best.solver} has a valid plan"
+    evidence = f"{best.solver} has a valid plan"
     if record.status is Ending.INFEASIBLE:
-        yield f"it says that nothing fits, and {found}"
+        yield f"it says that nothing fits, and {evidence}"
         return
     if not best.value:
         return
@@ -153,14 +153,14 @@ def _refuted(run: Run, known: BestKnown) -> Iterator[str]:
             place for place, (mine, other) in enumerate(zip(value, best.value, strict=True)) if mine != other
         )
         yield (
-            f"it says that {count(value[worse])} of {best.terms[worse]} is optimal, and {found} with "
+            f"it says that {count(value[worse])} of {best.terms[worse]} is optimal, and {evidence} with "
             f"{count(best.value[worse])}"
         )
     bounds = [record.bound, *(moment.bound for moment in record.events)]
     highest = max((bound for bound in bounds if bound is not None), default=0)
     if highest > best.value[0]:
         yield (
-            f"its bound of {count(highest)} is above {count(best.value[0])} of {best.terms[0]}: {found} "
+            f"its bound of {count(highest)} is above {count(best.value[0])} of {best.terms[0]}: {evidence} "
             "with that"
         )
 

@@ -168,8 +168,8 @@ class _RunFiles:
 
     def reported_seconds(self) -> float | None:
         """The time that the program reports, if any."""
-        found = reported_seconds(self.err)
-        return reported_seconds(self.out) if found is None and self._output else found
+        on_error_output = reported_seconds(self.err)
+        return reported_seconds(self.out) if on_error_output is None and self._output else on_error_output
 
 
 def _run(arguments: list[str], folder: str | None, files: "_RunFiles") -> tuple[int, ResourceUsage]:
@@ -194,8 +194,8 @@ def _without(problem: Problem, capacity: bool) -> Problem:
 def reported_seconds(output: Path) -> float | None:
     """The last time that is reported in the end of a file."""
     for line in reversed(_end_of(output).splitlines()):
-        if found := _REPORTED.match(line):
-            seconds = float(found["number"]) * _UNITS.get((found["unit"] or "s").lower(), 1.0)
+        if match := _REPORTED.match(line):
+            seconds = float(match["number"]) * _UNITS.get((match["unit"] or "s").lower(), 1.0)
             return round(seconds, _DIGITS) if math.isfinite(seconds) else None
     return None
 

@@ -71,10 +71,10 @@ if TYPE_CHECKING:
 def point_count(data: bytes) -> int:
     """How many instances the bytes of a file are; 1 where they are no valid problem with symbols."""
     try:
-        found = _symbolic(data)
+        problem = _symbolic(data)
     except InputError:
         return 1
-    return 1 if found is None else len(points_of(found))
+    return 1 if problem is None else len(points_of(problem))
 
 
 def problems_at_points(data: bytes) -> Iterator[tuple[str, bytes]] | None:
@@ -82,8 +82,8 @@ def problems_at_points(data: bytes) -> Iterator[tuple[str, bytes]] | None:
 
     None where the bytes are no problem with symbols; an InputError where they are one that is not valid.
     """
-    found = _symbolic(data)
-    return None if found is None else _each(found)
+    problem = _symbolic(data)
+    return None if problem is None else _each(problem)
 
 
 def _each(problem: "SymbolicProblem") -> Iterator[tuple[str, bytes]]:
@@ -174,8 +174,8 @@ class Generated:
         shared = "".join(f",{name}={_short(value)}" for name, value in sorted(self.arguments.items()))
         for n, seed in product(self.counts, self.seeds):
             family = f"{self.kind},n={n}{shared}"
-            made = {"kind": self.kind, "n": n, "seed": seed, **self.arguments}
-            yield InstanceSource(f"{family},seed={seed}", family, generated=made)
+            arguments = {"kind": self.kind, "n": n, "seed": seed, **self.arguments}
+            yield InstanceSource(f"{family},seed={seed}", family, generated=arguments)
 
 
 def _text(name: str) -> str:
@@ -187,8 +187,8 @@ def files(path: str) -> Files:
     """The problems of a file, a folder and all below it, or a pattern; InputError where there are none."""
     place = Path(path)
     if place.is_dir():
-        found = [p for p in place.rglob("*") if p.suffix in _SUFFIXES and p.is_file()]
-        return Files(place, _some(_without_results(found), path))
+        paths = [p for p in place.rglob("*") if p.suffix in _SUFFIXES and p.is_file()]
+        return Files(place, _some(_without_results(paths), path))
     if place.exists() or not glob.has_magic(path):
         return Files(place.parent, _some([place] if place.exists() else [], path))
     matches = [p for p in map(Path, glob.glob(path, recursive=True)) if p.is_file()]
@@ -196,10 +196,10 @@ def files(path: str) -> Files:
     return Files(fixed, _some(_without_results(matches), path))
 
 
-def _without_results(found: Sequence[Path]) -> list[Path]:
+def _without_results(paths: Sequence[Path]) -> list[Path]:
     """In order, and less what a bench has written: its folder may well be beside the problems."""
-    benches = {folder for folder in {path.parent for path in found} if (folder / RESULTS).exists()}
-    return sorted(path for path in found if path.parent not in benches or path.name not in WRITTEN)
+    benches = {folder for folder in {path.parent for path in paths} if (folder / RESULTS).exists()}
+    return sorted(path for path in paths if path.parent not in benches or path.name not in WRITTEN)
 
 
 def _before_magic(parts: Sequence[str]) -> Iterator[str]:
@@ -209,15 +209,15 @@ def _before_magic(parts: Sequence[str]) -> Iterator[str]:
         yield part
 
 
-def _some(found: list[Path], path: str) -> list[Path]:
-    if not found:
+def _some(paths: list[Path], path: str) -> list[Path]:
+    if not paths:
         what = (
             "no file there ends with .csv, .json, .tflite or .onnx"
             if Path(path).is_dir()
             else "there is no such file"
         )
         raise InputError.single("no_instances", path, what)
-    return found
+    return paths
 
 
 def _short(value: object) -> str:
@@ -384,20 +384,20 @@ def find_problems(
     for run in runs:
         if run.instance.digest in missing:
             posed[run.instance.content][run.instance.digest] = run
-    found: dict[str, Problem] = {}
-    for given in chain.from_iterable(sources):
-        for expected, run in posed.pop(given.content, {}).items() if given.unreadable is None else ():
-            problem = _same_problem(given, run)
+    problems: dict[str, Problem] = {}
+    for source in chain.from_iterable(sources):
+        for expected, run in posed.pop(source.content, {}).items() if source.unreadable is None else ():
+            problem = _same_problem(source, run)
             if problem is not None and digest(problem) == expected:
-                found[expected] = problem
+                problems[expected] = problem
         if not posed:
             break
-    return found
+    return problems
 
 
-def _same_problem(given: InstanceSource, run: Run) -> Problem | None:
+def _same_problem(source: InstanceSource, run: Run) -> Problem | None:
     try:
-        return problem_of(given, cast(RunOptions, run.record.solver.options))
+        return problem_of(source, cast(RunOptions, run.record.solver.options))
     except (InputError, KeyError):  # the file has changed, or the record is from before an option
         return None
 

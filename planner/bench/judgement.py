@@ -108,9 +108,9 @@ def judged(violations: list[Violation], problem: Problem, plan: Plan) -> Judgeme
     if not is_bare(plan):
         objective = tuple(TermResult(term.term, term.value, term.bound) for term in plan.objective)
         return Judgement(True, (), objective, sum(use.peak for use in plan.pools), _layout(problem, plan))
-    found = peaks(problem, plan.placements)
+    peak_of = peaks(problem, plan.placements)
     return Judgement(
-        True, (), _term_results(problem, plan, found), sum(found.values()), _layout(problem, plan)
+        True, (), _term_results(problem, plan, peak_of), sum(peak_of.values()), _layout(problem, plan)
     )
 
 

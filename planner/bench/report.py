@@ -85,14 +85,14 @@ def figures(bench: Bench, pair: tuple[str, str] | None = None) -> dict[str, byte
     return {f"report-{sketch.name}.pdf": as_pdf(sketch) for sketch in drawn}
 
 
-def _pair(bench: Bench, rows: list[Row], asked: tuple[str, str] | None) -> tuple[str, str] | None:
+def _pair(bench: Bench, rows: list[Row], named: tuple[str, str] | None) -> tuple[str, str] | None:
     """The two solvers of the scatter plot: those requested, or the two best."""
-    for solver in asked or ():
+    for solver in named or ():
         if solver not in bench.solvers:
             message = f"there are no results of {solver!r}; there are: {', '.join(bench.solvers)}"
             raise InputError.single("unknown_solver", "pair", message)
-    if asked is not None or len(bench.solvers) < 2:
-        return asked
+    if named is not None or len(bench.solvers) < 2:
+        return named
     overall = rows[: len(bench.solvers)]
     first, second = sorted(overall, key=lambda row: (-row.proven, -row.at_best, -row.solved, row.solver))[:2]
     return first.solver, second.solver

@@ -48,12 +48,12 @@ def markdown(
 
 
 def _claims(bench: Bench) -> Iterator[str]:
-    found = bench.contradictions
-    if found:
+    contradictions = bench.contradictions
+    if contradictions:
         yield from ("", "## Claims that are not true", "")
-        yield from (f"- {_markdown_text(one.sentence)}" for one in found[:MOST_CLAIMS])
-        if len(found) > MOST_CLAIMS:
-            yield f"- and {count(len(found) - MOST_CLAIMS)} more"
+        yield from (f"- {_markdown_text(one.sentence)}" for one in contradictions[:MOST_CLAIMS])
+        if len(contradictions) > MOST_CLAIMS:
+            yield f"- and {count(len(contradictions) - MOST_CLAIMS)} more"
 
 
 def _markdown_instances(solvers: Sequence[str], rows: Sequence[InstanceRow]) -> Iterator[str]:

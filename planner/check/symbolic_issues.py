@@ -170,13 +170,13 @@ class CheckedFormulas:
         return extremes(formula, self._effort).high, None
 
 
-def _advised(found: NoSize) -> str:
-    if found.at is None:
+def _advised(reason: NoSize) -> str:
+    if reason.at is None:
         return (
-            f"{found.message}; write it simpler, bound it with min and max, or narrow the range of a symbol"
+            f"{reason.message}; write it simpler, bound it with min and max, or narrow the range of a symbol"
         )
-    place = f"at {values_text(found.at)} " if found.at else ""
-    return f"{place}{found.message}; {_ADVICE[found.code]}"
+    place = f"at {values_text(reason.at)} " if reason.at else ""
+    return f"{place}{reason.message}; {_ADVICE[reason.code]}"
 
 
 _PEAKS: Final = (Kind.PEAK, Kind.POOL_PEAK, Kind.MAX_PEAK)
@@ -203,10 +203,10 @@ def symbolic_problem_issues(problem: SymbolicProblem) -> Iterator[Issue]:
         if not isinstance(buffer.size, str):
             largest.append(buffer.size)
             continue
-        size, found = formulas.checked(buffer.size)
+        size, wrong = formulas.checked(buffer.size)
         largest.append(size)
-        if found is not None:
-            yield Issue(found.code, f"$.buffers[{index}].size", found.message)
+        if wrong is not None:
+            yield Issue(wrong.code, f"$.buffers[{index}].size", wrong.message)
     yield from objective_issues(problem.objective)
     for issue in problem_issues(with_sizes(problem, largest)):
         if not issue.path.startswith("$.objective") or issue.code == "unknown_pool":

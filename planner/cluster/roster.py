@@ -182,14 +182,14 @@ def worker_look() -> Callable[..., Answer]:
             from memstow import __version__
 
             ours = __version__
-        found: dict[str, str] = {}
+        versions: dict[str, str] = {}
         for module in modules:
             if find_spec(module) is not None:
                 try:
-                    found[module] = version(module)
+                    versions[module] = version(module)
                 except PackageNotFoundError:
-                    found[module] = "unknown"
-        return {"memstow": ours, "libraries": found}
+                    versions[module] = "unknown"
+        return {"memstow": ours, "libraries": versions}
 
     return look
 

@@ -53,12 +53,12 @@ from memstow.planner.verify.graph_verdict import judge_point, judge_point_of_gra
 from memstow.planner.verify.verdict import Code, Verdict, Violation
 
 
-def with_choices(document: Problem | Graph, asked: FrontOptions) -> Problem | Graph:
+def with_choices(document: Problem | Graph, options: FrontOptions) -> Problem | Graph:
     """The document that the plans of such a front are plans of; one that is such already stays as it is.
 
     Raises InputError for a graph that contradicts itself.
     """
-    if isinstance(document, Problem) or "channels" not in (asked.generators or ()):
+    if isinstance(document, Problem) or "channels" not in (options.generators or ()):
         return document
     # Other fronts do not wait for this import.
     from memstow.planner.graph.changes import with_channels
@@ -93,19 +93,19 @@ def front(
     Raises InputError for a problem that contradicts itself, and for terms that have no front.
     """
     named = None if terms is None else _two_names(terms)
-    asked = FrontOptions(terms=named, generators=generators, cost=cost, within=within, points=points)
+    front_options = FrontOptions(terms=named, generators=generators, cost=cost, within=within, points=points)
     callbacks = FrontCallbacks(on_event, cancel)
 
     def pass_on(_target: str | None, point: FrontPoint, _so_far: Callable[[], Front]) -> None:
         if on_point is not None:
             on_point(point)
 
-    return find_front(problem, asked, options or Options(), callbacks, pass_on, targets=targets)
+    return find_front(problem, front_options, options or Options(), callbacks, pass_on, targets=targets)
 
 
 def find_front(
     document: Problem | Graph,
-    asked: FrontOptions,
+    front_options: FrontOptions,
     options: Options,
     callbacks: FrontCallbacks,
     on_point: OnPoint | None = None,
@@ -119,9 +119,9 @@ def find_front(
     `names`: as the targets are called, else as they say. `known`: what an earlier run of ours has found.
     """
     allowance = Allowance(options)
-    document = with_choices(document, asked)
-    wanted = parts_of(document, asked, options, targets, names)
-    run = _Run(document, asked, wanted, allowance, known)
+    document = with_choices(document, front_options)
+    wanted = parts_of(document, front_options, options, targets, names)
+    run = _Run(document, front_options, wanted, allowance, known)
     for at in range(len(wanted)):
         run.find(at, callbacks, on_point)
     # The order is the same in all memories.
@@ -132,20 +132,20 @@ def find_front(
 
 def parts_of(
     document: Problem | Graph,
-    asked: FrontOptions,
+    front_options: FrontOptions,
     options: Options,
     targets: Sequence[Target] = (),
     names: Sequence[str] | None = None,
 ) -> tuple[InTarget, ...]:
     """The fronts to find: one for each target, if there are any; InputError for all that has no front."""
     if not targets:
-        return (InTarget(document, request_of(document, asked, options)),)
-    return in_targets(document, asked, options, targets, names)
+        return (InTarget(document, request_of(document, front_options, options)),)
+    return in_targets(document, front_options, options, targets, names)
 
 
 def in_targets(
     document: Problem | Graph,
-    asked: FrontOptions,
+    front_options: FrontOptions,
     options: Options,
     targets: Sequence[Target],
     names: Sequence[str] | None = None,
@@ -162,28 +162,28 @@ def in_targets(
         if count > 1:
             message = f"{count} targets are called {name!r}; give each one once, with a name of its own"
             raise InputError.single("repeated_target", "targets", message)
-    document = with_choices(document, asked)
+    document = with_choices(document, front_options)
     in_order = sorted(range(len(targets)), key=lambda at: _size_order(targets[at]))
     moved = {at: _moved(document, targets[at]) for at in in_order}
     requests: dict[int, FrontRequest] = {}
-    terms = asked.terms
-    for at, it in moved.items():
-        if not isinstance(it, Explanation):
+    terms = front_options.terms
+    for at, moved_document in moved.items():
+        if not isinstance(moved_document, Explanation):
             # The terms of the first are those of all.
-            it = _alone(document, asked, it)
-            moved[at] = it
-            requests[at] = request_of(it, replace(asked, terms=terms), options)
+            moved_document = _alone(document, front_options, moved_document)
+            moved[at] = moved_document
+            requests[at] = request_of(moved_document, replace(front_options, terms=terms), options)
             terms = requests[at].terms
     if terms is None:
-        terms = request_of(document, asked, options).terms
-    found: list[InTarget] = []
+        terms = request_of(document, front_options, options).terms
+    parts: list[InTarget] = []
     for at, entry in moved.items():
         if isinstance(entry, Explanation):
-            found.append(InTarget(document, FrontRequest(terms, options), called[at], targets[at], entry))
+            parts.append(InTarget(document, FrontRequest(terms, options), called[at], targets[at], entry))
         else:
             alone = entry.pools[0].id if len(entry.pools) < len(targets[at].pools) else None
-            found.append(InTarget(entry, requests[at], called[at], targets[at], alone=alone))
-    return tuple(found)
+            parts.append(InTarget(entry, requests[at], called[at], targets[at], alone=alone))
+    return tuple(parts)
 
 
 def names_of(targets: Sequence[Target]) -> list[str]:
@@ -202,11 +202,11 @@ def _moved(document: Problem | Graph, target: Target) -> Problem | Graph | Expla
         return Explanation(code=issue.code, message=f"{issue.path.removeprefix('$.')}: {issue.message}")
 
 
-def _alone(document: Problem | Graph, asked: FrontOptions, moved: Problem | Graph) -> Problem | Graph:
+def _alone(document: Problem | Graph, options: FrontOptions, moved: Problem | Graph) -> Problem | Graph:
     """A graph that names no memory, in the largest alone where a front is of its one peak: as an arena is."""
     if isinstance(moved, Problem) or isinstance(document, Problem) or len(moved.pools) < 2:
         return moved
-    if asked.terms not in (None, GRAPH_TERMS) or _names_pools(document):
+    if options.terms not in (None, GRAPH_TERMS) or _names_pools(document):
         return moved
     return replace(moved, pools=(max(moved.pools, key=_room),))
 
@@ -236,48 +236,48 @@ class _Run:
     def __init__(
         self,
         document: Problem | Graph,
-        asked: FrontOptions,
+        front_options: FrontOptions,
         wanted: Sequence[InTarget],
         allowance: Allowance,
         known: Front | None,
     ) -> None:
         self._document = document
-        self._asked = asked
+        self._front_options = front_options
         self._wanted = wanted
         self._allowance = allowance
         self._fronts = [_front_of(entry, (), Ending()) for entry in wanted]
-        if known is not None and [entry.target for entry in known.targets] == [it.name for it in wanted]:
+        if known is not None and [entry.target for entry in known.targets] == [part.name for part in wanted]:
             self._fronts = list(known.targets)
         elif known is not None and not known.targets and wanted[0].target is None:
             self._fronts = [_front_of(wanted[0], known.points, Ending())]
 
     def find(self, at: int, callbacks: FrontCallbacks, on_point: OnPoint | None) -> None:
         """Find one front, unless an earlier run has found all of it."""
-        it, front = self._wanted[at], self._fronts[at]
+        part, front = self._wanted[at], self._fronts[at]
         if front.complete or front.fits == "no":
             return
-        if it.refusal is not None:
-            self._fronts[at] = _front_of(it, (), Ending(True, it.refusal, infeasible=True))
+        if part.refusal is not None:
+            self._fronts[at] = _front_of(part, (), Ending(True, part.refusal, infeasible=True))
             return
-        request = replace(it.request, start=front.points)
-        if it.target is not None:
+        request = replace(part.request, start=front.points)
+        if part.target is not None:
             share = self._allowance.share(1 / (len(self._wanted) - at))
             request = replace(request, options=share)
         collected = Collected(request)
         collected.add(request.start)
-        points = _points_of(it.document, request, callbacks)
+        points = _points_of(part.document, request, callbacks)
         while True:
             try:
-                point = in_all_memories(it, next(points))
+                point = in_all_memories(part, next(points))
             except StopIteration as end:
                 ending: Ending = end.value
                 self._allowance.spend(ending.work)
-                self._fronts[at] = _front_of(it, collected.points(), ending)
+                self._fronts[at] = _front_of(part, collected.points(), ending)
                 return
             collected.add([point])
-            self._fronts[at] = _front_of(it, collected.points(), Ending())
+            self._fronts[at] = _front_of(part, collected.points(), Ending())
             if on_point is not None and collected.holds(point):
-                on_point(it.name, point, self.so_far)
+                on_point(part.name, point, self.so_far)
 
     def so_far(self) -> Front:
         """What is known of all of them."""
@@ -285,7 +285,7 @@ class _Run:
             name=self._document.name,
             terms=self._wanted[0].request.terms,
             complete=all(front.complete for front in self._fronts),
-            asked=self._asked,
+            asked=self._front_options,
             seconds=self._allowance.seconds,
             work=self._allowance.work,
             digest=digest_of(self._document),
@@ -394,24 +394,26 @@ def _kept_order(document: Problem | Graph, request: FrontRequest, allowance: All
     return kept_order(document, request, allowance)
 
 
-def request_of(document: Problem | Graph, asked: FrontOptions, options: Options) -> FrontRequest:
+def request_of(document: Problem | Graph, front_options: FrontOptions, options: Options) -> FrontRequest:
     """The request, with defaults filled in; InputError for all that has no front."""
     if isinstance(document, Problem):
-        _refuse_for_problem(asked)
+        _refuse_for_problem(front_options)
     elif options.hint is not None:
         message = "the front of a graph does not start from a plan; leave it out"
         raise InputError.single("not_a_problem", "hint", message)
-    most = MOST_POINTS if asked.points is None else asked.points
+    most = MOST_POINTS if front_options.points is None else front_options.points
     size = len(document.buffers) if isinstance(document, Problem) else len(document.tensors)
-    terms = asked.terms
+    terms = front_options.terms
     if terms is None:
         terms = default_terms(document, options.hint) if isinstance(document, Problem) else GRAPH_TERMS
     request = FrontRequest(
         terms=terms,
         options=options,
-        generators=DEFAULT_GENERATORS if asked.generators is None else frozenset(asked.generators),
-        cost_unit=asked.cost,
-        within=asked.within,
+        generators=DEFAULT_GENERATORS
+        if front_options.generators is None
+        else frozenset(front_options.generators),
+        cost_unit=front_options.cost,
+        within=front_options.within,
         points=min(most, max(_MOST_PLACEMENTS // max(size, 1), 2)),
     )
     _require_front(document, request)
@@ -446,9 +448,9 @@ def _points_of(document: Problem | Graph, request: FrontRequest, callbacks: Fron
     return graph_points(document, request, callbacks)
 
 
-def _refuse_for_problem(asked: FrontOptions) -> None:
-    for name, given in (("generators", bool(asked.generators)), ("cost", asked.cost != "given")):
-        if given:
+def _refuse_for_problem(options: FrontOptions) -> None:
+    for name, is_set in (("generators", bool(options.generators)), ("cost", options.cost != "given")):
+        if is_set:
             message = "it is for graphs, and this is a problem, whose lifetimes are as they are; leave it out"
             raise InputError.single("not_a_graph", name, message)
 

@@ -153,46 +153,46 @@ class Known:
         self._most = most
         self._limited_first = limited_first
         self._room = room
-        self._found: list[FoundPlan] = []
+        self._plans: list[FoundPlan] = []
         self.facts = Facts()
 
-    def add(self, found: FoundPlan) -> None:
+    def add(self, plan: FoundPlan) -> None:
         """Keep it unless another is as good in both; drop what is no better than it."""
-        if any(entry.limited <= found.limited and entry.improved <= found.improved for entry in self._found):
+        if any(entry.limited <= plan.limited and entry.improved <= plan.improved for entry in self._plans):
             return
         kept = [
-            entry for entry in self._found if entry.limited < found.limited or entry.improved < found.improved
+            entry for entry in self._plans if entry.limited < plan.limited or entry.improved < plan.improved
         ]
-        self._found = sorted([*kept, found], key=lambda entry: entry.limited)
+        self._plans = sorted([*kept, plan], key=lambda entry: entry.limited)
 
     def worth(self, limit: int) -> int:
         """The largest value of the other term with which a plan within this limit would be a new point."""
-        known = (entry.improved for entry in self._found if entry.limited <= limit)
+        known = (entry.improved for entry in self._plans if entry.limited <= limit)
         return min((value - 1 for value in known), default=self._room)
 
     def best_within(self, limit: int | None) -> Plan | None:
         """The plan with the least value of the other term among those known to keep the limit."""
-        fitting = [entry for entry in self._found if limit is None or entry.limited <= limit]
+        fitting = [entry for entry in self._plans if limit is None or entry.limited <= limit]
         return min(fitting, key=lambda entry: entry.improved).plan if fitting else None
 
     def listed(self) -> list[FoundPlan]:
         """The points that are asked for."""
         x, y = self.most_limited(), self._most_improved()
-        return [entry for entry in self._found if entry.limited <= x and entry.improved <= y]
+        return [entry for entry in self._plans if entry.limited <= x and entry.improved <= y]
 
-    def bounds(self, found: FoundPlan) -> tuple[int, int]:
+    def bounds(self, plan: FoundPlan) -> tuple[int, int]:
         """What no plan has less of that has no more of the other: of the limited term, and of the other."""
-        limited = self.facts.reach(found.improved + 1) + 1
-        return min(limited, found.limited), min(self.facts.least(found.limited), found.improved)
+        limited = self.facts.reach(plan.improved + 1) + 1
+        return min(limited, plan.limited), min(self.facts.least(plan.limited), plan.improved)
 
-    def proven(self, found: FoundPlan) -> bool:
+    def proven(self, plan: FoundPlan) -> bool:
         """Whether no plan is better in one term and as good in the other."""
-        return self.bounds(found) == (found.limited, found.improved)
+        return self.bounds(plan) == (plan.limited, plan.improved)
 
     def gaps(self) -> list[Gap]:
         """Where something that is asked for may be missing."""
         most_x, most_y = self.most_limited(), self._most_improved()
-        known = [entry for entry in self._found if entry.limited <= most_x]
+        known = [entry for entry in self._plans if entry.limited <= most_x]
         if not known:
             return [] if self.infeasible else [Gap(0, ANY, 1)]
         gaps = [self._gap(0, known[0].limited - 1, min(most_y + 1, ANY), 1)]
@@ -210,20 +210,20 @@ class Known:
     @property
     def complete(self) -> bool:
         """Whether everything that is asked for is known, and proven."""
-        return self.infeasible or (bool(self._found) and not self.gaps())
+        return self.infeasible or (bool(self._plans) and not self.gaps())
 
     def _most_improved(self) -> int:
         """The largest value of the other term that is asked for."""
-        if not self._limited_first or not self._found:
+        if not self._limited_first or not self._plans:
             return self._room
-        most = self._most(self._found[-1].improved)
+        most = self._most(self._plans[-1].improved)
         return self._room if most is None else most
 
     def most_limited(self) -> int:
         """The largest value of the limited term that is asked for."""
-        if self._limited_first or not self._found:
+        if self._limited_first or not self._plans:
             return ANY
-        most = self._most(self._found[0].limited)
+        most = self._most(self._plans[0].limited)
         return ANY if most is None else most
 
     def _gap(self, low: int, high: int, worth: int, height: int) -> Gap | None:

@@ -343,12 +343,12 @@ def front_document(
     What is wrong with a point of a graph keeps its plan out. The points of the service's own front were
     judged when they were found.
     """
-    told = [None if author == "service" else _judged(document, front, point) for point in front.points]
-    against = [entry if isinstance(entry, str) else None for entry in told]
+    results = [None if author == "service" else _judged(document, front, point) for point in front.points]
+    against = [entry if isinstance(entry, str) else None for entry in results]
     held = _held(document, front, first, against)
     points = []
     for number, (point, at) in enumerate(zip(front.points, held.of, strict=True)):
-        verdict = told[number]
+        verdict = results[number]
         judged = verdict if isinstance(verdict, Verdict) else Verdict((), ())
         plan = None if at is None else _plan_view(document, point, author, judged)
         missing = "" if at is not None else "this file holds the plans of some points only"
@@ -433,11 +433,11 @@ def _held(document: Problem | Graph, front: Front, first: int | None, against: S
             continue
         schedule = front.points[entry].plan.schedule
         if schedule not in place_of:
-            made = write_document(_as_it_runs(graph, schedule))
-            if not room.takes(len(made) + _bytes(front.points[entry])):
+            as_run = write_document(_as_it_runs(graph, schedule))
+            if not room.takes(len(as_run) + _bytes(front.points[entry])):
                 break
             place_of[schedule] = len(documents)
-            documents.append(made)
+            documents.append(as_run)
         chosen[entry] = place_of[schedule]
     return _Held("graphs", tuple(documents), tuple(chosen.get(number) for number in range(len(front.points))))
 

@@ -60,15 +60,15 @@ class Orders:
 
 def orders_of(graph: Graph, options: Options, callbacks: Callbacks) -> Orders:
     """The order of the document; of a graph with another, also the one of its best plan."""
-    given = listed_order(graph)
+    listed = listed_order(graph)
     if graph.order == GIVEN:
-        return Orders((given,))
+        return Orders((listed,))
     plan = plan_graph(replace(graph, alternatives=(), limits=None), options, callbacks)
     if plan.schedule is None:
-        return Orders((given,), plan.work)
+        return Orders((listed,), plan.work)
     index = links_of(graph).operator_index
     best = [index[name] for name in plan.schedule.order]
-    return Orders((best,) if best == given else (best, given), plan.work)
+    return Orders((best,) if best == listed else (best, listed), plan.work)
 
 
 # Costs, as multiples of the least, at which orders are compared.
@@ -115,11 +115,11 @@ def moved_orders(
 
 def _values(front: OrderFront, least: int) -> list[float]:
     """The least bytes at each of the costs, compared as ratios."""
-    found = []
+    values = []
     for times in _COMPARED:
         fits = [point.bytes for point in front.points if point.cost <= times * least]
-        found.append(log(1 + min(fits, default=front.points[-1].bytes)))
-    return found
+        values.append(log(1 + min(fits, default=front.points[-1].bytes)))
+    return values
 
 
 def _moved(order: Sequence[int], after: Sequence[set[int]], random: Random) -> list[int] | None:
@@ -193,13 +193,13 @@ def reruns(
 
 def striped(
     graph: Graph,
-    found: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     allowance: Allowance,
     share: float,
     callbacks: FrontCallbacks,
 ) -> Iterator[Candidate]:
     """The same with stripes in them, of those that are best."""
-    best = found[:: max(1, -(-len(found) // _MOST_STRIPED))]
+    best = candidates[:: max(1, -(-len(candidates) // _MOST_STRIPED))]
     for number, entry in enumerate(best):
         if callbacks.cancelled:
             return
@@ -250,17 +250,17 @@ def least_peak_plan(problem: Problem, pool: str, options: Options, solve: Solve)
     """The plan with the least peak of the pool, as far as it is found."""
     aimed = replace(problem, objective=(f"peak:{pool}",))
     half = _half(options)
-    found = _pool_after_pool(problem, pool, half, solve)
-    if found is None:
+    least = _pool_after_pool(problem, pool, half, solve)
+    if least is None:
         # Greedy takes the first pool that has room.
-        found = solve(_part(aimed, problem.buffers, [*_others(problem, pool), pool]), half)
-    if found.status not in PLANNED:
-        return found
+        least = solve(_part(aimed, problem.buffers, [*_others(problem, pool), pool]), half)
+    if least.status not in PLANNED:
+        return least
     # Buffers that leave the peak as it is may still be in the pool that they prefer.
-    plan = solve(aimed, replace(_quick(problem, options), hint=found))
-    if plan.status not in PLANNED or plan.objective[0].value > _peak(found, pool):
-        return found
-    return replace(plan, work=found.work + plan.work)
+    plan = solve(aimed, replace(_quick(problem, options), hint=least))
+    if plan.status not in PLANNED or plan.objective[0].value > _peak(least, pool):
+        return least
+    return replace(plan, work=least.work + plan.work)
 
 
 def _pool_after_pool(problem: Problem, pool: str, options: Options, solve: Solve) -> Plan | None:
@@ -276,11 +276,11 @@ def _pool_after_pool(problem: Problem, pool: str, options: Options, solve: Solve
     rest = solve(_part(problem, others, _others(problem, pool)), _quick(problem, options))
     if rest.status not in PLANNED:
         return None
-    uses = {it.pool: it for it in (*first.pools, *rest.pools)}
+    uses = {place.pool: place for place in (*first.pools, *rest.pools)}
     return replace(
         first,
         placements=(*first.placements, *rest.placements),
-        pools=tuple(uses[it.id] for it in problem.pools),
+        pools=tuple(uses[place.id] for place in problem.pools),
         work=first.work + rest.work,
     )
 

@@ -84,8 +84,8 @@ class _Run:
         self._hears = _give_ups(callbacks.on_event)
         self._allowance = Allowance(request.options)
         self._known = Known(request.most, limited_first=self._two.limited == 0)
-        self._made: dict[tuple[int, int], Plan] = {}
-        self._told: dict[tuple[int, int], FrontPoint] = {}
+        self._plan_at: dict[tuple[int, int], Plan] = {}
+        self._yielded: dict[tuple[int, int], FrontPoint] = {}
         self._tries: Counter[int] = Counter()
         self._looks: Counter[int] = Counter()
         self._explanation: Explanation | None = None
@@ -119,7 +119,7 @@ class _Run:
         names = self._two.names
         for point in self._request.start:
             limited, improved = point.values[names[x]], point.values[names[y]]
-            self._made[limited, improved] = point.plan
+            self._plan_at[limited, improved] = point.plan
             self._known.add(FoundPlan(limited, improved, point.plan))
             self._known.facts.learn(limited, point.bounds.get(names[y], 0))
             self._known.facts.learn(point.bounds.get(names[x], 0) - 1, improved + 1)
@@ -187,42 +187,42 @@ class _Run:
 
     def _unproven_limit(self) -> int | None:
         """Where a point that is known may be improved or proven."""
-        for found in self._known.listed():
-            if not self._known.proven(found) and self._tries[found.limited] < _MOST_TRIES:
-                return found.limited
+        for plan in self._known.listed():
+            if not self._known.proven(plan) and self._tries[plan.limited] < _MOST_TRIES:
+                return plan.limited
         return None
 
     def _news(self) -> Iterator[FrontPoint]:
         """The points that are new, or of which more is proven than when they were told."""
-        for found in self._known.listed()[: self._request.points]:
-            point = self._point(found)
-            key = found.values
-            if self._told.get(key) != point:
-                self._told[key] = point
+        for plan in self._known.listed()[: self._request.points]:
+            point = self._point(plan)
+            key = plan.values
+            if self._yielded.get(key) != point:
+                self._yielded[key] = point
                 yield point
 
-    def _point(self, found: FoundPlan) -> FrontPoint:
+    def _point(self, known: FoundPlan) -> FrontPoint:
         x, y = self._two.limited, self._two.improved
-        names, bounds = self._two.names, self._known.bounds(found)
-        values = {x: found.limited, y: found.improved}
+        names, bounds = self._two.names, self._known.bounds(known)
+        values = {x: known.limited, y: known.improved}
         least = {x: bounds[0], y: bounds[1]}
         return FrontPoint(
             values={names[i]: values[i] for i in (0, 1)},
             bounds={names[i]: least[i] for i in (0, 1)},
-            proven=self._known.proven(found),
-            plan=self._plan_of(found),
+            proven=self._known.proven(known),
+            plan=self._plan_of(known),
         )
 
-    def _plan_of(self, found: FoundPlan) -> Plan:
+    def _plan_of(self, known: FoundPlan) -> Plan:
         """The judged plan for the problem of the user, where capacities are terms with these."""
-        key = found.values
-        plan = self._made.get(key)
+        key = known.values
+        plan = self._plan_at.get(key)
         if plan is None:
             plans = self._plans
             if self._two.capacities:
-                fitted = with_capacities(self._freed, self._two.capacities, found.plan)
+                fitted = with_capacities(self._freed, self._two.capacities, known.plan)
                 plans = PlansFor(fitted, self._request.options.hint)
-            plan = self._made[key] = plans.plan(found.plan)
+            plan = self._plan_at[key] = plans.plan(known.plan)
         return plan
 
 
@@ -243,11 +243,11 @@ def _give_ups(listener: Listener | None) -> Listener | None:
     """Tells of each solver that is missing or gave up, once; values of single solves are no news."""
     if listener is None:
         return None
-    told: set[str] = set()
+    names: set[str] = set()
 
     def hear(event: Event) -> None:
-        if isinstance(event, Phase) and event.gives_up and event.name not in told:
-            told.add(event.name)
+        if isinstance(event, Phase) and event.gives_up and event.name not in names:
+            names.add(event.name)
             listener(event)
 
     return hear

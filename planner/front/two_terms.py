@@ -196,15 +196,15 @@ class PlansFor:
         reduction = reduce(problem)
         self._bounds = None if isinstance(reduction, Explanation) else Bounds(reduction)
 
-    def plan(self, found: Plan) -> Plan:
+    def plan(self, solved: Plan) -> Plan:
         """The plan with the values and bounds of this problem; RefusedPlanError if the judge refuses it."""
         problem, bounds = self._problem, self._bounds
         if bounds is None:
-            raise RefusedPlanError(f"a plan of {found.solver} was found where none fits; please report it")
-        peaks = [use.peak for use in found.pools]
-        values = PlanValues(problem, found.placements, self._hint, peaks, [use.live for use in found.pools])
+            raise RefusedPlanError(f"a plan of {solved.solver} was found where none fits; please report it")
+        peaks = [use.peak for use in solved.pools]
+        values = PlanValues(problem, solved.placements, self._hint, peaks, [use.live for use in solved.pools])
         terms = {term: bounds.of_term(term) for term in terms_of(problem)}
-        plan = plan_of_values(values, bounds, terms, found.solver, prover_of(terms))
-        plan = replace(plan, digest=digest(problem), seconds=found.seconds, work=found.work)
-        refuse_for(recount(problem, plan, self._hint), found.solver, " for a point of a front")
+        plan = plan_of_values(values, bounds, terms, solved.solver, prover_of(terms))
+        plan = replace(plan, digest=digest(problem), seconds=solved.seconds, work=solved.work)
+        refuse_for(recount(problem, plan, self._hint), solved.solver, " for a point of a front")
         return plan

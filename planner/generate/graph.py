@@ -37,17 +37,17 @@ class _Builder:
         """An operator that reads these and makes a tensor; past the limit it is the first input."""
         if not self.left:
             return inputs[0]
-        made = self.tensor(size)
+        output = self.tensor(size)
         self.operators.append(
             Operator(
                 id=f"o{len(self.operators)}",
                 type=kind,
                 inputs=list(dict.fromkeys(inputs)),
-                outputs=[made],
-                in_place=[(name, made) for name in dict.fromkeys(inputs)] if in_place else [],
+                outputs=[output],
+                in_place=[(name, output) for name in dict.fromkeys(inputs)] if in_place else [],
             )
         )
-        return made
+        return output
 
     def size_of(self, tensor: str) -> int:
         """The bytes of a tensor."""
@@ -61,7 +61,7 @@ def graph(n: int, seed: int, *, family: str = "cells") -> Graph:
     make = {"chain": _chain, "cells": _cells, "wiring": _wiring, "training": _training}[family]
     make(builder, source)
     read = {name for operator in builder.operators for name in operator.inputs}
-    made = [name for operator in builder.operators for name in operator.outputs]
+    outputs = [name for operator in builder.operators for name in operator.outputs]
     states = {tensor.id for tensor in builder.tensors if tensor.kind == "state"}
     return Graph(
         version=1,
@@ -69,7 +69,7 @@ def graph(n: int, seed: int, *, family: str = "cells") -> Graph:
         tensors=builder.tensors,
         operators=builder.operators,
         inputs=[source],
-        outputs=[name for name in made if name not in read and name not in states],
+        outputs=[name for name in outputs if name not in read and name not in states],
     )
 
 
@@ -101,9 +101,9 @@ def _cells(builder: _Builder, tensor: str) -> None:
                 if source in unused:
                     unused.remove(source)
                 ends.append(builder.apply(builder.chance.pick(("conv", "pool", "depthwise")), [source], size))
-            made = builder.apply("add", ends, size, in_place=True)
-            ready.append(made)
-            unused.append(made)
+            output = builder.apply("add", ends, size, in_place=True)
+            ready.append(output)
+            unused.append(output)
         before, now = now, builder.apply("concat", unused, size * len(set(unused)))
 
 
@@ -122,12 +122,12 @@ def _wiring(builder: _Builder, tensor: str) -> None:
     inputs: list[list[int]] = [[] for _ in range(count)]
     for first, then in sorted(edges):
         inputs[then].append(first)
-    made: list[str] = []
+    outputs: list[str] = []
     for node in range(count):
         size = 4 * builder.chance.between(1, 1024)
-        made.append(builder.apply("node", [made[input_] for input_ in inputs[node]] or [tensor], size))
+        outputs.append(builder.apply("node", [outputs[input_] for input_ in inputs[node]] or [tensor], size))
     read = {first for first, _ in edges}
-    ends = [made[node] for node in range(count) if node not in read]
+    ends = [outputs[node] for node in range(count) if node not in read]
     builder.apply("sum", ends, max(map(builder.size_of, ends)))
 
 
@@ -193,7 +193,7 @@ class _Layer:
 
     name: str
     source: _Image
-    made: _Image
+    output: _Image
     weights: str
     active: bool
 
@@ -213,8 +213,10 @@ class _StepBuilder:
 
     def tensor(self, name: str, shape: Sequence[int], kind: str = "data") -> str:
         """A float tensor that nobody makes yet."""
-        made = Tensor(id=name, shape=list(shape), type="float32", kind="state" if kind == "state" else "data")
-        self.tensors.append(made)
+        tensor = Tensor(
+            id=name, shape=list(shape), type="float32", kind="state" if kind == "state" else "data"
+        )
+        self.tensors.append(tensor)
         count = _FLOAT
         for extent in shape:
             count *= extent
@@ -258,7 +260,7 @@ def training_step(batch: int = 16, side: int = 224, width: float = 1.0) -> Graph
 
     stem = _convolution(builder, "stem", image, channels(_STEM), 3, 2, False, True)
     blocks.append(_Block([stem], False))
-    image = stem.made
+    image = stem.output
     for factor, count, number, first_stride in _STAGES:
         for k in range(number):
             stride = first_stride if k == 0 else 1
@@ -267,7 +269,7 @@ def training_step(batch: int = 16, side: int = 224, width: float = 1.0) -> Graph
             image = _result(builder, block)
     head = _convolution(builder, "head", image, max(_HEAD, channels(_HEAD)), 1, 1, False, True)
     blocks.append(_Block([head], False))
-    gradient = _classified(builder, head.made)
+    gradient = _classified(builder, head.output)
     for block in reversed(blocks):
         gradient = _back(builder, block, gradient)
     return Graph(
@@ -296,14 +298,14 @@ def _convolution(
     scale = builder.tensor(f"{name}.scale", (2, channels), "state")
     raw = builder.image(f"{name}.raw", side, channels)
     builder.run(f"{name}.conv", "depthwise" if depthwise else "conv", [source.tensor, weights], [raw.tensor])
-    made = builder.like(f"{name}.norm", raw)
+    output = builder.like(f"{name}.norm", raw)
     statistics = builder.tensor(f"{name}.statistics", (2, channels))
-    builder.run(f"{name}.normalise", "batch_norm", [raw.tensor, scale], [made.tensor, statistics])
+    builder.run(f"{name}.normalise", "batch_norm", [raw.tensor, scale], [output.tensor, statistics])
     if active:
-        after = builder.like(f"{name}.active", made)
-        builder.run(f"{name}.relu", "relu6", [made.tensor], [after.tensor], in_place=True)
-        made = after
-    return _Layer(name, source, made, weights, active)
+        after = builder.like(f"{name}.active", output)
+        builder.run(f"{name}.relu", "relu6", [output.tensor], [after.tensor], in_place=True)
+        output = after
+    return _Layer(name, source, output, weights, active)
 
 
 def _inverted(
@@ -316,19 +318,19 @@ def _inverted(
         layers.append(
             _convolution(builder, f"{name}.widen", image, image.channels * factor, 1, 1, False, True)
         )
-        image = layers[-1].made
+        image = layers[-1].output
     layers.append(_convolution(builder, f"{name}.filter", image, image.channels, 3, stride, True, True))
-    image = layers[-1].made
+    image = layers[-1].output
     layers.append(_convolution(builder, f"{name}.narrow", image, channels, 1, 1, False, False))
     return _Block(layers, stride == 1 and source.channels == channels)
 
 
 def _result(builder: _StepBuilder, block: _Block) -> _Image:
-    made, source = block.layers[-1].made, block.layers[0].source
+    output, source = block.layers[-1].output, block.layers[0].source
     if not block.added:
-        return made
-    total = builder.like(f"{block.layers[-1].name}.sum", made)
-    builder.run(f"{total.tensor}.add", "add", [made.tensor, source.tensor], [total.tensor], in_place=True)
+        return output
+    total = builder.like(f"{block.layers[-1].name}.sum", output)
+    builder.run(f"{total.tensor}.add", "add", [output.tensor, source.tensor], [total.tensor], in_place=True)
     return total
 
 
@@ -369,7 +371,7 @@ def _layer_back(builder: _StepBuilder, layer: _Layer, gradient: _Image) -> _Imag
     name = layer.name
     if layer.active:
         before = builder.like(f"{name}.norm.gradient", gradient)
-        inputs = [gradient.tensor, layer.made.tensor]
+        inputs = [gradient.tensor, layer.output.tensor]
         builder.run(f"{name}.relu.back", "relu6_gradient", inputs, [before.tensor], in_place=True)
         gradient = before
     raw = builder.like(f"{name}.raw.gradient", gradient)

@@ -41,12 +41,12 @@ class Kind(Enum):
 class Operator:
     """An operator being built."""
 
-    __slots__ = ("inputs", "kind", "made")
+    __slots__ = ("inputs", "kind", "output")
 
-    def __init__(self, kind: Kind, inputs: "tuple[Tensor, ...]", made: "Tensor") -> None:
+    def __init__(self, kind: Kind, inputs: "tuple[Tensor, ...]", output: "Tensor") -> None:
         self.kind = kind
         self.inputs = inputs
-        self.made = made
+        self.output = output
 
 
 class Builder:
@@ -75,22 +75,22 @@ class Builder:
         for tensor in inputs:
             tensor.last = self.clock
         first = inputs[0] if inputs else None
-        made = Tensor(
+        output = Tensor(
             self.clock,
             side if side is not None else (first.side if first else 1),
             channels if channels is not None else (first.channels if first else 1),
         )
         if not self.full:
-            self.tensors.append(made)
-            self.operators.append(Operator(kind or (Kind.WEIGHTED if inputs else Kind.INPUT), inputs, made))
+            self.tensors.append(output)
+            self.operators.append(Operator(kind or (Kind.WEIGHTED if inputs else Kind.INPUT), inputs, output))
             self.clock += 1
-        return made
+        return output
 
     def elementwise(self, *inputs: Tensor) -> Tensor:
         """An operator whose output may take the place of its first input when nothing reads that later."""
-        made = self.apply(*inputs, kind=Kind.ELEMENTWISE)
-        self.shared.append((inputs[0], made))
-        return made
+        output = self.apply(*inputs, kind=Kind.ELEMENTWISE)
+        self.shared.append((inputs[0], output))
+        return output
 
 
 def network(
@@ -123,10 +123,10 @@ def network(
         for index, tensor in enumerate(builder.tensors)
     )
     pairs = tuple(
-        InPlace(input=f"t{numbers[id(source)]}", output=f"t{numbers[id(made)]}")
-        for source, made in builder.shared
+        InPlace(input=f"t{numbers[id(source)]}", output=f"t{numbers[id(output)]}")
+        for source, output in builder.shared
         # Read again later, the input must survive the operator.
-        if in_place and id(made) in numbers and source.last == made.born
+        if in_place and id(output) in numbers and source.last == output.born
     )
     return Problem(version=1, name=f"network n={n} seed={seed}", buffers=buffers, in_place=pairs)
 
@@ -243,24 +243,24 @@ class _Step:
         for operator in operators:
             self._forward(operator)
             self._clock += 1
-        seed = self._image("loss.gradient", operators[-1].made)
-        self._gradient_of[id(operators[-1].made)] = seed
+        seed = self._image("loss.gradient", operators[-1].output)
+        self._gradient_of[id(operators[-1].output)] = seed
         self._clock += 1
         for index in reversed(range(len(operators))):
             self._back(index, operators[index])
         for gradient in self._of_weights:
             self._update(gradient)
-        for made in self._throughout:
-            made.last = self._clock - 1
+        for buffer in self._throughout:
+            buffer.last = self._clock - 1
 
     def made_for(self, tensor: Tensor) -> _Made:
         """The buffer of a tensor of the way forward."""
         return self._made_of[id(tensor)]
 
     def _add(self, name: str, size: int) -> _Made:
-        made = _Made(name, size, self._clock)
-        self.buffers.append(made)
-        return made
+        buffer = _Made(name, size, self._clock)
+        self.buffers.append(buffer)
+        return buffer
 
     def _image(self, name: str, tensor: Tensor) -> _Made:
         return self._add(name, tensor.side * tensor.side * tensor.channels * self._batch * self._element)
@@ -276,26 +276,26 @@ class _Step:
             self._made_of[id(tensor)].last = self._clock
 
     def _forward(self, operator: Operator) -> None:
-        made, name = operator.made, f"t{len(self._made_of)}"
+        output, name = operator.output, f"t{len(self._made_of)}"
         self._read(*operator.inputs)
-        self._made_of[id(made)] = self._image(name, made)
+        self._made_of[id(output)] = self._image(name, output)
         if operator.kind is Kind.WEIGHTED:
             self._workspace(operator)
-            width = operator.inputs[0].channels * made.channels
+            width = operator.inputs[0].channels * output.channels
             kernel = 9 if width * 9 <= WIDE_KERNEL and self._chance.happens(0.6) else 1
             weights = [
                 _Made(f"{name}.{what}", width * kernel * self._element, 0)
                 for what in ("weights", "moment", "second_moment")
             ]
-            self._kernel_of[id(made)] = weights[0]
+            self._kernel_of[id(output)] = weights[0]
             self._throughout += weights
             self.buffers += weights
         elif operator.kind is Kind.ELEMENTWISE and len(operator.inputs) == 1:
-            statistics = self._add(f"{name}.statistics", 2 * made.channels * self._element)
-            self._statistics_of[id(made)] = statistics
+            statistics = self._add(f"{name}.statistics", 2 * output.channels * self._element)
+            self._statistics_of[id(output)] = statistics
 
     def _back(self, index: int, operator: Operator) -> None:
-        gradient = self._gradient_of.get(id(operator.made))
+        gradient = self._gradient_of.get(id(operator.output))
         if gradient is None or operator.kind is Kind.INPUT:
             return
         name = f"t{index}.gradient"
@@ -304,7 +304,7 @@ class _Step:
             case Kind.WEIGHTED:
                 self._read(*operator.inputs)
                 self._workspace(operator)
-                of_weights = self._add(f"{name}.weights", self._kernel_of[id(operator.made)].size)
+                of_weights = self._add(f"{name}.weights", self._kernel_of[id(operator.output)].size)
                 self._clock += 1
                 if self._at_once:
                     self._update(of_weights)
@@ -313,8 +313,8 @@ class _Step:
                 gradient.last = self._clock
                 parts = [self._image(name, operator.inputs[0])] if index > 1 else []
             case Kind.ELEMENTWISE if len(operator.inputs) == 1:
-                self._read(operator.made)
-                self._statistics_of[id(operator.made)].last = self._clock
+                self._read(operator.output)
+                self._statistics_of[id(operator.output)].last = self._clock
                 parts = [self._image(name, operator.inputs[0])]
             case Kind.ELEMENTWISE:
                 # What is added has the gradient of the sum.
@@ -355,19 +355,19 @@ def training_network(n: int, seed: int, *, element: int, alignment: int, in_plac
     step = _Step(chance, element)
     step.run(builder.operators)
     surplus = max(len(step.buffers) - n, 0)
-    without = {id(made) for made in step.spare[len(step.spare) - min(surplus, len(step.spare)) :]}
-    kept = [made for made in step.buffers if id(made) not in without][:n]
-    names = {made.name for made in kept}
+    without = {id(buffer) for buffer in step.spare[len(step.spare) - min(surplus, len(step.spare)) :]}
+    kept = [buffer for buffer in step.buffers if id(buffer) not in without][:n]
+    names = {buffer.name for buffer in kept}
     buffers = tuple(
-        Buffer(id=made.name, size=made.size, lifetime=(made.born, made.last + 1), alignment=alignment)
-        for made in kept
+        Buffer(id=buffer.name, size=buffer.size, lifetime=(buffer.born, buffer.last + 1), alignment=alignment)
+        for buffer in kept
     )
-    shared = [(step.made_for(source), step.made_for(made)) for source, made in builder.shared]
+    shared = [(step.made_for(source), step.made_for(buffer)) for source, buffer in builder.shared]
     pairs = tuple(
-        InPlace(input=source.name, output=made.name)
-        for source, made in shared
+        InPlace(input=source.name, output=buffer.name)
+        for source, buffer in shared
         # Read again later, on the way back at the latest, the input must survive the operator.
-        if in_place and source.last == made.born and source.name in names and made.name in names
+        if in_place and source.last == buffer.born and source.name in names and buffer.name in names
     )
     return Problem(version=1, name=f"training network n={n} seed={seed}", buffers=buffers, in_place=pairs)
 

@@ -183,15 +183,15 @@ def _alignment(chance: Chance) -> int:
 
 def _relative(chance: Chance, draft: _Draft) -> tuple[Relative, ...]:
     """Slices of, and neighbours to, a few buffers; distances that every alignment allows."""
-    found = []
+    ties = []
     for index in range(1, len(draft.buffers)):
         if not chance.happens(0.2):
             continue
         base = chance.below(index)
         distance = LARGEST_ALIGNMENT * chance.between(-2, 1 + draft.buffers[base].size // LARGEST_ALIGNMENT)
-        found.append(Relative(buffer=draft.buffers[index].id, base=draft.buffers[base].id, offset=distance))
+        ties.append(Relative(buffer=draft.buffers[index].id, base=draft.buffers[base].id, offset=distance))
         draft.grouped |= {index, base}
-    return tuple(found)
+    return tuple(ties)
 
 
 def _pin(chance: Chance, draft: _Draft) -> None:
@@ -230,12 +230,12 @@ def _pairs(chance: Chance, draft: _Draft, count: int) -> tuple[Pair, ...]:
     free = [b.id for i, b in enumerate(draft.buffers) if i not in draft.grouped]
     if len(free) < 2:
         return ()
-    found: dict[Pair, None] = {}
+    pairs: dict[Pair, None] = {}
     for _ in range(count):
         first = chance.below(len(free))
         second = (first + chance.between(1, len(free) - 1)) % len(free)
-        found[free[min(first, second)], free[max(first, second)]] = None
-    return tuple(found)
+        pairs[free[min(first, second)], free[max(first, second)]] = None
+    return tuple(pairs)
 
 
 def _in_place(chance: Chance, draft: _Draft, taken: Collection[Pair]) -> tuple[InPlace, ...]:
@@ -246,7 +246,7 @@ def _in_place(chance: Chance, draft: _Draft, taken: Collection[Pair]) -> tuple[I
     ]
     for buffer in singles:
         ends.setdefault(_range(buffer)[1] - 1, []).append(buffer)
-    found = []
+    shares = []
     used: set[str] = set()
     for output in singles:
         inputs: Sequence[Buffer] = ends.get(_range(output)[0], ())
@@ -257,8 +257,8 @@ def _in_place(chance: Chance, draft: _Draft, taken: Collection[Pair]) -> tuple[I
         if source.id == output.id or used & set(pair) or pair in taken or pair[::-1] in taken:
             continue
         used |= set(pair)
-        found.append(InPlace(input=source.id, output=output.id))
-    return tuple(found)
+        shares.append(InPlace(input=source.id, output=output.id))
+    return tuple(shares)
 
 
 def _range(buffer: Buffer) -> tuple[int, int]:

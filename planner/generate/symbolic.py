@@ -236,8 +236,8 @@ def symbolic(
         sizes = {"scores": square, "weights": square, "wide": wide, "active": wide}
         start = block * _STEPS
         lives.extend(
-            (f"{name}{block}", sizes.get(name, f"4*{rows}*{width}"), start + made, start + read + 1)
-            for name, (made, read) in _LIVES.items()
+            (f"{name}{block}", sizes.get(name, f"4*{rows}*{width}"), start + first, start + read + 1)
+            for name, (first, read) in _LIVES.items()
         )
         # Caches, masks and what other operators leave.
         lives.extend(_other(chance, f"r{block}_{i}", rows, start) for i in range(chance.between(2, 6)))

@@ -83,8 +83,8 @@ def with_channels(graph: "Graph") -> "Graph":
     """
     require_valid(graph)
     known = {(alternative.replaces, alternative.id.rstrip("#")) for alternative in graph.alternatives}
-    made = _Making(graph)
-    found: list[Alternative] = []
+    making = _Making(graph)
+    alternatives: list[Alternative] = []
     operators = 0
     for chain in _chains(graph):
         for parts in _PARTS:
@@ -95,8 +95,8 @@ def with_channels(graph: "Graph") -> "Graph":
             operators += size
             name = f"{_short(replaced[0])} to {_short(replaced[-1])} in {parts} parts of channels"
             if (replaced, name) not in known:
-                found.append(made.alternative(name, chain, parts))
-    return replace(graph, alternatives=(*graph.alternatives, *found)) if found else graph
+                alternatives.append(making.alternative(name, chain, parts))
+    return replace(graph, alternatives=(*graph.alternatives, *alternatives)) if alternatives else graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +139,12 @@ def _chains(graph: Graph) -> Iterator[_Chain]:
     for first, kind in enumerate(known):
         if kind is None or not _is_convolution(graph.operators[first]) or graph.operators[first].temporaries:
             continue
-        channels = _image(graph, kind.made).channels
+        channels = _image(graph, kind.output).channels
         chain = [first]
-        made = kind.made
+        output = kind.output
         while True:
-            readers = links.readers[made]
-            if len(readers) != 1 or made in kept or graph.tensors[made].kind != "data":
+            readers = links.readers[output]
+            if len(readers) != 1 or output in kept or graph.tensors[output].kind != "data":
                 break
             then, reading = graph.operators[readers[0]], known[readers[0]]
             if reading is None or reading.reduces or len(reading.uses) != 1 or then.temporaries:
@@ -155,12 +155,12 @@ def _chains(graph: Graph) -> Iterator[_Chain]:
                 break
             if not _is_by_channel(graph, then, reading):
                 break
-            made = reading.made
+            output = reading.output
 
 
 def _image(graph: Graph, tensor: int) -> Image:
-    found = image_of(graph.tensors[tensor])
-    return found if found is not None else Image(1, 1, 1, 1)
+    image = image_of(graph.tensors[tensor])
+    return image if image is not None else Image(1, 1, 1, 1)
 
 
 def _is_convolution(operator: Operator) -> bool:
@@ -170,7 +170,7 @@ def _is_convolution(operator: Operator) -> bool:
 
 def _is_by_channel(graph: Graph, operator: Operator, kind: Kind) -> bool:
     """Whether each channel is made of the same channel of its only image."""
-    before, after = _image(graph, kind.uses[0].tensor), _image(graph, kind.made)
+    before, after = _image(graph, kind.uses[0].tensor), _image(graph, kind.output)
     if before.channels != after.channels:
         return False
     return operator.window is None or is_by_channel(word_of(operator))
@@ -245,12 +245,14 @@ class _Making:
         free = self._names.free(f"{_short(name)}.sums.{part}")
         return replace(target, id=free, type=kind, size=None, alignment=alignment, kind="data")
 
-    def _part(self, operator: Operator, part: str, source: dict[str, str], made: str, cost: int) -> Operator:
+    def _part(
+        self, operator: Operator, part: str, source: dict[str, str], output: str, cost: int
+    ) -> Operator:
         return Operator(
             id=self._names.free(f"{_short(operator.id)}.{part}"),
             type=operator.type,
             inputs=[source.get(name, name) for name in operator.inputs],
-            outputs=[made],
+            outputs=[output],
             window=operator.window,
             cost=cost,
         )

@@ -88,14 +88,14 @@ class Replacing:
             return []
         self.steps += len(self._graph.operators) + len(self._graph.tensors)
         count, first = len(self._graph.operators), min(gone)
-        found = find_cycle(
+        cycle = find_cycle(
             self._successors(alternative, gone, around),
             # The operators of the alternative stand where the first was that they replace.
             lambda entry: (first, entry - count) if entry >= count else (entry, 0),
             gone,
         )
         operators = (*self._graph.operators, *alternative.operators)
-        return [operators[entry].id for entry in found]
+        return [operators[entry].id for entry in cycle]
 
     def _find_states(self) -> dict[str, _State]:
         states: dict[str, _State] = {}
@@ -110,8 +110,8 @@ class Replacing:
 
     def _around(self, alternative: Alternative, gone: set[int]) -> _Around:
         links, operators = self._links, alternative.operators
-        made = [(name, j) for j, operator in enumerate(operators) for name in operator.outputs]
-        maker = {name: j for name, j in made if name not in self._kept_states}
+        outputs = [(name, j) for j, operator in enumerate(operators) for name in operator.outputs]
+        maker = {name: j for name, j in outputs if name not in self._kept_states}
         read = [(name, j) for j, operator in enumerate(operators) for name in dict.fromkeys(operator.inputs)]
         known = [(name, j) for name, j in read if name in links.tensor_index and name not in maker]
         sources = [(links.producer[links.tensor_index[name]], j) for name, j in known]
@@ -197,11 +197,11 @@ def alternative_issues(graph: Graph, sound: bool) -> Iterator[Issue]:
     replacing = Replacing(graph) if sound and graph.alternatives else None
     for i, alternative in enumerate(graph.alternatives):
         path = f"$.alternatives[{i}]"
-        found = [*_names(graph, alternative, path), *_elements(tensors, viewed, alternative, path)]
-        if sound and not found:
-            found = [*_coverage(graph, kept, alternative, path)]
-        yield from found
-        if replacing is None or found:
+        issues = [*_names(graph, alternative, path), *_elements(tensors, viewed, alternative, path)]
+        if sound and not issues:
+            issues = [*_coverage(graph, kept, alternative, path)]
+        yield from issues
+        if replacing is None or issues:
             continue
         cycle = replacing.cycle(alternative)
         if replacing.steps > _MOST_STEPS:
@@ -267,19 +267,19 @@ def _coverage(graph: Graph, kept: set[str], alternative: Alternative, path: str)
         for name in graph.operators[operator].outputs
         if name in kept or any(reader not in gone for reader in links.readers[links.tensor_index[name]])
     }
-    made: set[str] = set()
+    outputs: set[str] = set()
     own = {tensor.id for tensor in alternative.tensors if tensor.kind == "data"}
     theirs = {name for operator in gone for name in graph.operators[operator].outputs}
     for j, operator in enumerate(alternative.operators):
         for k, name in enumerate(operator.outputs):
-            if name in made or name not in own | theirs:
+            if name in outputs or name not in own | theirs:
                 yield Issue(
                     "two_producers",
                     f"{path}.operators[{j}].outputs[{k}]",
                     f"{name!r} is made by another operator, or is there before all; give it one producer",
                 )
-            made.add(name)
-    for name in sorted(needed - made):
+            outputs.add(name)
+    for name in sorted(needed - outputs):
         yield Issue(
             "not_covered",
             path,
@@ -287,7 +287,7 @@ def _coverage(graph: Graph, kept: set[str], alternative: Alternative, path: str)
             "must make it",
         )
     unmade = {name for operator in alternative.operators for name in operator.inputs} & (own | theirs)
-    for name in sorted(unmade - made):
+    for name in sorted(unmade - outputs):
         yield Issue("not_made", path, f"{name!r} is read by the alternative, and nobody makes it any more")
 
 

@@ -144,17 +144,17 @@ def view_of(graph: Graph) -> dict[str, View]:
 def roots(graph: Graph) -> dict[str, tuple[str, int]]:
     """By view, the tensor that is no view itself, and the distance from its begin; cycles left out."""
     views = view_of(graph)
-    found: dict[str, tuple[str, int] | None] = {}
+    root_of: dict[str, tuple[str, int] | None] = {}
     for name in views:
         chain: list[str] = []
         at = name
         entered: set[str] = set()
-        while at in views and at not in found and at not in entered:
+        while at in views and at not in root_of and at not in entered:
             entered.add(at)
             chain.append(at)
             at = views[at].of
-        base = None if at in entered else found.get(at, (at, 0))
+        base = None if at in entered else root_of.get(at, (at, 0))
         for link in reversed(chain):
             base = None if base is None else (base[0], base[1] + views[link].offset)
-            found[link] = base
-    return {name: base for name, base in found.items() if base is not None}
+            root_of[link] = base
+    return {name: base for name, base in root_of.items() if base is not None}

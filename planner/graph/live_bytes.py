@@ -81,17 +81,17 @@ def _make(graph: Graph) -> list[Storage]:
     kept = {links.tensor_index[name] for name in graph.outputs}
     members = _members(graph, links)
     inside = {tensor for group in members.values() for tensor, _, _ in group}
-    found: list[Storage] = []
+    result: list[Storage] = []
     for tensor, entry in enumerate(graph.tensors):
         if tensor in members:
-            found += _pieces(links, members[tensor], there, kept)
+            result += _pieces(links, members[tensor], there, kept)
         elif tensor not in inside and entry.kind == "data":
             maker = links.producer[tensor]
             writers = () if maker == NOBODY else (maker,)
             readers = tuple(links.readers[tensor])
             ends = tensor in there, tensor in kept
-            found.append(Storage(size_of(entry), writers, readers, *ends, tensor, tensor, None))
-    return found
+            result.append(Storage(size_of(entry), writers, readers, *ends, tensor, tensor, None))
+    return result
 
 
 def _members(graph: Graph, links: Links) -> dict[int, list[tuple[int, int, int]]]:
@@ -481,18 +481,18 @@ def _steps(graph: Graph, order: Sequence[int], unit: int, counts: Counts) -> Seq
     spans = [(begin, end, size) for size, (begin, end) in zip(counted, lives, strict=True) if begin < end]
     always, changes = resident_load(graph, unit, counts), dict(loads(spans, unit))
     live = Load()
-    found: list[Step] = []
+    taken: list[Step] = []
     for at, operator in enumerate(order):
         live = changes.get(at, live)
         saved = most_saved(sizes, pairs.get(operator, []))
         own = temporary_height(graph.operators[operator], unit, max(always.rest, live.rest), counts)
-        found.append(Step(operator, always.bytes + live.bytes + own - saved, saved))
+        taken.append(Step(operator, always.bytes + live.bytes + own - saved, saved))
     if unit == 1 or not pairs:
-        return found
+        return taken
     # On top may be a pair in place, of which less is left than of the smaller one.
     plain = steps(graph, order, counts=counts)
     return [
-        replace(entry, bytes=max(entry.bytes, one.bytes)) for entry, one in zip(found, plain, strict=True)
+        replace(entry, bytes=max(entry.bytes, one.bytes)) for entry, one in zip(taken, plain, strict=True)
     ]
 
 

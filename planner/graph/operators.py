@@ -107,7 +107,7 @@ class Kind:
     """An operator that can be in a stripe."""
 
     uses: tuple[Use, ...]
-    made: int
+    output: int
     """The tensor that it makes."""
     rows: int
     columns: int
@@ -129,9 +129,9 @@ def kinds(graph: Graph) -> tuple[Kind | None, ...]:
         viewed = names_in_views(graph)
         # Effects that no tensor shows do not come row by row.
         bound = {name for pair in graph.before for name in pair}
-        made = {name for operator in graph.operators for name in operator.outputs}
+        outputs = {name for operator in graph.operators for name in operator.outputs}
         known = tuple(
-            None if operator.id in bound else _kind(graph, operator, viewed, made)
+            None if operator.id in bound else _kind(graph, operator, viewed, outputs)
             for operator in graph.operators
         )
         _kinds.note(graph, known)
@@ -145,18 +145,18 @@ def _kind(graph: Graph, operator: Operator, viewed: frozenset[str], made_here: s
         return None
     index = links_of(graph).tensor_index
     reads = [_Read(index[name], graph.tensors[index[name]], name in made_here) for name in operator.inputs]
-    made = graph.tensors[index[operator.outputs[0]]]
-    if any(entry.kind == "state" for entry in (made, *(read.tensor for read in reads))):
+    output = graph.tensors[index[operator.outputs[0]]]
+    if any(entry.kind == "state" for entry in (output, *(read.tensor for read in reads))):
         return None
-    images = [image_of(entry) for entry in (made, *(read.tensor for read in reads))]
+    images = [image_of(entry) for entry in (output, *(read.tensor for read in reads))]
     if not all(_is_small(image) for image in images if image is not None):
         return None
     word = word_of(operator)
     if operator.window is not None:
-        return _windowed(operator.window, word, reads, made, index[made.id])
+        return _windowed(operator.window, word, reads, output, index[output.id])
     if word in REDUCTIONS or word in PRODUCTS:
-        return _added_up(word, reads, made, index[made.id])
-    image = image_of(made)
+        return _added_up(word, reads, output, index[output.id])
+    image = image_of(output)
     if image is None:
         return None
     if word in NEAREST or word in BILINEAR:
@@ -165,7 +165,7 @@ def _kind(graph: Graph, operator: Operator, viewed: frozenset[str], made_here: s
         uses = _in_place(reads, image)
     else:
         return None
-    return None if uses is None else Kind(uses, index[made.id], image.rows, image.columns, False, 0, 1)
+    return None if uses is None else Kind(uses, index[output.id], image.rows, image.columns, False, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,61 +193,61 @@ def _one_image(reads: list[_Read]) -> Image | None:
     return image_of(reads[0].tensor) if all(entry.is_fixed for entry in reads[1:]) else None
 
 
-def _windowed(window: Window, word: str, reads: list[_Read], made: Tensor, to: int) -> Kind | None:
-    image, result = _one_image(reads), image_of(made)
+def _windowed(window: Window, word: str, reads: list[_Read], output: Tensor, to: int) -> Kind | None:
+    image, result = _one_image(reads), image_of(output)
     if image is None or result is None:
         return None
     whole = window.kernel == (image.rows, image.columns) and not any(window.padding)
     if is_pool(word) and whole and (result.rows, result.columns) == (1, 1):
-        return _reducing(reads[0], image, made, to)
+        return _reducing(reads[0], image, output, to)
     use = Use(reads[0].index, *(_slid(window, image, axis) for axis in (0, 1)))
     return Kind((use,), to, result.rows, result.columns, False, 0, 1)
 
 
-def _added_up(word: str, reads: list[_Read], made: Tensor, to: int) -> Kind | None:
+def _added_up(word: str, reads: list[_Read], output: Tensor, to: int) -> Kind | None:
     """One whose output needs all of its image, which it can have row by row."""
     image = _one_image(reads)
-    if image is None or not made.shape or made.type is None or prod(made.shape[:-1]) != 1:
+    if image is None or not output.shape or output.type is None or prod(output.shape[:-1]) != 1:
         return None
-    if word in REDUCTIONS and made.shape[-1] != image.channels:
+    if word in REDUCTIONS and output.shape[-1] != image.channels:
         return None
-    return _reducing(reads[0], image, made, to)
+    return _reducing(reads[0], image, output, to)
 
 
-def _reducing(read: _Read, image: Image, made: Tensor, to: int) -> Kind:
-    kind, elements = made.type or "int8", prod(made.shape or ())
+def _reducing(read: _Read, image: Image, output: Tensor, to: int) -> Kind:
+    kind, elements = output.type or "int8", prod(output.shape or ())
     element = -(-element_bits(kind) // 8)
     width = max(4, element) if "int" in kind or kind == "bool" else element
     uses = (Use(read.index, Axis(image.rows), Axis(image.columns)),)
     return Kind(uses, to, image.rows, image.columns, True, elements * width, width)
 
 
-def _in_place(reads: list[_Read], made: Image) -> tuple[Use, ...] | None:
+def _in_place(reads: list[_Read], output: Image) -> tuple[Use, ...] | None:
     """Of those that need what is at the same place."""
     uses: dict[int, Use] = {}
     for entry in reads:
         if entry.tensor.kind == "constant":
             continue
         image = image_of(entry.tensor)
-        if image is None or (image.rows, image.columns) != (made.rows, made.columns):
+        if image is None or (image.rows, image.columns) != (output.rows, output.columns):
             return None
         uses[entry.index] = Use(entry.index, Axis(image.rows), Axis(image.columns))
     return tuple(uses.values())
 
 
-def _joins(reads: list[_Read], made: Image) -> bool:
+def _joins(reads: list[_Read], output: Image) -> bool:
     """Whether channels of images, constants among them, are put beside each other."""
     images = [image_of(replace(entry.tensor, kind="data")) for entry in reads]
-    if any(image is None or (image.rows, image.columns) != (made.rows, made.columns) for image in images):
+    if any(image is None or (image.rows, image.columns) != (output.rows, output.columns) for image in images):
         return False
-    return sum(image.channels for image in images if image is not None) == made.channels
+    return sum(image.channels for image in images if image is not None) == output.channels
 
 
-def _resizing(nearest: bool, reads: list[_Read], made: Image) -> tuple[Use, ...] | None:
+def _resizing(nearest: bool, reads: list[_Read], output: Image) -> tuple[Use, ...] | None:
     image = _one_image(reads)
-    if image is None or image.channels != made.channels:
+    if image is None or image.channels != output.channels:
         return None
-    pairs = (image.rows, made.rows), (image.columns, made.columns)
+    pairs = (image.rows, output.rows), (image.columns, output.columns)
     if any(small > large for small, large in pairs):
         return None
     return (Use(reads[0].index, *(_resized(nearest, small, large) for small, large in pairs)),)
@@ -360,10 +360,10 @@ def _used(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[Tensor]
 
 def _multiplications(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
     """Of the weights with each place of the output; else one for each element, of pools for their kernel."""
-    made = tensors.get(operator.outputs[0]) if operator.outputs else None
-    if made is None:
+    output = tensors.get(operator.outputs[0]) if operator.outputs else None
+    if output is None:
         return 0
-    elements = prod(made.shape) if made.shape is not None else shape_bytes(made) or size_of(made)
+    elements = prod(output.shape) if output.shape is not None else shape_bytes(output) or size_of(output)
     weights = max(
         (
             prod(entry.shape)
@@ -374,6 +374,6 @@ def _multiplications(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
     )
     windowed = operator.window is not None
     if weights and (windowed or word_of(operator) in PRODUCTS):
-        image = image_of(made)
+        image = image_of(output)
         return weights * (image.rows * image.columns if image is not None and windowed else 1)
     return elements * (prod(operator.window.kernel) if operator.window is not None else 1)

@@ -125,8 +125,11 @@ def program_of(
     output_start, outputs = array("q", [0]), array("q")
     links = links_of(graph)
     for operator in order:
-        it = graph.operators[operator]
-        for names, start, values in ((it.inputs, input_start, inputs), (it.outputs, output_start, outputs)):
+        described = graph.operators[operator]
+        for names, start, values in (
+            (described.inputs, input_start, inputs),
+            (described.outputs, output_start, outputs),
+        ):
             tensors = (links.tensor_index[name] for name in dict.fromkeys(names))
             values.extend(index[tensor] for tensor in tensors if tensor in index)
             start.append(len(values))
@@ -281,10 +284,10 @@ def _last_turns(graph: Graph, order: Sequence[int]) -> list[int]:
     They must come after all of its runs, or write a state that it uses.
     """
     at = {operator: place for place, operator in enumerate(order)}
-    found = [0] * len(order)
+    turns = [0] * len(order)
     for first, then in (*links_of(graph).before, *at_states(graph)):
-        found[at[first]] |= 1 << at[then]
-    return found
+        turns[at[first]] |= 1 << at[then]
+    return turns
 
 
 def _avoided(graph: Graph) -> list[bool]:
@@ -493,7 +496,7 @@ class _Run:
         # The clock of the search ends first, so that there is time for the bounds of the last points.
         self.late = Effort(seconds, None, patience.cancel)
         self.effort = Effort(None if seconds is None else seconds * _SHARE, patience.work, patience.cancel)
-        self.told: list[tuple[int, int]] = []
+        self.yielded: list[tuple[int, int]] = []
         self.proven: list[Bound] = []
         self.successors = _successors(graph, order) if choice.free else None
         self.moments = Moments(self.certain.arrays, self.successors, self.late.budget)
@@ -528,8 +531,8 @@ class _Run:
 
     def bounds(self) -> list[Bound]:
         """What is proven of all schedules of the kinds that were asked for."""
-        told = [(cost, self.moments.bound(cost)) for _, cost in self.told]
-        return [*self.proven, *told, (ANY_COST, self.moments.least)]
+        points = [(cost, self.moments.bound(cost)) for _, cost in self.yielded]
+        return [*self.proven, *points, (ANY_COST, self.moments.least)]
 
     def _limited(self) -> Iterator[tuple[str, ...]]:
         """The pools whose limits the exact search looks at together: all, then none if that is too much."""
@@ -558,9 +561,9 @@ class _Run:
         if not same:
             for _ in self._falling(everything, turns, proves=True):
                 pass
-        told = yield from self._told(self._falling(careful, turns, proves=same))
-        if told or turns is listed:
-            return told
+        improved = yield from self._told(self._falling(careful, turns, proves=same))
+        if improved or turns is listed:
+            return improved
         return (yield from self._told(self._falling(careful, listed)))
 
     def _told(self, points: "Generator[ChosenPoint, None, bool]") -> Generator[ChosenPoint, None, bool]:
@@ -572,7 +575,7 @@ class _Run:
                 whole: bool = end.value
                 return whole
             self._tighten(point.cost)
-            self.told.append((point.bytes, point.cost))
+            self.yielded.append((point.bytes, point.cost))
             yield replace(point, bound_bytes=self._bound(point.cost))
 
     def _falling(
@@ -613,23 +616,23 @@ class _Run:
 
     def _new(self, step: int) -> Iterator[ChosenPoint]:
         """What is in the front and not told yet: where it is by so many bytes better than what was told."""
-        for found in self.archive.items[::-1]:
-            told = min((size for size, cost in self.told if cost <= found.cost), default=None)
-            if told is not None and (found.bytes >= told or found.bytes > told - step):
+        for run in self.archive.items[::-1]:
+            least = min((size for size, cost in self.yielded if cost <= run.cost), default=None)
+            if least is not None and (run.bytes >= least or run.bytes > least - step):
                 continue
-            self.told.append((found.bytes, found.cost))
-            self._tighten(found.cost)
+            self.yielded.append((run.bytes, run.cost))
+            self._tighten(run.cost)
             try:
-                yield self._point(found)
+                yield self._point(run)
             except InputError:
                 # The graph has an order that the search does not know; the point does not count.
-                self.archive.forget(found)
+                self.archive.forget(run)
 
-    def _point(self, found: FoundRun) -> ChosenPoint:
-        copies = [(item, out, back, self.waits_in) for item, out, back in found.copies]
-        schedule = self._schedule(self.program.tensors, found.runs, copies)
+    def _point(self, run: FoundRun) -> ChosenPoint:
+        copies = [(item, out, back, self.waits_in) for item, out, back in run.copies]
+        schedule = self._schedule(self.program.tensors, run.runs, copies)
         peak = peak_of(self.graph, schedule, self.choice.pool)
-        return ChosenPoint(peak, found.cost, schedule, self._bound(found.cost))
+        return ChosenPoint(peak, run.cost, schedule, self._bound(run.cost))
 
     def _bound(self, cost: int) -> int:
         return max([self.moments.bound(cost), *(size for most, size in self.proven if most >= cost)])

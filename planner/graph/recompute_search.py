@@ -177,14 +177,14 @@ def _between(low: int, high: int) -> int:
 
 
 def _reached(op: int, edges: Sequence[Sequence[int]], count: int) -> list[bool]:
-    found = [False] * count
+    reached = [False] * count
     stack = [op]
     while stack:
         for other in edges[stack.pop()]:
-            if not found[other]:
-                found[other] = True
+            if not reached[other]:
+                reached[other] = True
                 stack.append(other)
-    return found
+    return reached
 
 
 MOST_ITEMS: Final = 18
@@ -666,12 +666,12 @@ class Search:
             weights[item] *= math.exp((self.random() - 0.5) * 6)
         return self._take(level, self._try(level.limit, weights, level.taste))
 
-    def _take(self, level: Level, found: Level) -> bool:
+    def _take(self, level: Level, candidate: Level) -> bool:
         """Keep what was found where it is as good; whether it is better."""
-        better = found.rank() < level.rank()
-        if found.rank() <= level.rank():
-            level.excess, level.cost, level.weights = found.excess, found.cost, found.weights
-            level.taste, level.again = found.taste, found.again
+        better = candidate.rank() < level.rank()
+        if candidate.rank() <= level.rank():
+            level.excess, level.cost, level.weights = candidate.excess, candidate.cost, candidate.weights
+            level.taste, level.again = candidate.taste, candidate.again
         return better
 
     def _try(self, limit: int, weights: list[float], taste: tuple[float, float]) -> Level:

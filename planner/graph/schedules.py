@@ -106,11 +106,11 @@ def at_states(graph: Graph) -> list[tuple[int, int]]:
     states = _states(graph)
     if not states:
         return []
-    found: list[tuple[int, int]] = []
+    edges: list[tuple[int, int]] = []
     for operator, them in enumerate(links_of(graph).after):
         if not states.isdisjoint(graph.operators[operator].inputs + graph.operators[operator].outputs):
-            found += ((operator, other) for other in them if _share(graph, operator, other, states))
-    return found
+            edges += ((operator, other) for other in them if _share(graph, operator, other, states))
+    return edges
 
 
 def _states(graph: Graph) -> set[str]:
@@ -193,7 +193,7 @@ def with_runs(graph: Graph, schedule: Schedule) -> tuple[Graph, Schedule]:
     expansion = _Expansion(graph, links, schedule, order)
     expanded = replace(
         graph,
-        tensors=(*graph.tensors, *expansion.made),
+        tensors=(*graph.tensors, *expansion.versions),
         operators=tuple(expansion.operators),
         outputs=tuple(expansion.version.get(name, name) for name in graph.outputs),
         before=tuple(_before(graph, expansion.runs)),
@@ -227,7 +227,7 @@ class _Expansion:
     schedule: Schedule
     order: Sequence[int]
     operators: list[Operator] = field(default_factory=list)
-    made: list[Tensor] = field(default_factory=list)
+    versions: list[Tensor] = field(default_factory=list)
     version: dict[str, str] = field(default_factory=dict)
     """By tensor, the one that readers read now, where it is not the first."""
     runs: dict[str, list[str]] = field(default_factory=dict)
@@ -284,7 +284,7 @@ class _Expansion:
         for name in dict.fromkeys(operator.outputs):
             tensor = self.graph.tensors[self.links.tensor_index[name]]
             again = _free(f"{name}#{number}", self._elements)
-            self.made.append(replace(tensor, id=again))
+            self.versions.append(replace(tensor, id=again))
             self.version[name] = again
         return replace(
             operator,
@@ -311,7 +311,7 @@ class _Expansion:
         self.version[spill.tensor] = at.id
 
     def _copy(self, name: str, source: str, target: Tensor) -> None:
-        self.made.append(target)
+        self.versions.append(target)
         # What is copied is what it costs.
         copy = Operator(
             id=_free(name, self._operators), inputs=(source,), outputs=(target.id,), cost=size_of(target)
@@ -368,8 +368,8 @@ def scheduled_graph(graph: Graph, schedule: Schedule) -> Graph:
 
 def with_chosen(graph: Graph, names: tuple[str, ...]) -> Graph:
     """The graph with these alternatives in the place of what they replace, and no others."""
-    found = {alternative.id: alternative for alternative in graph.alternatives}
-    unknown = next((name for name in names if name not in found), None)
+    by_id = {alternative.id: alternative for alternative in graph.alternatives}
+    unknown = next((name for name in names if name not in by_id), None)
     if unknown is not None:
         message = f"the graph has no alternative {unknown!r}"
         raise InputError.single("not_a_schedule", "schedule.alternatives", message)
@@ -396,9 +396,9 @@ def with_alternative(graph: Graph, alternative: Alternative) -> Graph:
     kept = [operator for operator in graph.operators if operator.id not in gone]
     at = sum(operator.id not in gone for operator in graph.operators[:first])
     operators = (*kept[:at], *alternative.operators, *kept[at:])
-    made = {name for operator in graph.operators if operator.id in gone for name in operator.outputs}
+    outputs = {name for operator in graph.operators if operator.id in gone for name in operator.outputs}
     used = {name for operator in operators for name in (*operator.inputs, *operator.outputs)}
-    inner = made - used - set(graph.outputs)
+    inner = outputs - used - set(graph.outputs)
     return Graph(
         version=1,
         name=graph.name,

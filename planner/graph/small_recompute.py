@@ -116,8 +116,8 @@ class _Every:
         arrays, op = self._arrays, self._arrays.producer[item]
         price = 2 * _PARTS if self._rooms[item] else _NEVER
         if op >= 0 and not arrays.once[op] and self._size[item]:
-            made = sum(self._size[output] for output in arrays.outputs_of(op))
-            price = min(price, arrays.cost[op] * _PARTS // made)
+            output_bytes = sum(self._size[output] for output in arrays.outputs_of(op))
+            price = min(price, arrays.cost[op] * _PARTS // output_bytes)
         return price
 
     def ways(self) -> Iterator[Way | None]:
@@ -157,8 +157,8 @@ class _Every:
             return False
         if op not in ran:
             return all(number in ran for number in range(self._count) if self._turns.needs[op] >> number & 1)
-        made = self._arrays.outputs_of(op)
-        if not made and len(ran) < self._count:
+        outputs = self._arrays.outputs_of(op)
+        if not outputs and len(ran) < self._count:
             return False
         if self._arrays.once[op] or any(self._turns.ends[op] >> entry & 1 for entry in ran):
             return False

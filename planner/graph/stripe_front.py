@@ -105,13 +105,13 @@ def stripe_program(
         columns["extra"][at], columns["extra_rest"][at] = extra.bytes, extra.rest
         kind = known[operator]
         if kind is not None:
-            made = graph.tensors[kind.made]
-            image = image_of(made)
-            readers = links.readers[kind.made]
-            external = made.kind == "external"
+            output = graph.tensors[kind.output]
+            image = image_of(output)
+            readers = links.readers[kind.output]
+            external = output.kind == "external"
             columns["can"][at] = 1
             columns["reduces"][at] = kind.reduces
-            columns["kept"][at] = kind.made in kept or external or not readers
+            columns["kept"][at] = kind.output in kept or external or not readers
             last_reader[at] = max((place[reader] for reader in readers), default=NOBODY)
             columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
             columns["pixel"][at] = 0 if kind.reduces or external or image is None else image.pixel
@@ -190,13 +190,13 @@ class Surroundings:
         over = self._live_over(begin, end)
         own = {tensor.id: tensor for tensor in alternative.tensors}
         used = {entry: own.get(entry) or self._tensors[entry] for entry in _used(alternative.operators)}
-        made = {output for operator in alternative.operators for output in operator.outputs}
+        outputs = {output for operator in alternative.operators for output in operator.outputs}
         tensors = {**{alway.id: alway for alway in self._always}, **over, **used}
         data = [name for name, entry in used.items() if entry.kind == "data" and name not in own]
         return Graph(
             tensors=tuple(tensors.values()),
             operators=alternative.operators,
-            inputs=tuple({**over, **{value: None for value in data if value not in made}}),
+            inputs=tuple({**over, **{value: None for value in data if value not in outputs}}),
             outputs=tuple({**over, **{value: None for value in data if self._lives[value][1] >= end}}),
         )
 
@@ -206,18 +206,20 @@ class Surroundings:
 
     def read_by(self, operators: Sequence[Operator]) -> set[str]:
         """What these operators read of others in the graph."""
-        made = {name for operator in operators for name in operator.outputs}
+        outputs = {name for operator in operators for name in operator.outputs}
         read = {name for operator in operators for name in operator.inputs}
-        return {entry for entry in read - made if entry in self._tensors}
+        return {entry for entry in read - outputs if entry in self._tensors}
 
     def _live_over(self, begin: int, end: int) -> dict[str, Tensor]:
         """What is made before, and read after or kept."""
-        found = self._over.get((begin, end))
-        if found is None:
+        tensors = self._over.get((begin, end))
+        if tensors is None:
             lives = self._lives.items()
-            found = {entry: tensor for entry, (first, last, tensor) in lives if first < begin and last >= end}
-            self._over[begin, end] = found
-        return found
+            tensors = {
+                entry: tensor for entry, (first, last, tensor) in lives if first < begin and last >= end
+            }
+            self._over[begin, end] = tensors
+        return tensors
 
 
 def _used(operators: Iterable[Operator]) -> dict[str, None]:
@@ -350,13 +352,13 @@ def _front(graph: Graph, order: Sequence[int], budget: Budget, most_cost: int, s
     known = tuple(ways_of(graph, order, budget, unit))
     program = stripe_program(graph, order, unit, [entry.way for entry in known])
     longest = 1 if not stripes else len(order) if len(order) <= _ANY_LENGTH else _LONGEST
-    found = stripe_front(program, min(most_cost, MOST), longest, budget)
+    front = stripe_front(program, min(most_cost, MOST), longest, budget)
     names = tuple(graph.operators[entry].id for entry in order)
     points = tuple(
-        Candidate(point.bytes, point.cost, _schedule(names, point.choices, known)) for point in found.points
+        Candidate(point.bytes, point.cost, _schedule(names, point.choices, known)) for point in front.points
     )
     exact = len(known) == len(graph.alternatives) and all(entry.exact for entry in known)
-    return OrderFront(points, exact and (found.complete or not stripes))
+    return OrderFront(points, exact and (front.complete or not stripes))
 
 
 def _cuts_alternatives(graph: Graph) -> bool:
@@ -365,7 +367,7 @@ def _cuts_alternatives(graph: Graph) -> bool:
     for alternative in graph.alternatives:
         own = {tensor.id: tensor for tensor in alternative.tensors}
         used = {name for operator in alternative.operators for name in (*operator.inputs, *operator.outputs)}
-        there = [it for name in used if (it := own.get(name) or tensors.get(name)) is not None]
+        there = [known for name in used if (known := own.get(name) or tensors.get(name)) is not None]
         if any(kinds(Graph(tensors=there, operators=alternative.operators))):
             return True
     return False
@@ -401,12 +403,12 @@ def _front_of_choices(graph: Graph, order: Sequence[int], budget: Budget, most_c
 
 def _choices(graph: Graph) -> Iterator[tuple[str, ...]]:
     """The alternatives that can be chosen together: no two replace one operator. The fewest come first."""
-    found: list[tuple[int, tuple[str, ...], frozenset[str]]] = [(0, (), frozenset())]
-    for begin, names, gone in found:
+    choices: list[tuple[int, tuple[str, ...], frozenset[str]]] = [(0, (), frozenset())]
+    for begin, names, gone in choices:
         yield names
         for at, alternative in enumerate(graph.alternatives[begin:], start=begin):
-            if gone.isdisjoint(alternative.replaces) and len(found) <= _MOST_CHOICES:
-                found.append((at + 1, (*names, alternative.id), gone.union(alternative.replaces)))
+            if gone.isdisjoint(alternative.replaces) and len(choices) <= _MOST_CHOICES:
+                choices.append((at + 1, (*names, alternative.id), gone.union(alternative.replaces)))
 
 
 def _schedule(names: Sequence[str], choices: Sequence[Choice], known: Sequence[KnownWay]) -> Schedule:

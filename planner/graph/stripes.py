@@ -52,36 +52,36 @@ def members_of(graph: Graph, operators: Sequence[int]) -> Members | str:
     """The stripe of these operators in this order; or why they make none."""
     links, known = links_of(graph), kinds(graph)
     place_of = {operator: place for place, operator in enumerate(operators)}
-    found: list[Kind] = []
+    members: list[Kind] = []
     for operator in operators:
         kind = known[operator]
         if kind is None:
             return f"{graph.operators[operator].id!r} cannot run row by row"
-        found.append(kind)
-    maker = {kind.made: place for place, kind in enumerate(found)}
-    readers: list[list[Reader]] = [[] for _ in found]
+        members.append(kind)
+    maker = {kind.output: place for place, kind in enumerate(members)}
+    readers: list[list[Reader]] = [[] for _ in members]
     sources: list[tuple[int, ...]] = []
-    for place, kind in enumerate(found):
+    for place, kind in enumerate(members):
         sources.append(tuple(maker.get(use.tensor, NOBODY) for use in kind.uses))
         for i, source in enumerate(sources[-1]):
             if source == NOBODY:
                 continue
-            if found[source].reduces:
+            if members[source].reduces:
                 names = graph.operators[operators[place]].id, graph.operators[operators[source]].id
                 return f"{names[0]!r} needs all of what {names[1]!r} adds up; end the stripe there"
             readers[source].append(Reader(place, i))
     kept = {links.tensor_index[name] for name in graph.outputs}
     leaves, pixel = [], []
-    for kind in found:
-        tensor = graph.tensors[kind.made]
-        reading = links.readers[kind.made]
+    for kind in members:
+        tensor = graph.tensors[kind.output]
+        reading = links.readers[kind.output]
         outside = any(entry not in place_of for entry in reading) or not reading
-        leaves.append(outside or kind.made in kept or tensor.kind == "external")
+        leaves.append(outside or kind.output in kept or tensor.kind == "external")
         image = image_of(tensor)
         pixel.append(0 if kind.reduces or image is None or tensor.kind == "external" else image.pixel)
     return Members(
         tuple(operators),
-        tuple(found),
+        tuple(members),
         tuple(sources),
         tuple(tuple(them) for them in readers),
         tuple(leaves),
@@ -127,18 +127,18 @@ def _spans(members: Members, begin: int, end: int, reference: int) -> Sequence[S
     spans: list[Span] = [(0, 0)] * members.count
     for place in reversed(range(members.count)):
         kind = members.kinds[place]
-        found: list[Span] = []
+        parts: list[Span] = []
         if members.leaves[place] or kind.reduces:
-            found.append((begin * kind.columns // reference, end * kind.columns // reference))
+            parts.append((begin * kind.columns // reference, end * kind.columns // reference))
         if not kind.reduces:
             for reader in members.readers[place]:
                 low, high = spans[reader.place]
                 if low < high:
                     axis = members.kinds[reader.place].uses[reader.use].columns
-                    found.append((axis.first(low), axis.end(high - 1)))
-        found = [span for span in found if span[0] < span[1]]
-        if found:
-            spans[place] = min(entry[0] for entry in found), max(entry[1] for entry in found)
+                    parts.append((axis.first(low), axis.end(high - 1)))
+        parts = [span for span in parts if span[0] < span[1]]
+        if parts:
+            spans[place] = min(entry[0] for entry in parts), max(entry[1] for entry in parts)
     return spans
 
 
@@ -156,7 +156,7 @@ class Ring:
 class Rows:
     """What comes of a replay."""
 
-    made: tuple[int, ...]
+    produced: tuple[int, ...]
     """By place, the rows that it makes in a strip."""
     rings: tuple[Ring | None, ...]
     """By place, of what it makes; None where that is there as a whole."""
@@ -164,17 +164,17 @@ class Rows:
 
 def made_rows(members: Members) -> tuple[int, ...]:
     """By place, how many rows it makes in a strip: all, if they are needed as a whole."""
-    made = [0] * members.count
+    rows = [0] * members.count
     for place in reversed(range(members.count)):
         kind = members.kinds[place]
         if members.leaves[place] or kind.reduces:
-            made[place] = kind.rows
+            rows[place] = kind.rows
             continue
         for reader in members.readers[place]:
-            if made[reader.place]:
+            if rows[reader.place]:
                 axis = members.kinds[reader.place].uses[reader.use].rows
-                made[place] = max(made[place], axis.end(made[reader.place] - 1))
-    return tuple(made)
+                rows[place] = max(rows[place], axis.end(rows[reader.place] - 1))
+    return tuple(rows)
 
 
 def row_steps(members: Members) -> Iterator[tuple[int, int]]:
@@ -209,7 +209,7 @@ def _make(members: Members, place: int, done: list[int]) -> Iterator[tuple[int, 
 
 def replay_rows(members: Members) -> Rows:
     """Goes through all rows of a strip once, and counts."""
-    made = made_rows(members)
+    rows = made_rows(members)
     done = [0] * members.count
     most = [0] * members.count
     first = [members.count] * members.count
@@ -221,7 +221,7 @@ def replay_rows(members: Members) -> Rows:
         """The first row that is still needed of what is made at a place."""
         least = done[place]
         for reader in members.readers[place]:
-            if done[reader.place] < made[reader.place]:
+            if done[reader.place] < rows[reader.place]:
                 axis = members.kinds[reader.place].uses[reader.use].rows
                 least = min(least, axis.first(done[reader.place]))
         return least
@@ -239,7 +239,7 @@ def replay_rows(members: Members) -> Rows:
         Ring(most[place], first[place], last[place]) if place in inside and most[place] else None
         for place in range(members.count)
     ]
-    return Rows(made, tuple(rings))
+    return Rows(rows, tuple(rings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +264,8 @@ class Cut:
             if kind.reduces:
                 total += costs[operator]
                 continue
-            made = self.rows.made[place] * self.strips.total[place]
-            total += -(-costs[operator] * made // (kind.rows * kind.columns))
+            rows = self.rows.produced[place] * self.strips.total[place]
+            total += -(-costs[operator] * rows // (kind.rows * kind.columns))
         return total
 
 
@@ -293,8 +293,8 @@ def with_stripes(graph: Graph, stripes: Sequence[Stripe]) -> Graph:
         if isinstance(cut, str):
             raise InputError.single("bad_stripe", f"$.schedule.stripes[{number}]", cut)
         operators += graph.operators[at : stripe.begin]
-        made, inside = _as_one(graph, cut, costs)
-        operators.append(made)
+        rolled, inside = _as_one(graph, cut, costs)
+        operators.append(rolled)
         gone |= inside
         at = stripe.end
     operators += graph.operators[at:]
@@ -306,19 +306,19 @@ def _as_one(graph: Graph, cut: Cut, costs: Sequence[int]) -> tuple[Operator, set
     """The operator that a stripe becomes, and the tensors that only it has."""
     members = cut.members
     inside = [graph.operators[operator] for operator in members.operators]
-    made = [graph.tensors[kind.made] for kind in members.kinds]
-    own = {tensor.id for tensor, leaves in zip(made, members.leaves, strict=True) if not leaves}
-    written = {tensor.id for tensor in made}
+    outputs = [graph.tensors[kind.output] for kind in members.kinds]
+    own = {tensor.id for tensor, leaves in zip(outputs, members.leaves, strict=True) if not leaves}
+    written = {tensor.id for tensor in outputs}
     inputs = dict.fromkeys(name for entry in inside for name in entry.inputs if name not in written)
-    place_of = {tensor.id: place for place, tensor in enumerate(made)}
+    place_of = {tensor.id: place for place, tensor in enumerate(outputs)}
     rings = sorted((name for name in own), key=links_of(graph).tensor_index.__getitem__)
-    temporaries = [entry for name in rings for entry in _ring(cut, place_of[name], made[place_of[name]])]
+    temporaries = [entry for name in rings for entry in _ring(cut, place_of[name], outputs[place_of[name]])]
     for place, operator in enumerate(inside):
         temporaries += [replace(temporary, phases=(place, place + 1)) for temporary in operator.temporaries]
     everything = (0, members.count)
     taken = {tensor.id for tensor in graph.tensors}
     taken |= {temporary.id for operator in graph.operators for temporary in operator.temporaries}
-    for kind, tensor in zip(members.kinds, made, strict=True):
+    for kind, tensor in zip(members.kinds, outputs, strict=True):
         if kind.reduces:
             name = free_id(f"{tensor.id}.sums", taken)
             temporaries.append(
@@ -335,7 +335,7 @@ def _as_one(graph: Graph, cut: Cut, costs: Sequence[int]) -> tuple[Operator, set
             id=inside[-1].id,
             type="stripe",
             inputs=tuple(inputs),
-            outputs=tuple(tensor.id for tensor in made if tensor.id not in own),
+            outputs=tuple(tensor.id for tensor in outputs if tensor.id not in own),
             temporaries=tuple(temporaries),
             cost=cut.cost(costs),
         ),

@@ -121,27 +121,27 @@ class _GraphSizes:
             inner, outer = self.by_id.get(view.tensor), self.by_id.get(view.of)
             if inner is None or outer is None:
                 continue
-            _, found = self._formulas.checked(f"({outer}) - {view.offset} - ({inner})")
-            if found is not None:
+            _, wrong = self._formulas.checked(f"({outer}) - {view.offset} - ({inner})")
+            if wrong is not None:
                 ends = f"{view.offset} + {inner}" if view.offset else f"{inner}"
                 message = (
                     f"{view.tensor!r} ends at {ends}, and {view.of!r} has {outer} bytes, which must be "
-                    f"enough at every value; of what is left, {_without_advice(found)}"
+                    f"enough at every value; of what is left, {_without_advice(wrong)}"
                 )
                 yield Issue("view_beyond", f"$.views[{i}]", message)
 
     def _note(self, element: SymbolicTensor | SymbolicTemporary, size: Size, path: str) -> None:
         self.by_id[element.id] = size
-        largest, found = (size, None) if isinstance(size, int) else self._formulas.checked(size)
+        largest, wrong = (size, None) if isinstance(size, int) else self._formulas.checked(size)
         self.largest[element.id] = min(largest, LIMIT)
-        if found is not None:
+        if wrong is not None:
             is_shape = isinstance(element, SymbolicTensor) and element.size is None
-            self._add(path.removesuffix("size") + "shape" if is_shape else path, found)
+            self._add(path.removesuffix("size") + "shape" if is_shape else path, wrong)
         elif largest > LIMIT:
             self._add(path, FormulaIssue("too_large", f"{element.id!r} has {largest:,} bytes, above 2^62"))
 
-    def _add(self, path: str, found: FormulaIssue) -> None:
-        self.issues.append(Issue(found.code, path, found.message))
+    def _add(self, path: str, wrong: FormulaIssue) -> None:
+        self.issues.append(Issue(wrong.code, path, wrong.message))
 
     def _size_of(self, tensor: SymbolicTensor, path: str) -> Size:
         sound = self._has_sound_shape(tensor, path)
@@ -149,20 +149,20 @@ class _GraphSizes:
             if sound:
                 self._compare(tensor, tensor.size, f"{path}.size")
             return tensor.size
-        made = size_from_shape(tensor, self._names) if sound else 0
-        if made is None:
+        size = size_from_shape(tensor, self._names) if sound else 0
+        if size is None:
             self._add(
                 path, FormulaIssue("no_size", f"{tensor.id!r} needs a `size`, or a `shape` and a `type`")
             )
-        return made or 0
+        return size or 0
 
     def _has_sound_shape(self, tensor: SymbolicTensor, path: str) -> bool:
         before = len(self.issues)
         for axis, extent in enumerate(tensor.shape or ()):
             if isinstance(extent, str):
-                _, found = self._formulas.checked(extent)
-                if found is not None:
-                    self._add(f"{path}.shape[{axis}]", found)
+                _, wrong = self._formulas.checked(extent)
+                if wrong is not None:
+                    self._add(f"{path}.shape[{axis}]", wrong)
         return len(self.issues) == before
 
     def _compare(self, tensor: SymbolicTensor, size: Size, path: str) -> None:
@@ -173,35 +173,35 @@ class _GraphSizes:
             return
         if needed is None or (isinstance(size, str) and self._formulas.checked(size)[1] is not None):
             return
-        _, found = self._formulas.checked(f"({size}) - ({needed})")
-        if found is not None:
+        _, wrong = self._formulas.checked(f"({size}) - ({needed})")
+        if wrong is not None:
             message = (
                 f"{size} bytes must be enough for the {needed} of its shape and type at every value; "
-                f"of what is left, {_without_advice(found)}"
+                f"of what is left, {_without_advice(wrong)}"
             )
             self._add(path, FormulaIssue("size_contradicts_shape", message))
 
 
-def _without_advice(found: FormulaIssue) -> str:
+def _without_advice(wrong: FormulaIssue) -> str:
     """What is wrong with a difference of sizes: the advice is for sizes."""
-    return found.message.partition(";")[0]
+    return wrong.message.partition(";")[0]
 
 
 def lower_symbolic(graph: SymbolicGraph) -> SymbolicProblem:
     """The symbolic problem of a graph whose operators run as they are listed; InputError with all issues."""
-    found = checked_graph(graph)
-    if found.issues:
-        raise InputError(found.issues)
-    problem = _lowered(graph, found)
+    checked = checked_graph(graph)
+    if checked.issues:
+        raise InputError(checked.issues)
+    problem = _lowered(graph, checked)
     issues = find_issues(problem)
     if issues:
-        raise InputError(_in_the_graph(found.largest, issues))
+        raise InputError(_in_the_graph(checked.largest, issues))
     return problem
 
 
-def _lowered(graph: SymbolicGraph, found: CheckedGraph) -> SymbolicProblem:
+def _lowered(graph: SymbolicGraph, checked: CheckedGraph) -> SymbolicProblem:
     # Lifetimes, groups and pairs in place do not depend on sizes.
-    ordinary = listed_problem(found.largest)
+    ordinary = listed_problem(checked.largest)
     return SymbolicProblem(
         name=graph.name,
         symbols=graph.symbols,
@@ -211,7 +211,7 @@ def _lowered(graph: SymbolicGraph, found: CheckedGraph) -> SymbolicProblem:
         buffers=[
             SymbolicBuffer(
                 id=buffer.id,
-                size=found.sizes[buffer.id],
+                size=checked.sizes[buffer.id],
                 lifetime=buffer.lifetime,
                 alignment=buffer.alignment,
                 pools=buffer.pools,

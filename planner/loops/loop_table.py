@@ -175,7 +175,7 @@ def _frees(cut: Cut, rows: Sequence[tuple[int, ...]], rings: Sequence[int]) -> t
     """By step, pairs of a ring and the first row that a later step reads, where that changes."""
     number_of = {place: number for number, place in enumerate(rings)}
     # From the end: what comes later is known. Only what a step makes or reads can be free after it.
-    needed = [cut.rows.made[place] for place in rings]
+    needed = [cut.rows.produced[place] for place in rings]
     after: list[dict[int, int]] = []
     for place, _, *read in reversed(rows):
         sources = [number_of.get(source) for source in cut.members.sources[place]]
@@ -214,7 +214,7 @@ def _members(program: Program, cut: Cut, one: Operator, places: Places) -> Itera
             runs=program.runs.get(operator.id),
             inputs=operator.inputs,
             reads=tuple(graph.tensors[use.tensor].id for use in kind.uses),
-            makes=graph.tensors[kind.made].id,
+            makes=graph.tensors[kind.output].id,
             rows=kind.rows,
             columns=kind.columns,
             again=_again(spans),
@@ -236,7 +236,7 @@ def _again(spans: Sequence[tuple[int, int]]) -> int:
 
 
 def _ring(graph: Graph, cut: Cut, place: int, rows: int, places: Places) -> RowRing:
-    tensor = graph.tensors[cut.members.kinds[place].made].id
+    tensor = graph.tensors[cut.members.kinds[place].output].id
     where = places.placed[tensor]
     pixel = cut.members.pixel[place]
     return RowRing(

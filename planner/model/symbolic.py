@@ -335,7 +335,9 @@ def graph_with_sizes(graph: "SymbolicGraph", sizes: Mapping[str, int]) -> Graph:
     """The ordinary graph whose tensors and temporaries have these sizes, by id."""
 
     def operator(symbolic: SymbolicOperator) -> Operator:
-        temporaries = [_plainly(Temporary, it, size=sizes[it.id]) for it in symbolic.temporaries]
+        temporaries = [
+            _plainly(Temporary, temporary, size=sizes[temporary.id]) for temporary in symbolic.temporaries
+        ]
         return _plainly(Operator, symbolic, temporaries=temporaries)
 
     return _plainly(

@@ -163,14 +163,14 @@ def write_plan(columns: Columns, plan: PlainPlan, form: str) -> bytes:
     """The plan in JSON or CSV."""
     if form == "json":
         return plan_as_json(columns, plan)
-    found = columns.as_csv(plan.offsets)
-    if found is None:
+    text = columns.as_csv(plan.offsets)
+    if text is None:
         # An id that needs quotes: the ordinary writer knows them.
         from memstow.planner.formats import csv_table
 
         problem = problem_of(columns)
         return csv_table.write_plan(problem, plan_of(columns, plan, problem))
-    return found
+    return text
 
 
 def plan_as_json(columns: Columns, plan: PlainPlan) -> bytes:

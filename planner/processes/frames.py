@@ -90,7 +90,7 @@ def _message(text: bytes, beside: bytes) -> Message:
     hook = put_back if text.count(text[2:18]) > 1 else None
     try:
         match json.loads(text, object_hook=hook):
-            case [str(given), dict(message)] if given == name and isinstance(message.get("kind"), str):
+            case [str(kind), dict(message)] if kind == name and isinstance(message.get("kind"), str):
                 return message
     except ValueError as error:
         raise GarbageError(f"a message that is not JSON: {error}") from None

@@ -287,8 +287,8 @@ def _place(text: str, position: int) -> str:
 def _malformed(error: json.JSONDecodeError, text: str) -> InputError:
     words = _IN_WORDS.get(error.msg, printable(error.msg, 100))
     rest = text[error.pos : error.pos + 16]
-    found = f"found {shown(rest, 16)}" if rest.strip() else "the text ends here"
-    return InputError.single("malformed_json", _place(text, error.pos), f"{words}; {found}")
+    rest_shown = f"found {shown(rest, 16)}" if rest.strip() else "the text ends here"
+    return InputError.single("malformed_json", _place(text, error.pos), f"{words}; {rest_shown}")
 
 
 def _not_finite(literal: str, text: str) -> InputError:
@@ -339,10 +339,10 @@ def _duplicate_keys(root: object, duplicates: list[tuple[dict[str, object], str]
 
 
 def _places_of(root: object, wanted: set[int]) -> dict[int, Path]:
-    found: dict[int, Path] = {id(root): ()} if id(root) in wanted else {}
+    place_of: dict[int, Path] = {id(root): ()} if id(root) in wanted else {}
     walks = [_members(root)]
     keys: list[str | int] = []
-    while walks and len(found) < len(wanted):
+    while walks and len(place_of) < len(wanted):
         step = next(walks[-1], None)
         if step is None:
             walks.pop()
@@ -353,8 +353,8 @@ def _places_of(root: object, wanted: set[int]) -> dict[int, Path]:
             keys.append(key)
             walks.append(_members(value))
             if id(value) in wanted:
-                found[id(value)] = tuple(keys)
-    return found
+                place_of[id(value)] = tuple(keys)
+    return place_of
 
 
 def _members(value: object) -> Iterator[tuple[str | int, object]]:

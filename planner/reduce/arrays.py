@@ -286,24 +286,24 @@ class _Ranks:
         """By spot, the preference of the body's buffers in its pool."""
         buffers = [self._problem.buffers[i] for i in body.members]
         key = (id(body.spots), *((named_pools(buffer), buffer.size) for buffer in buffers))
-        found = self._blocks.get(key)
-        if found is None:
+        block = self._blocks.get(key)
+        if block is None:
             names = [self._problem.pools[spot.pool].id for spot in body.spots]
             ranks = [0] * len(names)
             for buffer in buffers:
                 positions, size = self._positions_of(buffer), buffer.size
                 ranks = [rank + positions[name] * size for rank, name in zip(ranks, names, strict=True)]
-            found = self._blocks[key] = _block(ranks)
-        return found
+            block = self._blocks[key] = _block(ranks)
+        return block
 
     def _positions_of(self, buffer: Buffer) -> dict[str, int]:
         """Of each pool that the buffer may go to, its position; 0: the preferred one."""
         named = named_pools(buffer)
-        found = self._positions.get(named)
-        if found is None:
+        positions = self._positions.get(named)
+        if positions is None:
             allowed = allowed_pools(self._problem, buffer)
-            found = self._positions[named] = {name: place for place, name in enumerate(allowed)}
-        return found
+            positions = self._positions[named] = {name: place for place, name in enumerate(allowed)}
+        return positions
 
 
 def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:

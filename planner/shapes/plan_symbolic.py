@@ -38,7 +38,7 @@ from memstow.planner.model.symbolic import (
 )
 from memstow.planner.shapes.point_plans import (
     NONE,
-    Found,
+    ItemOrder,
     PointPlan,
     Scale,
     Score,
@@ -71,7 +71,7 @@ class Best:
     """The best sequence so far; `fits` where it keeps capacities and pins at the largest sizes."""
 
     arrays: ShapedArrays
-    found: Found
+    item_order: ItemOrder
     peaks: tuple[int, ...]
     fits: bool
     score: Score
@@ -111,7 +111,7 @@ class OrderSearch:
         self._cancel = cancel
         self._on_better = on_better
         self._shaped: dict[Ties, Shaped] = {}
-        self._known_starts: dict[Ties, list[Found]] = {}
+        self._known_starts: dict[Ties, list[ItemOrder]] = {}
         self.best: Best | None = None
         self.proven = False
 
@@ -125,7 +125,7 @@ class OrderSearch:
             self._prove(every_set, share * _PROOF_SHARE)
         if not self._done():
             best = self._best()
-            self._improve(best.arrays, [best.found, *self._starts(best.arrays)], share)
+            self._improve(best.arrays, [best.item_order, *self._starts(best.arrays)], share)
         best = self._best()
         self.proven = self.proven or (best.fits and self._scale.is_least(best.peaks))
         return best
@@ -141,14 +141,14 @@ class OrderSearch:
         stopped = self._cancel is not None and self._cancel.is_set()
         return stopped or self.proven or (best is not None and best.fits and self._scale.is_least(best.peaks))
 
-    def _starts(self, arrays: ShapedArrays) -> list[Found]:
+    def _starts(self, arrays: ShapedArrays) -> list[ItemOrder]:
         """Items by height in the plan at each point, and by their mean height."""
         starts = self._known_starts.get(arrays.ties)
         if starts is None:
             starts = self._known_starts[arrays.ties] = self._new_starts(arrays)
         return starts
 
-    def _new_starts(self, arrays: ShapedArrays) -> list[Found]:
+    def _new_starts(self, arrays: ShapedArrays) -> list[ItemOrder]:
         planned = [self._points[number].plan for number in self._numbers]
         placed = [plan.placements for plan in planned if plan.placements]
         starts = [arrays.start(placements) for placements in placed]
@@ -165,7 +165,7 @@ class OrderSearch:
             arrays.by_height({buffer.id: -buffer.size for buffer in arrays.problem.buffers}, {})
         ]
 
-    def _improve(self, arrays: ShapedArrays, starts: Sequence[Found], share: float) -> None:
+    def _improve(self, arrays: ShapedArrays, starts: Sequence[ItemOrder], share: float) -> None:
         budget = self._allowance.budget(share)
         with cancelling(budget, self._cancel):
             result = self._ready(arrays).search(
@@ -197,9 +197,9 @@ class OrderSearch:
             self._keep(arrays, result.found)
 
     def _keep(self, arrays: ShapedArrays, result: FoundSequence) -> None:
-        found = Found(tuple(result.sequence), tuple(result.choices))
+        orders = ItemOrder(tuple(result.sequence), tuple(result.choices))
         peaks = tuple(result.peaks)
-        best = Best(arrays, found, peaks, result.fits, self._scale.score(peaks))
+        best = Best(arrays, orders, peaks, result.fits, self._scale.score(peaks))
         if best.better_than(self.best):
             self.best = best
             if self._on_better is not None:
@@ -271,7 +271,7 @@ class PieceSearch:
 
     def piece_of(self, search: OrderSearch, best: Best) -> Piece:
         """What was found, with what it needs at all points."""
-        order = best.arrays.order(search.native_of(best), best.found)
+        order = best.arrays.order(search.native_of(best), best.item_order)
         return Piece(order, tuple(self._peaks_of(order)), best.fits)
 
     def _over(self, pieces: Sequence[Piece]) -> bool:
@@ -286,7 +286,7 @@ class PieceSearch:
         """By order, the points at which it is the best."""
         dealt: list[list[int]] = [[] for _ in pieces]
         for number in range(len(self._points)):
-            best = min(range(len(pieces)), key=lambda it: (pieces[it].peaks[number], it))
+            best = min(range(len(pieces)), key=lambda index: (pieces[index].peaks[number], index))
             dealt[best].append(number)
         return dealt
 
@@ -474,15 +474,15 @@ class _Run:
         )
         self._phase("search")
         if self._shapes == "fixed":
-            made = self._fixed(largest, points)
+            made_plan = self._fixed(largest, points)
         else:
-            made = self._ordered(
+            made_plan = self._ordered(
                 largest, points, scale, exact=all(entry != "interval" for entry in how.values())
             )
-        if made.plan.status not in PLANNED:
-            return self._judged(self._stamped(made.plan))
+        if made_plan.plan.status not in PLANNED:
+            return self._judged(self._stamped(made_plan.plan))
         self._phase("judge")
-        return self._judged(self._stamped(self._with_values(made, points, scale)))
+        return self._judged(self._stamped(self._with_values(made_plan, points, scale)))
 
     def _fixed(self, largest: Problem, points: Sequence[PointPlan]) -> _Made:
         """Offsets at which every buffer has room for its largest size."""
@@ -500,8 +500,8 @@ class _Run:
             return _Made(SymbolicPlan(status=solved.status, shapes="fixed", explanation=explanation))
         message = f"with each buffer at its largest size, which may not occur together, {explanation.message}"
         status = Status.INFEASIBLE if any(point.nothing for point in points) else Status.UNKNOWN
-        told = replace(explanation, message=message)
-        return _Made(SymbolicPlan(status=status, shapes="fixed", explanation=told))
+        explained = replace(explanation, message=message)
+        return _Made(SymbolicPlan(status=status, shapes="fixed", explanation=explained))
 
     def _ordered(self, largest: Problem, points: Sequence[PointPlan], scale: Scale, *, exact: bool) -> _Made:
         sizes = [sizes_of(self._problem).at(point.at) for point in points]
@@ -551,16 +551,16 @@ class _Run:
         pieces = [dealer.piece_of(whole, best)]
         if several:
             pieces = dealer.run(pieces[0], self._pieces)
-        made = SymbolicPlan(
+        plan = SymbolicPlan(
             status=Status.FEASIBLE,
             shapes=self._shapes,
             orders=tuple(piece.order for piece in pieces),
             solver=SOLVER,
         )
         fits = all(piece.fits for piece in pieces) and not self._relaxed
-        misfit = None if fits else why_not(self._problem, made, points, no_place)
+        misfit = None if fits else why_not(self._problem, plan, points, no_place)
         if misfit is None:
-            return _Made(made, prove and whole.proven and pieces[0].peaks == best.peaks)
+            return _Made(plan, prove and whole.proven and pieces[0].peaks == best.peaks)
         status = Status.INFEASIBLE if refuted else Status.UNKNOWN
         return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
 
@@ -573,8 +573,8 @@ class _Run:
         if begin < self._told_at + took * _TELLING_PART or not self._allowance.affords(took * _TELLING_PART):
             return
         orders = tuple(piece.order for piece in pieces)
-        made = SymbolicPlan(status=Status.FEASIBLE, shapes=self._shapes, orders=orders, solver=SOLVER)
-        self._on_better(self._judged(self._stamped(self._with_values(_Made(made), points, scale))))
+        plan = SymbolicPlan(status=Status.FEASIBLE, shapes=self._shapes, orders=orders, solver=SOLVER)
+        self._on_better(self._judged(self._stamped(self._with_values(_Made(plan), points, scale))))
         self._told_at = time.monotonic()
         self._telling = self._told_at - begin
 
@@ -592,15 +592,15 @@ class _Run:
         self, largest: Problem, points: Sequence[PointPlan], sizes: Sequence[Sequence[int]]
     ) -> list[ShapedArrays] | Explanation:
         """Arrays of the sets of tied pairs that are worth a try, the most promising first."""
-        found: list[ShapedArrays] = []
+        arrays: list[ShapedArrays] = []
         reason: Explanation | None = None
         for ties in likely_ties(largest, points):
-            made = make_arrays(largest, ties, sizes)
-            if isinstance(made, ShapedArrays):
-                found.append(made)
+            arrays_of_tie = make_arrays(largest, ties, sizes)
+            if isinstance(arrays_of_tie, ShapedArrays):
+                arrays.append(arrays_of_tie)
             elif ties == NONE:
-                reason = made
-        return found if found or reason is None else reason
+                reason = arrays_of_tie
+        return arrays if arrays or reason is None else reason
 
     def _every_set(
         self, largest: Problem, sets: Sequence[ShapedArrays], sizes: Sequence[Sequence[int]]
@@ -610,24 +610,24 @@ class _Run:
         if ties is None:
             return None
         known = {part.ties: part for part in sets}
-        made = [known.get(tie) or make_arrays(largest, tie, sizes) for tie in ties]
-        return [entry for entry in made if isinstance(entry, ShapedArrays)]
+        results = [known.get(tie) or make_arrays(largest, tie, sizes) for tie in ties]
+        return [entry for entry in results if isinstance(entry, ShapedArrays)]
 
-    def _with_values(self, made: _Made, points: Sequence[PointPlan], scale: Scale) -> SymbolicPlan:
+    def _with_values(self, plan_made: _Made, points: Sequence[PointPlan], scale: Scale) -> SymbolicPlan:
         """The plan with what it needs at the points."""
         try:
             with collector_at_rest():
-                layout = Layout(self._problem, made.plan)
+                layout = Layout(self._problem, plan_made.plan)
                 peaks = [layout.lay_out(point.at).objective for point in points]
         except InputError as error:
             # What was found is wrong, and not what was given.
             raise RefusedPlanError(f"the plan was refused; please report it: {error}") from error
         # Nothing is below what was found, whatever a bound says.
         worst = scale.worst(peaks)
-        proven = made.proven or (worst is not None and scale.is_least(peaks))
+        proven = plan_made.proven or (worst is not None and scale.is_least(peaks))
         bound = None if worst is None else worst if proven else 1.0
         return replace(
-            made.plan,
+            plan_made.plan,
             status=Status.OPTIMAL if proven and worst is not None else Status.FEASIBLE,
             points=tuple(
                 PointPeak(at=point.at, peak=peak, least=point.least)

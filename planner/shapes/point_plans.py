@@ -202,14 +202,14 @@ def plans_at_points(
     )
     planned = set(_spread(len(points), count))
     live = LiveBytes(problem) if count < len(points) else None
-    found: list[PointPlan] = []
+    plans: list[PointPlan] = []
     for number, point in enumerate(points):
         if number in planned or live is None:
-            found.append(_planned(problem, point, allowance, _SHARE / count, cancel))
+            plans.append(_planned(problem, point, allowance, _SHARE / count, cancel))
         else:
             least = live.at(sizes_at(problem, point.at))
-            found.append(PointPlan(point.at, point.weight, least, Plan(status=Status.UNKNOWN), None))
-    return tuple(found)
+            plans.append(PointPlan(point.at, point.weight, least, Plan(status=Status.UNKNOWN), None))
+    return tuple(plans)
 
 
 def _spread(total: int, count: int) -> list[int]:
@@ -321,7 +321,7 @@ class _Tying:
             self.members.setdefault(self.distances.find(number)[0], []).append(number)
 
     def tie(self, pairs: Iterable[InPlace]) -> Ties:
-        found: set[tuple[str, str]] = set()
+        tie: set[tuple[str, str]] = set()
         for pair in pairs:
             source, output = self.index[pair.input], self.index[pair.output]
             # What has no bytes has nothing to share.
@@ -332,8 +332,8 @@ class _Tying:
                     self.distances.tie(output, source, 0)
                     both = [*self.members.pop(ours), *self.members.pop(theirs)]
                     self.members[self.distances.find(source)[0]] = both
-                found.add((pair.input, pair.output))
-        return frozenset(found)
+                tie.add((pair.input, pair.output))
+        return frozenset(tie)
 
     def _may_meet(self, source: int, output: int) -> bool:
         """Whether the groups of both can be one, with nobody on somebody else."""
@@ -391,7 +391,7 @@ def shared_places(ties: Ties) -> dict[str, str]:
         joined.setdefault(source, set()).add(output)
         joined.setdefault(output, set()).add(source)
     outputs = {output for _, output in ties}
-    found: dict[str, str] = {}
+    place_of: dict[str, str] = {}
     seen: set[str] = set()
     for root in sorted(joined, key=lambda entry: (entry in outputs, entry)):
         if root in seen:
@@ -401,9 +401,9 @@ def shared_places(ties: Ties) -> dict[str, str]:
         for one in left:
             for other in sorted(joined[one] - seen):
                 seen.add(other)
-                found[other] = one
+                place_of[other] = one
                 left.append(other)
-    return found
+    return place_of
 
 
 # Offsets are sums of sizes and alignments, at the most above each other all of them.
@@ -414,7 +414,7 @@ _TOO_MANY = "more than 20,000 buffers or 16 million pairs of buffers that confli
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ItemOrder:
     """Items in the order in which they are put above each other, and the pool of each, as a choice."""
 
     sequence: tuple[int, ...]
@@ -443,21 +443,21 @@ class ShapedArrays:
         rows = [*points, len(self._sizes) - 1]
         for buffer in self.reduction.part_buffer:
             flat.extend([self._sizes[row][buffer] for row in rows])
-        found = shape(self.instance, flat, points)
-        if found is None:
+        shaped = shape(self.instance, flat, points)
+        if shaped is None:
             raise declined(_TOO_MANY)
-        return found
+        return shaped
 
-    def order(self, shaped: Shaped, found: Found) -> Order:
+    def order(self, shaped: Shaped, item_order: ItemOrder) -> Order:
         """The sequence as an order, without what follows from the rest."""
         buffers, pools = self.problem.buffers, self.problem.pools
         above: dict[int, list[str]] = {}
         part_buffer = self.reduction.part_buffer
-        for upper, lower in shaped.arcs(found.sequence, found.choices):
+        for upper, lower in shaped.arcs(item_order.sequence, item_order.choices):
             above.setdefault(part_buffer[upper], []).append(buffers[part_buffer[lower]].id)
         instance = self.instance
         pool_of = {index: place.pool for index, place in self.reduction.alone}
-        for item, choice in enumerate(found.choices):
+        for item, choice in enumerate(item_order.choices):
             pool = pools[instance.choice_pool[instance.choice_start[item] + choice]].id
             for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
                 pool_of[part_buffer[part]] = pool
@@ -476,16 +476,16 @@ class ShapedArrays:
             ]
         )
 
-    def start(self, placements: Sequence[Placement]) -> Found:
+    def start(self, placements: Sequence[Placement]) -> ItemOrder:
         """Items from the lowest to the highest, as these places have them."""
         offset = {placement.buffer: placement.offset for placement in placements}
         pool = {placement.buffer: placement.pool for placement in placements}
         return self.by_height(offset, pool)
 
-    def by_height(self, height: Mapping[str, float], pool: Mapping[str, str]) -> Found:
+    def by_height(self, height: Mapping[str, float], pool: Mapping[str, str]) -> ItemOrder:
         """Items from the lowest to the highest."""
         instance, buffers = self.instance, self.problem.buffers
-        number = {it.id: index for index, it in enumerate(self.problem.pools)}
+        number = {entry.id: index for index, entry in enumerate(self.problem.pools)}
         keys: list[tuple[float, int]] = []
         choices: list[int] = []
         for item in range(instance.item_count):
@@ -495,7 +495,7 @@ class ShapedArrays:
             allowed = instance.choice_pool[instance.choice_start[item] : instance.choice_start[item + 1]]
             wanted = number.get(pool.get(ids[0], ""), -1)
             choices.append(allowed.index(wanted) if wanted in allowed else 0)
-        return Found(tuple(item for _, item in sorted(keys)), tuple(choices))
+        return ItemOrder(tuple(item for _, item in sorted(keys)), tuple(choices))
 
     def measure(self, shaped: Shaped, least: Sequence[int], weights: Sequence[int]) -> None:
         """Say what is counted, and what the least of it is at each point."""

@@ -99,11 +99,11 @@ def spread(symbol: Symbol, points: int) -> list[int]:
     return [symbol.min + index * symbol.step for index in sorted({0, last, *indices})]
 
 
-def as_data(found: Sweep) -> dict[str, object]:
+def as_data(swept: Sweep) -> dict[str, object]:
     """The sweep as JSON holds it."""
     return {
-        "term": found.term,
-        "symbol": None if found.symbol is None else found.symbol.id,
+        "term": swept.term,
+        "symbol": None if swept.symbol is None else swept.symbol.id,
         "points": [
             {
                 "at": dict(point.at),
@@ -112,18 +112,18 @@ def as_data(found: Sweep) -> dict[str, object]:
                 "ratio": point.ratio,
                 "order": point.order,
             }
-            for point in found.points
+            for point in swept.points
         ],
     }
 
 
-def as_csv(found: Sweep) -> bytes:
+def as_csv(swept: Sweep) -> bytes:
     """The sweep as a table: a column for each symbol, then peak, least, ratio and the order."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    names = list(found.points[0].at) if found.points else []
+    names = list(swept.points[0].at) if swept.points else []
     writer.writerow([*names, "peak", "least", "ratio", "order"])
-    for point in found.points:
+    for point in swept.points:
         cells = (point.peak, point.least, None if point.ratio is None else f"{point.ratio:.6f}", point.order)
         writer.writerow([*point.at.values(), *("" if cell is None else cell for cell in cells)])
     return file.getvalue().encode()
@@ -150,15 +150,15 @@ def _sweep(
 def _point(layout: Layout, at: Mapping[str, int], said: int) -> SweepPoint:
     least = _least(problem_at(layout.problem, at))
     try:
-        found = layout.lay_out(at)
+        placed = layout.lay_out(at)
     except InputError as error:
         if error.issues[0].code != _NO_FIT:
             raise
         return SweepPoint(at, None, least, None)
-    order = found.order if len(layout.placers) > 1 else None
+    order = placed.order if len(layout.placers) > 1 else None
     # What a plan says is at most its peak, or it is not so.
-    best = said if least < said <= found.objective else least
-    return SweepPoint(at, found.objective, best, order)
+    best = said if least < said <= placed.objective else least
+    return SweepPoint(at, placed.objective, best, order)
 
 
 def _least(problem: Problem) -> int:

@@ -196,10 +196,10 @@ def write_symbolic_c(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str =
         bare = SymbolicPlan(
             status=Status.FEASIBLE, shapes=plan.shapes, placements=plan.placements, orders=plan.orders
         )
-        found = judge_symbolic(problem, bare).violations
-        if found:
+        violations = judge_symbolic(problem, bare).violations
+        if violations:
             raise InputError(
-                Issue(str(entry.code), "plan", entry.message) for entry in found[:_MOST_REPORTED]
+                Issue(str(entry.code), "plan", entry.message) for entry in violations[:_MOST_REPORTED]
             )
     return header_of(problem, plan, prefix)
 

@@ -444,13 +444,15 @@ class Layout:
 
     def offsets(self, at: Mapping[str, int]) -> dict[str, int]:
         """The offsets at these values, by id of the buffer."""
-        found = self.lay_out(at)
-        return {buffer.id: offset for buffer, offset in zip(self.problem.buffers, found.offsets, strict=True)}
+        placed = self.lay_out(at)
+        return {
+            buffer.id: offset for buffer, offset in zip(self.problem.buffers, placed.offsets, strict=True)
+        }
 
     def peaks(self, at: Mapping[str, int]) -> dict[str, int]:
         """The peaks at these values, by id of the pool."""
-        found = self.lay_out(at)
-        return {pool.id: peak for pool, peak in zip(self.problem.pools, found.peaks, strict=True)}
+        placed = self.lay_out(at)
+        return {pool.id: peak for pool, peak in zip(self.problem.pools, placed.peaks, strict=True)}
 
 
 def _whole(at: Mapping[str, int]) -> dict[str, int]:
@@ -509,10 +511,10 @@ def plan_at(problem: SymbolicProblem, plan: SymbolicPlan, at: Mapping[str, int])
 
 def plan_of_layout(layout: Layout, at: Mapping[str, int]) -> tuple[Problem, Plan]:
     """The problem at these values and the plan for it, of a layout that is prepared."""
-    found = layout.lay_out(at)
-    problem = with_sizes(layout.problem, found.sizes)
+    placed = layout.lay_out(at)
+    problem = with_sizes(layout.problem, placed.sizes)
     require_valid(problem)
-    placements = _placements(problem, found)
+    placements = _placements(problem, placed)
     plan = _with_values(problem, placements, layout.plan.solver)
     violations = [] if plan is None else recount(problem, plan, None)
     if plan is None or violations:
@@ -535,15 +537,15 @@ def _with_values(problem: Problem, placements: tuple[Placement, ...], solver: st
     return replace(plan_of_values(values, bounds, terms, solver, prover_of(terms)), digest=digest(problem))
 
 
-def _placements(problem: Problem, found: LayoutAt) -> tuple[Placement, ...]:
+def _placements(problem: Problem, placed: LayoutAt) -> tuple[Placement, ...]:
     """Where the buffers are. One of size 0 behind the end of its pool may be anywhere: it is moved."""
-    made = []
-    for buffer, pool_index, offset in zip(problem.buffers, found.pools, found.offsets, strict=True):
+    placements = []
+    for buffer, pool_index, offset in zip(problem.buffers, placed.pools, placed.offsets, strict=True):
         pool = problem.pools[pool_index]
         if not buffer.size and offset > end_of(pool):
             offset = -(pool.base or 0) % lcm(buffer.alignment, pool.alignment)
-        made.append(make_placement(buffer.id, pool.id, offset))
-    return tuple(made)
+        placements.append(make_placement(buffer.id, pool.id, offset))
+    return tuple(placements)
 
 
 def _not_valid(at: Mapping[str, int], reasons: list[str]) -> InputError:

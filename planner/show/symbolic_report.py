@@ -17,20 +17,20 @@ from memstow.planner.show.drawing import CAPACITY, INK, MET, OPEN, QUIET, RAMP
 from memstow.planner.show.formatting import count, human, plain, short_name, table
 
 
-def sweep_table(found: Sweep) -> str:
+def sweep_table(sweep: Sweep) -> str:
     """A line for each value, and the largest ratio."""
-    if not found.points:
+    if not sweep.points:
         return "no values"
-    names = list(found.points[0].at) if found.symbol is None else [found.symbol.id]
-    several = any(point.order is not None for point in found.points)
-    head = [*names, short_name(found.term), "least", "ratio", *(["order"] if several else [])]
-    rows = [_row(point, names, several) for point in found.points]
-    lines = [f"at {values_text(found.fixed)}", ""] if found.fixed else []
+    names = list(sweep.points[0].at) if sweep.symbol is None else [sweep.symbol.id]
+    several = any(point.order is not None for point in sweep.points)
+    head = [*names, short_name(sweep.term), "least", "ratio", *(["order"] if several else [])]
+    rows = [_row(point, names, several) for point in sweep.points]
+    lines = [f"at {values_text(sweep.fixed)}", ""] if sweep.fixed else []
     lines += table(head, rows, left=0)
-    misfits = sum(point.peak is None for point in found.points)
+    misfits = sum(point.peak is None for point in sweep.points)
     if misfits:
-        lines += ["", f"the plan does not fit at {misfits:,} of {len(found.points):,} values"]
-    worst = found.worst
+        lines += ["", f"the plan does not fit at {misfits:,} of {len(sweep.points):,} values"]
+    worst = sweep.worst
     if worst is not None and worst.ratio is not None:
         lines += ["", f"largest ratio {ratio_text(worst.ratio)} at {values_text(worst.at)}"]
     return "\n".join(lines)
@@ -61,8 +61,8 @@ def symbolic_report(problem: SymbolicProblem, plan: SymbolicPlan) -> str:
     lines = [f"{plan.status.value}: {_what(plan)}, {_how_good(plan)}", ""]
     # Which of several orders is used at a point, the plan does not say.
     several = len(plan.orders) > 1 or not plan.points
-    found = sweep_points(Layout(problem, plan)) if several else said_points(problem, plan)
-    lines += [sweep_table(found)]
+    sweep = sweep_points(Layout(problem, plan)) if several else said_points(problem, plan)
+    lines += [sweep_table(sweep)]
     return "\n".join(lines)
 
 
@@ -103,53 +103,53 @@ _MOST_SAID: Final = 24
 _COLOUR: Final = RAMP[8]
 
 
-def sweep_svg(found: Sweep) -> str:
+def sweep_svg(sweep: Sweep) -> str:
     """The picture; of a sweep along a symbol."""
-    title = plain(found.name or "peaks", most=60)
-    fixed = f" at {values_text(found.fixed)}" if found.fixed else ""
+    title = plain(sweep.name or "peaks", most=60)
+    fixed = f" at {values_text(sweep.fixed)}" if sweep.fixed else ""
     lines = [
         svg.text(svg.LEFT, 17, title, fill=QUIET),
         f'<text x="{svg.LEFT}" y="36" font-size="13" fill="{INK}">'
-        f'<tspan font-weight="bold">{svg.escape(short_name(found.term))}</tspan> over '
-        f'<tspan font-weight="bold">{svg.escape(_symbol_name(found))}</tspan>'
-        f'<tspan fill="{QUIET}">{svg.escape(fixed)}</tspan>{_worst(found)}</text>',
-        *_charts(found),
-        *_legend(found),
+        f'<tspan font-weight="bold">{svg.escape(short_name(sweep.term))}</tspan> over '
+        f'<tspan font-weight="bold">{svg.escape(_symbol_name(sweep))}</tspan>'
+        f'<tspan fill="{QUIET}">{svg.escape(fixed)}</tspan>{_worst(sweep)}</text>',
+        *_charts(sweep),
+        *_legend(sweep),
     ]
-    return svg.page(svg.WIDTH, _HEIGHT, title, _description(found), lines)
+    return svg.page(svg.WIDTH, _HEIGHT, title, _description(sweep), lines)
 
 
-def _symbol_name(found: Sweep) -> str:
-    return found.symbol.id if found.symbol is not None else ""
+def _symbol_name(sweep: Sweep) -> str:
+    return sweep.symbol.id if sweep.symbol is not None else ""
 
 
-def _charts(found: Sweep) -> Iterator[str]:
-    values = [_value(found, point) for point in found.points]
+def _charts(sweep: Sweep) -> Iterator[str]:
+    values = [_value(sweep, point) for point in sweep.points]
     across = _across(values)
-    heights = [point.least for point in found.points] + [
-        point.peak for point in found.points if point.peak is not None
+    heights = [point.least for point in sweep.points] + [
+        point.peak for point in sweep.points if point.peak is not None
     ]
     low, high = max(min(heights, default=1), 1), max([*heights, 2])
     up = svg.Scale(low / 1.2, high * 1.2, _BYTES_BOTTOM, svg.TOP, by_factors=True)
-    ratios = [point.ratio for point in found.points if point.ratio is not None]
+    ratios = [point.ratio for point in sweep.points if point.ratio is not None]
     top = max([*ratios, 1.05])
     ratio = svg.Scale(1.0, 1.0 + (top - 1.0) * 1.15, _RATIO_BOTTOM, _RATIO_TOP)
     yield svg.frame(svg.TOP, _BYTES_TALL)
     yield svg.frame(_RATIO_TOP, _RATIO_TALL)
     for value in _values_shown(across):
         yield from svg.tick_below(across.at(value), _RATIO_BOTTOM, count(value))
-    yield svg.name_below(_RATIO_BOTTOM, _symbol_name(found))
+    yield svg.name_below(_RATIO_BOTTOM, _symbol_name(sweep))
     for size in _powers_of_two(low, high, svg.TICKS + 1):
         yield from svg.tick_left(up.at(size), human(size))
     for number in range(svg.TICKS):
         share = 1.0 + (top - 1.0) * number / (svg.TICKS - 1)
         yield from svg.tick_left(ratio.at(share), f"{share:.3f}")
     yield svg.name_above(_RATIO_TOP, "ratio")
-    yield from _line(found, across, up, "peak")
+    yield from _line(sweep, across, up, "peak")
     # Over the peak, so that both are seen where they meet.
-    yield from _line(found, across, up, "least")
-    yield from _line(found, across, ratio, "ratio")
-    yield from _marks(found, across, up, ratio)
+    yield from _line(sweep, across, up, "least")
+    yield from _line(sweep, across, ratio, "ratio")
+    yield from _marks(sweep, across, up, ratio)
 
 
 def _across(values: Sequence[int]) -> svg.Scale:
@@ -158,8 +158,8 @@ def _across(values: Sequence[int]) -> svg.Scale:
     return svg.Scale(low, high, svg.LEFT + 10, svg.RIGHT - 10, by_factors=is_wide)
 
 
-def _value(found: Sweep, point: SweepPoint) -> int:
-    return point.at[found.symbol.id] if found.symbol is not None else 0
+def _value(sweep: Sweep, point: SweepPoint) -> int:
+    return point.at[sweep.symbol.id] if sweep.symbol is not None else 0
 
 
 def _values_shown(scale: svg.Scale) -> list[int]:
@@ -173,23 +173,23 @@ def _powers_of_two(low: int, high: int, most: int) -> list[int]:
     return powers[:: max(1, -(-len(powers) // most))]
 
 
-def _line(found: Sweep, across: svg.Scale, up: svg.Scale, what: str) -> Iterator[str]:
+def _line(sweep: Sweep, across: svg.Scale, up: svg.Scale, what: str) -> Iterator[str]:
     """The line of a figure, broken where there is none."""
     path, drawing = [], False
-    for point in found.points:
+    for point in sweep.points:
         value = {"peak": point.peak, "least": point.least, "ratio": point.ratio}[what]
         if value is not None:
-            path.append(f"{'L' if drawing else 'M'}{across.at(_value(found, point)):.1f} {up.at(value):.1f}")
+            path.append(f"{'L' if drawing else 'M'}{across.at(_value(sweep, point)):.1f} {up.at(value):.1f}")
         drawing = value is not None
     if path:
         style = f'stroke="{OPEN}" stroke-dasharray="5 3"' if what == "least" else f'stroke="{_COLOUR}"'
         yield f'<path class="{what}" d="{"".join(path)}" {style} stroke-width="1.5" fill="none"/>'
 
 
-def _marks(found: Sweep, across: svg.Scale, up: svg.Scale, ratio: svg.Scale) -> Iterator[str]:
+def _marks(sweep: Sweep, across: svg.Scale, up: svg.Scale, ratio: svg.Scale) -> Iterator[str]:
     """A mark at each point, with its figures; red at the foot where the plan does not fit."""
-    for point in found.points if len(found.points) <= _MOST_MARKS else ():
-        x = across.at(_value(found, point))
+    for point in sweep.points if len(sweep.points) <= _MOST_MARKS else ():
+        x = across.at(_value(sweep, point))
         said = svg.escape(_said(point))
         if point.peak is None:
             yield (
@@ -215,29 +215,29 @@ def _said(point: SweepPoint) -> str:
     return f"{at}: {count(point.peak)}, least {count(point.least)}{ratio}{order}"
 
 
-def _worst(found: Sweep) -> str:
-    worst = found.worst
+def _worst(sweep: Sweep) -> str:
+    worst = sweep.worst
     if worst is None or worst.ratio is None:
         return ""
     colour = MET if worst.ratio == 1 else OPEN
     return f'<tspan dx="8" fill="{colour}">largest ratio {worst.ratio:.3f}</tspan>'
 
 
-def _legend(found: Sweep) -> Iterator[str]:
-    entries = ((short_name(found.term), _COLOUR), ("least that is known", OPEN))
+def _legend(sweep: Sweep) -> Iterator[str]:
+    entries = ((short_name(sweep.term), _COLOUR), ("least that is known", OPEN))
     for place, (words, colour) in enumerate(entries):
         y = svg.legend_line(place)
         yield f'<rect x="{svg.LEFT + 12}" y="{y - 5}" width="14" height="2" fill="{colour}"/>'
         yield svg.text(svg.LEFT + 32, y, words, fill=QUIET)
-    for place, (words, rim, fill) in enumerate(_dots(found), len(entries)):
+    for place, (words, rim, fill) in enumerate(_dots(sweep), len(entries)):
         y = svg.legend_line(place)
         yield f'<circle cx="{svg.LEFT + 19}" cy="{y - 4}" r="3" fill="{fill}" stroke="{rim}"/>'
         yield svg.text(svg.LEFT + 32, y, words, fill=QUIET)
 
 
-def _dots(found: Sweep) -> Iterator[tuple[str, str, str]]:
+def _dots(sweep: Sweep) -> Iterator[tuple[str, str, str]]:
     """What the marks mean that are there: a text, the colour of the rim, and that inside."""
-    points = found.points if len(found.points) <= _MOST_MARKS else ()
+    points = sweep.points if len(sweep.points) <= _MOST_MARKS else ()
     if any(point.peak is not None and point.peak == point.least for point in points):
         yield "the least", _COLOUR, _COLOUR
     if any(point.peak is not None and point.peak != point.least for point in points):
@@ -246,7 +246,7 @@ def _dots(found: Sweep) -> Iterator[tuple[str, str, str]]:
         yield "does not fit", CAPACITY, CAPACITY
 
 
-def _description(found: Sweep) -> str:
+def _description(sweep: Sweep) -> str:
     """The figures in words, for those who cannot see the picture."""
-    every = max(1, -(-len(found.points) // _MOST_SAID))
-    return plain("; ".join(_said(point) for point in found.points[::every]))
+    every = max(1, -(-len(sweep.points) // _MOST_SAID))
+    return plain("; ".join(_said(point) for point in sweep.points[::every]))

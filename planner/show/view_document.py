@@ -202,13 +202,15 @@ class PlanView:
         if broken:
             more = f"And {len(broken) - 1:,} more." if len(broken) > 1 else ""
             return Sentence("This is no valid plan.", f"{plain(broken[0], most=160)}.", "wrong", more)
-        found = self._planned()
-        return Sentence(found.lead, found.rest, found.tone, f"{found.note} {self._judge_says()}".strip())
+        planned = self._planned()
+        return Sentence(
+            planned.lead, planned.rest, planned.tone, f"{planned.note} {self._judge_says()}".strip()
+        )
 
     def value(self, term: str) -> int | None:
         """The value of a term, as the judge counts it; of one that needs more than the plan, as that says."""
-        found = self._counted.value(term) if self._counted is not None else None
-        return next((entry.value for entry in self._plan.objective if entry.term == term), found)
+        counted = self._counted.value(term) if self._counted is not None else None
+        return next((entry.value for entry in self._plan.objective if entry.term == term), counted)
 
     def bound(self, term: str) -> Known | None:
         """The best bound on a term: that of the plan, or what is live in any plan."""

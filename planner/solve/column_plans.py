@@ -292,8 +292,8 @@ def _judged(
     elif bound.value > peak:
         refused = f"the bound {bound.value} is above the peak {peak}"
     elif isinstance(certificate, LiveBytes) and certificate.time is not None:
-        found = proven(*columns_of_ints, members, certificate.time)
-        if found is None or found < bound.value:
+        live_bound = proven(*columns_of_ints, members, certificate.time)
+        if live_bound is None or live_bound < bound.value:
             refused = f"the certificate does not prove {bound.value}"
     if refused is not None:
         raise RefusedPlanError(f"the plan was refused; please report it: {refused}")
@@ -322,11 +322,11 @@ def found_at_once(columns: Columns, name: str, options: Options, seconds: float)
         return None
     items = len(columns) - columns.sizes.tolist().count(0)
     budget = Budget(seconds, min(FIRST_PASSES * items, _MOST_STEPS))
-    found = core.lowest(*ints_of(columns), end_of(columns), options.seed, budget)
-    if found is None:
+    lowest = core.lowest(*ints_of(columns), end_of(columns), options.seed, budget)
+    if lowest is None:
         return None
-    offsets, members = array("q", found.offsets), array("q", found.members)
-    bound = TermBound(found.peak, _live_bytes(columns.pool, found.moment, ()))
+    offsets, members = array("q", lowest.offsets), array("q", lowest.members)
+    bound = TermBound(lowest.peak, _live_bytes(columns.pool, lowest.moment, ()))
     stamp = Stamp(round(time.monotonic() - began, 6), budget.work)
-    solver = f"greedy {found.name}"
-    return _judged_plan(columns, offsets, members, found.peak, bound, solver, LIVE_BYTES, name, stamp)
+    solver = f"greedy {lowest.name}"
+    return _judged_plan(columns, offsets, members, lowest.peak, bound, solver, LIVE_BYTES, name, stamp)

@@ -100,7 +100,7 @@ _MOST_WORKERS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _BestOrder:
     """An order, its live bytes, and the bound of all orders."""
 
     order: Sequence[int]
@@ -127,18 +127,18 @@ class FreeRun:
         instance, hinted = order_instance(self._graph), self._hinted_order()
         if hinted is not None:
             instance = replace(instance, given=array("q", hinted))
-        found = self._first_order(instance)
-        others = self._may_try_others(found) or hinted not in (None, list(found.order))
-        best = self._placed(found, found.order, _FIRST_SHARE if others else 1.0)
-        for order in self._other_orders(instance, found, best, hinted):
-            plan = self._placed(found, order, _FIRST_SHARE)
+        first = self._first_order(instance)
+        others = self._may_try_others(first) or hinted not in (None, list(first.order))
+        best = self._placed(first, first.order, _FIRST_SHARE if others else 1.0)
+        for order in self._other_orders(instance, first, best, hinted):
+            plan = self._placed(first, order, _FIRST_SHARE)
             if better(plan, best):
                 best = plan
-            if self._is_enough(found, best):
+            if self._is_enough(first, best):
                 break
         early = self._early.best
         if early is not None and better(early, best):
-            best = with_bound(self._graph, early, found.bound, self._options.hint)
+            best = with_bound(self._graph, early, first.bound, self._options.hint)
         return self._stamped(best)
 
     def _hinted_order(self) -> list[int] | None:
@@ -150,9 +150,9 @@ class FreeRun:
             return allowed_order(self._graph, hint.schedule.order)
         return None
 
-    def _first_order(self, instance: OrderInstance) -> _Found:
+    def _first_order(self, instance: OrderInstance) -> _BestOrder:
         if _total(instance) >= MOST_BYTES:
-            return _Found(listed_order(self._graph), 0, NOTHING)
+            return _BestOrder(listed_order(self._graph), 0, NOTHING)
         task = OrderTask(
             instance,
             workers=1 if self._options.deterministic else self._workers(),
@@ -168,58 +168,58 @@ class FreeRun:
         self._work += budget.work
         least = max(outcome.bound, start_height(self._graph))
         bound = _proven(self._graph, outcome, least, budget.work)
-        return _Found(outcome.order, max(outcome.peak, least), bound)
+        return _BestOrder(outcome.order, max(outcome.peak, least), bound)
 
     def _tell_bound(self, solver: str, bound: int) -> None:
         self._early.raise_bound(bound)
         self._progress.bound(bound, solver)
 
     def _workers(self) -> int:
-        given = self._options.workers
-        return min(machine.processors(), _MOST_WORKERS) if given is None else given
+        workers = self._options.workers
+        return min(machine.processors(), _MOST_WORKERS) if workers is None else workers
 
-    def _may_try_others(self, found: _Found) -> bool:
+    def _may_try_others(self, first: _BestOrder) -> bool:
         if self._solver.name != LeastPeak.name or len(self._graph.operators) > _MOST_TO_TRY_OTHERS:
             return False
-        return len(self._graph.pools) <= 1 and found.live > 0
+        return len(self._graph.pools) <= 1 and first.live > 0
 
-    def _is_enough(self, found: _Found, plan: Plan) -> bool:
+    def _is_enough(self, first: _BestOrder, plan: Plan) -> bool:
         """Whether no other order of this many live bytes can have a better plan."""
         if plan.status in (Status.OPTIMAL, Status.INFEASIBLE):
             return True
-        return plan.status in PLANNED and sum(use.peak for use in plan.pools) <= found.live
+        return plan.status in PLANNED and sum(use.peak for use in plan.pools) <= first.live
 
     def _other_orders(
-        self, instance: OrderInstance, found: _Found, first: Plan, hinted: Sequence[int] | None
+        self, instance: OrderInstance, best: _BestOrder, first: Plan, hinted: Sequence[int] | None
     ) -> Iterator[Sequence[int]]:
         """That of the hint, whose places are known, and others that need no more, while there is time."""
-        if self._is_enough(found, first):
+        if self._is_enough(best, first):
             return
-        tried = {tuple(found.order)}
+        tried = {tuple(best.order)}
         if hinted is not None and tuple(hinted) not in tried:
             tried.add(tuple(hinted))
             yield hinted
-        if not self._may_try_others(found):
+        if not self._may_try_others(best):
             return
         for seed in range(1, _MOST_TRIES + 1):
             budget = self._budget(_FIRST_SHARE)
             if self._is_over(budget):
                 return
             with cancelling(budget, self._callbacks.cancel):
-                order = order_within(instance, found.live, seed, budget)
+                order = order_within(instance, best.live, seed, budget)
             self._work += budget.work
             if order is not None and tuple(order) not in tried:
                 tried.add(tuple(order))
                 yield order
 
-    def _placed(self, found: _Found, order: Sequence[int], share: float) -> Plan:
+    def _placed(self, first: _BestOrder, order: Sequence[int], share: float) -> Plan:
         """The plan of one order, within a share of what is left."""
         options = self._options
         if options.deterministic:
             options = replace(options, work_limit=int(self._work_left() * share))
         else:
             options = replace(options, time_limit=max(self._seconds_left() * share, 0.0))
-        plan = plan_in_order(self._graph, order, options, self._callbacks, found.bound)
+        plan = plan_in_order(self._graph, order, options, self._callbacks, first.bound)
         self._work += plan.work
         return plan
 

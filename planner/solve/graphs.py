@@ -100,8 +100,8 @@ def _chosen(graph: Graph, order: Sequence[int], options: Options) -> "list[Candi
     most = MOST if limit is None else int(Fraction(str(limit)) * sum(operator_costs(graph)))
     part = _part(options, _CHOICE_SHARE / 2)
     budget = Budget(-1.0, part.work_limit or 0) if options.deterministic else Budget(part.time_limit, -1)
-    found = order_front(graph, order, budget, most, stripes=False).points[:1]
-    return [entry for entry in found if entry.schedule.alternatives]
+    points = order_front(graph, order, budget, most, stripes=False).points[:1]
+    return [entry for entry in points if entry.schedule.alternatives]
 
 
 def _by_bytes(order: "Candidate") -> tuple[int, int]:

@@ -122,11 +122,11 @@ class Call:
         return _exact(self.function, *values)
 
     def bounds(self, low: Assignment, high: Assignment) -> Bounds:
-        found = [node.bounds(low, high) for node in self.arguments]
+        ranges = [node.bounds(low, high) for node in self.arguments]
         if self.function in ("min", "max"):
             choose = min if self.function == "min" else max
-            return choose(least for least, _ in found), choose(most for _, most in found)
-        return _over(self.function, *found)
+            return choose(least for least, _ in ranges), choose(most for _, most in ranges)
+        return _over(self.function, *ranges)
 
 
 FUNCTIONS: Final = {"ceil_div": 2, "align": 2, "min": None, "max": None}
@@ -136,18 +136,18 @@ FUNCTIONS: Final = {"ceil_div": 2, "align": 2, "min": None, "max": None}
 def _exact(operator: str, left: int, right: int) -> int:
     match operator:
         case "+":
-            found = left + right
+            result = left + right
         case "-":
-            found = left - right
+            result = left - right
         case "*":
-            found = left * right
+            result = left * right
         case _:
             if right < 1:
                 raise FormulaError(f"a divisor is {right:,}: it must be at least 1")
-            found = _divided(operator, left, right)
-    if not -LIMIT <= found <= LIMIT:
+            result = _divided(operator, left, right)
+    if not -LIMIT <= result <= LIMIT:
         raise FormulaError("a value on the way is beyond 2^62")
-    return found
+    return result
 
 
 def _divided(operator: str, left: int, right: int) -> int:
@@ -164,19 +164,19 @@ def _divided(operator: str, left: int, right: int) -> int:
 def _over(operator: str, left: Bounds, right: Bounds) -> Bounds:
     match operator:
         case "+":
-            found = left[0] + right[0], left[1] + right[1]
+            result = left[0] + right[0], left[1] + right[1]
         case "-":
-            found = left[0] - right[1], left[1] - right[0]
+            result = left[0] - right[1], left[1] - right[0]
         case "*":
             corners = [one * other for one, other in product(left, right)]
-            found = min(corners), max(corners)
+            result = min(corners), max(corners)
         case _:
             if right[0] < 1:
                 raise Unsure
-            found = _divided_over(operator, left, right)
-    if found[0] < -LIMIT or found[1] > LIMIT:
+            result = _divided_over(operator, left, right)
+    if result[0] < -LIMIT or result[1] > LIMIT:
         raise Unsure
-    return found
+    return result
 
 
 def _divided_over(operator: str, left: Bounds, right: Bounds) -> Bounds:
@@ -221,13 +221,13 @@ def _tokens(text: str) -> list[str]:
     tokens, place, after_number = [], 0, False
     end = len(text.rstrip(_BLANK))
     while place < end:
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             raise FormulaError(f"{text[place : place + 20].lstrip(_BLANK)!r} is not part of a formula")
-        if after_number and found[2] is not None and found.start(2) == place:
-            raise FormulaError(f"{found[2][:20]!r} follows a number without an operator")
-        tokens.append(found[1] or found[2] or found[3])
-        place, after_number = found.end(), found[1] is not None
+        if after_number and match[2] is not None and match.start(2) == place:
+            raise FormulaError(f"{match[2][:20]!r} follows a number without an operator")
+        tokens.append(match[1] or match[2] or match[3])
+        place, after_number = match.end(), match[1] is not None
     return [*tokens, _END]
 
 
@@ -362,13 +362,13 @@ class Space:
             self._invalid(findings, "the values of the symbols have more than {} combinations", MOST_POINTS)
             return
         for point in points_of(problem):
-            found = self.read(point.at)
-            if isinstance(found, str):
-                self._invalid(findings, "a point {}", found)
-            elif found in self.points:
-                self._invalid(findings, "the point {} is there twice", self.say(found))
+            values = self.read(point.at)
+            if isinstance(values, str):
+                self._invalid(findings, "a point {}", values)
+            elif values in self.points:
+                self._invalid(findings, "the point {} is there twice", self.say(values))
             else:
-                self.points.append(found)
+                self.points.append(values)
 
     def _add(self, symbol: Symbol, findings: Findings) -> None:
         if symbol.id in FUNCTIONS:

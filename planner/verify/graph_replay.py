@@ -149,9 +149,9 @@ def _out_of_order(
     }
     for at, operator in enumerate(order):
         for name in operator.inputs:
-            made = made_at.get(name)
-            if made is not None and made >= at:
-                yield f"{operator.id!r} reads {name!r} before {order[made].id!r} makes it"
+            maker = made_at.get(name)
+            if maker is not None and maker >= at:
+                yield f"{operator.id!r} reads {name!r} before {order[maker].id!r} makes it"
     for first, second in graph.before:
         if place[first] >= place[second]:
             yield f"{second!r} runs before {first!r}, and must run after it"
@@ -266,16 +266,16 @@ def with_chosen(graph: Graph, names: Sequence[str]) -> Graph:
 
 def _by_replaced(graph: Graph, chosen: Sequence[Alternative]) -> dict[str, Alternative]:
     there = {operator.id for operator in graph.operators}
-    found: dict[str, Alternative] = {}
+    by_name: dict[str, Alternative] = {}
     for alternative in chosen:
         for name in alternative.replaces:
             if name not in there:
                 message = f"the alternative {alternative.id!r} replaces {name!r}, which is no operator"
                 raise Refused(message)
-            other = found.setdefault(name, alternative)
+            other = by_name.setdefault(name, alternative)
             if other is not alternative:
                 raise Refused(f"the alternatives {other.id!r} and {alternative.id!r} both replace {name!r}")
-    return found
+    return by_name
 
 
 def _replaced(graph: Graph, chosen: Sequence[Alternative], by_replaced: dict[str, Alternative]) -> Graph:
@@ -414,11 +414,11 @@ class _Running:
         self.names = FreeNames((*self.tensors, *temporaries), effort)
         self.operator_names = FreeNames((operator.id for operator in graph.operators), effort)
         # Data, and what else an operator makes, is there from then on; all else from the start.
-        made = {name for operator in graph.operators for name in operator.outputs}
+        outputs = {name for operator in graph.operators for name in operator.outputs}
         late = {
             tensor.id
             for tensor in graph.tensors
-            if tensor.kind == "data" or (tensor.kind == "external" and tensor.id in made)
+            if tensor.kind == "data" or (tensor.kind == "external" and tensor.id in outputs)
         }
         there = set(graph.inputs)
         self.version = {name: name for name in self.tensors if name in there or name not in late}
@@ -445,10 +445,10 @@ class _Running:
 
     def read(self, name: str, otherwise: str) -> str:
         """The version of a tensor that is there."""
-        found = self.version.get(name)
-        if found is None:
+        version = self.version.get(name)
+        if version is None:
             raise Refused(otherwise.format(name))
-        return found
+        return version
 
     def run(self, operator: Operator) -> None:
         """Run an operator: for the first time by its own name and with its own tensors."""
@@ -540,10 +540,10 @@ class _Running:
         self.copies.add(len(self.operators))
         self.added.append(target)
         # It costs the bytes that it copies.
-        made = Operator(
+        operator = Operator(
             id=self.operator_names.take(name), inputs=(source,), outputs=(target.id,), cost=size_of(target)
         )
-        self.operators.append(made)
+        self.operators.append(operator)
         return target.id
 
 

@@ -148,24 +148,24 @@ def _judge_scheduled(
     findings = Findings()
     allowed = f"the graph allows the order of the {len(schedule.order):,} runs of its operators"
     try:
-        found = scheduled(graph, schedule)
+        stands_for = scheduled(graph, schedule)
     except Refused as refused:
         findings.add(Code.SCHEDULE, "{}", refused)
         claims.counted(Subject.ORDER, None, allowed, holds=False)
         return Verdict(tuple(findings.violations()), claims.settled())
-    replayed = replay(found.graph, [operator.id for operator in found.graph.operators], findings)
+    replayed = replay(stands_for.graph, [operator.id for operator in stands_for.graph.operators], findings)
     claims.counted(Subject.ORDER, None, allowed, replayed is not None)
-    for says in found.says:
+    for says in stands_for.says:
         claims.counted(Subject.SCHEDULE, None, says, replayed is not None)
     if schedule.stripes:
         stripes = len(schedule.stripes)
-        says = f"replayed {stripes:,} {'stripe' if stripes == 1 else 'stripes'}: {found.rows:,} rows"
+        says = f"replayed {stripes:,} {'stripe' if stripes == 1 else 'stripes'}: {stands_for.rows:,} rows"
         claims.counted(Subject.STRIPES, None, f"{says}, each there when it was read", replayed is not None)
     check_bounds_of_schedule(plan, findings)
     if replayed is None or findings.total:
         return Verdict(tuple(findings.violations()), claims.settled())
-    problem = problem_in_order(found.graph, replayed)
-    claims.graph = GraphFacts(cost=_cost_term(graph, plan, found.cost), has_other_schedules=True)
+    problem = problem_in_order(stands_for.graph, replayed)
+    claims.graph = GraphFacts(cost=_cost_term(graph, plan, stands_for.cost), has_other_schedules=True)
     return judge_problem(problem, plan, hint, refutes, claims)
 
 
@@ -296,16 +296,16 @@ class _Judging:
         counted = ObjectiveValues(index, layout, hint)
         for term, value in self._point.values.items():
             says = f"{term} is {value:,}"
-            found = cost if term == COST else counted.value(_as_peak(term))
-            if found is None:
+            counted_value = cost if term == COST else counted.value(_as_peak(term))
+            if counted_value is None:
                 greatest = counted.greatest(term)
                 if greatest is not None and value > greatest:
                     self.wrong.append(f"it says that {says}, and there are {greatest:,} buffers")
                 self._claim(term, says, greatest is not None and value > greatest)
                 continue
-            if found != value:
-                self.wrong.append(f"it says that {says}, and {found:,} is counted")
-            standing = Standing.CHECKED if found == value else Standing.REFUTED
+            if counted_value != value:
+                self.wrong.append(f"it says that {says}, and {counted_value:,} is counted")
+            standing = Standing.CHECKED if counted_value == value else Standing.REFUTED
             self.claims.append(Claim(Subject.POINT, term, says, standing, COUNTED))
 
     def bounds(self) -> None:
@@ -353,8 +353,8 @@ class _Judging:
         schedule = self._point.plan.schedule
         if schedule is None:
             return
-        asked = self._front.asked.generators
-        allowed = _BY_DEFAULT if asked is None else asked
+        generators = self._front.asked.generators
+        allowed = _BY_DEFAULT if generators is None else generators
         for name, does, is_done in (
             ("stripes", "runs in stripes", bool(schedule.stripes)),
             ("spill", "copies tensors out and back", bool(schedule.spills)),

@@ -170,16 +170,16 @@ def _without(graph: Untimed, storage: Stored, out: Ops) -> Stored:
 
 def _next_kept(graph: Untimed, next_to: Sequence[Ops], op: int, out: Ops) -> Ops:
     """The nearest operators that are not left out."""
-    found, seen, left = 0, 0, next_to[op]
+    neighbours, seen, left = 0, 0, next_to[op]
     while left:
         graph.effort.spend(1 + (left & out).bit_count())
         seen |= left
-        found |= left & ~out
+        neighbours |= left & ~out
         more = 0
         for member in members(left & out):
             more |= next_to[member]
         left = more & ~seen
-    return found
+    return neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,13 +355,13 @@ def _chains(named: NamedGraph, chains: Sequence[Chain]) -> list[ChainOf]:
 
 def _sets(named: NamedGraph, certificate: RefutedOrders) -> list[DeadOf]:
     ops: Ops = 0
-    found = []
+    sets = []
     for dead in certificate.sets:
         for name in dead.changes:
             ops ^= 1 << named.operators[name]
         commit = sum(1 << named.operators[name] for name in set(dead.commit))
-        found.append(DeadOf(ops, commit, _chains(named, dead.chains)))
-    return found
+        sets.append(DeadOf(ops, commit, _chains(named, dead.chains)))
+    return sets
 
 
 def check_bounds(graph: Graph, plan: Plan, as_given: bool, findings: Findings) -> None:

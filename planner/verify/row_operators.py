@@ -150,7 +150,7 @@ class Kinds:
     ) -> None:
         self._tensors = tensors
         self._viewed = viewed
-        self._made = outputs
+        self._outputs = outputs
 
     def rolling(self, operator: Operator) -> Rolling:
         """How the operator runs row by row. Raises Refused where it is a barrier."""
@@ -203,7 +203,7 @@ class Kinds:
     def _is_fixed(self, name: str) -> bool:
         """Whether the tensor is there from the start, all of it: weights, mostly."""
         kind = self._tensors[name].kind
-        return kind == "constant" or (kind == "external" and name not in self._made)
+        return kind == "constant" or (kind == "external" and name not in self._outputs)
 
     def _image(self, name: str) -> Image | None:
         """What the tensor is as an image that can be made or read row by row."""

@@ -115,11 +115,11 @@ class Stack:
         return shared
 
     def _buffer(self, name: str) -> int | None:
-        found = self.index.buffer_index.get(name)
-        if found is None:
+        index = self.index.buffer_index.get(name)
+        if index is None:
             text = "{!r} is named but is not a buffer of the problem"
             self._findings.add(Code.UNKNOWN_BUFFER, text, name, buffers=(name,))
-        return found
+        return index
 
     def _check_ties(self, shared: list[tuple[int, int]]) -> None:
         """What keeps its distance must be a pair in place or tied, in one pool, aligned, and pinned alike."""
@@ -245,19 +245,19 @@ class Heights:
 
     def offsets(self, sizes: Sequence[int]) -> list[int]:
         """The offset of each buffer."""
-        found = [0] * len(sizes)
+        offsets = [0] * len(sizes)
         at = self._stack.units.at
         for members, least, below, grid, pin in self._steps:
             start = pin
             if start is None:
                 start = least
                 for other, distance in below:
-                    end = found[other] + sizes[other] - distance
+                    end = offsets[other] + sizes[other] - distance
                     start = max(start, end)
                 start = grid.lowest_from(start)
             for i in members:
-                found[i] = start + at[i]
-        return found
+                offsets[i] = start + at[i]
+        return offsets
 
     def peaks(self, sizes: Sequence[int], offsets: Sequence[int]) -> list[int]:
         """The peak of each pool."""
@@ -550,11 +550,11 @@ class _Block:
     def _joined(self, i: int) -> int:
         """Those of the block that end before this one begins, or begin after it ends."""
         levels = self._levels
-        found = self._ended[levels.level[i]]
+        begun_or_ended = self._ended[levels.level[i]]
         for other in levels.above[i]:
-            found |= self._begun[levels.level[other]]
+            begun_or_ended |= self._begun[levels.level[other]]
         past = levels.past[i]
-        return found if past is None else found | self._begun[past]
+        return begun_or_ended if past is None else begun_or_ended | self._begun[past]
 
     def _report_loose(self, i: int, loose: int, time: int) -> None:
         first = self._block.start
@@ -581,35 +581,35 @@ class _Block:
 def _ended(levels: _Levels, block: range) -> list[int]:
     """For each level the buffers of the block that end at or below it, at every size."""
     first, inside = block.start, block.__contains__
-    found: list[int] = []
+    ended: list[int] = []
     for number, members in enumerate(levels.members):
-        here = 0 if levels.is_first[number] else found[-1]
+        here = 0 if levels.is_first[number] else ended[-1]
         for i in levels.ends_by[number]:
             if inside(i):
                 here |= 1 << (i - first)
         for i in members:
             for other in levels.below[i]:
-                here |= found[levels.level[other]]
+                here |= ended[levels.level[other]]
                 if inside(other):
                     here |= 1 << (other - first)
-        found.append(here)
-    return found
+        ended.append(here)
+    return ended
 
 
 def _begun(levels: _Levels, block: range) -> list[int]:
     """For each level the buffers of the block that begin at or above it, at every size."""
     first, inside = block.start, block.__contains__
-    found = [0] * levels.count
+    begun = [0] * levels.count
     for number in range(levels.count - 1, -1, -1):
         is_last = number + 1 == levels.count or levels.is_first[number + 1]
-        here = 0 if is_last else found[number + 1]
+        here = 0 if is_last else begun[number + 1]
         for i in levels.members[number]:
             if inside(i):
                 here |= 1 << (i - first)
             for other in levels.above[i]:
-                here |= found[levels.level[other]]
-        found[number] = here
-    return found
+                here |= begun[levels.level[other]]
+        begun[number] = here
+    return begun
 
 
 def _bits(number: int) -> Iterator[int]:

@@ -80,9 +80,9 @@ class Formulas:
     def values(self, at: Values) -> list[int]:
         """The value of each at a point."""
         if self._native is not None and self._read == len(self._all):
-            found = self._native.values(at)
-            if found is not None:
-                return found
+            values = self._native.values(at)
+            if values is not None:
+                return values
         return [formula.value(at) for formula in self._all]
 
 
@@ -109,8 +109,8 @@ class Formula:
 
     def value(self, at: Values) -> int:
         """The value at a point; FormulaError if there is none."""
-        found = None if self._native is None else self._native.value(self._number, at)
-        return self.node.value(at) if found is None else found
+        value = None if self._native is None else self._native.value(self._number, at)
+        return self.node.value(at) if value is None else value
 
     def is_never_below_0(self) -> bool:
         """Whether intervals alone show that no value is."""
@@ -120,21 +120,21 @@ class Formula:
 
     def largest(self, boxes: Boxes) -> Largest:
         """The largest value; NoValue or NotShown if there may be none somewhere."""
-        found = self._sought(boxes, above=None, negated=False)
-        return found or largest(self.node, self._space.axes, self.used, boxes)
+        extreme = self._sought(boxes, above=None, negated=False)
+        return extreme or largest(self.node, self._space.axes, self.used, boxes)
 
     def largest_below_0(self, boxes: Boxes) -> Largest:
         """How far below 0 it goes, as far as that is needed to know whether it does."""
-        found = self._sought(boxes, above=0, negated=True)
-        return found or largest(Negated(self.node), self._space.axes, self.used, boxes, above=0)
+        extreme = self._sought(boxes, above=0, negated=True)
+        return extreme or largest(Negated(self.node), self._space.axes, self.used, boxes, above=0)
 
     def _sought(self, boxes: Boxes, *, above: int | None, negated: bool) -> Largest | None:
         if self._native is None:
             return None
-        found = self._native.largest(self._number, MOST_BOXES, boxes.left, above, negated)
-        if found is None:
+        result = self._native.largest(self._number, MOST_BOXES, boxes.left, above, negated)
+        if result is None:
             return None
-        value, seen, at, looked = found
+        value, seen, at, looked = result
         boxes.left -= looked - 1
         how = How.CORNER if looked == 1 else How.SPLIT
         return Largest(value, seen, tuple(at), How.BOUND if value > seen else how)
@@ -212,8 +212,8 @@ class Sizes:
 
     def at(self, values: Values) -> list[int]:
         """The size of each buffer at a point."""
-        found = self._distinct_at(values)
-        return [found[number] for number in self._of_buffer]
+        distinct = self._distinct_at(values)
+        return [distinct[number] for number in self._of_buffer]
 
     def _distinct_at(self, values: Values) -> list[int]:
         return self._read.values(values) + self._numbers
@@ -370,10 +370,10 @@ class LiveBound:
     def _best_of(
         self, sizes: Sequence[int], among: frozenset[int] | None, term: Term, pool: str | None
     ) -> int:
-        found = (
+        bounds = (
             self._proven(sizes, term, certificate) for certificate in self._certificates(sizes, among, pool)
         )
-        return max(found, default=0)
+        return max(bounds, default=0)
 
     def _certificates(
         self, sizes: Sequence[int], among: frozenset[int] | None, pool: str | None
@@ -441,8 +441,8 @@ class LiveBound:
         index = ProblemIndex(self._problem_of(part, sizes), findings)
         if findings.total:
             return 0
-        found = proven(index, term, certificate, cheapest_only=False)
-        return 0 if isinstance(found, str) else found
+        bound = proven(index, term, certificate, cheapest_only=False)
+        return 0 if isinstance(bound, str) else bound
 
     def _problem_of(self, part: Sequence[int], sizes: Sequence[int]) -> Problem:
         index = self._index
@@ -519,10 +519,10 @@ class PlainFixed:
 
     def peak_and_least(self, sizes: Sequence[int]) -> tuple[int, int]:
         """The peak with smaller sizes, and the least of any layout with these."""
-        found = self._columns.peak_and_least(self._offsets, sizes)
-        if found is None:
+        peak_and_least = self._columns.peak_and_least(self._offsets, sizes)
+        if peak_and_least is None:
             raise AssertionError("what holds with larger sizes holds")
-        return found
+        return peak_and_least
 
 
 def columns_of(problem: SymbolicProblem) -> PlainColumns | None:
@@ -554,5 +554,5 @@ def plain_fixed(
 ) -> PlainFixed | None:
     """The offsets of a plan, where they hold with these sizes, which are never exceeded."""
     offsets = columns.offsets(placements)
-    found = None if offsets is None else columns.peak_and_least(offsets, largest)
-    return None if offsets is None or found is None else PlainFixed(columns, offsets, found[0])
+    peaks = None if offsets is None else columns.peak_and_least(offsets, largest)
+    return None if offsets is None or peaks is None else PlainFixed(columns, offsets, peaks[0])

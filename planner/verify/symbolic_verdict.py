@@ -109,9 +109,9 @@ class _Bound:
         at = sizes.point_of_all()
         self.how = COUNTED if at is not None else UPPER_BOUNDS
         """`COUNTED` where all sizes are that large at one point."""
-        self.doubts = next((found[:_SHOWN] for found in doubts if found), [])
+        self.doubts = next((doubt[:_SHOWN] for doubt in doubts if doubt), [])
         tops = [heights.peaks(largest, offsets) for heights, offsets in laid]
-        fitting = [top for top, found in zip(tops, doubts, strict=True) if not found]
+        fitting = [top for top, doubt in zip(tops, doubts, strict=True) if not doubt]
         self.fits = len(fitting) == len(laid)
         self.peaks = [max(pool) for pool in zip(*tops, strict=True)]
         if not self.fits and fitting and _only_the_peak_matters(index, orders):
@@ -205,12 +205,12 @@ def _note(violation: Violation, doubts: "_Doubts", findings: Findings) -> None:
         text = "with the largest sizes there are more such places, which were not looked at: {}"
         findings.add(Code.NOT_SHOWN, text, violation.message)
     else:
-        found = doubts.settle(violation)
-        if isinstance(found, tuple):
+        settled = doubts.settle(violation)
+        if isinstance(settled, tuple):
             text = "at {}, with sizes of {}, this does not hold; with the largest sizes {}"
-            said = ", ".join(f"{size:,} for {name!r}" for name, size in zip(names, found[1], strict=True))
-            findings.add(violation.code, text, found[0], said, violation.message, buffers=names, pool=pool)
-        elif not found:
+            said = ", ".join(f"{size:,} for {name!r}" for name, size in zip(names, settled[1], strict=True))
+            findings.add(violation.code, text, settled[0], said, violation.message, buffers=names, pool=pool)
+        elif not settled:
             text = "it could not be shown for every value: with upper bounds of all sizes {}"
             findings.add(Code.NOT_SHOWN, text, violation.message, buffers=names, pool=pool)
 
@@ -419,23 +419,23 @@ def check_points(
 def _read(plan: SymbolicPlan, space: Space, findings: Findings) -> list[tuple[PointPeak, Values]]:
     """The points of the plan, which must be those of the problem."""
     expected = dict.fromkeys(space.points)
-    found: dict[Values, PointPeak] = {}
+    point_at: dict[Values, PointPeak] = {}
     for point in plan.points[: MOST_POINTS + 1]:
         values = space.read(point.at)
         if isinstance(values, str):
             findings.add(Code.POINT, "a point {}", values)
-        elif values in found:
+        elif values in point_at:
             findings.add(Code.POINT, "{} is there twice", space.say(values))
         elif expected and values not in expected:
             findings.add(Code.POINT, "{} is not among the points of the problem", space.say(values))
         else:
-            found[values] = point
+            point_at[values] = point
     if len(plan.points) > MOST_POINTS:
         findings.add(Code.POINT, "there are {} points: more than {}", len(plan.points), MOST_POINTS)
     for values in expected:
-        if values not in found:
+        if values not in point_at:
             findings.add(Code.POINT, "the plan does not say what it needs at {}", space.say(values))
-    return [(point, values) for values, point in found.items()]
+    return [(point, values) for values, point in point_at.items()]
 
 
 def _check_least(

@@ -36,9 +36,9 @@ class HighsProgram(Program):
             solution.value_valid = True
             solver.setSolution(solution)
 
-        def columns(found: Any) -> list[float]:
+        def columns(solution: Any) -> list[float]:
             values = [0.0] * len(position)
-            for column, value in zip(position, found, strict=False):
+            for column, value in zip(position, solution, strict=False):
                 values[column] = float(value)
             return values
 

@@ -69,7 +69,7 @@ memstow admin kick 2e3fefc7bebb4b32a6c9086daa32ce31
 
 def run_queue(args: argparse.Namespace) -> int:
     """Show the queue."""
-    found = _ask(args, "GET", "/v1/admin/queue", lambda store: asdict(store.queue()))
+    answer = _ask(args, "GET", "/v1/admin/queue", lambda store: asdict(store.queue()))
     rows = [
         (
             _key(entry["key"]),
@@ -78,18 +78,18 @@ def run_queue(args: argparse.Namespace) -> int:
             str(entry["queued"]),
             str(entry["running"]),
         )
-        for entry in found["keys"]
+        for entry in answer["keys"]
     ]
     _print_table(("key", "name", "oldest", "queued", "running"), rows, 3)
-    print(f"{found['queued']} queued, {found['running']} running")
-    if found["paused"] is not None:
-        print(f"paused since {found['paused']}: `memstow admin resume` lets servers begin jobs again")
+    print(f"{answer['queued']} queued, {answer['running']} running")
+    if answer["paused"] is not None:
+        print(f"paused since {answer['paused']}: `memstow admin resume` lets servers begin jobs again")
     return Exit.DONE
 
 
 def run_running(args: argparse.Namespace) -> int:
     """Show the jobs that run."""
-    found = _ask(
+    answer = _ask(
         args, "GET", "/v1/admin/running", lambda store: {"jobs": [asdict(job) for job in store.running()]}
     )
     rows = [
@@ -102,7 +102,7 @@ def run_running(args: argparse.Namespace) -> int:
             str(entry["attempt"]),
             str(entry["buffers"]),
         )
-        for entry in found["jobs"]
+        for entry in answer["jobs"]
     ]
     _print_table(("job", "key", "server", "started", "name", "attempt", "buffers"), rows, 5)
     return Exit.DONE
@@ -110,7 +110,7 @@ def run_running(args: argparse.Namespace) -> int:
 
 def run_usage(args: argparse.Namespace) -> int:
     """Show what the jobs of each key use."""
-    found = _ask(
+    answer = _ask(
         args, "GET", "/v1/admin/usage", lambda store: {"keys": [asdict(key) for key in store.usage()]}
     )
     rows = [
@@ -122,7 +122,7 @@ def run_usage(args: argparse.Namespace) -> int:
             f"{entry['seconds']:.1f}",
             human(entry["bytes"]),
         )
-        for entry in found["keys"]
+        for entry in answer["keys"]
     ]
     _print_table(("key", "name", "last use", "jobs", "seconds", "stored"), rows, 3)
     return Exit.DONE
@@ -156,8 +156,8 @@ def run_drain(args: argparse.Namespace) -> int:
     """Let one server end its jobs and accept none."""
     if args.server is None:
         raise InputError.single("no_server", "--server", "which server is to drain? give its URL")
-    found = _remote(args, "POST", "/v1/admin/drain")
-    print(f"the server {found['server']} is draining; it runs {found['running']} jobs")
+    answer = _remote(args, "POST", "/v1/admin/drain")
+    print(f"the server {answer['server']} is draining; it runs {answer['running']} jobs")
     return Exit.DONE
 
 

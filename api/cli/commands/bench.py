@@ -149,7 +149,7 @@ def _run_report(args: argparse.Namespace) -> int:
         pages.append(file)
 
     with naming_option("pair", "--scatter"):
-        made = report(
+        texts = report(
             bench,
             args.title or f"memstow bench: {folder.resolve().name}",
             lambda wanted: find_problems(sources, results.runs, wanted),
@@ -157,7 +157,7 @@ def _run_report(args: argparse.Namespace) -> int:
             memory_pictures=MOST_MEMORY_PICTURES if args.pictures is None else args.pictures,
             viewer=viewer if args.interactive else None,
         )
-    written = {name: text.encode() for name, text in made.items()}
+    written = {name: text.encode() for name, text in texts.items()}
     if args.figures == "pdf":
         written |= figures(bench, args.scatter)
     for name, data in written.items():
@@ -197,13 +197,13 @@ def _sources(paths: list[str], folder: Path) -> "list[Instances]":
 
     if paths:
         return [instances_of(path) for path in paths]
-    found = []
+    sources = []
     for path in read_paths(folder):
         try:
-            found.append(instances_of(path))
+            sources.append(instances_of(path))
         except InputError:
             continue
-    return found
+    return sources
 
 
 def _add_compare(commands: "Commands[argparse.ArgumentParser]") -> None:

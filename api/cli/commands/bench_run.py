@@ -237,8 +237,8 @@ def run(args: argparse.Namespace) -> int:
             if not interleaved:
                 return run_all(instances, solvers, args.seeds, executor, journals[0], cancel, hear)
             old, new = (
-                Side(asked, partial(Local, 1, python), journal)
-                for (asked, python), journal in zip(programs, journals, strict=True)
+                Side(requests, partial(Local, 1, python), journal)
+                for (requests, python), journal in zip(programs, journals, strict=True)
             )
             return run_interleaved(instances, old, new, args.seeds, cancel, hear)
 
@@ -359,9 +359,9 @@ def instances_of(path: str) -> "Instances":
 
 def _solver_requests(args: argparse.Namespace) -> "list[SolverRequest]":
     """All solvers to run."""
-    asked = _solvers(args)
-    asked += [_external(text, args, args.executor == "local") for text in args.external]
-    return _each_once(asked)
+    requests = _solvers(args)
+    requests += [_external(text, args, args.executor == "local") for text in args.external]
+    return _each_once(requests)
 
 
 def _programs_of(args: argparse.Namespace) -> "list[tuple[list[SolverRequest], str]]":
@@ -392,9 +392,9 @@ def _python_of(text: str) -> str:
 
     from memstow.planner.model.errors import InputError
 
-    found = which(str(Path(text) / "bin" / "memstow") if Path(text).is_dir() else text)
+    program = which(str(Path(text) / "bin" / "memstow") if Path(text).is_dir() else text)
     # The link is followed to the program, and the Python beside it is not: it may be a link out of its venv.
-    python = None if found is None else str(Path(found).resolve().with_name("python"))
+    python = None if program is None else str(Path(program).resolve().with_name("python"))
     if python is not None and os.access(python, os.X_OK):
         runs = [python, "-P", "-c", f"import {_WATCHES}"]
         if subprocess.run(runs, capture_output=True, check=False).returncode == 0:  # noqa: S603
@@ -431,14 +431,14 @@ def _orders(args: argparse.Namespace, local: bool) -> "list[str | None]":
     return list(names)
 
 
-def _each_once(asked: "list[SolverRequest]") -> "list[SolverRequest]":
+def _each_once(requests: "list[SolverRequest]") -> "list[SolverRequest]":
     from memstow.planner.model.errors import InputError
 
-    seen = [one.title for one in asked]
-    if not asked or len(set(seen)) < len(seen):
+    seen = [one.title for one in requests]
+    if not requests or len(set(seen)) < len(seen):
         message = "name at least one solver, and each solver and each order only once"
         raise InputError.single("bad_solvers", "--solvers", message)
-    return asked
+    return requests
 
 
 def _solver(name: str, order: str | None, args: argparse.Namespace, local: bool) -> "SolverRequest":

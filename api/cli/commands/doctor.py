@@ -50,10 +50,10 @@ def run(args: argparse.Namespace) -> int:
     extras: list[str] = args.extra or []
     _require_extras(extras, (*EXTRAS, "all"))
     wanted = {*extras, *(OF_ALL if "all" in extras else ())}
-    found = look()
+    installation = look()
     server = args.server or os.environ.get("MEMSTOW_SERVER")
     checkup = None if server is None else _checkup(server, args.key or os.environ.get("MEMSTOW_KEY"))
-    faults = list(_faults(found, wanted))
+    faults = list(_faults(installation, wanted))
     if isinstance(checkup, str):
         faults.append(checkup)
         checkup = None
@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         import json
 
-        print(json.dumps(_document(found, checkup, faults), indent=2))
+        print(json.dumps(_document(installation, checkup, faults), indent=2))
     else:
-        _print_installation(found)
+        _print_installation(installation)
         if checkup is not None:
             _print_checkup(checkup)
     from memstow.planner.show.formatting import plain
@@ -74,11 +74,11 @@ def run(args: argparse.Namespace) -> int:
     return Exit.NOT_WORKING if faults else Exit.DONE
 
 
-def _require_extras(given: list[str], known: tuple[str, ...]) -> None:
+def _require_extras(extras: list[str], known: tuple[str, ...]) -> None:
     from memstow.planner.model.errors import InputError, closest_match
     from memstow.planner.model.printable import shown
 
-    for name in given:
+    for name in extras:
         if name not in known:
             close = closest_match(name, known)
             meant = f"; did you mean {close}?" if close is not None else f"; there are {', '.join(known)}"
@@ -94,26 +94,26 @@ def _checkup(server: str, key: str | None) -> "Checkup | str":
     return check(server, key)
 
 
-def _faults(found: "Installation", wanted: set[str]) -> Iterator[str]:
-    if found.native_error is not None:
-        yield f"the native core cannot be loaded: {found.native_error}"
-    for package in found.packages:
+def _faults(installation: "Installation", wanted: set[str]) -> Iterator[str]:
+    if installation.native_error is not None:
+        yield f"the native core cannot be loaded: {installation.native_error}"
+    for package in installation.packages:
         if not package.fits:
             yield f"memstow needs {_state(package)}"
-    for extra in found.extras:
+    for extra in installation.extras:
         if extra.name in wanted and extra.missing:
             yield f"the extra {extra.name} lacks {_states(extra)}; install it with: {extra.command}"
 
 
-def _document(found: "Installation", checkup: "Checkup | None", faults: list[str]) -> dict[str, Any]:
+def _document(installation: "Installation", checkup: "Checkup | None", faults: list[str]) -> dict[str, Any]:
     return {
-        "version": found.version,
-        "python": found.python,
-        "platform": found.platform,
+        "version": installation.version,
+        "python": installation.python,
+        "platform": installation.platform,
         "works": not faults,
         "faults": faults,
-        "native_error": found.native_error,
-        "packages": [_package_json(package) for package in found.packages],
+        "native_error": installation.native_error,
+        "packages": [_package_json(package) for package in installation.packages],
         "extras": [
             {
                 "name": extra.name,
@@ -122,10 +122,10 @@ def _document(found: "Installation", checkup: "Checkup | None", faults: list[str
                 "packages": [_package_json(package) for package in extra.packages],
                 "command": extra.command if extra.missing else None,
             }
-            for extra in found.extras
+            for extra in installation.extras
         ],
-        "programs": found.programs,
-        "runtime": _package_json(found.runtime),
+        "programs": installation.programs,
+        "runtime": _package_json(installation.runtime),
         "server": None if checkup is None else asdict(checkup),
     }
 
@@ -134,20 +134,20 @@ def _package_json(package: "Package") -> dict[str, Any]:
     return {**package._asdict(), "fits": package.fits}
 
 
-def _print_installation(found: "Installation") -> None:
-    print(f"memstow {found.version}, Python {found.python}, {found.platform}")
-    print(f"native core: {'works' if found.native_error is None else 'cannot be loaded'}")
-    _print_words("needs", [_state(package) for package in found.packages])
-    for extra in found.extras:
+def _print_installation(installation: "Installation") -> None:
+    print(f"memstow {installation.version}, Python {installation.python}, {installation.platform}")
+    print(f"native core: {'works' if installation.native_error is None else 'cannot be loaded'}")
+    _print_words("needs", [_state(package) for package in installation.packages])
+    for extra in installation.extras:
         print(f"extra {extra.name}: {extra.purpose}")
         _print_words("has", [_state(package) for package in extra.packages if package.fits])
         if extra.missing:
             _print_words("lacks", [_state(package) for package in extra.missing])
             print(f"    install it with: {extra.command}")
-    runtime = found.runtime
+    runtime = installation.runtime
     here = f"none; pip install --pre {runtime.name}" if runtime.version is None else runtime.version
     print(f"{runtime.name}, for solve --scratch measure: {here}")
-    for name, place in found.programs.items():
+    for name, place in installation.programs.items():
         print(f"{name}: {place or 'none; only needed to build memstow, or what it writes'}")
 
 

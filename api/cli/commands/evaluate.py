@@ -74,13 +74,13 @@ def run(args: argparse.Namespace) -> int:
     with naming_file(args.plan):
         layout = Layout(problem, plan)
     writers = _at_one(layout, values) if args.at and args.sweep is None else _at_many(args, layout, values)
-    made = [(writers[suffix_of(path)](), path) for path in args.output or () if suffix_of(path) != _C]
-    made += [(_c(args, problem, plan), path) for path in args.output or () if suffix_of(path) == _C]
+    outputs = [(writers[suffix_of(path)](), path) for path in args.output or () if suffix_of(path) != _C]
+    outputs += [(_c(args, problem, plan), path) for path in args.output or () if suffix_of(path) == _C]
     only_c = args.output and all(suffix_of(path) == _C for path in args.output)
     shown = None
     if args.json or args.at or args.sweep is not None or not only_c:
         shown = writers[".json" if args.json else ""]()
-    for content, path in made:
+    for content, path in outputs:
         write_out(content, path)
     if shown is not None:
         to_stdout(shown)

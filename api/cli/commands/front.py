@@ -62,12 +62,12 @@ def _two(text: str) -> tuple[str, str]:
 def _generators(text: str) -> tuple[str, ...]:
     if text == _NONE:
         return ()
-    given = tuple(dict.fromkeys(text.split(",")))
-    for name in given:
+    names = tuple(dict.fromkeys(text.split(",")))
+    for name in names:
         if name not in GENERATORS:
             message = f"'{plain(name, most=80)}' is none of {', '.join(GENERATORS)}, or {_NONE}"
             raise argparse.ArgumentTypeError(message)
-    return given
+    return names
 
 
 if TYPE_CHECKING:
@@ -118,11 +118,11 @@ def run(args: argparse.Namespace) -> int:
     refuse_unused_key(args)
     _refuse_two_memories(args)
     warn_if_terminal(args.file)
-    given = read_bytes_of(args.file)
-    began, size = time.monotonic(), len(given)
-    document = document_in(given, args.file, args)
-    del given
-    names = [name for given in args.targets or () for name in given.split(",")]
+    data = read_bytes_of(args.file)
+    began, size = time.monotonic(), len(data)
+    document = document_in(data, args.file, args)
+    del data
+    names = [name for data in args.targets or () for name in data.split(",")]
     targets = [read_target(name) for name in names]
     with changing_issues(lambda issue: replace(issue, path=_OPTIONS.get(issue.path, issue.path))):
         options = less_reading(args, options_of(args, problem_of(document)), size, began)
@@ -174,7 +174,7 @@ def _found(
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.options import Phase
 
-    asked = FrontOptions(
+    front_options = FrontOptions(
         terms=args.terms,
         generators=args.generators,
         cost=args.cost,
@@ -198,8 +198,8 @@ def _found(
     def work(cancel: threading.Event) -> "Front":
         hearing = _Hearing(hear, count, cancel)
         if server:
-            return _remote(args, server, document, asked, options, targets, hearing)
-        return _front(document, asked, options, targets, hearing)
+            return _remote(args, server, document, front_options, options, targets, hearing)
+        return _front(document, front_options, options, targets, hearing)
 
     call = Interruptible(work)
     front = call.run(progress)
@@ -210,7 +210,7 @@ def _found(
 
 def _front(
     document: "Problem | Graph",
-    asked: "FrontOptions",
+    front_options: "FrontOptions",
     options: "Options",
     targets: _Targets,
     hearing: _Hearing,
@@ -222,14 +222,16 @@ def _front(
         hearing.values({"target": target, **point.values})
 
     callbacks = FrontCallbacks(hearing.event, hearing.cancel)
-    return find_front(document, asked, options, callbacks, hear, targets=targets.targets, names=targets.names)
+    return find_front(
+        document, front_options, options, callbacks, hear, targets=targets.targets, names=targets.names
+    )
 
 
 def _remote(
     args: argparse.Namespace,
     server: str,
     document: "Problem | Graph",
-    asked: "FrontOptions",
+    front_options: "FrontOptions",
     options: "Options",
     targets: _Targets,
     hearing: _Hearing,
@@ -242,36 +244,38 @@ def _remote(
     # The server calls them as the user does.
     called = [replace(target, name=name) for target, name in zip(targets.targets, targets.names, strict=True)]
     with client:
-        found = find_front(
+        front = find_front(
             client,
             document,
-            asked,
+            front_options,
             options,
             hearing.values,
             hearing.cancel.is_set,
             called,
             job_name(document, args.file),
         )
-    if found is not None:
-        return found
-    return Front(terms=parts_of(document, asked, options, called)[0].request.terms, asked=asked)
+    if front is not None:
+        return front
+    return Front(
+        terms=parts_of(document, front_options, options, called)[0].request.terms, asked=front_options
+    )
 
 
 def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
     """The files to write, with their formats."""
-    found = []
+    outputs = []
     for path in args.output or ():
         form = _FORMAT_OF.get(suffix_of(path))
         if form is None or path == STDOUT:
             message = "use a name that ends with .json, .csv or .svg; --json prints the front"
             raise InputError.single("unknown_suffix", plain(path), message)
-        found.append((path, form))
-    refuse_unwritable(*(path for path, _ in found))
-    real_paths = [os.path.realpath(path) for path in (*(path for path, _ in found), args.file)]
+        outputs.append((path, form))
+    refuse_unwritable(*(path for path, _ in outputs))
+    real_paths = [os.path.realpath(path) for path in (*(path for path, _ in outputs), args.file)]
     if len({*real_paths}) < len(real_paths):
         message = "two outputs, or an output and the problem, cannot be the same file; choose another name"
         raise InputError.single("one_file_twice", "--output", message)
-    return found
+    return outputs
 
 
 def _write(args: argparse.Namespace, front: "Front", outputs: "Sequence[tuple[str, str]]") -> None:

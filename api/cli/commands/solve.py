@@ -159,8 +159,8 @@ def _why_stale(lock: "Lock | None", problem: "Problem | Graph", options: "Option
         return "the lock was made with other options"
     if lock.plan.status not in PLANNED:
         return "the lock holds no plan"
-    found = verify(problem, lock.plan)
-    return f"the plan in the lock is not valid: {plain(found[0].message)}" if found else None
+    violations = verify(problem, lock.plan)
+    return f"the plan in the lock is not valid: {plain(violations[0].message)}" if violations else None
 
 
 _Found = TypeVar("_Found")
@@ -293,14 +293,14 @@ def _solve_columns(args: argparse.Namespace, columns: "Columns") -> int:
     def work(hear: "Listener", cancel: threading.Event) -> "PlainPlan | Plan":
         return column_plans.plan_columns(columns, options, hear, cancel)
 
-    found, interrupted = _searched(work, "fits" if columns.fit_only else "peak", SearchRecord())
-    if isinstance(found, PlainPlan):
-        write_plain_results(args, columns, found)
-        plan = found.frame
+    solved, interrupted = _searched(work, "fits" if columns.fit_only else "peak", SearchRecord())
+    if isinstance(solved, PlainPlan):
+        write_plain_results(args, columns, solved)
+        plan = solved.frame
     else:
         from memstow.planner.plain.column_documents import problem_of as objects_of
 
-        plan = found
+        plan = solved
         write_results(args, objects_of(columns), plan)
     return _told(plan.status, interrupted)
 
@@ -356,18 +356,18 @@ def _check_symbolic(args: argparse.Namespace) -> None:
 def _write_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
     from memstow.planner.formats.native import write_symbolic_plan
 
-    made: list[tuple[bytes, str]] = []
+    outputs: list[tuple[bytes, str]] = []
     for path in args.output or ():
         if suffix_of(path) != ".h":
-            made.append((write_symbolic_plan(plan), path))
+            outputs.append((write_symbolic_plan(plan), path))
         elif plan.status in PLANNED:
             from memstow.planner.exports.naming import DEFAULT_PREFIX
             from memstow.planner.shapes.symbolic_c import write_symbolic_c
 
-            made.append((write_symbolic_c(problem, plan, args.prefix or DEFAULT_PREFIX), path))
+            outputs.append((write_symbolic_c(problem, plan, args.prefix or DEFAULT_PREFIX), path))
         else:
             print_error(f"{path} is not written: there is no plan")
-    for content, path in made:
+    for content, path in outputs:
         write_out(content, path)
     if args.json or (args.output_format == "json" and not args.output):
         to_stdout(write_symbolic_plan(plan))
@@ -439,10 +439,10 @@ def _searched(
             progress.hear(event)
 
     call = Interruptible(lambda cancel: work(hear, cancel))
-    found = call.run(progress)
+    plan = call.run(progress)
     for line in given_up:
         print_error(plain(line, most=300))
-    return found, call.interrupted
+    return plan, call.interrupted
 
 
 def _remote(

@@ -102,8 +102,8 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
     data = read_bytes_of(args.problem)
-    if (found := _in_columns(args, data)) is not None:
-        return found
+    if (code := _in_columns(args, data)) is not None:
+        return code
     symbolic = None if args.at else symbolic_in(data, args.problem)
     return _run_ordinary(args, data) if symbolic is None else _run_symbolic(args, symbolic)
 
@@ -139,11 +139,11 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     """Check the plan of a problem, a graph or a model."""
     document = document_in(data, args.problem, args)
     form = _output_form(args)
-    given = data if args.plan is None else read_bytes_of(args.plan)
-    tilings = None if args.plan is None else tilings_in(args, given)
+    plan_data = data if args.plan is None else read_bytes_of(args.plan)
+    tilings = None if args.plan is None else tilings_in(args, plan_data)
     if tilings is not None:
         return _run_tilings(args, document, tilings)
-    carried = read_carried_plan(args, given, document)
+    carried = read_carried_plan(args, plan_data, document)
     if carried is None:
         chosen = read_chosen_plan(
             args.plan,
@@ -152,7 +152,7 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
             args.point,
             args.target,
             lambda: document_in(data, args.problem, argparse.Namespace(**{**vars(args), "target": None})),
-            given,
+            plan_data,
         )
     else:
         message = "it is for plans in files of their own, and this model carries its plan; leave it out"
@@ -374,6 +374,6 @@ def _print_valid_plan(problem: "Problem", plan: "Plan") -> None:
 
 
 def _print_valid(status: str, placed: int, peaks: "dict[str, int]") -> None:
-    found = list(peaks.items())[:4]
-    shown = "".join(f", peak {peak:,} in {plain(pool)}" for pool, peak in found)
+    largest = list(peaks.items())[:4]
+    shown = "".join(f", peak {peak:,} in {plain(pool)}" for pool, peak in largest)
     print(f"valid:{status} {placed:,} placements{shown}")

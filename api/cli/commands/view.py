@@ -97,9 +97,9 @@ def run(args: argparse.Namespace) -> int:
     if symbolic is not None:
         show_page(symbolic, args.output)
         return Exit.DONE
-    found = _front_among(args)
-    if found is not None:
-        return _show_front(*found, args)
+    front_files = _front_among(args)
+    if front_files is not None:
+        return _show_front(*front_files, args)
     if args.point is not None:
         _refuse("no_front", "--point", "it names a point of a front, and none is given; leave it out")
     document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
@@ -168,8 +168,8 @@ def _front_among(args: argparse.Namespace) -> tuple[str, str] | None:
     """The file of a front and that of what it is a front of; None: none is given."""
     if args.other is not None and args.problem is not None:
         return None
-    given = [args.plan, args.other or args.problem]
-    for path, source in (given, given[::-1]):
+    paths = [args.plan, args.other or args.problem]
+    for path, source in (paths, paths[::-1]):
         if path in (None, STDIN) or not is_front(read_bytes_of(path)):
             continue
         if source is None:
@@ -189,11 +189,11 @@ def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
     number = len(front.points)
     if args.point is not None and args.point > number:
         _refuse("no_point", "--point", f"the front has points 1 to {number}; name one of them")
-    made = front_page(document, front, source, None if args.point is None else args.point - 1)
-    left_out = plans_left_out(made, front)
+    shown = front_page(document, front, source, None if args.point is None else args.point - 1)
+    left_out = plans_left_out(shown, front)
     if left_out is not None:
         print_error(left_out)
-    show_page(made.page, args.output)
+    show_page(shown.page, args.output)
     return Exit.DONE
 
 

@@ -45,15 +45,15 @@ class ChangedKey(BaseModel):
 
     def changes(self) -> KeyChanges:
         """The values that were given."""
-        given = self.model_dump(include=self.model_fields_set - {"reads"})
-        if given.get("expires") is not None:
-            given["expires"] = moment(given["expires"], "$.expires", now())
+        changed = self.model_dump(include=self.model_fields_set - {"reads"})
+        if changed.get("expires") is not None:
+            changed["expires"] = moment(changed["expires"], "$.expires", now())
         for name in ("name", "role"):
-            if name in given and given[name] is None:
+            if name in changed and changed[name] is None:
                 raise InputError.single("wrong_type", f"$.{name}", "null is no value for this")
-        if "name" in given:
-            given["name"] = printable(checked_name(given["name"], "$.name"), LONGEST_NAME)
-        return cast(KeyChanges, given)
+        if "name" in changed:
+            changed["name"] = printable(checked_name(changed["name"], "$.name"), LONGEST_NAME)
+        return cast(KeyChanges, changed)
 
 
 class NewKey(ChangedKey):

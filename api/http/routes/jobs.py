@@ -392,14 +392,14 @@ async def _position(
     service = service_of(request)
     caller = await service.caller(request, Role.READ)
     service.require_open()
-    found = await Call(request, caller).job(job)
-    given = last_event_id or ""
-    after = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
-    if found.over and after:
-        last = await service.in_thread(service.events.last_numbers, [found.id])
-        if after >= last.get(found.id, 0):
+    job_there = await Call(request, caller).job(job)
+    text = last_event_id or ""
+    after = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    if job_there.over and after:
+        last = await service.in_thread(service.events.last_numbers, [job_there.id])
+        if after >= last.get(job_there.id, 0):
             raise NoMoreEventsError
-    return _Position(found.id, after, caller)
+    return _Position(job_there.id, after, caller)
 
 
 @router.get(

@@ -103,8 +103,8 @@ async def plan(call: Call) -> Response:
         return await as_job.response(body, validated)
     fresh = wants_fresh(request)
     owner = caller.cache_owner
-    asked: bytes = request.scope["query_string"]
-    key = (body, (owner, form.format, to, limits.time_setting, asked.decode("latin-1")))
+    query_string: bytes = request.scope["query_string"]
+    key = (body, (owner, form.format, to, limits.time_setting, query_string.decode("latin-1")))
     recent = None if fresh else service.recent_plans.get(key)
     if recent is not None:
         service.metrics.cache.labels("hit").inc()

@@ -133,10 +133,10 @@ async def inspect(
     return await _searched(call, INSPECT, inspect, "needs_seconds", time_limit if needs else None)
 
 
-def _refuse_unused_limit(call: Call, asked: str, is_asked: bool) -> None:
+def _refuse_unused_limit(call: Call, action: str, is_asked: bool) -> None:
     """Refuse a time limit without that which it limits."""
     if not is_asked and "time_limit" in call.request.query_params:
-        message = f"it limits `{asked}`: ask for that as well, or leave it out"
+        message = f"it limits `{action}`: ask for that as well, or leave it out"
         raise InputError.single("unused_option", "query.time_limit", message)
 
 
@@ -152,8 +152,8 @@ async def _searched(
         return await call.perform(operation, request, size)
     most = min(seconds, service.settings.sync_seconds, service.limits_of(call.caller).max_time_limit)
 
-    def searching(given: float) -> R:
-        members: dict[str, Any] = {member: given}
+    def searching(seconds: float) -> R:
+        members: dict[str, Any] = {member: seconds}
         return replace(request, **members)
 
     return document_response(await service.search(operation, request, size, call.share, searching, most))

@@ -43,9 +43,9 @@ _LOG: Final = logging.getLogger("memstow")
 class NoPlanError(MemstowError):
     """The tensors do not fit into the memories, or no plan was found within the limits."""
 
-    def __init__(self, found: Plan) -> None:
-        self.is_proven = found.status is Status.INFEASIBLE
-        super().__init__(_reason(found))
+    def __init__(self, outcome: Plan) -> None:
+        self.is_proven = outcome.status is Status.INFEASIBLE
+        super().__init__(_reason(outcome))
 
 
 @dataclass(slots=True)
@@ -64,11 +64,11 @@ class Solver:
         """Place the groups. Those that may be in any memory are given one first, by this objective."""
         memory_of = {group.name: group.memory for group in groups}
         if any(memory is None for memory in memory_of.values()):
-            found = self._plan(problem_of(groups, pools, objective), self.options)
+            solved = self._plan(problem_of(groups, pools, objective), self.options)
             numbers = {pool.id: number for number, pool in pools.items()}
             self.places = {
                 placement.buffer: Place(numbers[placement.pool], placement.offset)
-                for placement in found.placements
+                for placement in solved.placements
             }
             memory_of = {name: place.memory for name, place in self.places.items()}
         for number in sorted({memory for memory in memory_of.values() if memory is not None}):
@@ -80,24 +80,24 @@ class Solver:
         hint = _plan_of(groups, pool, self.places)
         problem = problem_of(groups, {number: pool}, ("peak",))
         usual = {name: place for name, place in self.usual.items() if place.memory == number}
-        found = self._plan(problem, replace(self.options, hint=hint), _plan_of(groups, pool, usual))
-        self.places |= {placement.buffer: Place(number, placement.offset) for placement in found.placements}
-        self.peaks[number] = found.pools[0].peak
-        bound = found.pools[0].bound
-        known = "no plan needs less" if bound == found.pools[0].peak else f"any plan needs {bound:,}"
-        _LOG.info("memory %d: %s bytes, %s", number, f"{found.pools[0].peak:,}", known)
+        solved = self._plan(problem, replace(self.options, hint=hint), _plan_of(groups, pool, usual))
+        self.places |= {placement.buffer: Place(number, placement.offset) for placement in solved.placements}
+        self.peaks[number] = solved.pools[0].peak
+        bound = solved.pools[0].bound
+        known = "no plan needs less" if bound == solved.pools[0].peak else f"any plan needs {bound:,}"
+        _LOG.info("memory %d: %s bytes, %s", number, f"{solved.pools[0].peak:,}", known)
 
     def _plan(self, problem: Problem, options: Options, usual: Plan | None = None) -> Plan:
-        found = plan(problem, options)
+        solved = plan(problem, options)
         if usual is not None:
-            same = replace(found, placements=usual.placements)
+            same = replace(solved, placements=usual.placements)
             # With a larger peak than the plan says it is a violation.
-            found = found if recount(problem, same) else same
+            solved = solved if recount(problem, same) else same
         if self.on_plan is not None:
-            self.on_plan(problem, found)
-        if found.status not in PLANNED:
-            raise NoPlanError(found)
-        return found
+            self.on_plan(problem, solved)
+        if solved.status not in PLANNED:
+            raise NoPlanError(solved)
+        return solved
 
 
 def warn_of_greedy(error: Exception, stacklevel: int) -> None:
@@ -116,11 +116,13 @@ def _plan_of(groups: Sequence[Group], pool: Pool, places: Mapping[str, Place]) -
     return Plan(status=Status.FEASIBLE, placements=placements) if placements else None
 
 
-def _reason(found: Plan) -> str:
+def _reason(outcome: Plan) -> str:
     """Why there is no plan."""
-    if found.explanation is not None:
-        return f"the tensors do not fit: {found.explanation.message}"
-    over = ", ".join(f"{entry.peak:,} of {entry.capacity:,} bytes in {entry.pool}" for entry in found.closest)
+    if outcome.explanation is not None:
+        return f"the tensors do not fit: {outcome.explanation.message}"
+    over = ", ".join(
+        f"{entry.peak:,} of {entry.capacity:,} bytes in {entry.pool}" for entry in outcome.closest
+    )
     return f"no plan was found within the limits; the closest needs {over or 'more memory'}"
 
 
@@ -282,10 +284,10 @@ def _specs_of(graph_signature: object) -> SpecsOf:
     def specs_of(branch: GraphModule, places_inputs: bool) -> Iterator[Spec]:
         from executorch.exir.memory_planning import collect_specs_from_nodes
 
-        found: Iterable[Spec] = collect_specs_from_nodes(
+        specs: Iterable[Spec] = collect_specs_from_nodes(
             branch.graph.nodes, graph_signature, ignore_graph_input=not places_inputs, do_assertion=False
         )
-        return (spec for spec in found if spec.mem_offset is not None)
+        return (spec for spec in specs if spec.mem_offset is not None)
 
     return specs_of
 

@@ -398,13 +398,13 @@ def _allowed(group: Group, pools: Mapping[int, Pool]) -> list[str] | None:
 
 
 def places_of(
-    timeline: Timeline, groups: Mapping[Spec, Group], found: Mapping[str, Place]
+    timeline: Timeline, groups: Mapping[Spec, Group], place_of: Mapping[str, Place]
 ) -> dict[Spec, Place]:
     """The place of each tensor."""
     places: dict[Spec, Place] = {}
     for spec in timeline.lives:
         base, offset = root_of(spec)
-        place = found[groups[timeline.place_of(base)].name]
+        place = place_of[groups[timeline.place_of(base)].name]
         places[spec] = Place(place.memory, place.offset + offset)
     return places
 

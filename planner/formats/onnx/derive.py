@@ -44,7 +44,7 @@ def without_weights(
 
     `instead`: values that become inputs; the nodes that make them are left out.
     """
-    given = instead or {}
+    replaced = instead or {}
     light = type(model)()
     light.ir_version = max(4, model.ir_version)
     light.opset_import.extend(model.opset_import)
@@ -52,10 +52,10 @@ def without_weights(
     graph.name = "light"
     initial = {entry.name for entry in source.initializer}
     graph.input.extend(entry for entry in source.input if entry.name not in initial)
-    graph.input.extend(given.values())
-    graph.output.extend(entry for entry in source.output if entry.name not in given)
+    graph.input.extend(replaced.values())
+    graph.output.extend(entry for entry in source.output if entry.name not in replaced)
     graph.value_info.extend(
-        entry for entry in source.value_info if entry.name not in initial and entry.name not in given
+        entry for entry in source.value_info if entry.name not in initial and entry.name not in replaced
     )
     graph.sparse_initializer.extend(source.sparse_initializer)
     for tensor in source.initializer:
@@ -64,7 +64,7 @@ def without_weights(
         else:
             graph.initializer.append(tensor)
     for node in source.node:
-        if given and any(entry in given for entry in node.output):
+        if replaced and any(entry in replaced for entry in node.output):
             continue
         large = next((entry.t for entry in node.attribute if entry.HasField("t") and is_heavy(entry.t)), None)
         if node.op_type == "Constant" and large is not None:
@@ -128,8 +128,8 @@ class NodeInference:
             inferred = infer(model, follow_numbers=False)
         except (InferenceError, RuntimeError, ValueError, MemoryError) as error:
             raise UnderivableError(f"shape inference says: {str(error).strip()}"[:300]) from None
-        found = {entry.name: entry for entry in inferred.graph.output}
-        return [self._shape(found[name]) if name else None for name in of.node.output]
+        by_name = {entry.name: entry for entry in inferred.graph.output}
+        return [self._shape(by_name[name]) if name else None for name in of.node.output]
 
     def _named(self, extent: Terms | None) -> int | str | None:
         if extent is None:
@@ -155,9 +155,9 @@ def _tensor(name: str, kind: int, value: Value) -> "onnx.TensorProto | None":
     """Numbers that do not depend on symbols, as a constant."""
     if kind not in (INT32, INT64) or value.numbers is None or value.shape is None:
         return None
-    found = [None if number is None else number.number for number in value.numbers]
-    known = [entry for entry in found if entry is not None and abs(entry) <= _LARGEST_NUMBER]
-    if len(known) < len(found):
+    numbers = [None if number is None else number.number for number in value.numbers]
+    known = [entry for entry in numbers if entry is not None and abs(entry) <= _LARGEST_NUMBER]
+    if len(known) < len(numbers):
         return None
     extents = [None if entry is None else entry.number for entry in value.shape]
     dims = [extent for extent in extents if extent is not None]
@@ -317,14 +317,14 @@ def derive(
     """
     types = types_in(inferred)
     constants = {text_of(constant.name): constant for constant in _constants(model)}
-    found = Derived({name: _constant(tensor) for name, tensor in constants.items()})
+    derived = Derived({name: _constant(tensor) for name, tensor in constants.items()})
     for value in model.graph.input:
-        if value.name not in found.values:
+        if value.name not in derived.values:
             shape = tuple(
                 extents[text_of(entry.dim_param)] if entry.dim_param else a_number(entry.dim_value)
                 for entry in value.type.tensor_type.shape.dim
             )
-            found.values[value.name] = Value(
+            derived.values[value.name] = Value(
                 shape,
                 fixed=all(entry.number is not None for entry in shape),
                 symbols=frozenset[str]().union(*map(formulas.names_in, shape)),
@@ -336,26 +336,26 @@ def derive(
         if node.op_type != "Constant":
             _follow(
                 node,
-                found,
-                Operation(node, [found.values.get(entry) for entry in node.input], formulas, opset),
+                derived,
+                Operation(node, [derived.values.get(entry) for entry in node.input], formulas, opset),
                 inference,
                 largest,
                 types,
             )
-    return found
+    return derived
 
 
 def _follow(
     node: "onnx.NodeProto",
-    found: Derived,
+    derived: Derived,
     of: Operation,
     inference: NodeInference,
     largest: Mapping[str, tuple[int, ...]],
     types: Mapping[str, int],
 ) -> None:
-    given = [value for name, value in zip(node.input, of.inputs, strict=True) if name]
-    fixed = all(entry is not None and entry.fixed for entry in given)
-    symbols = frozenset[str]().union(*(entry.symbols for entry in given if entry is not None))
+    inputs = [value for name, value in zip(node.input, of.inputs, strict=True) if name]
+    fixed = all(entry is not None and entry.fixed for entry in inputs)
+    symbols = frozenset[str]().union(*(entry.symbols for entry in inputs if entry is not None))
     shapes, reason, disputed = _attempt(of, inference)
     for i, (name, shape) in enumerate(zip(node.output, shapes, strict=True)):
         if not name:
@@ -363,15 +363,17 @@ def _follow(
         known = shape is not None and None not in shape
         if not known and fixed and not disputed and name in largest:
             shape, known = tuple(map(a_number, largest[name])), True
-        found.values[name] = value = Value(shape, fixed=fixed and known, symbols=symbols)
-        _note_numbers(of, i, value, types.get(name, 0), given)
-    found.conditions += [(node, condition) for condition in of.conditions]
-    found.own += [node] if of.is_own else []
-    lost = [it.shape for name in node.output if name and not (it := found.values[name]).shape_is_known]
-    if lost and all(entry is not None and entry.shape_is_known for entry in given):
+        derived.values[name] = value = Value(shape, fixed=fixed and known, symbols=symbols)
+        _note_numbers(of, i, value, types.get(name, 0), inputs)
+    derived.conditions += [(node, condition) for condition in of.conditions]
+    derived.own += [node] if of.is_own else []
+    lost = [
+        output.shape for name in node.output if name and not (output := derived.values[name]).shape_is_known
+    ]
+    if lost and all(entry is not None and entry.shape_is_known for entry in inputs):
         axis = None if lost[0] is None else lost[0].index(None)
         may_follow = of.node.domain in STANDARD and of.kind not in _OF_CONTENT
-        found.causes.append(Cause(node, axis, reason or _unknown(of), tuple(sorted(symbols)), may_follow))
+        derived.causes.append(Cause(node, axis, reason or _unknown(of), tuple(sorted(symbols)), may_follow))
 
 
 def _attempt(of: Operation, inference: NodeInference) -> tuple[list[Shape | None], str, bool]:
@@ -392,13 +394,13 @@ def _attempt(of: Operation, inference: NodeInference) -> tuple[list[Shape | None
     return shapes, "", False
 
 
-def _note_numbers(of: Operation, output: int, value: Value, kind: int, given: list[Value | None]) -> None:
+def _note_numbers(of: Operation, output: int, value: Value, kind: int, inputs: list[Value | None]) -> None:
     try:
         with_numbers(of, output, value, kind)
     except (TooLongError, *ODD):
         value.numbers = None
     if kind in _WHOLE and (value.numbers is None or None in value.numbers):
-        before = next((entry.lost for entry in given if entry is not None and entry.lost), "")
+        before = next((entry.lost for entry in inputs if entry is not None and entry.lost), "")
         value.lost = before or f"what {said_of(of.node)} makes is not followed as numbers"
 
 
@@ -419,7 +421,7 @@ def _shapes(of: Operation, inference: NodeInference) -> list[Shape | None]:
 def _constants(model: "onnx.ModelProto") -> "list[onnx.TensorProto]":
     from onnx import TensorProto, helper
 
-    found = list(model.graph.initializer)
+    tensors = list(model.graph.initializer)
     for node in model.graph.node:
         # A name that is no text, in a damaged file, is bytes: nobody reads this constant.
         if node.op_type != "Constant" or len(node.output) != 1 or not isinstance(node.output[0], str):
@@ -442,8 +444,8 @@ def _constants(model: "onnx.ModelProto") -> "list[onnx.TensorProto]":
                 )
             else:
                 continue
-            found.append(tensor)
-    return found
+            tensors.append(tensor)
+    return tensors
 
 
 def _constant(tensor: "onnx.TensorProto") -> Value:

@@ -107,9 +107,9 @@ def forget_made_up_names(model: "onnx.ModelProto") -> None:
     They would hide that the dimension is nobody's to set, and keep inference from finding it later.
     """
     axes = list(axes_of(model))
-    given = {axis.name for axis in axes if axis.position}
+    named_by_input = {axis.name for axis in axes if axis.position}
     for axis in axes:
-        if not axis.position and axis.name not in given and _MADE_UP.fullmatch(axis.name):
+        if not axis.position and axis.name not in named_by_input and _MADE_UP.fullmatch(axis.name):
             axis.dimension.ClearField("dim_param")
 
 

@@ -83,22 +83,22 @@ class Values:
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of a value; InputError where its size is not known."""
-        found = self._tensors.get(name)
-        if found is None:
-            found = self._tensors[name] = self._made(name)
-        return found
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            tensor = self._tensors[name] = self._made(name)
+        return tensor
 
     def with_pairs(self, operator: Operator) -> Operator:
         """The operator with pairs in place: inputs as large as its only output, of the same type."""
         if len(operator.outputs) != 1:
             return operator
-        made = self.tensor(operator.outputs[0])
+        output = self.tensor(operator.outputs[0])
         pairs = tuple(
-            (name, made.id)
+            (name, output.id)
             for name in dict.fromkeys(operator.inputs)
-            if (it := self.tensor(name)).kind == "data" == made.kind
-            and it.type == made.type
-            and prod(it.shape or ()) == prod(made.shape or ())
+            if (source := self.tensor(name)).kind == "data" == output.kind
+            and source.type == output.type
+            and prod(source.shape or ()) == prod(output.shape or ())
         )
         return replace(operator, in_place=pairs)
 
@@ -275,7 +275,7 @@ def _refuse_what_is_not_supported(model: "onnx.ModelProto") -> None:
 def _node_names(nodes: "list[onnx.NodeProto]") -> list[str]:
     """A name for each node: its own where no other has it."""
     taken: set[str] = set()
-    found = []
+    names = []
     for i, node in enumerate(nodes):
         name = (
             usable_name(node.name, f"$.graph.node[{i}].name")
@@ -286,8 +286,8 @@ def _node_names(nodes: "list[onnx.NodeProto]") -> list[str]:
             name = f"{name[:900]} {i}"
             i += len(nodes)
         taken.add(name)
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def _operator(name: str, node: "onnx.NodeProto") -> Operator:

@@ -67,17 +67,17 @@ def shapes_at(model: "onnx.ModelProto", points: Sequence[Mapping[str, int]]) -> 
     """
     from onnx.shape_inference import InferenceError
 
-    found: list[Shapes | InputError] = []
+    results: list[Shapes | InputError] = []
     for i, point in enumerate(points):
         try:
             inferred = infer(at_values(model, point), follow_numbers=False)
         except (InferenceError, RuntimeError, ValueError, MemoryError) as error:
-            found.append(_contradicting(str(error)))
+            results.append(_contradicting(str(error)))
             continue
         if i == 0 and _has_numbers(inferred) and not is_complete(inferred):
             return _followed_at(model, points)
-        found.append(shapes_in(inferred))
-    return found
+        results.append(shapes_in(inferred))
+    return results
 
 
 def at_values(model: "onnx.ModelProto", values: Mapping[str, int]) -> "onnx.ModelProto":
@@ -132,8 +132,8 @@ def is_complete(model: "onnx.ModelProto") -> bool:
         and entry.type.tensor_type.HasField("shape")
         and all(extent.HasField("dim_value") for extent in entry.type.tensor_type.shape.dim)
     }
-    made = {name for node in graph.node if node.op_type != "Constant" for name in node.output if name}
-    return made <= known
+    outputs = {name for node in graph.node if node.op_type != "Constant" for name in node.output if name}
+    return outputs <= known
 
 
 def _followed(model: "onnx.ModelProto") -> "onnx.ModelProto":
@@ -199,11 +199,11 @@ def is_doubtful(node: "onnx.NodeProto") -> bool:
 
 def made_from(nodes: "Iterable[onnx.NodeProto]", values: Collection[str]) -> frozenset[str]:
     """These values, and all that follows from them."""
-    found = set(values)
+    reached = set(values)
     for node in nodes:
-        if not found.isdisjoint(node.input):
-            found.update(name for name in node.output if name)
-    return frozenset(found)
+        if not reached.isdisjoint(node.input):
+            reached.update(name for name in node.output if name)
+    return frozenset(reached)
 
 
 def without_doubtful(model: "onnx.ModelProto", known: Iterable[str] = ()) -> "onnx.ModelProto":
@@ -219,8 +219,8 @@ def without_doubtful(model: "onnx.ModelProto", known: Iterable[str] = ()) -> "on
 
     changed = type(model)()
     changed.CopyFrom(model)
-    made = {name for node in left_out for name in node.output}
-    said = [entry for entry in model.graph.value_info if entry.name not in made]
+    left_values = {name for node in left_out for name in node.output}
+    said = [entry for entry in model.graph.value_info if entry.name not in left_values]
     del changed.graph.node[:]
     del changed.graph.value_info[:]
     changed.graph.value_info.extend(said)
@@ -252,23 +252,23 @@ def as_inputs(
 
 
 def with_inputs_for(
-    model: "onnx.ModelProto", given: "Mapping[str, onnx.ValueInfoProto]"
+    model: "onnx.ModelProto", infos: "Mapping[str, onnx.ValueInfoProto]"
 ) -> "onnx.ModelProto":
     """The model in which these values are inputs; the nodes that make them are left out."""
-    if not given:
+    if not infos:
         return model
     changed = type(model)()
     changed.CopyFrom(model)
     graph = changed.graph
-    kept = [entry for entry in model.graph.node if not any(name in given for name in entry.output)]
+    kept = [entry for entry in model.graph.node if not any(name in infos for name in entry.output)]
     for field, values in (
         (graph.node, kept),
-        (graph.output, [entry for entry in model.graph.output if entry.name not in given]),
-        (graph.value_info, [entry for entry in model.graph.value_info if entry.name not in given]),
+        (graph.output, [entry for entry in model.graph.output if entry.name not in infos]),
+        (graph.value_info, [entry for entry in model.graph.value_info if entry.name not in infos]),
     ):
         del field[:]
         field.extend(values)
-    graph.input.extend(given.values())
+    graph.input.extend(infos.values())
     return changed
 
 
@@ -282,17 +282,17 @@ def with_shapes_as_run(model: "onnx.ModelProto") -> "onnx.ModelProto":
     nodes = [entry for entry in model.graph.node if is_doubtful(entry)]
     if not nodes:
         return with_shapes(model)
-    given: dict[str, onnx.ValueInfoProto] = {}
+    infos: dict[str, onnx.ValueInfoProto] = {}
     for _ in range(_MOST):
-        known = with_inputs_for(model, given)
+        known = with_inputs_for(model, infos)
         inferred, is_whole = _inferred(known)
-        wrong = _first_that_differs(nodes, inferred, given, is_whole=is_whole)
+        wrong = _first_that_differs(nodes, inferred, infos, is_whole=is_whole)
         if wrong is None:
-            _refuse_what_is_not_checked(model, given)
+            _refuse_what_is_not_checked(model, infos)
             return inferred if is_whole else with_shapes(known)
         node, shape = wrong
         _refuse_declared(model, node, shape)
-        given |= as_inputs(
+        infos |= as_inputs(
             node, {text_of(entry): shape for entry in node.output if entry}, types_in(inferred)
         )
     message = f"more than {_MOST} operators have other shapes than inference says; fold its constants first"
@@ -313,7 +313,7 @@ def _inferred(model: "onnx.ModelProto") -> "tuple[onnx.ModelProto, bool]":
 def _first_that_differs(
     nodes: "Sequence[onnx.NodeProto]",
     inferred: "onnx.ModelProto",
-    given: "Mapping[str, onnx.ValueInfoProto]",
+    infos: "Mapping[str, onnx.ValueInfoProto]",
     *,
     is_whole: bool,
 ) -> "tuple[onnx.NodeProto, tuple[int, ...]] | None":
@@ -323,7 +323,7 @@ def _first_that_differs(
         name = text_of(node.output[0])
         inputs = [shapes.get(text_of(entry)) for entry in node.input]
         known = [input_ for input_ in inputs if input_ is not None]
-        if name in given or len(known) < len(inputs):
+        if name in infos or len(known) < len(inputs):
             continue
         own = _by_its_rule(node, known, opset)
         if own is not None and (not is_whole or shapes.get(name) != own):
@@ -338,10 +338,10 @@ def _by_its_rule(
     inputs = [Value(tuple(map(a_number, shape))) for shape in shapes]
     try:
         rule = einsum if node.op_type == "Einsum" else pool
-        made = rule(Operation(node, inputs, TermArithmetic(()), opset))[0]
+        by_rule = rule(Operation(node, inputs, TermArithmetic(()), opset))[0]
     except (UnderivableError, TooLongError, *ODD):
         return None
-    extents = [None if extent is None else extent.number for extent in made]
+    extents = [None if extent is None else extent.number for extent in by_rule]
     known = tuple(extent for extent in extents if extent is not None and extent >= 0)
     return known if len(known) == len(extents) else None
 
@@ -370,20 +370,20 @@ def _refuse_declared(model: "onnx.ModelProto", node: "onnx.NodeProto", shape: tu
         raise InputError.single("contradicting_shapes", path_of(text_of(node.output[0])), message)
 
 
-def _refuse_what_is_not_checked(model: "onnx.ModelProto", given: Collection[str]) -> None:
+def _refuse_what_is_not_checked(model: "onnx.ModelProto", unchecked: Collection[str]) -> None:
     """Raise InputError where operators of other domains follow from shapes that inference gets wrong.
 
     What the file says of what they make may have been computed from these.
     """
-    follows = made_from(model.graph.node, given)
+    follows = made_from(model.graph.node, unchecked)
     for node in model.graph.node:
         if node.domain not in STANDARD and not follows.isdisjoint(node.input):
             message = (
                 f"the shape of what {said_of(node)} makes follows from shapes that inference gets wrong, and "
                 "operators of other domains are not known; cut the model before it"
             )
-            made = next(filter(None, node.output), "")
-            raise InputError.single("unknown_shape", path_of(text_of(made)), message)
+            output = next(filter(None, node.output), "")
+            raise InputError.single("unknown_shape", path_of(text_of(output)), message)
 
 
 def _all_shapes(inferred: "onnx.ModelProto") -> Shapes:

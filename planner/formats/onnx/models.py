@@ -114,10 +114,10 @@ class OpenInputs:
                 raise InputError.single("out_of_range", axis.path, message)
         missing = {axis.name for axis in unknown}
         # What would follow from others is not asked for.
-        asked = [
+        named_twice = [
             entry for entry in unknown if not is_formula(entry.name, {*self.names, *missing} - {entry.name})
         ]
-        refuse_unknown(asked or unknown)
+        refuse_unknown(named_twice or unknown)
 
     def values(self, at: Mapping[str, int]) -> dict[str, int]:
         """What they are where symbols have these values."""
@@ -151,19 +151,19 @@ def take_declared(model: "onnx.ModelProto") -> Declared:
 
     They are what somebody wrote, and not what follows: inference would believe them.
     """
-    found: Declared = {}
+    declared: Declared = {}
     inputs = {text_of(entry.name) for entry in model.graph.input}
     for value in (*model.graph.output, *model.graph.value_info):
         name = text_of(value.name)
         dense = value.type.tensor_type
         if name in inputs or not value.type.HasField("tensor_type") or not dense.HasField("shape"):
             continue
-        found[name] = [
+        declared[name] = [
             entry.dim_value if entry.HasField("dim_value") else text_of(entry.dim_param) or None
             for entry in dense.shape.dim
         ]
         dense.ClearField("shape")
-    return found
+    return declared
 
 
 def false_declarations(
@@ -280,14 +280,14 @@ def refuse_differences(
     `points`: values of the symbols, and of the open dimensions of inputs there. What nodes make of which
     inference is known to be wrong is given to it.
     """
-    given: dict[str, onnx.ValueInfoProto] = {}
+    infos: dict[str, onnx.ValueInfoProto] = {}
     for node in derived.own:
-        given |= as_inputs(
+        infos |= as_inputs(
             node, {entry: _texts(derived.values[entry], formulas) for entry in node.output if entry}, types
         )
     names = {
         text_of(entry.dim_param): formulas.formula(extent)
-        for name, info in given.items()
+        for name, info in infos.items()
         for entry, extent in zip(
             info.type.tensor_type.shape.dim, derived.values[name].shape or (), strict=True
         )
@@ -297,20 +297,20 @@ def refuse_differences(
         (at, {**values, **{name: formula.value(at) for name, formula in names.items()}})
         for at, values in points
     ]
-    found_at = shapes_at(without_weights(model, given), [entry for _, entry in points])
+    found_at = shapes_at(without_weights(model, infos), [entry for _, entry in points])
     for (at, values), shapes in zip(points, found_at, strict=True):
         if isinstance(shapes, InputError):
-            raise what_is_wrong(without_weights(model, given), [(at, values)], shapes)
+            raise what_is_wrong(without_weights(model, infos), [(at, values)], shapes)
         for name, numbers in shapes.items():
             value = derived.values.get(name)
             if value is None or value.shape is None or None in value.shape:
                 continue
-            found = tuple(formulas.value(entry, at) for entry in value.shape if entry is not None)
-            if found != numbers:
+            sizes = tuple(formulas.value(entry, at) for entry in value.shape if entry is not None)
+            if sizes != numbers:
                 formula = ", ".join(formulas.text(entry) for entry in value.shape if entry is not None)
                 message = (
                     f"at {values_text(at)} its shape is {list(numbers)} by shape inference, and "
-                    f"{list(found)} by its formula, [{formula}]; correct the model, or change the range of "
+                    f"{list(sizes)} by its formula, [{formula}]; correct the model, or change the range of "
                     "a symbol"
                 )
                 raise InputError.single("contradicting_shapes", path_of(name), message)
@@ -332,9 +332,9 @@ def refuse_what_does_not_run(
     issues: list[Issue] = []
 
     def check(name: str, extent: Terms, message: str) -> None:
-        found = examine(formulas.formula(extent), effort)
-        if found is not None and not (shown_only and found.at is None):
-            why = f"{_why_no_size(found, message)}; {advice}"
+        reason = examine(formulas.formula(extent), effort)
+        if reason is not None and not (shown_only and reason.at is None):
+            why = f"{_why_no_size(reason, message)}; {advice}"
             issues.append(Issue("contradicting_shapes", path_of(name), why))
 
     for node, condition in derived.conditions:
@@ -354,11 +354,11 @@ def refuse_what_does_not_run(
         raise InputError(issues[:_MOST_TOLD])
 
 
-def _why_no_size(found: NoSize, message: str) -> str:
-    where = f"at {values_text(found.at)} " if found.at else ""
-    if found.code not in ("formula_negative", "formula_not_shown"):
+def _why_no_size(reason: NoSize, message: str) -> str:
+    where = f"at {values_text(reason.at)} " if reason.at else ""
+    if reason.code not in ("formula_negative", "formula_not_shown"):
         text = f"{where}computing the shape needs numbers beyond 2^62"
-    elif found.at is None:
+    elif reason.at is None:
         text = f"at some values it may be that {message}"
     else:
         text = f"{where}{message}"
@@ -406,10 +406,10 @@ def _refuse_differences(derived: Derived, known: Mapping[str, tuple[int, ...]]) 
         value = derived.values.get(name)
         if value is None or value.shape is None or not value.shape_is_known:
             continue
-        found = [entry.number for entry in value.shape if entry is not None]
-        if found != list(said):
+        sizes = [entry.number for entry in value.shape if entry is not None]
+        if sizes != list(said):
             message = (
-                f"its shape is {list(said)} in the file or by shape inference, and {found} by what makes it; "
+                f"its shape is {list(said)} in the file or by shape inference, and {sizes} by what makes it; "
                 "correct the shapes in the model, or leave them out"
             )
             raise InputError.single("contradicting_shapes", path_of(name), message)
@@ -463,9 +463,9 @@ def read_symbolic_model(
         inputs=largest.inputs,
         outputs=largest.outputs,
     )
-    found = checked_graph(symbolic).issues
-    if found:
-        raise InputError(found)
+    graph_issues = checked_graph(symbolic).issues
+    if graph_issues:
+        raise InputError(graph_issues)
     return symbolic
 
 
@@ -487,8 +487,8 @@ def _inferred(
 
 def symbol_for(name: str, symbol: Symbol) -> Symbol:
     """The symbol with an id that is made from the name of a dimension, such as `x:0`."""
-    made = re.sub(r"[^A-Za-z0-9_]", "_", name)[:60]
-    return replace(symbol, id=f"_{made}" if not made[:1].isalpha() or made in FUNCTIONS else made)
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:60]
+    return replace(symbol, id=f"_{plain}" if not plain[:1].isalpha() or plain in FUNCTIONS else plain)
 
 
 def _refuse_odd(ranges: Mapping[str, Symbol]) -> None:

@@ -40,11 +40,11 @@ MOST_NUMBERS: Final = 64
 def numbers_of(of: Operation, output: int) -> Numbers | None:
     """The numbers in an output; None where they are not followed."""
     if of.kind == "Split":
-        found = _part(of, output)
+        numbers = _part(of, output)
     else:
         rule = _RULES.get(of.kind)
-        found = rule(of) if rule is not None and len(of.node.output) == 1 else None
-    return found if found is None or len(found) <= MOST_NUMBERS else None
+        numbers = rule(of) if rule is not None and len(of.node.output) == 1 else None
+    return numbers if numbers is None or len(numbers) <= MOST_NUMBERS else None
 
 
 def _shape(of: Operation) -> Numbers | None:
@@ -67,11 +67,11 @@ def _all_of_first(of: Operation) -> Numbers | None:
 
 
 def _cast(of: Operation) -> Numbers | None:
-    found, to = _all_of_first(of), of.whole("to", 0)
-    if found is None or to == INT64:
-        return found
+    numbers, to = _all_of_first(of), of.whole("to", 0)
+    if numbers is None or to == INT64:
+        return numbers
     # What does not fit into 32 bits is left out where the output is noted.
-    return found if to == INT32 else None
+    return numbers if to == INT32 else None
 
 
 def _is_small(of: Operation, extent: Terms) -> bool:
@@ -80,18 +80,24 @@ def _is_small(of: Operation, extent: Terms) -> bool:
 
 
 def _gathered(of: Operation) -> Numbers | None:
-    found = _all_of_first(of)
+    numbers = _all_of_first(of)
     value = of.inputs[0]
-    if found is None or value is None or value.shape is None or len(value.shape) != 1 or of.whole("axis", 0):
+    if (
+        numbers is None
+        or value is None
+        or value.shape is None
+        or len(value.shape) != 1
+        or of.whole("axis", 0)
+    ):
         return None
     chosen = of.constants(1)
-    return tuple(found[axis_of(entry, len(found))] for entry in chosen)
+    return tuple(numbers[axis_of(entry, len(numbers))] for entry in chosen)
 
 
 def _sliced(of: Operation) -> Numbers | None:
-    found = _all_of_first(of)
+    numbers = _all_of_first(of)
     value = of.inputs[0]
-    if found is None or value is None or value.shape is None or not value.shape:
+    if numbers is None or value is None or value.shape is None or not value.shape:
         return None
     starts, ends, axes, steps = slice_parameters(of)
     if (len(starts), len(ends), len(axes), len(steps)) != (1, 1, 1, 1) or steps[0] == 0:
@@ -102,62 +108,62 @@ def _sliced(of: Operation) -> Numbers | None:
     if steps[0] < 0 and end >= ALL_THAT_FOLLOW:
         return None
     count = value.shape[0].number if value.shape[0] is not None else None
-    if not count or len(found) % count:
+    if not count or len(numbers) % count:
         return None
-    row = len(found) // count
+    row = len(numbers) // count
     rows = range(count)[start : end : steps[0]]
-    return tuple(entry for i in rows for entry in found[i * row : (i + 1) * row])
+    return tuple(entry for i in rows for entry in numbers[i * row : (i + 1) * row])
 
 
 def _part(of: Operation, output: int) -> Numbers | None:
-    found = _all_of_first(of)
+    numbers = _all_of_first(of)
     lengths = [entry[0].number if len(entry) == 1 and entry[0] is not None else None for entry in split(of)]
     before = [length for length in lengths[: output + 1] if length is not None]
-    if found is None or len(before) <= output or sum(before) > len(found):
+    if numbers is None or len(before) <= output or sum(before) > len(numbers):
         return None
-    return found[sum(before[:-1]) : sum(before)]
+    return numbers[sum(before[:-1]) : sum(before)]
 
 
 def _turned(of: Operation) -> Numbers | None:
     """Transpose: of a table, as those that make pads of others are."""
-    found, value = _all_of_first(of), of.inputs[0]
-    if found is None or value is None or value.shape is None or len(value.shape) != 2:
-        return found if value is not None and value.shape is not None and len(value.shape) < 2 else None
+    numbers, value = _all_of_first(of), of.inputs[0]
+    if numbers is None or value is None or value.shape is None or len(value.shape) != 2:
+        return numbers if value is not None and value.shape is not None and len(value.shape) < 2 else None
     if (of.wholes("perm") or (1, 0)) == (0, 1):
-        return found
+        return numbers
     wide = value.shape[1].number if value.shape[1] is not None else None
-    return None if not wide else tuple(entry for i in range(wide) for entry in found[i::wide])
+    return None if not wide else tuple(entry for i in range(wide) for entry in numbers[i::wide])
 
 
 def _scattered(of: Operation) -> Numbers | None:
     """ScatterND: some numbers of a list take the place of others."""
-    found = list(_all_of_first(of) or ())
+    numbers = list(_all_of_first(of) or ())
     places, instead = of.constants(1), of.inputs[2]
     rows = of.shape(1)
     if instead is None or instead.numbers is None or len(instead.numbers) != len(places):
         return None
-    if len(rows) != 2 or rows[1].number != 1 or of.text("reduction", "none") != "none" or not found:
+    if len(rows) != 2 or rows[1].number != 1 or of.text("reduction", "none") != "none" or not numbers:
         return None
     for place, number in zip(places, instead.numbers, strict=True):
-        found[axis_of(place, len(found))] = number
-    return tuple(found)
+        numbers[axis_of(place, len(numbers))] = number
+    return tuple(numbers)
 
 
 def _joined(of: Operation) -> Numbers | None:
-    found: list[Terms | None] = []
+    numbers: list[Terms | None] = []
     for value in of.inputs:
         if value is None:
             return None
         if value.numbers is not None:
-            found += value.numbers
+            numbers += value.numbers
         elif value.shape is not None and len(value.shape) == 1 and value.shape[0] is not None:
             count = value.shape[0].number
             if count is None or not 0 <= count <= MOST_NUMBERS:
                 return None
-            found += [None] * count
+            numbers += [None] * count
         else:
             return None
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _filled(of: Operation) -> Numbers | None:
@@ -178,22 +184,22 @@ def _pairwise(
     rule: "Callable[[Operation, Terms, Terms], Terms | None]",
 ) -> "Callable[[Operation], Numbers | None]":
     def numbers(of: Operation) -> Numbers | None:
-        found: Numbers | None = _all_of_first(of)
+        result: Numbers | None = _all_of_first(of)
         for value in of.inputs[1:]:
             other = None if value is None else value.numbers
             if (
-                found is None
+                result is None
                 or other is None
-                or 1 not in (len(found), len(other), 1 + len(found) - len(other))
+                or 1 not in (len(result), len(other), 1 + len(result) - len(other))
             ):
                 return None
-            count = max(len(found), len(other)) if found and other else 0
-            left = found * count if len(found) == 1 else found
+            count = max(len(result), len(other)) if result and other else 0
+            left = result * count if len(result) == 1 else result
             right = other * count if len(other) == 1 else other
-            found = tuple(
+            result = tuple(
                 None if a is None or b is None else rule(of, a, b) for a, b in zip(left, right, strict=True)
             )
-        return found
+        return result
 
     return numbers
 
@@ -219,8 +225,8 @@ def _remainder(of: Operation, one: Terms, other: Terms) -> Terms | None:
 
 
 def _each(of: Operation, rule: Callable[[Terms], Terms]) -> Numbers | None:
-    found = _all_of_first(of)
-    return None if found is None else tuple(None if entry is None else rule(entry) for entry in found)
+    numbers = _all_of_first(of)
+    return None if numbers is None else tuple(None if entry is None else rule(entry) for entry in numbers)
 
 
 def _equal(of: Operation, one: Terms, other: Terms) -> Terms | None:
@@ -294,7 +300,7 @@ def with_numbers(of: Operation, output: int, value: Value, kind: int) -> None:
         if kind == FLOAT:
             value.floats = fractions_of(of)
             return
-        found = numbers_of(of, output)
+        numbers = numbers_of(of, output)
     except UnderivableError:
         return
     count = (
@@ -302,7 +308,7 @@ def with_numbers(of: Operation, output: int, value: Value, kind: int) -> None:
         if None not in value.shape
         else None
     )
-    if found is not None and kind == INT32:
-        found = tuple(entry if entry is not None and _is_small(of, entry) else None for entry in found)
-    if found is not None and count == len(found):
-        value.numbers = found
+    if numbers is not None and kind == INT32:
+        numbers = tuple(entry if entry is not None and _is_small(of, entry) else None for entry in numbers)
+    if numbers is not None and count == len(numbers):
+        value.numbers = numbers

@@ -89,17 +89,17 @@ class Operation:
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is None or value.shape is None:
             raise UnderivableError("the shape of an input is not known")
-        found = tuple(entry for entry in value.shape if entry is not None)
-        if len(found) < len(value.shape):
+        extents = tuple(entry for entry in value.shape if entry is not None)
+        if len(extents) < len(value.shape):
             raise UnderivableError("a dimension of an input is not known")
-        return found
+        return extents
 
     def numbers(self, index: int) -> tuple[Terms, ...]:
         """The numbers in an input."""
         value = self.inputs[index] if index < len(self.inputs) else None
-        found = () if value is None or value.numbers is None else value.numbers
-        known = tuple(entry for entry in found if entry is not None)
-        if value is None or value.numbers is None or len(known) < len(found):
+        numbers = () if value is None or value.numbers is None else value.numbers
+        known = tuple(entry for entry in numbers if entry is not None)
+        if value is None or value.numbers is None or len(known) < len(numbers):
             why = "" if value is None or not value.lost else f": {value.lost}"
             message = f"it follows from the numbers in {self._name(index)}, which are not known{why}"
             raise UnderivableError(message)
@@ -107,9 +107,9 @@ class Operation:
 
     def constants(self, index: int) -> tuple[int, ...]:
         """The numbers in an input, which are the same at every value."""
-        found = [number.number for number in self.numbers(index)]
-        known = tuple(entry for entry in found if entry is not None)
-        if len(known) < len(found):
+        constants = [number.number for number in self.numbers(index)]
+        known = tuple(entry for entry in constants if entry is not None)
+        if len(known) < len(constants):
             raise UnderivableError(
                 f"it follows from the numbers in {self._name(index)}, which depend on symbols"
             )
@@ -179,8 +179,8 @@ def same(of: Operation) -> list[Shape]:
 def reshape(of: Operation) -> list[Shape]:
     """Reshape."""
     source = of.shape(0)
-    given = of.wholes("shape")
-    wanted = [a_number(entry) for entry in given] if given is not None else list(of.numbers(1))
+    attribute = of.wholes("shape")
+    wanted = [a_number(entry) for entry in attribute] if attribute is not None else list(of.numbers(1))
     copies = of.whole("allowzero", 0) == 0
     open_at = None
     for i, extent in enumerate(wanted):
@@ -210,11 +210,11 @@ def _what_is_left(of: Operation, source: list[Terms], others: list[Terms]) -> Te
         else:
             left.append(extent)
     whole, taken = product_of(source), product_of(left)
-    found = whole.divided(taken) if taken.terms else None
-    if found is None:
+    quotient = whole.divided(taken) if taken.terms else None
+    if quotient is None:
         one, two = of.formulas.text(whole), of.formulas.text(taken)
         raise UnderivableError(f"{one} elements are not a multiple of {two} at every value")
-    return found
+    return quotient
 
 
 def flatten(of: Operation) -> list[Shape]:
@@ -238,11 +238,11 @@ def elementwise(of: Operation) -> list[Shape]:
 def broadcast(of: Operation, shapes: list[tuple[Terms, ...]]) -> tuple[Terms, ...]:
     """The shape that all of these have where each 1 is repeated."""
     rank = max(map(len, shapes))
-    found = [a_number(1)] * rank
+    extents = [a_number(1)] * rank
     for shape in shapes:
         for i, extent in enumerate(shape, rank - len(shape)):
-            found[i] = both(of, found[i], extent, i)
-    return tuple(found)
+            extents[i] = both(of, extents[i], extent, i)
+    return tuple(extents)
 
 
 def both(of: Operation, one: Terms, other: Terms, axis: int) -> Terms:
@@ -273,10 +273,10 @@ def filled(of: Operation) -> list[Shape]:
 
 def steps(of: Operation) -> list[Shape]:
     """Range."""
-    given = of.numbers(0), of.numbers(1), of.constants(2)
-    if any(len(entry) != 1 for entry in given):
+    bounds = of.numbers(0), of.numbers(1), of.constants(2)
+    if any(len(entry) != 1 for entry in bounds):
         raise UnderivableError("its start, limit and step are not one number each")
-    (start,), (limit,), (delta,) = given
+    (start,), (limit,), (delta,) = bounds
     if delta == 0:
         raise UnderivableError("its step is 0")
     way = limit - start if delta > 0 else start - limit
@@ -305,11 +305,11 @@ def _four(of: Operation) -> tuple[Terms, Terms, Terms, Terms]:
 
 
 def _exactly(of: Operation, extent: Terms, by: int) -> Terms:
-    found = extent.divided(a_number(by)) if by > 0 else None
-    if found is None:
+    quotient = extent.divided(a_number(by)) if by > 0 else None
+    if quotient is None:
         message = f"{of.formulas.text(extent)} is not a multiple of {by} at every value"
         raise UnderivableError(f"{message}; give the range a step")
-    return found
+    return quotient
 
 
 def resize(of: Operation) -> list[Shape]:
@@ -319,7 +319,7 @@ def resize(of: Operation) -> list[Shape]:
     if of.text("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
         raise UnderivableError("it takes a region of its input")
     axes = of.wholes("axes") or tuple(range(len(source)))
-    found = list(source)
+    extents = list(source)
     if scales_at == 2 and of.has(3):
         if of.text("keep_aspect_ratio_policy", "stretch") != "stretch":
             raise UnderivableError("it keeps the ratio of the sides")
@@ -327,16 +327,16 @@ def resize(of: Operation) -> list[Shape]:
         if len(sizes) != len(axes):
             raise UnderivableError("its sizes do not have a number for each axis")
         for axis, size in zip(axes, sizes, strict=True):
-            found[axis_of(axis, len(source))] = size
-        return [tuple(found)]
+            extents[axis_of(axis, len(source))] = size
+        return [tuple(extents)]
     attribute = of.attribute("scales")
     scales = tuple(attribute.floats) if attribute is not None else of.floats(scales_at)
     if scales is None or len(scales) != len(axes):
         raise UnderivableError("its factors are not known")
     for axis, scale in zip(axes, scales, strict=True):
         at = axis_of(axis, len(source))
-        found[at] = _scaled(of, source[at], Fraction(scale))
-    return [tuple(found)]
+        extents[at] = _scaled(of, source[at], Fraction(scale))
+    return [tuple(extents)]
 
 
 def _scaled(of: Operation, extent: Terms, scale: Fraction) -> Terms:
@@ -360,12 +360,12 @@ def concat(of: Operation) -> list[Shape]:
     for shape in shapes:
         whole = whole + shape[axis]
     # The others are the same in all inputs wherever the model runs; a number says most.
-    found = [
+    extents = [
         next((shape[i] for shape in shapes if shape[i].number is not None), shapes[0][i])
         for i in range(len(shapes[0]))
     ]
-    found[axis] = whole
-    return [tuple(found)]
+    extents[axis] = whole
+    return [tuple(extents)]
 
 
 def split(of: Operation) -> list[Shape]:
@@ -373,9 +373,9 @@ def split(of: Operation) -> list[Shape]:
     source = of.shape(0)
     axis = axis_of(of.whole("axis", 0), len(source))
     count = len(of.node.output)
-    given = of.wholes("split")
-    if given:
-        lengths = [a_number(entry) for entry in given]
+    attribute = of.wholes("split")
+    if attribute:
+        lengths = [a_number(entry) for entry in attribute]
     elif of.has(1):
         lengths = list(of.numbers(1))
     elif of.opset >= 18:
@@ -449,8 +449,8 @@ def pad(of: Operation) -> list[Shape]:
     """Pad."""
     source = list(of.shape(0))
     if of.opset < 11:
-        given = of.wholes("pads") or of.wholes("paddings") or ()
-        pads = [a_number(entry) for entry in given]
+        attribute = of.wholes("pads") or of.wholes("paddings") or ()
+        pads = [a_number(entry) for entry in attribute]
     else:
         pads = list(of.numbers(1))
     axes = of.constants(3) if of.has(3) else tuple(range(len(source)))
@@ -524,11 +524,11 @@ def transposed(of: Operation) -> list[Shape]:
     count = len(source) - 2
     strides, dilations, pads, auto = _attributes(of, count, len(kernel))
     more = of.wholes("output_padding") or (0,) * count
-    given = of.wholes("output_shape")
+    attribute = of.wholes("output_shape")
     if len(more) != count:
         raise UnderivableError("its attributes do not have a number for each axis")
-    if given:
-        extents = [a_number(entry) for entry in given[-count:]]
+    if attribute:
+        extents = [a_number(entry) for entry in attribute[-count:]]
     elif auto in ("NOTSET", "VALID"):
         extents = [
             source[2 + i] * strides[i]
@@ -547,10 +547,10 @@ def unpooled(of: Operation) -> list[Shape]:
     """MaxUnpool: to a given shape, or to what the windows cover."""
     source = of.shape(0)
     if of.has(2):
-        given = of.numbers(2)
-        if len(given) != len(source):
+        wanted = of.numbers(2)
+        if len(wanted) != len(source):
             raise UnderivableError("its shape does not have a number for each axis")
-        return [given]
+        return [wanted]
     kernel = of.wholes("kernel_shape") or ()
     count = len(source) - 2
     strides, _, pads, _ = _attributes(of, count, len(kernel))
@@ -563,12 +563,12 @@ def unpooled(of: Operation) -> list[Shape]:
 def _slid(of: Operation, source: tuple[Terms, ...], kernel: tuple[int, ...]) -> list[Terms]:
     strides, dilations, pads, auto = _attributes(of, len(source), len(kernel))
     ceil = of.whole("ceil_mode", 0) != 0
-    found = []
+    extents = []
     for i, extent in enumerate(source):
         if auto in ("SAME_UPPER", "SAME_LOWER"):
             if dilations[i] != 1 or ceil:
                 raise UnderivableError("auto_pad together with dilations or ceil_mode")
-            found.append(of.formulas.ceil_div(extent, strides[i]))
+            extents.append(of.formulas.ceil_div(extent, strides[i]))
             continue
         if auto == "VALID" and ceil:
             raise UnderivableError("auto_pad together with ceil_mode")
@@ -577,15 +577,15 @@ def _slid(of: Operation, source: tuple[Terms, ...], kernel: tuple[int, ...]) -> 
         room = extent + (before + after - window)
         of.require(room, f"the window of {window} does not fit into axis {i + 2} with its padding")
         if not ceil:
-            found.append(of.formulas.floor_div(room, strides[i]) + 1)
+            extents.append(of.formulas.floor_div(room, strides[i]) + 1)
             continue
         if after >= window:
             raise UnderivableError("ceil_mode with padding as wide as the window")
         # Windows that would begin behind the input are left out: shape inference of ONNX counts them.
         all_of_them = of.formulas.ceil_div(room, strides[i]) + 1
-        found.append(of.formulas.least(all_of_them, of.formulas.ceil_div(extent + before, strides[i])))
-        of.is_own = of.is_own or found[-1] != all_of_them
-    return found
+        extents.append(of.formulas.least(all_of_them, of.formulas.ceil_div(extent + before, strides[i])))
+        of.is_own = of.is_own or extents[-1] != all_of_them
+    return extents
 
 
 def _attributes(
@@ -628,33 +628,33 @@ def einsum(of: Operation) -> list[Shape]:
     if len(places) > 1:
         raise UnderivableError("its dots stand for different numbers of dimensions")
     dots = [f"{i}." for i in range(max(places, default=0))]
-    found: dict[str, Terms] = {}
+    extent_of: dict[str, Terms] = {}
     for text, shape in zip(labels, shapes, strict=True):
         letters = _letters(text, dots)
         if len(letters) != len(shape):
             raise UnderivableError(_NO_FIT)
         for axis, (letter, extent) in enumerate(zip(letters, shape, strict=True)):
-            before = found.get(letter, extent)
-            found[letter] = both(of, before, extent, axis)
+            before = extent_of.get(letter, extent)
+            extent_of[letter] = both(of, before, extent, axis)
             of.is_own = of.is_own or before != extent
-    made = _letters(right, dots) if arrow else [*dots, *_once(left)]
-    if not set(made) <= set(found):
+    result = _letters(right, dots) if arrow else [*dots, *_once(left)]
+    if not set(result) <= set(extent_of):
         raise UnderivableError(_NO_FIT)
-    return [tuple(found[letter] for letter in made)]
+    return [tuple(extent_of[letter] for letter in result)]
 
 
 def _letters(text: str, dots: list[str]) -> list[str]:
     """The letters of one input, or of the output, in which the dots are some as well."""
-    before, given, after = text.partition(_DOTS)
+    before, ellipsis, after = text.partition(_DOTS)
     if not all(entry.isalpha() and entry.isascii() for entry in before + after):
         raise UnderivableError(_NO_FIT)
-    return [*before, *(dots if given else []), *after]
+    return [*before, *(dots if ellipsis else []), *after]
 
 
 def _once(left: str) -> list[str]:
     """Without an arrow: the letters that are there once, in their order."""
     letters = [entry for entry in left if entry.isalpha()]
-    found = sorted(letter for letter in letters if letters.count(letter) == 1)
-    if any(entry.isupper() for entry in found) and any(entry.islower() for entry in found):
+    single = sorted(letter for letter in letters if letters.count(letter) == 1)
+    if any(entry.isupper() for entry in single) and any(entry.islower() for entry in single):
         raise UnderivableError("its equation has no arrow, and letters in upper and lower case")
-    return found
+    return single

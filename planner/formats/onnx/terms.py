@@ -59,7 +59,7 @@ class Terms:
         return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
 
     def __add__(self, other: "Terms | int") -> "Terms":
-        return made([*self.terms, *_terms(other).terms])
+        return merged([*self.terms, *_terms(other).terms])
 
     def __sub__(self, other: "Terms | int") -> "Terms":
         return self + _terms(other) * -1
@@ -68,14 +68,14 @@ class Terms:
         right = _terms(other)
         if len(self.terms) * len(right.terms) > MOST_TERMS**2:
             raise TooLongError
-        return made((tuple(sorted((*one, *two))), a * b) for one, a in self.terms for two, b in right.terms)
+        return merged((tuple(sorted((*one, *two))), a * b) for one, a in self.terms for two, b in right.terms)
 
     def divided(self, other: "Terms") -> "Terms | None":
         """The quotient where it is a sum of products and nothing is left; None otherwise."""
         if len(other.terms) != 1:
             return None
         ((parts, number),) = other.terms
-        found = []
+        quotient = []
         for product, factor in self.terms:
             rest = list(product)
             for part in parts:
@@ -84,24 +84,24 @@ class Terms:
                 rest.remove(part)
             if factor % number:
                 return None
-            found.append((tuple(rest), factor // number))
-        return made(found)
+            quotient.append((tuple(rest), factor // number))
+        return merged(quotient)
 
     def with_part(self, part: Part, instead: "Terms") -> "Terms":
         """With this in place of a part."""
         whole = Terms(())
         for product, number in self.terms:
             count = product.count(part)
-            found = made([(tuple(entry for entry in product if entry != part), number)])
+            term = merged([(tuple(entry for entry in product if entry != part), number)])
             for _ in range(count):
-                found = found * instead
-            whole = whole + found
+                term = term * instead
+            whole = whole + term
         return whole
 
     def split(self, divisor: int) -> "tuple[Terms, Terms]":
         """What `divisor` goes into, divided, and what is left: each number of it within 0 and the divisor."""
-        whole = made((product, number // divisor) for product, number in self.terms)
-        return whole, made((product, number % divisor) for product, number in self.terms)
+        whole = merged((product, number // divisor) for product, number in self.terms)
+        return whole, merged((product, number % divisor) for product, number in self.terms)
 
     def common(self) -> int:
         """The largest number that all numbers before products are multiples of."""
@@ -115,25 +115,25 @@ class Terms:
         return None
 
 
-def made(terms: Iterable[tuple[Product, int]]) -> Terms:
+def merged(terms: Iterable[tuple[Product, int]]) -> Terms:
     """The sum of these terms."""
-    found: dict[Product, int] = {}
+    factors: dict[Product, int] = {}
     for product, number in terms:
-        found[product] = found.get(product, 0) + number
-    if len(found) > MOST_TERMS:
+        factors[product] = factors.get(product, 0) + number
+    if len(factors) > MOST_TERMS:
         raise TooLongError
-    kept = [(product, number) for product, number in found.items() if number]
+    kept = [(product, number) for product, number in factors.items() if number]
     return Terms(tuple(sorted(kept, key=lambda entry: (-len(entry[0]), entry[0]))))
 
 
 def a_number(value: int) -> Terms:
     """A number."""
-    return made([((), value)])
+    return merged([((), value)])
 
 
 def a_part(name: Part) -> Terms:
     """A symbol, or another part."""
-    return made([((name,), 1)])
+    return merged([((name,), 1)])
 
 
 def product_of(extents: Iterable[Terms]) -> Terms:
@@ -217,11 +217,11 @@ def _expanded(
     """With quotients as exact ones less remainders, which are noted."""
     total: Sum = {}
     for product, number in extent.terms:
-        found: Sum = {(): Fraction(number)}
+        expansion: Sum = {(): Fraction(number)}
         for part in product:
             quotient = quotient_of(part)
             if quotient is None:
-                found = _times(found, {(part,): Fraction(1)}, _MOST)
+                expansion = _times(expansion, {(part,): Fraction(1)}, _MOST)
                 continue
             above, below = quotient
             rest = f"remainder of {part}"
@@ -229,8 +229,8 @@ def _expanded(
             exact = {
                 entry: value / below for entry, value in _expanded(above, quotient_of, remainders).items()
             }
-            found = _times(found, {**exact, (rest,): Fraction(-1, below)}, _MOST)
-        for parts, value in found.items():
+            expansion = _times(expansion, {**exact, (rest,): Fraction(-1, below)}, _MOST)
+        for parts, value in expansion.items():
             total[parts] = total.get(parts, Fraction(0)) + value
         if len(total) > _MOST:
             raise TooLongError
@@ -257,14 +257,14 @@ def _of_product(ranges: Iterable[Extent]) -> Extent:
 
 def _times(one: Sum, other: Sum, most: int) -> Sum:
     """The product; TooLongError where it has more terms than this."""
-    found: Sum = {}
+    products: Sum = {}
     for left, a in one.items():
         for right, b in other.items():
             key = tuple(sorted((*left, *right)))
-            found[key] = found.get(key, Fraction(0)) + a * b
-    if len(found) > most:
+            products[key] = products.get(key, Fraction(0)) + a * b
+    if len(products) > most:
         raise TooLongError
-    return found
+    return products
 
 
 _LONGEST: Final = 1000
@@ -324,16 +324,16 @@ class TermArithmetic:
 
     def bounds(self, extent: Terms) -> Extent:
         """No value is below the first or above the second."""
-        found = self._bounds.get(extent)
-        if found is None:
+        bounds = self._bounds.get(extent)
+        if bounds is None:
             facts = self.formula(extent).facts(self._ranges)
             low, high = facts.low, facts.high
             if any(part in self._opaque for product, _ in extent.terms for part in product):
                 closer = bounds_by_remainders(extent, self._quotient, self._range)
                 if closer is not None:
                     low, high = max(low, closer[0]), min(high, closer[1])
-            found = self._bounds[extent] = (low, high)
-        return found
+            bounds = self._bounds[extent] = (low, high)
+        return bounds
 
     def _quotient(self, part: Part) -> tuple[Terms, int] | None:
         inner = self._opaque.get(part)
@@ -487,7 +487,7 @@ class TermArithmetic:
 
 def _floored(rest: Terms, factor: int) -> Terms:
     """Divided by what all of it but a number is a multiple of: rounding that down changes no quotient."""
-    return made((product, number // factor) for product, number in rest.terms)
+    return merged((product, number // factor) for product, number in rest.terms)
 
 
 Names = Mapping[str, Terms]
@@ -499,8 +499,8 @@ def formula_of_name(text: str, names: Names, formulas: TermArithmetic) -> Terms 
         return names[text]
     try:
         formula = parse_formula(text, names)
-        found = _from(formula.tree, names, formulas) if formula.names else None
-        return found if found is not None and formulas.is_exact(found) else None
+        formula_terms = _from(formula.tree, names, formulas) if formula.names else None
+        return formula_terms if formula_terms is not None and formulas.is_exact(formula_terms) else None
     except (FormulaError, TooLongError):
         return None
 
@@ -523,13 +523,13 @@ def _from(node: Node, names: Names, formulas: TermArithmetic) -> Terms | None:
             inner = _from(operand, names, formulas)
             return None if inner is None else inner * -1
         case Chain(first, rest):
-            found = _from(first, names, formulas)
+            terms = _from(first, names, formulas)
             for sign, operand in rest:
                 other = _from(operand, names, formulas)
-                if found is None or other is None:
+                if terms is None or other is None:
                     return None
-                found = _joined(sign, found, other, formulas)
-            return found
+                terms = _joined(sign, terms, other, formulas)
+            return terms
         case Call(function, arguments):
             return _called(function, [_from(argument, names, formulas) for argument in arguments], formulas)
 
@@ -553,10 +553,10 @@ def _called(function: str, arguments: list[Terms | None], formulas: TermArithmet
     if len(known) < len(arguments):
         return None
     if function in ("min", "max"):
-        found = known[0]
+        result = known[0]
         for other in known[1:]:
-            found = formulas.least(found, other) if function == "min" else formulas.most(found, other)
-        return found
+            result = formulas.least(result, other) if function == "min" else formulas.most(result, other)
+        return result
     below = known[1].number
     if below is None or below < 1:
         return None
