@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+import memstow
 from memstow.api.operations.request_types import Document
 from memstow.api.process_memory import LruCache
 from memstow.api.store.tables import Callback, Job, timestamp
@@ -66,6 +67,12 @@ def media_type_of_plan(name: str) -> str:
 def plan_body(plan: bytes, name: str) -> PlanBody:
     """The body for a plan in the format of this name."""
     return PlanBody(plan, media_type_of_plan(name), f'"{hashlib.sha256(plan).hexdigest()[:32]}"')
+
+
+def tag_of_view(document: bytes) -> str:
+    """The tag of what a page shows of this document, which this version makes of it, before it is made."""
+    version = memstow.__version__.encode()
+    return f'"{hashlib.sha256(document + b" for the page of " + version).hexdigest()[:32]}"'
 
 
 def matching_tag(header: str, etag: str) -> str | None:

@@ -270,11 +270,14 @@ async def current_version(
         **(more or {}),
         FINAL: "true" if job.over else "false",
     }
-    held = matching_tag(", ".join(call.request.headers.getlist("if-none-match")), tag)
-    if held is not None:
-        return Response(None, 304, headers | {"ETag": held})
-    body, media_type = await written()
-    return Response(body, 200, headers, media_type)
+    wanted = ", ".join(call.request.headers.getlist("if-none-match"))
+    held = matching_tag(wanted, tag)
+    # Who names the tag has had an answer; `*` names none, and only what can be written is there.
+    if held is None or wanted.strip() == "*":
+        body, media_type = await written()
+        if held is None:
+            return Response(body, 200, headers, media_type)
+    return Response(None, 304, headers | {"ETag": held})
 
 
 class JobPlan:
@@ -390,17 +393,19 @@ class JobPlan:
 
 
 async def plan_of_job(call: Call, record: Job, to: str, *, planned: bool = False) -> PlanBody | None:
-    """The plan of a job in a format; a result without placements is none where `planned`.
-
-    Else it is JSON where that is the format, and an ApiError in all others.
-    """
-    service, request = call.service, call.request
+    """The plan of a job in a format; a result without placements is none where `planned`."""
+    service = call.service
     if record.is_symbolic:
         plan_forms.require_symbolic(to)
-    job = record.id
-    plan = await service.document(request, job, "plan")
+    plan = await service.document(call.request, record.id, "plan")
     if plan is None or (planned and not await service.in_thread(_is_planned, plan, record.is_symbolic)):
         return None
+    return await plan_in_form(call, record, plan, to)
+
+
+async def plan_in_form(call: Call, record: Job, plan: bytes, to: str) -> PlanBody:
+    """This plan of a job in a format; without placements it is JSON, and an ApiError in all other formats."""
+    service, request, job = call.service, call.request, record.id
     if to == "json":
         return await service.in_thread(plan_body, plan, "json")
     problem = await service.document(request, job, "problem") or b""

@@ -27,12 +27,13 @@ from memstow.api.http.requests import (
     require_known,
     service_of,
 )
-from memstow.api.http.responses import JsonObject, job_json, job_path, json_response
+from memstow.api.http.responses import JsonObject, job_json, job_path, json_response, tag_of_view
 from memstow.api.http.submission import (
     CALLBACK_PARAMETER,
     IDEMPOTENCY_PARAMETER,
     current_version,
     nothing_yet,
+    plan_in_form,
     plan_of_job,
     submit_job,
 )
@@ -362,8 +363,10 @@ async def get_plan(call: Call, job: str, output_format_name: FormatOfPlan = None
     to = output_format(call.request, output_format_name, own_page=True)
     if known.is_front:
         raise ApiError(409, "is_front", f"the job is for a front, which is at {job_path(known.id)}/front")
+    if to == plan_forms.PAGE:
+        return await _view(call, known)
     # A result without placements is an error in other forms: it is told as the last word only when it is.
-    plan = await plan_of_job(call, known, to, planned=to not in ("json", plan_forms.PAGE) and not known.over)
+    plan = await plan_of_job(call, known, to, planned=to != "json" and not known.over)
     if plan is None:
         raise nothing_yet(known, "plan", "plan")
 
@@ -371,6 +374,19 @@ async def get_plan(call: Call, job: str, output_format_name: FormatOfPlan = None
         return plan.body, plan.media_type
 
     return await current_version(call, known, plan.etag, written, {"Vary": "Accept"})
+
+
+async def _view(call: Call, job: Job) -> Response:
+    """The plan as the page shows it; pages ask again and again, and to judge a plan takes long."""
+    stored = await call.service.document(call.request, job.id, "plan")
+    if stored is None:
+        raise nothing_yet(job, "plan", "plan")
+
+    async def judged() -> tuple[bytes, str]:
+        plan = await plan_in_form(call, job, stored, plan_forms.PAGE)
+        return plan.body, plan.media_type
+
+    return await current_version(call, job, tag_of_view(stored), judged, {"Vary": "Accept"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from memstow.api.http.app import create_app
 from memstow.api.http.samples import CSV, PROBLEM, SYMBOLIC, TWO_POOLS
+from memstow.api.http.service import Service
 from memstow.api.http.settings import Settings
 from memstow.planner import formats
 from memstow.planner.generate.planted import planted
@@ -54,6 +55,26 @@ def test_a_job_goes_its_way(client: TestClient) -> None:
     assert (unchanged.status_code, unchanged.content) == (304, b"")
     as_csv = client.get(f"/v1/jobs/{job['id']}/plan?output_format=csv")
     assert as_csv.text.startswith("id,lower,upper,size,offset\n")
+
+
+def test_a_page_that_has_the_plan_is_told_so_before_anything_is_judged(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = submit(client)["id"]
+    over(client, job)
+    path = f"/v1/jobs/{job}/plan?output_format=page"
+    view = client.get(path)
+    assert view.json()["verdict"]["tone"] == "proven"
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a plan was judged")
+
+    monkeypatch.setattr(Service, "perform", refuse)
+    unchanged = client.get(path, headers={"if-none-match": view.headers["etag"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    assert unchanged.headers["memstow-final"] == "true"
+    with pytest.raises(AssertionError, match="judged"):
+        client.get(path, headers={"if-none-match": '"another"'})
 
 
 def _names(client: TestClient, **query: str) -> list[str | None]:
