@@ -21,7 +21,7 @@ from memstow.planner.formulas.formula import Direction, Extent, Facts, Formula, 
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.printable import as_integer, shown
 from memstow.planner.model.problem import LIMIT, Problem
-from memstow.planner.model.records import Memo
+from memstow.planner.model.records import Remembered
 from memstow.planner.model.symbolic import Symbol, SymbolicProblem, count_of, takes, with_sizes
 from memstow.planner.model.symbolic import points_of as points_of
 
@@ -239,21 +239,10 @@ class Sizes:
         return tuple(map(table.__getitem__, self._place))
 
 
-_known_sizes: Final = Memo[SymbolicProblem, Sizes]()
-
-
+@Remembered
 def sizes_of(problem: SymbolicProblem) -> Sizes:
     """The sizes of a problem, whose formulas have to be valid."""
-    known = _known_sizes.get(problem)
-    if known is None:
-        known = Sizes(problem)
-        _known_sizes.note(problem, known)
-    return known
-
-
-def note_same_sizes(problem: SymbolicProblem, other: SymbolicProblem) -> None:
-    """The problem has the same symbols and buffers as another, whose formulas are read already."""
-    _known_sizes.note(problem, sizes_of(other))
+    return Sizes(problem)
 
 
 def _checked_size(value: int) -> int:
@@ -277,17 +266,15 @@ def sizes_at(problem: SymbolicProblem, at: Mapping[str, int]) -> tuple[int, ...]
         raise InputError.single(error.code, "$.buffers", f"{error} at {values_text(at)}") from error
 
 
-_known_extremes: Final = Memo[SymbolicProblem, list[Extremes]]()
+@Remembered
+def _extremes_of(problem: SymbolicProblem) -> list[Extremes]:
+    effort = Effort()
+    return [extremes(formula, effort) for formula in sizes_of(problem).formulas]
 
 
 def largest_problem(problem: SymbolicProblem) -> tuple[Problem, dict[str, How]]:
     """The problem with each size at its largest, and by buffer how that is known; it has to be valid."""
-    sizes = sizes_of(problem)
-    known = _known_extremes.get(problem)
-    if known is None:
-        effort = Effort()
-        known = [extremes(formula, effort) for formula in sizes.formulas]
-        _known_extremes.note(problem, known)
+    sizes, known = sizes_of(problem), _extremes_of(problem)
     how = dict(zip(sizes.formulas, (entry.how for entry in known), strict=True))
     return with_sizes(problem, sizes.put([max(0, entry.high) for entry in known])), {
         buffer.id: how[size] if isinstance(size, Formula) else "monotone"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.planner.graph.check import is_valid, require_valid, take_as_valid
 from memstow.planner.graph.graph_issues import given_order_issues
-from memstow.planner.graph.links import links_of, share_links
+from memstow.planner.graph.links import links_of
 from memstow.planner.graph.lowering import Places, timeless_problem
 from memstow.planner.graph.operators import Image, Kind, image_of, kinds, operator_costs
 from memstow.planner.model.errors import InputError
@@ -43,7 +43,7 @@ def with_order(graph: Graph, order: Order) -> Graph:
         require_valid(changed)
         return changed
     # Nothing else depends on the order that is wanted than whether it can run.
-    share_links(graph, changed)
+    links_of.note(changed, links_of(graph))
     issues = [] if links_of(changed).as_listed else list(given_order_issues(changed))
     if issues:
         raise InputError(issues)

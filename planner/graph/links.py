@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from memstow.planner.model.graph import STATE, Graph, Operator, View, columns_of
-from memstow.planner.model.records import Memo
+from memstow.planner.model.records import Remembered
 
 NOBODY: Final = -1
 
@@ -42,21 +42,29 @@ class Links:
         return lists
 
 
-_links: Final = Memo[Graph, Links]()
-
-
+@Remembered
 def links_of(graph: Graph) -> Links:
-    """The links of a graph."""
-    links = _links.get(graph)
-    if links is None:
-        links = _make(graph)
-        _links.note(graph, links)
-    return links
-
-
-def share_links(graph: Graph, other: Graph) -> None:
-    """The other graph has the same tensors and operators: its links are those of the first."""
-    _links.note(other, links_of(graph))
+    """The links of a graph. `note` those of one with the same tensors and operators for another."""
+    columns = columns_of(graph)
+    number = columns.operator_number
+    at_states: list[tuple[int, int]] = []
+    if STATE in columns.kinds:
+        states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
+        at_states += state_order(enumerate(graph.operators), states)
+    before = [
+        (number[first], number[second])
+        for first, second in graph.before
+        if first in number and second in number
+    ]
+    return Links(
+        columns.tensor_number,
+        number,
+        columns.producers(),
+        columns.readers(),
+        columns.successors(at_states),
+        before,
+        columns.is_listed_in_order and all(first < second for first, second in before),
+    )
 
 
 def topological_order(successors: Sequence[Sequence[int]]) -> list[int]:
@@ -92,29 +100,6 @@ def has_other_orders(graph: Graph) -> bool:
     """Whether the operators of a valid graph can run in more than one order."""
     successors = links_of(graph).successors()
     return any(then not in successors[first] for first, then in pairwise(listed_order(graph)))
-
-
-def _make(graph: Graph) -> Links:
-    columns = columns_of(graph)
-    number = columns.operator_number
-    at_states: list[tuple[int, int]] = []
-    if STATE in columns.kinds:
-        states = {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
-        at_states += state_order(enumerate(graph.operators), states)
-    before = [
-        (number[first], number[second])
-        for first, second in graph.before
-        if first in number and second in number
-    ]
-    return Links(
-        columns.tensor_number,
-        number,
-        columns.producers(),
-        columns.readers(),
-        columns.successors(at_states),
-        before,
-        columns.is_listed_in_order and all(first < second for first, second in before),
-    )
 
 
 def state_order(

@@ -34,7 +34,7 @@ from memstow.planner.model.graph import (
     size_of,
 )
 from memstow.planner.model.plan import Chain, Cut, DeadSet, RefutedOrders, StorageName, Way
-from memstow.planner.model.records import Memo
+from memstow.planner.model.records import Memo, Remembered
 from memstow.solvers import orders
 from memstow.solvers.orders import MOST_BYTES, OrderInstance
 
@@ -63,19 +63,9 @@ class Storage(NamedTuple):
     """Of a piece of a group of views: its first byte there."""
 
 
-_storages: Final = Memo[Graph, tuple[Storage, ...]]()
-
-
+@Remembered
 def storages(graph: Graph) -> tuple[Storage, ...]:
     """The storages of planned data that is not always live."""
-    known = _storages.get(graph)
-    if known is None:
-        known = tuple(_make(graph))
-        _storages.note(graph, known)
-    return known
-
-
-def _make(graph: Graph) -> list[Storage]:
     links = links_of(graph)
     there = {links.tensor_index[name] for name in graph.inputs}
     kept = {links.tensor_index[name] for name in graph.outputs}
@@ -91,7 +81,7 @@ def _make(graph: Graph) -> list[Storage]:
             readers = tuple(links.readers[tensor])
             ends = tensor in there, tensor in kept
             result.append(Storage(size_of(entry), writers, readers, *ends, tensor, tensor, None))
-    return result
+    return tuple(result)
 
 
 def _members(graph: Graph, links: Links) -> dict[int, list[tuple[int, int, int]]]:

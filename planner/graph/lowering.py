@@ -37,7 +37,7 @@ from memstow.planner.model.problem import (
     Problem,
     Relative,
 )
-from memstow.planner.model.records import Memo, collector_at_rest
+from memstow.planner.model.records import Memo, Remembered, collector_at_rest
 
 Span = tuple[int, int]
 
@@ -89,7 +89,6 @@ def liveness(graph: Graph, order: Sequence[int]) -> Liveness:
 
 _latest: "Final[Memo[Graph, tuple[array[int], Problem]]]" = Memo()
 """Of a graph, the order that was asked for last, and its problem: most calls are about one order."""
-_listed: Final = Memo[Graph, Problem]()
 
 
 def lowered(graph: Graph, order: Sequence[int]) -> Problem | None:
@@ -110,13 +109,10 @@ def lower(graph: Graph, order: Sequence[int]) -> Problem:
     return problem
 
 
+@Remembered
 def listed_problem(graph: Graph) -> Problem:
     """The problem of a valid graph whose operators run as they are listed, or as near to that as they can."""
-    problem = _listed.get(graph)
-    if problem is None:
-        problem = lower(graph, listed_order(graph))
-        _listed.note(graph, problem)
-    return problem
+    return lower(graph, listed_order(graph))
 
 
 def timeless_problem(graph: Graph) -> Problem:

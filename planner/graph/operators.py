@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Final, Literal
 
-from memstow.planner.graph.links import links_of, share_links
+from memstow.planner.graph.links import links_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import (
     Alternative,
@@ -38,7 +38,7 @@ from memstow.planner.model.operator_kinds import (
     is_pool,
     word_of,
 )
-from memstow.planner.model.records import Memo
+from memstow.planner.model.records import Memo, Remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,23 +119,17 @@ class Kind:
     """Of each of them, and so their alignment."""
 
 
-_kinds: Final = Memo[Graph, tuple[Kind | None, ...]]()
-
-
+@Remembered
 def kinds(graph: Graph) -> tuple[Kind | None, ...]:
     """By operator of a valid graph, its kind; None for those that run alone."""
-    known = _kinds.get(graph)
-    if known is None:
-        viewed = names_in_views(graph)
-        # Effects that no tensor shows do not come row by row.
-        bound = {name for pair in graph.before for name in pair}
-        outputs = {name for operator in graph.operators for name in operator.outputs}
-        known = tuple(
-            None if operator.id in bound else _kind(graph, operator, viewed, outputs)
-            for operator in graph.operators
-        )
-        _kinds.note(graph, known)
-    return known
+    viewed = names_in_views(graph)
+    # Effects that no tensor shows do not come row by row.
+    bound = {name for pair in graph.before for name in pair}
+    outputs = {name for operator in graph.operators for name in operator.outputs}
+    return tuple(
+        None if operator.id in bound else _kind(graph, operator, viewed, outputs)
+        for operator in graph.operators
+    )
 
 
 def _kind(graph: Graph, operator: Operator, viewed: frozenset[str], made_here: set[str]) -> Kind | None:
@@ -328,7 +322,7 @@ def _with_costs(graph: Graph, costs: list[int]) -> Graph:
     }
     operators = instances_of(Operator, len(costs), **{**columns, "cost": costs})
     priced = replace(graph, operators=operators)
-    share_links(graph, priced)
+    links_of.note(priced, links_of(graph))
     return priced
 
 

@@ -44,23 +44,19 @@ from typing import Final
 from memstow.planner.model import _instances
 from memstow.planner.model.errors import require_kind
 from memstow.planner.model.problem import Buffer, Pool, Problem, Range, access_count, allowed_pools, merged
-from memstow.planner.model.records import Memo
+from memstow.planner.model.records import Remembered
 
 FIRST_LINE: Final = "memstow-problem 1\n"
 # Native code writes the lines of buffers that have none of the other fields: a new one is for `_buffer`.
 _COMMON: Final = ("id", "size", "alignment", "lifetime", "accesses", "pools", "group")
 _RARE: Final = [field.name for field in fields(Buffer) if field.name not in _COMMON]
-_digests: Final = Memo[Problem, str]()
 
 
+@Remembered
 def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
     require_kind(problem, Problem, "digest takes a Problem")
-    cached = _digests.get(problem)
-    if cached is None:
-        cached = sha256(canonical(problem)).hexdigest()
-        _digests.note(problem, cached)
-    return cached
+    return sha256(canonical(problem)).hexdigest()
 
 
 def canonical(problem: Problem) -> bytes:

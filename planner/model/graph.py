@@ -22,7 +22,7 @@ from memstow.planner.model.problem import (
     Referable,
     Size,
 )
-from memstow.planner.model.records import Memo
+from memstow.planner.model.records import Remembered
 
 _BITS: Final = {
     "int2": 2,
@@ -394,32 +394,21 @@ class GraphIndex(NamedTuple):
     operators: Mapping[str, Operator]
 
 
-_known: Final = Memo[Graph, GraphIndex]()
-
-
+@Remembered
 def index_of(graph: Graph) -> GraphIndex:
     """The tensors and operators by id."""
-    index = _known.get(graph)
-    if index is None:
-        index = GraphIndex(
-            MappingProxyType({tensor.id: tensor for tensor in graph.tensors}),
-            MappingProxyType({operator.id: operator for operator in graph.operators}),
-        )
-        _known.note(graph, index)
-    return index
+    return GraphIndex(
+        MappingProxyType({tensor.id: tensor for tensor in graph.tensors}),
+        MappingProxyType({operator.id: operator for operator in graph.operators}),
+    )
 
-
-_columns: Final = Memo[Graph, GraphColumns]()
 
 DATA: Final = ord("d")
 STATE: Final = ord("s")
 """Kinds of tensors as columns have them."""
 
 
+@Remembered
 def columns_of(graph: Graph) -> GraphColumns:
     """Its tensors and operators by number. Read-only: planner and judge use one and the same."""
-    columns = _columns.get(graph)
-    if columns is None:
-        columns = GraphColumns(graph)
-        _columns.note(graph, columns)
-    return columns
+    return GraphColumns(graph)

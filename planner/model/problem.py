@@ -13,7 +13,7 @@ from math import gcd, lcm
 from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 
 from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class, shared_fields
-from memstow.planner.model.records import Memo, record
+from memstow.planner.model.records import Remembered, record
 
 Range = tuple[int, int]
 
@@ -289,16 +289,10 @@ def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:
     return named if named is not None else _all_pools(problem)
 
 
-_pool_ids: Final = Memo[Problem, tuple[Id, ...]]()
-
-
+@Remembered
 def _all_pools(problem: Problem) -> tuple[str, ...]:
     """The ids of all pools: one tuple for all buffers that may go to any."""
-    ids = _pool_ids.get(problem)
-    if ids is None:
-        ids = tuple(pool.id for pool in problem.pools)
-        _pool_ids.note(problem, ids)
-    return ids
+    return tuple(pool.id for pool in problem.pools)
 
 
 def choice_count(problem: Problem) -> int:

@@ -3,14 +3,15 @@
 `dataclass` writes the source of six methods for each class and compiles it, at every start of the
 program. Here the methods are functions that all classes share; making an instance takes a little longer.
 So `record` is for classes with few instances in a run, in modules that a small `memstow solve` imports;
-elsewhere, take `dataclass`. `Memo` keeps results by identity, and `collector_at_rest` pauses the garbage
-collector while millions of objects are made.
+elsewhere, take `dataclass`. `Memo` keeps results by identity, `Remembered` those of a function, and
+`collector_at_rest` pauses the garbage collector while millions of objects are made.
 """
 
 import dataclasses
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from operator import attrgetter
 from typing import Any, Generic, NoReturn, TypeVar, dataclass_transform
@@ -172,3 +173,24 @@ class Memo(Generic[_Subject, _Result]):
             results.pop(key, None)
 
         results[key] = ref(subject, forget), result
+
+
+class Remembered(Memo[_Subject, _Result]):
+    """A function of one object that computes once for each, as a decorator.
+
+    With `note` another object gets the result of one that is known to have the same.
+    """
+
+    def __init__(self, compute: Callable[[_Subject], _Result]) -> None:
+        super().__init__()
+        self._compute = compute
+        update_wrapper(self, compute)
+
+    def __call__(self, subject: _Subject) -> _Result:
+        """The result stored for this object; computed and stored where there is none."""
+        entry = self._results.get(id(subject))
+        if entry is not None:
+            return entry[1]
+        result = self._compute(subject)
+        self.note(subject, result)
+        return result

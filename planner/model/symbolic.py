@@ -60,7 +60,7 @@ from memstow.planner.model.problem import (
     Size,
     Version,
 )
-from memstow.planner.model.records import Memo, collector_at_rest
+from memstow.planner.model.records import Remembered, collector_at_rest
 
 MOST_SYMBOLS: Final = 16
 MOST_POINTS: Final = 64
@@ -369,16 +369,10 @@ def _put(instances: list[Buffer], name: str, values: Iterable[object]) -> None:
     deque(map(Buffer.__dict__[name].__set__, instances, values), maxlen=0)
 
 
-_digests: Final = Memo[SymbolicProblem, str]()
-
-
+@Remembered
 def digest_symbolic(problem: SymbolicProblem) -> str:
     """SHA-256 of the canonical form, in hex; the problem has to be valid."""
-    cached = _digests.get(problem)
-    if cached is None:
-        cached = sha256(canonical_symbolic(problem)).hexdigest()
-        _digests.note(problem, cached)
-    return cached
+    return sha256(canonical_symbolic(problem)).hexdigest()
 
 
 def canonical_symbolic(problem: SymbolicProblem) -> bytes:

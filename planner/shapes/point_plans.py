@@ -20,7 +20,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Final, TypeVar
 
-from memstow.planner.formulas.sizes import note_same_sizes, problem_at, sizes_at
+from memstow.planner.formulas.sizes import problem_at, sizes_at, sizes_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.plan import Explanation, Placement, Plan
@@ -244,7 +244,7 @@ def without_capacities(problem: _P) -> _P:
     """The problem with pools that are as large as needed."""
     loose = replace(problem, pools=tuple(replace(pool, capacity=None) for pool in problem.pools))
     if isinstance(problem, SymbolicProblem) and isinstance(loose, SymbolicProblem):
-        note_same_sizes(loose, problem)
+        sizes_of.note(loose, sizes_of(problem))
     return loose
 
 
