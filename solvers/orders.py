@@ -44,7 +44,7 @@ class OrderInstance:
     in_place: "array[int]" = field(default_factory=_ints)  # (operator, input storage, output storage)
 
     base: int = 0  # bytes that are always live
-    given: "array[int]" = field(default_factory=_ints)  # the order that the program has
+    listed: "array[int]" = field(default_factory=_ints)  # the order that the program has
 
     @property
     def operator_count(self) -> int:
@@ -391,7 +391,7 @@ ORDER_SOLVERS: Final[Mapping[str, OrderSolver]] = MappingProxyType(
         entry.name: entry
         for entry in (
             LeastPeak(),
-            Classic("given", "the order that the program has", lambda entry: list(entry.given)),
+            Classic("given", "the order that the program has", lambda entry: list(entry.listed)),
             Classic(
                 "lpmf", "least peak memory first, as in PyTorch", lambda entry: _native.lpmf(entry.native)
             ),

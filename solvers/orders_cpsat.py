@@ -33,7 +33,7 @@ class CpSatOrder:
     def solve(self, task: OrderTask, budget: "_native.Budget", listeners: OrderListeners) -> OrderOutcome:
         """The best order found in time, the given one if there is none; and the bound that is proven."""
         instance = task.instance
-        listed = list(instance.given)
+        listed = list(instance.listed)
         best = OrderOutcome(listed, peak_of(instance, listed), task.bound, self.name)
         total = sum(instance.size) + sum(instance.extra) + instance.base
         if total * (instance.operator_count + 1) >= _MOST or not instance.operator_count:
@@ -87,7 +87,7 @@ class _Model:
     def _build(self) -> None:
         model, instance = self.model, self.instance
         model.add_all_different(self._at)
-        for place, operator in enumerate(instance.given):
+        for place, operator in enumerate(instance.listed):
             model.add_hint(self._at[operator], place)
         for first, then in zip(instance.before[::2], instance.before[1::2], strict=True):
             model.add(self._at[first] < self._at[then])

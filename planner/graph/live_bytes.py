@@ -401,7 +401,7 @@ def order_instance(graph: Graph) -> OrderInstance:
         before=before,
         in_place=array("q", (number for triple in in_place_triples(graph, stored) for number in triple)),
         base=resident_load(graph).bytes,
-        given=array("q", listed_order(graph)),
+        listed=array("q", listed_order(graph)),
     )
 
 

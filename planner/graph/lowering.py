@@ -69,7 +69,7 @@ def liveness(graph: Graph, order: Sequence[int]) -> Liveness:
         spans[index] = (clock, until)
         clock = until
     columns = columns_of(graph)
-    there, kept = set(columns.given), set(columns.kept)
+    there, kept = set(columns.inputs_of_graph), set(columns.kept)
     lives: list[Span | None] = []
     ends = [end for _, end in spans]
     for number, (tensor, maker, readers) in enumerate(

@@ -192,9 +192,9 @@ class OrderSearch:
             if best is None or not best.fits or arrays.instance.item_count > _FEW_ITEMS:
                 return False
             result = self._ready(arrays).below(self._scale.limits_below(best.peaks), budget)
-            if result.found is None:
+            if result.best is None:
                 return result.complete
-            self._keep(arrays, result.found)
+            self._keep(arrays, result.best)
 
     def _keep(self, arrays: ShapedArrays, result: FoundSequence) -> None:
         orders = ItemOrder(tuple(result.sequence), tuple(result.choices))

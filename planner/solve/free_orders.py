@@ -126,7 +126,7 @@ class FreeRun:
         self._progress.phase("order")
         instance, hinted = order_instance(self._graph), self._hinted_order()
         if hinted is not None:
-            instance = replace(instance, given=array("q", hinted))
+            instance = replace(instance, listed=array("q", hinted))
         first = self._first_order(instance)
         others = self._may_try_others(first) or hinted not in (None, list(first.order))
         best = self._placed(first, first.order, _FIRST_SHARE if others else 1.0)

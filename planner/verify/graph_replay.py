@@ -69,7 +69,7 @@ _UNKNOWN: Final = -1
 def _program_of(graph: Graph) -> Program:
     """The same graph as native code runs it; all tensors that it names are there."""
     of = columns_of(graph)
-    return Program(of.kinds, of.inputs, of.outputs, of.pairs, of.given, of.kept)
+    return Program(of.kinds, of.inputs, of.outputs, of.pairs, of.inputs_of_graph, of.kept)
 
 
 def _wrong_pairs(graph: Graph, viewed: frozenset[str]) -> Iterator[str]:

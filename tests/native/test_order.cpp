@@ -278,7 +278,7 @@ TEST(a_circle_is_refused) {
     arrays.extra = {0, 0};
     arrays.writer_start = arrays.reader_start = {0};
     arrays.before = {0, 1, 1, 0};
-    arrays.given = {0, 1};
+    arrays.listed = {0, 1};
     bool refused = false;
     try {
         assemble(arrays);

@@ -172,11 +172,11 @@ TEST(an_order_below_limits_is_found_where_there_is_one_and_only_there) {
         Budget budget;
         const Exact exact = below(sample.shaped, limits, budget);
         CHECK(exact.complete);
-        CHECK(exact.found.has_value() == possible);
-        if (exact.found) {
+        CHECK(exact.best.has_value() == possible);
+        if (exact.best) {
             ++found;
-            const auto peaks = by_hand(sample, exact.found->sequence, exact.found->choices);
-            CHECK(peaks == exact.found->peaks);
+            const auto peaks = by_hand(sample, exact.best->sequence, exact.best->choices);
+            CHECK(peaks == exact.best->peaks);
         } else {
             ++refuted;
         }

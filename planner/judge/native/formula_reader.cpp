@@ -111,9 +111,9 @@ class Reader {
         if (name == "align") return call(Kind::align, true);
         if (name == "min") return call(Kind::least, false);
         if (name == "max") return call(Kind::most, false);
-        const auto found = std::find(names_.begin(), names_.end(), name);
-        if (found == names_.end()) return false;
-        put(Kind::symbol, found - names_.begin());
+        const auto place = std::find(names_.begin(), names_.end(), name);
+        if (place == names_.end()) return false;
+        put(Kind::symbol, place - names_.begin());
         return true;
     }
 

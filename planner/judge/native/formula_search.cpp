@@ -93,8 +93,8 @@ class Search {
             high.push_back(axis.first + axis.step * box[i].second);
         }
         if (!see(high, false) || !see(low, false) || low == high) return;
-        const std::optional<Formulas::Bounds> found = all_.bounds(formula_, low, high);
-        const Wide highest = !found ? kUnknown : Wide{sign_ > 0 ? found->high : -found->low};
+        const std::optional<Formulas::Bounds> bounds = all_.bounds(formula_, low, high);
+        const Wide highest = !bounds ? kUnknown : Wide{sign_ > 0 ? bounds->high : -bounds->low};
         if (highest > seen_) waiting_.push({highest, looked_, std::move(box)});
     }
 

@@ -32,36 +32,36 @@ bool Formulas::read(std::string_view text) {
 }
 
 std::vector<int64_t> Formulas::used(size_t formula) const {
-    std::vector<int64_t> found;
+    std::vector<int64_t> sizes;
     for (size_t i = begins_[formula]; i < begins_[formula + 1]; ++i) {
-        if (steps_[i].kind == Kind::symbol) found.push_back(steps_[i].argument);
+        if (steps_[i].kind == Kind::symbol) sizes.push_back(steps_[i].argument);
     }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return found;
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
 }
 
 std::optional<int64_t> Formulas::exact(Kind kind, int64_t left, int64_t right) {
-    Wide found = 0;
+    Wide wide = 0;
     if (kind == Kind::add) {
-        found = Wide{left} + right;
+        wide = Wide{left} + right;
     } else if (kind == Kind::subtract) {
-        found = Wide{left} - right;
+        wide = Wide{left} - right;
     } else if (kind == Kind::multiply) {
-        found = Wide{left} * right;
+        wide = Wide{left} * right;
     } else if (right < 1) {
         return std::nullopt;
     } else if (kind == Kind::divide) {
-        found = floor_of(left, right);
+        wide = floor_of(left, right);
     } else if (kind == Kind::rest) {
-        found = left - floor_of(left, right) * right;
+        wide = left - floor_of(left, right) * right;
     } else if (kind == Kind::divide_up) {
-        found = ceiling_of(left, right);
+        wide = ceiling_of(left, right);
     } else {
-        found = ceiling_of(left, right) * right;
+        wide = ceiling_of(left, right) * right;
     }
-    if (found < -kLimit || found > kLimit) return std::nullopt;
-    return static_cast<int64_t>(found);
+    if (wide < -kLimit || wide > kLimit) return std::nullopt;
+    return static_cast<int64_t>(wide);
 }
 
 std::optional<int64_t> Formulas::value(size_t formula, const std::vector<int64_t>& at) const {
@@ -89,9 +89,9 @@ std::optional<int64_t> Formulas::value(size_t formula, const std::vector<int64_t
             default: {
                 const int64_t right = stack.back();
                 stack.pop_back();
-                const std::optional<int64_t> found = exact(step.kind, stack.back(), right);
-                if (!found) return std::nullopt;
-                stack.back() = *found;
+                const std::optional<int64_t> result = exact(step.kind, stack.back(), right);
+                if (!result) return std::nullopt;
+                stack.back() = *result;
             }
         }
     }
@@ -166,11 +166,11 @@ std::optional<Formulas::Bounds> Formulas::bounds(size_t formula, const std::vect
             case Kind::least:
             case Kind::most: {
                 const auto first = stack.end() - step.argument;
-                for (auto it = first + 1; it != stack.end(); ++it) {
+                for (auto other = first + 1; other != stack.end(); ++other) {
                     if (step.kind == Kind::least) {
-                        *first = {std::min(first->low, it->low), std::min(first->high, it->high)};
+                        *first = {std::min(first->low, other->low), std::min(first->high, other->high)};
                     } else {
-                        *first = {std::max(first->low, it->low), std::max(first->high, it->high)};
+                        *first = {std::max(first->low, other->low), std::max(first->high, other->high)};
                     }
                 }
                 stack.erase(first + 1, stack.end());
@@ -179,9 +179,9 @@ std::optional<Formulas::Bounds> Formulas::bounds(size_t formula, const std::vect
             default: {
                 const Bounds right = stack.back();
                 stack.pop_back();
-                const std::optional<Bounds> found = over(step.kind, stack.back(), right);
-                if (!found) return std::nullopt;
-                stack.back() = *found;
+                const std::optional<Bounds> range = over(step.kind, stack.back(), right);
+                if (!range) return std::nullopt;
+                stack.back() = *range;
             }
         }
     }
@@ -194,8 +194,8 @@ bool Formulas::is_never_below(size_t formula, int64_t least) const {
         low.push_back(axis.first);
         high.push_back(axis.last);
     }
-    const std::optional<Bounds> found = bounds(formula, low, high);
-    return found && found->low >= least;
+    const std::optional<Bounds> range = bounds(formula, low, high);
+    return range && range->low >= least;
 }
 
 }  // namespace memstow::judge

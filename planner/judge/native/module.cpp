@@ -46,13 +46,13 @@ class Released {
     std::optional<nb::gil_scoped_release> release_;
 };
 
-std::tuple<Defect, std::int64_t, std::int64_t> told(const Finding& finding) {
+std::tuple<Defect, std::int64_t, std::int64_t> as_tuple(const Finding& finding) {
     return {finding.defect, finding.first, finding.second};
 }
 
 auto check_columns(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments) {
     const Released released(sizes);
-    return told(
+    return as_tuple(
         memstow::judge::check_columns({span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)}));
 }
 
@@ -72,7 +72,7 @@ auto judge_places(const Ints& sizes, const Ints& begins, const Ints& ends, const
         const Released released(sizes);
         verdict = memstow::judge::judge(columns, span_of(offsets), capacity);
     }
-    return std::tuple{told(verdict.finding), verdict.peak, integer(verdict.least_peak)};
+    return std::tuple{as_tuple(verdict.finding), verdict.peak, integer(verdict.least_peak)};
 }
 
 // The finding, the peak, the most live bytes and the first moment of so many.
@@ -81,7 +81,7 @@ auto judge_plan(const Ints& sizes, const Ints& begins, const Ints& ends, const I
     const Released released(sizes);
     const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
     const memstow::judge::Verdict verdict = memstow::judge::judge(columns, span_of(offsets), capacity);
-    return std::tuple{told(verdict.finding), verdict.peak, verdict.live, verdict.moment};
+    return std::tuple{as_tuple(verdict.finding), verdict.peak, verdict.live, verdict.moment};
 }
 
 std::int64_t least_peak(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments) {
@@ -111,14 +111,14 @@ void check(const Formulas& self, std::size_t formula) {
 // The value of each formula; nothing where one has none.
 std::optional<Values> values(const Formulas& self, const Values& at) {
     if (at.size() != self.symbols()) throw nb::value_error("a value for each symbol");
-    Values found;
-    found.reserve(self.count());
+    Values at_point;
+    at_point.reserve(self.count());
     for (std::size_t formula = 0; formula < self.count(); ++formula) {
         const std::optional<std::int64_t> value = self.value(formula, at);
         if (!value) return std::nullopt;
-        found.push_back(*value);
+        at_point.push_back(*value);
     }
-    return found;
+    return at_point;
 }
 
 std::optional<std::int64_t> value(const Formulas& self, std::size_t formula, const Values& at) {
@@ -142,9 +142,9 @@ std::optional<std::tuple<std::int64_t, std::int64_t, Values, std::int64_t>> larg
     std::optional<std::int64_t> above, bool negated) {
     check(self, formula);
     nb::gil_scoped_release release;
-    const auto found = self.largest(formula, most, left, above, negated);
-    if (!found) return std::nullopt;
-    return std::tuple{found->value, found->seen, found->at, found->looked};
+    const auto extreme = self.largest(formula, most, left, above, negated);
+    if (!extreme) return std::nullopt;
+    return std::tuple{extreme->value, extreme->seen, extreme->at, extreme->looked};
 }
 
 std::optional<std::int64_t> proven(const Ints& sizes, const Ints& begins, const Ints& ends,
@@ -169,8 +169,8 @@ using memstow::judge::Uses;
 std::vector<std::int64_t> numbers(const Ints& ints) { return {ints.data(), ints.data() + ints.size()}; }
 
 Program program(const nb::bytes& kinds, const std::pair<Ints, Ints>& inputs,
-                const std::pair<Ints, Ints>& outputs, const std::pair<Ints, Ints>& pairs, const Ints& given,
-                const Ints& kept) {
+                const std::pair<Ints, Ints>& outputs, const std::pair<Ints, Ints>& pairs,
+                const Ints& inputs_of_graph, const Ints& kept) {
     const auto uses = [](const std::pair<Ints, Ints>& columns) {
         return Uses{numbers(columns.first), numbers(columns.second)};
     };
@@ -178,7 +178,7 @@ Program program(const nb::bytes& kinds, const std::pair<Ints, Ints>& inputs,
             uses(inputs),
             uses(outputs),
             uses(pairs),
-            numbers(given),
+            numbers(inputs_of_graph),
             numbers(kept)};
 }
 

@@ -48,14 +48,14 @@ std::vector<std::size_t> in_order(const std::vector<int64_t>& values) {
     std::vector<Numbered> next(values.size());
     for (int shift = 0; shift < 64 && bits >> shift != 0; shift += 8) {
         std::array<std::size_t, 257> place{};
-        for (const Numbered& it : numbered) ++place[(it.value >> shift & 255) + 1];
+        for (const Numbered& entry : numbered) ++place[(entry.value >> shift & 255) + 1];
         for (std::size_t digit = 1; digit < place.size(); ++digit) place[digit] += place[digit - 1];
-        for (const Numbered& it : numbered) next[place[it.value >> shift & 255]++] = it;
+        for (const Numbered& entry : numbered) next[place[entry.value >> shift & 255]++] = entry;
         numbered.swap(next);
     }
     std::vector<std::size_t> order(values.size());
     std::transform(numbered.begin(), numbered.end(), order.begin(),
-                   [](const Numbered& it) { return it.number; });
+                   [](const Numbered& entry) { return entry.number; });
     return order;
 }
 
@@ -110,10 +110,10 @@ Finding overlapping(const Blocks& blocks, const std::vector<std::size_t>& ending
     // Among buffers that are apart a new one can only meet its neighbours.
     std::pmr::unsynchronized_pool_resource nodes;
     std::pmr::map<int64_t, const Block*> live(&nodes);
-    Finding found;
+    Finding finding;
     const auto meet = [&](const Block& below, const Block& above) {
         if (below.top() <= above.offset) return false;
-        found = {Defect::overlap, static_cast<int64_t>(below.buffer), static_cast<int64_t>(above.buffer)};
+        finding = {Defect::overlap, static_cast<int64_t>(below.buffer), static_cast<int64_t>(above.buffer)};
         return true;
     };
     sweep(
@@ -126,7 +126,7 @@ Finding overlapping(const Blocks& blocks, const std::vector<std::size_t>& ending
                    !(after != live.end() && meet(block, *after->second));
         },
         [&](const Block& block) { live.erase(block.offset); });
-    return found;
+    return finding;
 }
 
 int64_t peak_of(const Blocks& blocks) {

@@ -36,23 +36,23 @@ std::span<const std::int64_t> Uses::of(std::int64_t operator_number) const {
     return std::span(tensors).subspan(begin, end - begin);
 }
 
-Program::Program(std::string kinds, Uses inputs, Uses outputs, Uses pairs, std::vector<std::int64_t> given,
-                 std::vector<std::int64_t> kept)
+Program::Program(std::string kinds, Uses inputs, Uses outputs, Uses pairs,
+                 std::vector<std::int64_t> inputs_of_graph, std::vector<std::int64_t> kept)
     : kinds_(std::move(kinds)),
       inputs_(std::move(inputs)),
       outputs_(std::move(outputs)),
       pairs_(std::move(pairs)),
-      given_(std::move(given)),
+      inputs_of_graph_(std::move(inputs_of_graph)),
       kept_(std::move(kept)) {
     for (const Uses* uses : {&inputs_, &outputs_, &pairs_}) {
         require_uses(*uses, inputs_.begins.size(), kinds_.size());
     }
-    for (const auto* tensors : {&given_, &kept_}) require_tensors(*tensors, kinds_.size());
+    for (const auto* tensors : {&inputs_of_graph_, &kept_}) require_tensors(*tensors, kinds_.size());
 }
 
 bool Program::has_two_producers() const {
     std::vector<char> there(kinds_.size());
-    for (const std::int64_t tensor : given_) there[at(tensor)] = 1;
+    for (const std::int64_t tensor : inputs_of_graph_) there[at(tensor)] = 1;
     for (const std::int64_t tensor : outputs_.tensors) {
         if (kinds_[at(tensor)] == kState) continue;
         if (there[at(tensor)] != 0) return true;
@@ -75,13 +75,13 @@ bool Program::has_wrong_pair() const {
 }
 
 std::vector<std::int64_t> Program::makers(std::span<const std::int64_t> place) const {
-    std::vector<std::int64_t> made(kinds_.size(), kNever);
+    std::vector<std::int64_t> maker(kinds_.size(), kNever);
     for (std::int64_t i = 0; i < operators(); ++i) {
         for (const std::int64_t tensor : outputs_.of(i)) {
-            made[at(tensor)] = std::max(made[at(tensor)], place[at(i)]);
+            maker[at(tensor)] = std::max(maker[at(tensor)], place[at(i)]);
         }
     }
-    return made;
+    return maker;
 }
 
 std::optional<Run> Program::run(std::span<const std::int64_t> order) const {
@@ -92,10 +92,10 @@ std::optional<Run> Program::run(std::span<const std::int64_t> order) const {
         if (order[k] < 0 || order[k] >= count || place[at(order[k])] != kNever) return std::nullopt;
         place[at(order[k])] = static_cast<std::int64_t>(k) + 1;
     }
-    const std::vector<std::int64_t> made = makers(place);
+    const std::vector<std::int64_t> maker = makers(place);
     Run run{std::vector<std::int64_t>(kinds_.size(), kNever), std::vector<std::int64_t>(kinds_.size()), {}};
     std::vector<std::int64_t> read(kinds_.size(), kNever);
-    for (const std::int64_t tensor : given_) run.born[at(tensor)] = 0;
+    for (const std::int64_t tensor : inputs_of_graph_) run.born[at(tensor)] = 0;
     for (const std::int64_t number : order) {
         const std::int64_t now = place[at(number)];
         for (const std::int64_t tensor : outputs_.of(number)) {
@@ -103,7 +103,7 @@ std::optional<Run> Program::run(std::span<const std::int64_t> order) const {
             run.needed[at(tensor)] = now;
         }
         for (const std::int64_t tensor : inputs_.of(number)) {
-            if (kinds_[at(tensor)] != kState && made[at(tensor)] >= now) return std::nullopt;
+            if (kinds_[at(tensor)] != kState && maker[at(tensor)] >= now) return std::nullopt;
             run.needed[at(tensor)] = read[at(tensor)] = now;
         }
     }

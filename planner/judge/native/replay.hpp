@@ -29,8 +29,8 @@ struct Run {
 class Program {
   public:
     // `kinds`: the first letter of the kind of each tensor. Throws where a number is out of range.
-    Program(std::string kinds, Uses inputs, Uses outputs, Uses pairs, std::vector<std::int64_t> given,
-            std::vector<std::int64_t> kept);
+    Program(std::string kinds, Uses inputs, Uses outputs, Uses pairs,
+            std::vector<std::int64_t> inputs_of_graph, std::vector<std::int64_t> kept);
 
     // Whether two operators make one tensor that is no state, or one makes an input of the graph.
     bool has_two_producers() const;
@@ -45,7 +45,7 @@ class Program {
 
     std::string kinds_;
     Uses inputs_, outputs_, pairs_;
-    std::vector<std::int64_t> given_, kept_;
+    std::vector<std::int64_t> inputs_of_graph_, kept_;
 };
 
 }  // namespace memstow::judge

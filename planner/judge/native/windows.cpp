@@ -65,8 +65,8 @@ class Search {
     }
 
     Room room() {
-        const bool found = fits(0);
-        return found ? Room::some : too_much_ ? Room::too_much : Room::none;
+        const bool fit = fits(0);
+        return fit ? Room::some : too_much_ ? Room::too_much : Room::none;
     }
 
   private:
@@ -78,15 +78,15 @@ class Search {
         const std::size_t lowest = lowest_moment();
         if (lowest == floor_.size()) return !overfull_;
         if (overfull_) return false;
-        std::string state = told();
+        std::string state = state_of_search();
         if (dead_.contains(state)) return false;
         const std::size_t bytes = state.size() + 64;
         on_the_way_ += bytes;
         if (on_the_way_ > kMostMemory) too_much_ = true;
-        const bool found = !too_much_ && (fits_with_one_at(lowest, depth) ||
-                                          (!too_much_ && fits_with_none_at(lowest, depth)));
+        const bool fit = !too_much_ && (fits_with_one_at(lowest, depth) ||
+                                        (!too_much_ && fits_with_none_at(lowest, depth)));
         on_the_way_ -= bytes;
-        if (found || too_much_) return found;
+        if (fit || too_much_) return fit;
         memory_ += bytes;
         if (memory_ < kMostMemory) dead_.insert(std::move(state));
         return false;
@@ -127,12 +127,12 @@ class Search {
             std::fill(begin, end, level + block.size);
             for (std::size_t t = block.first; t < block.last; ++t) load_[t] -= block.size;
             block.placed = true;
-            const bool found = fits(depth + 1);
+            const bool fit = fits(depth + 1);
             block.placed = false;
             for (std::size_t t = block.first; t < block.last; ++t) load_[t] += block.size;
             std::copy(before.begin(), before.end(),
                       floor_.begin() + static_cast<std::ptrdiff_t>(block.first));
-            if (found || too_much_) return found;
+            if (fit || too_much_) return fit;
         }
         return false;
     }
@@ -149,13 +149,13 @@ class Search {
         }
         if (next > height_ - load_[moment]) return false;
         floor_[moment] = next;
-        const bool found = fits(depth + 1);
+        const bool fit = fits(depth + 1);
         floor_[moment] = level;
-        return found;
+        return fit;
     }
 
     // The state: what is placed, and the floors where something is still to come.
-    std::string told() const {
+    std::string state_of_search() const {
         std::string text((blocks_.size() + 7) / 8 + floor_.size() * sizeof(int64_t), '\0');
         for (std::size_t i = 0; i < blocks_.size(); ++i) {
             if (blocks_[i].placed) text[i / 8] = static_cast<char>(text[i / 8] | (1 << (i % 8)));

@@ -111,8 +111,9 @@ GraphColumns columns_of(nb::handle graph) {
     columns.operator_number = numbers(operators);
     add_tensors(tensors, columns);
     add_operators(operators, columns);
-    const bool known = add_numbers(columns.tensor_number, nb::getattr(graph, "inputs"), columns.given) &
-                       add_numbers(columns.tensor_number, nb::getattr(graph, "outputs"), columns.kept);
+    const bool known =
+        add_numbers(columns.tensor_number, nb::getattr(graph, "inputs"), columns.inputs_of_graph) &
+        add_numbers(columns.tensor_number, nb::getattr(graph, "outputs"), columns.kept);
     columns.has_unknown = columns.has_unknown || !known;
     return columns;
 }
@@ -162,10 +163,10 @@ Lists readers(const GraphColumns& graph) {
 Lists successors(const GraphColumns& graph, const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs) {
     const Lists read = readers(graph);
     std::vector<std::vector<std::int64_t>> after(graph.outputs.count());
-    const std::vector<std::int64_t> made = producers(graph);
-    for (std::size_t tensor = 0; tensor < made.size(); ++tensor) {
-        if (made[tensor] == GraphColumns::kUnknown) continue;
-        std::vector<std::int64_t>& them = after[static_cast<std::size_t>(made[tensor])];
+    const std::vector<std::int64_t> producer = producers(graph);
+    for (std::size_t tensor = 0; tensor < producer.size(); ++tensor) {
+        if (producer[tensor] == GraphColumns::kUnknown) continue;
+        std::vector<std::int64_t>& them = after[static_cast<std::size_t>(producer[tensor])];
         them.insert(them.end(), read[tensor].begin(), read[tensor].end());
     }
     for (const auto& [first, second] : pairs) after.at(static_cast<std::size_t>(first)).push_back(second);
@@ -181,10 +182,10 @@ Lists successors(const GraphColumns& graph, const std::vector<std::pair<std::int
 
 bool is_listed_in_order(const GraphColumns& graph) {
     const Lists read = readers(graph);
-    const std::vector<std::int64_t> made = producers(graph);
-    for (std::size_t tensor = 0; tensor < made.size(); ++tensor) {
+    const std::vector<std::int64_t> producer = producers(graph);
+    for (std::size_t tensor = 0; tensor < producer.size(); ++tensor) {
         const auto them = read[tensor];
-        if (made[tensor] != GraphColumns::kUnknown && !them.empty() && them.front() <= made[tensor])
+        if (producer[tensor] != GraphColumns::kUnknown && !them.empty() && them.front() <= producer[tensor])
             return false;
     }
     return true;
@@ -195,7 +196,7 @@ bool is_made_once(const GraphColumns& graph) {
     const auto is_new = [&](std::int64_t tensor) {
         return tensor != GraphColumns::kUnknown && there[static_cast<std::size_t>(tensor)]++ == 0;
     };
-    for (const std::int64_t tensor : graph.given) {
+    for (const std::int64_t tensor : graph.inputs_of_graph) {
         if (tensor != GraphColumns::kUnknown) there[static_cast<std::size_t>(tensor)] = 1;
     }
     for (const std::int64_t tensor : graph.outputs.members) {

@@ -31,11 +31,11 @@ struct GraphColumns {
     std::vector<char> kind;  // by tensor: the first letter of its kind
     Lists inputs;            // by operator
     Lists outputs;
-    Lists pairs;                      // by operator, the input and the output of each pair in place
-    std::vector<std::int64_t> given;  // the inputs of the graph
-    std::vector<std::int64_t> kept;   // its outputs
-    bool has_shapes = false;          // some tensor has a shape, or no size
-    bool has_pools = false;           // some tensor or temporary names pools
+    Lists pairs;                                // by operator, the input and the output of each pair in place
+    std::vector<std::int64_t> inputs_of_graph;  // the inputs of the graph
+    std::vector<std::int64_t> kept;             // its outputs
+    bool has_shapes = false;                    // some tensor has a shape, or no size
+    bool has_pools = false;                     // some tensor or temporary names pools
     bool has_temporaries = false;
     bool has_windows = false;
     bool has_unknown = false;  // an operator or the graph names a tensor that is not there

@@ -92,17 +92,17 @@ Shared one_of(const std::vector<Shared>& kinds, bool null, const std::string& ta
     Kind kind;
     kind.null = null;
     kind.tag = tag;
-    for (const Shared& it : kinds) {
-        if (it->null) kind.null = true;
-        if (it->truth) kind.truth = true;
-        if (it->text) kind.text = it->text;
-        if (!it->words.empty()) kind.words = it->words;
-        if (it->integer) kind.integer = it->integer;
-        if (it->number) kind.number = it->number;
-        if (it->list) kind.list = it->list;
-        if (it->table) kind.table = it->table;
-        if (!it->tag.empty()) kind.tag = it->tag;
-        kind.classes.insert(kind.classes.end(), it->classes.begin(), it->classes.end());
+    for (const Shared& alike : kinds) {
+        if (alike->null) kind.null = true;
+        if (alike->truth) kind.truth = true;
+        if (alike->text) kind.text = alike->text;
+        if (!alike->words.empty()) kind.words = alike->words;
+        if (alike->integer) kind.integer = alike->integer;
+        if (alike->number) kind.number = alike->number;
+        if (alike->list) kind.list = alike->list;
+        if (alike->table) kind.table = alike->table;
+        if (!alike->tag.empty()) kind.tag = alike->tag;
+        kind.classes.insert(kind.classes.end(), alike->classes.begin(), alike->classes.end());
     }
     return shared(std::move(kind));
 }
@@ -266,7 +266,7 @@ NB_MODULE(_instances, m) {
             "pairs", [](const GraphColumns& self) { return arrays_of(self.pairs); },
             "The same of the pairs in place, with two tensors for each.")
         .def_prop_ro(
-            "given", [](const GraphColumns& self) { return array_of(self.given); },
+            "inputs_of_graph", [](const GraphColumns& self) { return array_of(self.inputs_of_graph); },
             "The inputs of the graph.")
         .def_prop_ro(
             "kept", [](const GraphColumns& self) { return array_of(self.kept); }, "The outputs of the graph.")

@@ -210,7 +210,8 @@ class Reader {
         nb::object instance = blank(holder.holder);
         Setter setter(holder, instance);
         const bool whole = scanner_.object([&](std::string_view name) {
-            const Class::Field* field = setter.next([&](const Class::Field& it) { return it.name == name; });
+            const Class::Field* field =
+                setter.next([&](const Class::Field& candidate) { return candidate.name == name; });
             const nb::object value = field != nullptr ? read(*field->kind) : nb::object();
             if (value.is_valid()) setter.put(*field, value);
             return value.is_valid();
@@ -292,8 +293,8 @@ Class* class_of(const Kind& kind, nb::handle value) {
     if (named == nullptr || !PyUnicode_CheckExact(named)) return nullptr;
     const std::optional<std::string_view> text = utf8(named);
     if (!text) return nullptr;
-    for (const std::shared_ptr<Class>& it : kind.classes) {
-        if (std::find(it->tags.begin(), it->tags.end(), *text) != it->tags.end()) return it.get();
+    for (const std::shared_ptr<Class>& entry : kind.classes) {
+        if (std::find(entry->tags.begin(), entry->tags.end(), *text) != entry->tags.end()) return entry.get();
     }
     return nullptr;
 }
@@ -310,9 +311,9 @@ nb::object plain_object(const Kind& kind, nb::handle value) {
 bool is_instance(const Kind& kind, nb::handle value) {
     const nb::handle type = value.type();
     return std::any_of(kind.classes.begin(), kind.classes.end(),
-                       [&](const auto& it) { return it->holder.is(type); }) ||
+                       [&](const auto& entry) { return entry->holder.is(type); }) ||
            std::any_of(kind.words.begin(), kind.words.end(),
-                       [&](const auto& it) { return it.value.is(value); });
+                       [&](const auto& entry) { return entry.value.is(value); });
 }
 
 }  // namespace
@@ -335,15 +336,15 @@ void Slot::set(nb::handle instance, nb::handle value) const {
 const std::vector<Class::Field>& Class::described() {
     if (!is_described) {
         std::vector<Field> described;
-        for (const nb::handle it : describe()) {
-            const auto name = nb::cast<std::string>(it[0]);
+        for (const nb::handle field : describe()) {
+            const auto name = nb::cast<std::string>(field[0]);
             PyObject* key = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
             if (key == nullptr) throw nb::python_error();
             PyUnicode_InternInPlace(&key);
-            const bool is_required = nb::cast<bool>(it[2]);
-            described.push_back({name, nb::steal(key), nb::cast<std::shared_ptr<Kind>>(it[1]),
-                                 Slot(holder, key), is_required ? nb::object() : nb::object(it[3]),
-                                 nb::cast<bool>(it[4])});
+            const bool is_required = nb::cast<bool>(field[2]);
+            described.push_back({name, nb::steal(key), nb::cast<std::shared_ptr<Kind>>(field[1]),
+                                 Slot(holder, key), is_required ? nb::object() : nb::object(field[3]),
+                                 nb::cast<bool>(field[4])});
         }
         if (described.size() > 64) throw nb::value_error("there are too many fields");
         fields = std::move(described);
@@ -358,16 +359,16 @@ nb::object read(const Kind& kind, std::string_view text) {
 }
 
 nb::object plain(const Kind& kind, nb::handle value) {
-    PyObject* const it = value.ptr();
-    if (it == Py_None) return kind.null ? nb::none() : nb::object();
-    if (PyUnicode_CheckExact(it)) return plain_text(kind, value);
-    if (PyLong_CheckExact(it)) return plain_integer(kind, value);
-    if (PyFloat_CheckExact(it)) return plain_number(kind, value);
-    if (PyBool_Check(it)) return kind.truth ? nb::borrow(value) : nb::object();
-    if (PyList_CheckExact(it) || PyTuple_CheckExact(it)) {
+    PyObject* const object = value.ptr();
+    if (object == Py_None) return kind.null ? nb::none() : nb::object();
+    if (PyUnicode_CheckExact(object)) return plain_text(kind, value);
+    if (PyLong_CheckExact(object)) return plain_integer(kind, value);
+    if (PyFloat_CheckExact(object)) return plain_number(kind, value);
+    if (PyBool_Check(object)) return kind.truth ? nb::borrow(value) : nb::object();
+    if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
         return kind.list ? plain_list(*kind.list, value) : nb::object();
     }
-    if (PyDict_CheckExact(it)) return plain_object(kind, value);
+    if (PyDict_CheckExact(object)) return plain_object(kind, value);
     return is_instance(kind, value) ? nb::borrow(value) : nb::object();
 }
 
@@ -378,8 +379,8 @@ bool fill(Class& holder, nb::handle instance, nb::handle arguments) {
     while (PyDict_Next(arguments.ptr(), &at, &name, &value) != 0) {
         if (!PyUnicode_CheckExact(name)) return false;
         const nb::object argument = nb::borrow(value);
-        const Class::Field* field = setter.next([&](const Class::Field& it) {
-            return it.key.ptr() == name || PyUnicode_Compare(it.key.ptr(), name) == 0;
+        const Class::Field* field = setter.next([&](const Class::Field& candidate) {
+            return candidate.key.ptr() == name || PyUnicode_Compare(candidate.key.ptr(), name) == 0;
         });
         const nb::object read = field != nullptr ? plain(*field->kind, argument) : nb::object();
         if (!read.is_valid()) return false;

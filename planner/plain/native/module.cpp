@@ -142,8 +142,9 @@ NB_MODULE(_columns, m) {
         .def(
             "names",
             [](const Problem& self, const std::vector<std::int64_t>& members) {
-                for (const std::int64_t it : members) {
-                    if (it < 0 || static_cast<std::size_t>(it) >= self.sizes.size()) throw nb::index_error();
+                for (const std::int64_t member : members) {
+                    if (member < 0 || static_cast<std::size_t>(member) >= self.sizes.size())
+                        throw nb::index_error();
                 }
                 return bytes_of(memstow::plain::names_as_json(self, members));
             },
@@ -158,8 +159,8 @@ NB_MODULE(_columns, m) {
         .def(
             "picture",
             [](const Problem& self, const Ints& offsets, int width, int rows) {
-                Picture made = memstow::plain::picture(self, whole(self, offsets), width, rows);
-                return std::pair(bytes_of(made.times), bytes_of(made.levels));
+                Picture picture = memstow::plain::picture(self, whole(self, offsets), width, rows);
+                return std::pair(bytes_of(picture.times), bytes_of(picture.levels));
             },
             nb::arg("offsets"), nb::arg("width"), nb::arg("rows"),
             "The times at which anything changes, and how full each spot is, row by row from the lowest.");

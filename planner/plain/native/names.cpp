@@ -55,8 +55,9 @@ std::optional<std::vector<Number>> sorted(const Names& names) {
 }
 
 std::optional<Number> find(const Names& names, const std::vector<Number>& order, std::string_view name) {
-    const auto at = std::lower_bound(order.begin(), order.end(), name,
-                                     [&](Number number, std::string_view it) { return names[number] < it; });
+    const auto at =
+        std::lower_bound(order.begin(), order.end(), name,
+                         [&](Number number, std::string_view text) { return names[number] < text; });
     if (at == order.end() || names[*at] != name) return std::nullopt;
     return *at;
 }

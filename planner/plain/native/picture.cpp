@@ -88,17 +88,17 @@ Picture picture(const Problem& problem, const std::int64_t* offsets, int width, 
             low = high;
         }
     }
-    Picture made{changes.times, {}};
+    Picture drawn{changes.times, {}};
     for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
         const std::int64_t size = bounds[row + 1] - bounds[row];
         Wide total = 0;
         for (std::size_t column = 0; column + 1 < stride; ++column) {
             total += more[row * stride + column];
             const Wide level = (total * kLevels + size - 1) / size;
-            made.levels.push_back(static_cast<char>(std::min<Wide>(level, kLevels)));
+            drawn.levels.push_back(static_cast<char>(std::min<Wide>(level, kLevels)));
         }
     }
-    return made;
+    return drawn;
 }
 
 }  // namespace memstow::plain

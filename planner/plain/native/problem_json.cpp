@@ -65,11 +65,11 @@ class Reader {
     bool ends() { return scanner_.at_end() && finish(problem_); }
 
     // An object as text: who reads it says whether it is one.
-    bool object(std::string_view& found) {
+    bool object(std::string_view& text) {
         if (!scanner_.sees('{')) return false;
         const std::size_t begin = scanner_.position();
         if (!scanner_.skip()) return false;
-        found = text_.substr(begin, scanner_.position() - begin);
+        text = text_.substr(begin, scanner_.position() - begin);
         return true;
     }
 
@@ -145,25 +145,25 @@ class Reader {
         constexpr std::string_view kFields[] = {"id",    "size",     "lifetime", "alignment", "lifetimes",
                                                 "pools", "accesses", "pool",     "offset",    "group"};
         if (problem_.sizes.size() + 1 >= std::numeric_limits<Number>::max()) return false;
-        Buffer made;
+        Buffer result;
         const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
                     return scanner_.string(id_);
                 case 1:
-                    return scanner_.integer(made.size);
+                    return scanner_.integer(result.size);
                 case 2:
-                    return scanner_.take('[') && scanner_.integer(made.begin) && scanner_.take(',') &&
-                           scanner_.integer(made.end) && scanner_.take(']');
+                    return scanner_.take('[') && scanner_.integer(result.begin) && scanner_.take(',') &&
+                           scanner_.integer(result.end) && scanner_.take(']');
                 case 3:
-                    return scanner_.integer(made.alignment);
+                    return scanner_.integer(result.alignment);
                 case 9:
                     return scanner_.word("null") || (scanner_.string(string_) && is_name(string_));
                 default:
                     return scanner_.word("null");
             }
         });
-        return once && once->has(0) && once->has(1) && once->has(2) && add(problem_, id_, made);
+        return once && once->has(0) && once->has(1) && once->has(2) && add(problem_, id_, result);
     }
 
     std::string_view text_;

@@ -121,16 +121,16 @@ bool Scanner::integer(std::int64_t& value) {
     const bool negative = take('-');
     if (!negative) blanks();
     const std::size_t begin = at_;
-    std::uint64_t found = 0;
+    std::uint64_t magnitude = 0;
     while (at_ < text_.size() && is_digit(text_[at_])) {
         if (at_ - begin == 19) return false;
-        found = found * 10 + static_cast<std::uint64_t>(text_[at_++] - '0');
+        magnitude = magnitude * 10 + static_cast<std::uint64_t>(text_[at_++] - '0');
     }
     const std::size_t digits = at_ - begin;
     if (digits == 0 || (digits > 1 && text_[begin] == '0')) return false;
     if (at_ < text_.size() && (text_[at_] == '.' || (text_[at_] | 0x20) == 'e')) return false;
-    if (found > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
-    value = negative ? -static_cast<std::int64_t>(found) : static_cast<std::int64_t>(found);
+    if (magnitude > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
+    value = negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
     return true;
 }
 

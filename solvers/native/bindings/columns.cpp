@@ -49,33 +49,34 @@ void make_instance(ColumnInstance* self, const Ints& sizes, const Ints& begins, 
                    const Ints& alignments, Bytes capacity, bool by_begin) {
     nb::gil_scoped_release release;
     const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
-    FromColumns made = instance_of(columns, capacity, by_begin ? ItemOrder::by_begin : ItemOrder::as_given);
-    made.instance.pools[0].capacity = capacity / made.unit;
+    FromColumns converted =
+        instance_of(columns, capacity, by_begin ? ItemOrder::by_begin : ItemOrder::as_given);
+    converted.instance.pools[0].capacity = capacity / converted.unit;
     // Rows tell all of them that a solver of ours asks for; published planners take buffers as they are
     // given.
-    if (by_begin) made.instance.lives = {};
-    new (self) ColumnInstance{{std::move(made.instance), std::move(made.times)},
-                              std::move(made.buffers),
+    if (by_begin) converted.instance.lives = {};
+    new (self) ColumnInstance{{std::move(converted.instance), std::move(converted.times)},
+                              std::move(converted.buffers),
                               sizes.size(),
-                              made.unit,
-                              made.stacked};
+                              converted.unit,
+                              converted.stacked};
 }
 
 // By buffer, in bytes; a buffer without bytes is at 0.
 PlacedColumns offsets_of(const ColumnInstance& self, const Ints& offsets) {
     if (offsets.size() != self.buffers.size()) throw nb::value_error("an offset for each item is needed");
-    PlacedColumns made{std::vector<std::int64_t>(self.buffer_count)};
+    PlacedColumns placed{std::vector<std::int64_t>(self.buffer_count)};
     for (std::size_t item = 0; item < self.buffers.size(); ++item) {
-        made.offsets[self.buffers[item]] = offsets.data()[item] * self.unit;
+        placed.offsets[self.buffers[item]] = offsets.data()[item] * self.unit;
     }
-    return made;
+    return placed;
 }
 
 // The buffers of parts, which are items as well.
 PlacedColumns buffers_of(const ColumnInstance& self, const std::vector<Index>& parts) {
-    PlacedColumns made;
-    for (const Index part : parts) made.offsets.push_back(self.buffers.at(part));
-    return made;
+    PlacedColumns placed;
+    for (const Index part : parts) placed.offsets.push_back(self.buffers.at(part));
+    return placed;
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ void read(order::Instance* self, OrderObject from) {
     arrays.to_end = column(from, "to_end");
     arrays.before = column(from, "before");
     arrays.in_place = column(from, "in_place");
-    arrays.given = column(from, "given");
+    arrays.listed = column(from, "listed");
     arrays.base = nb::cast<std::int64_t>(from.attr("base"));
     nb::gil_scoped_release release;
     new (self) order::Instance(order::assemble(arrays));
@@ -68,7 +68,7 @@ LeastPeak least_peak(const order::Instance& self, const LeastPeakOptions& option
                                             nb::gil_scoped_acquire acquire;
                                             on_bound(bound);
                                         }};
-    return order::least_peak(self.graph, self.given, options, budget, events);
+    return order::least_peak(self.graph, self.listed, options, budget, events);
 }
 
 std::vector<Bytes> needs(const order::Instance& self, const Order& order) {

@@ -59,10 +59,10 @@ Rehearsed rehearse(const Program& self, Bytes limit, const std::vector<double>& 
                    double indirect, bool polished, Budget& budget) {
     if (weights.size() != self.items.size()) throw nb::value_error("one weight for each item");
     nb::gil_scoped_release release;
-    Rehearsed found = recompute::rehearse(self, limit, weights, {far, indirect}, budget);
-    if (polished && !found.runs.empty()) recompute::polish(self, found, limit, budget);
-    budget.count(found.steps + count_of(found.runs));
-    return found;
+    Rehearsed rehearsed = recompute::rehearse(self, limit, weights, {far, indirect}, budget);
+    if (polished && !rehearsed.runs.empty()) recompute::polish(self, rehearsed, limit, budget);
+    budget.count(rehearsed.steps + count_of(rehearsed.runs));
+    return rehearsed;
 }
 
 recompute::Moment cheapest(const Program& self, Index op, const std::vector<bool>& before,
@@ -72,9 +72,9 @@ recompute::Moment cheapest(const Program& self, Index op, const std::vector<bool
     return recompute::cheapest(self, op, {before, after}, {byte_price, cost_price}, budget);
 }
 
-std::vector<std::tuple<Index, Index, Index>> copies(const Rehearsed& found) {
+std::vector<std::tuple<Index, Index, Index>> copies(const Rehearsed& rehearsed) {
     std::vector<std::tuple<Index, Index, Index>> result;
-    for (const recompute::Copy& copy : found.copies) result.emplace_back(copy.item, copy.out, copy.back);
+    for (const recompute::Copy& copy : rehearsed.copies) result.emplace_back(copy.item, copy.out, copy.back);
     return result;
 }
 

@@ -46,9 +46,9 @@ Cheapest::Events telling(const OnOffsets& on_value, const OnBound& on_bound) {
 }
 
 // Dead items as the caller numbers them.
-Cheapest::Result renumbered(Cheapest::Result found, const Items& items) {
-    for (Index& item : found.dead) item = items[item];
-    return found;
+Cheapest::Result renumbered(Cheapest::Result result, const Items& items) {
+    for (Index& item : result.dead) item = items[item];
+    return result;
 }
 
 Cheapest::Result cheapest(PoolSearch& self, const Cheapest::CheapestOptions& options, Budget& budget,
@@ -65,9 +65,9 @@ Cheapest::Result lowest(PoolSearch& self, const Cheapest::LowestOptions& options
     return renumbered(self.search.lowest(options, budget, events), self.items);
 }
 
-std::optional<Cheapest::Offsets> offsets(const Cheapest::Result& found) {
-    if (found.offsets.empty()) return std::nullopt;
-    return found.offsets;
+std::optional<Cheapest::Offsets> offsets(const Cheapest::Result& result) {
+    if (result.offsets.empty()) return std::nullopt;
+    return result.offsets;
 }
 
 void bind_values(nb::module_& m) {

@@ -26,14 +26,14 @@ Hint make_hint(const NativeInstance& self, LayoutObject places, KeptObjects kept
 
 // What is asked of each place, as the bytes of an array that is made at once: layouts may be large.
 template <class Asked>
-nb::bytes column_of(const Placed& placed, Asked asked) {
+nb::bytes column_of(const Placed& placed, Asked what) {
     const std::size_t count = placed.layout.size();
     auto column =
         nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count * 8)));
     if (!column.is_valid()) throw nb::python_error();
     char* to = PyBytes_AsString(column.ptr());
     for (std::size_t i = 0; i < count; ++i) {
-        const std::int64_t value = asked(placed.layout[i]);
+        const std::int64_t value = what(placed.layout[i]);
         std::memcpy(to + i * sizeof value, &value, sizeof value);
     }
     return column;

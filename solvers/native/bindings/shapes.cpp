@@ -223,7 +223,7 @@ void bind_shapes(nb::module_& m) {
         .def_ro("fits", &Found::fits);
     nb::class_<Exact>(m, "ExactSequence", "What a complete search has found.")
         .def_ro("complete", &Exact::complete)
-        .def_ro("found", &Exact::found)
+        .def_ro("best", &Exact::best)
         .def_ro("nodes", &Exact::nodes);
     nb::class_<Shaped>(m, "Shaped", "Items whose sizes differ from point to point.")
         .def("set_measure", &set_measure, nb::arg("measure"), nb::arg("pool"), nb::arg("least"),

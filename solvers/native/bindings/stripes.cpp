@@ -24,9 +24,10 @@ constexpr std::size_t kUse = 11;
 constexpr std::size_t kFour = 4;
 
 Axis axis(const Column& from, std::size_t at) {
-    const Axis it{from[at], from[at + 1], from[at + 2], from[at + 3], from[at + 4]};
-    if (it.extent < 0 || it.step < 0 || it.over <= 0 || it.before < 0) throw nb::value_error("a bad axis");
-    return it;
+    const Axis read{from[at], from[at + 1], from[at + 2], from[at + 3], from[at + 4]};
+    if (read.extent < 0 || read.step < 0 || read.over <= 0 || read.before < 0)
+        throw nb::value_error("a bad axis");
+    return read;
 }
 
 // A place in the order, or -1.
@@ -46,9 +47,9 @@ stripes::Program program_of(ProgramObject from) {
         start(from, "use_start");
     const Column uses(from, "uses"), wholes(from, "wholes"), others(from, "others");
     const std::size_t count = can.size();
-    for (const Column* it :
+    for (const Column* column :
          {&reduces, &kept, &reader, &rows, &columns, &pixel, &extra, &rest, &sums, &alone, &cost}) {
-        if (it->size() != count) throw nb::value_error("columns differ in length");
+        if (column->size() != count) throw nb::value_error("columns differ in length");
     }
     if (start.size() != count + 1) throw nb::value_error("use_start has one more than there are operators");
     stripes::Program program;
@@ -59,27 +60,28 @@ stripes::Program program_of(ProgramObject from) {
     program.start = nb::cast<std::int64_t>(from.attr("start"));
     program.operators.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-        stripes::Operator& it = program.operators[i];
-        it.can = can[i] != 0;
-        it.reduces = reduces[i] != 0;
-        it.kept = kept[i] != 0;
-        it.last_reader = place(reader[i], count);
-        it.rows = rows[i];
-        it.columns = columns[i];
-        it.pixel = pixel[i];
-        it.extra = {extra[i], rest[i]};
-        it.sums = sums[i];
-        it.alone = alone[i];
-        it.cost = cost[i];
-        if (it.can && (it.rows <= 0 || it.columns <= 0)) throw nb::value_error("an image has no rows");
+        stripes::Operator& column = program.operators[i];
+        column.can = can[i] != 0;
+        column.reduces = reduces[i] != 0;
+        column.kept = kept[i] != 0;
+        column.last_reader = place(reader[i], count);
+        column.rows = rows[i];
+        column.columns = columns[i];
+        column.pixel = pixel[i];
+        column.extra = {extra[i], rest[i]};
+        column.sums = sums[i];
+        column.alone = alone[i];
+        column.cost = cost[i];
+        if (column.can && (column.rows <= 0 || column.columns <= 0))
+            throw nb::value_error("an image has no rows");
         for (std::int64_t k = start[i]; k < start[i + 1]; ++k) {
             const std::size_t at = static_cast<std::size_t>(k) * kUse;
             if (k < 0 || at + kUse > uses.size()) throw nb::value_error("no such use");
             const Index source = place(uses[at], i);
-            it.uses.push_back({source, axis(uses, at + 1), axis(uses, at + 6)});
+            column.uses.push_back({source, axis(uses, at + 1), axis(uses, at + 6)});
             if (source < 0) continue;
             const stripes::Reader reading{to_index(static_cast<std::int64_t>(i)),
-                                          to_index(static_cast<std::int64_t>(it.uses.size()) - 1)};
+                                          to_index(static_cast<std::int64_t>(column.uses.size()) - 1)};
             program.operators[source].readers.push_back(reading);
         }
     }
@@ -99,16 +101,16 @@ std::pair<std::vector<Found>, bool> front(ProgramObject from, stripes::Cost most
                                           Budget& budget) {
     const stripes::Program program = program_of(from);
     nb::gil_scoped_release release;
-    const stripes::Front found = stripes::front(program, {most_cost, longest}, budget);
+    const stripes::Front best = stripes::front(program, {most_cost, longest}, budget);
     std::vector<Found> points;
-    for (const stripes::Point& point : found.points) {
+    for (const stripes::Point& point : best.points) {
         std::vector<Chosen> choices;
-        for (const stripes::Choice& it : point.choices) {
-            choices.emplace_back(it.begin, it.end, it.columns, it.other);
+        for (const stripes::Choice& choice : point.choices) {
+            choices.emplace_back(choice.begin, choice.end, choice.columns, choice.other);
         }
         points.emplace_back(point.bytes, point.cost, std::move(choices));
     }
-    return {std::move(points), found.complete};
+    return {std::move(points), best.complete};
 }
 
 }  // namespace

@@ -20,13 +20,13 @@ struct TimedWindow {
 
 TimedWindow window_bound(const NativeInstance& self, Bytes bound, Bytes height, Budget& budget) {
     nb::gil_scoped_release release;
-    TimedWindow found{search::window_bound(self.instance, bound, height, budget)};
-    const RowRange& rows = found.bound.rows;
+    TimedWindow window{search::window_bound(self.instance, bound, height, budget)};
+    const RowRange& rows = window.bound.rows;
     if (rows.begin < rows.end) {
-        found.first = self.times[rows.begin];
-        found.last = self.times[rows.end - 1];
+        window.first = self.times[rows.begin];
+        window.last = self.times[rows.end - 1];
     }
-    return found;
+    return window;
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ struct Keyed {
 
 void sort_by_digit(const std::vector<Keyed>& from, std::vector<Keyed>& to, int shift) {
     std::array<std::size_t, kDigits> next{};
-    const auto digit_of = [&](const Keyed& it) { return (it.key >> shift) & (kDigits - 1); };
-    for (const Keyed& it : from) ++next[digit_of(it)];
+    const auto digit_of = [&](const Keyed& entry) { return (entry.key >> shift) & (kDigits - 1); };
+    for (const Keyed& entry : from) ++next[digit_of(entry)];
     std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
-    for (const Keyed& it : from) to[next[digit_of(it)]++] = it;
+    for (const Keyed& entry : from) to[next[digit_of(entry)]++] = entry;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::vector<Index> ascending(std::span<const std::int64_t> values) {
         sort_by_digit(keyed, other, shift);
         keyed.swap(other);
     }
-    std::transform(keyed.begin(), keyed.end(), order.begin(), [](const Keyed& it) { return it.index; });
+    std::transform(keyed.begin(), keyed.end(), order.begin(), [](const Keyed& entry) { return entry.index; });
     return order;
 }
 

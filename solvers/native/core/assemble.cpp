@@ -6,8 +6,8 @@ namespace memstow {
 
 std::vector<std::int64_t> assemble_rows(Instance& instance,
                                         std::span<const std::pair<Index, Index>> conflicts) {
-    TimeRows made = time_rows(instance.lives.values);
-    instance.time_rows = count_of(made.times);
+    TimeRows rows = time_rows(instance.lives.values);
+    instance.time_rows = count_of(rows.times);
     instance.row_count = instance.time_rows + count_of(conflicts);
 
     const std::size_t part_count = instance.parts.size();
@@ -43,12 +43,12 @@ std::vector<std::int64_t> assemble_rows(Instance& instance,
             }
         };
         for (Index life = instance.lives.start[part]; life < (instance.lives.start[part + 1]); ++life) {
-            add(made.ranges[life]);
+            add(rows.ranges[life]);
         }
         for (Index explicit_row : listed[part]) add({explicit_row, explicit_row + 1});
         instance.rows.close();
     }
-    return std::move(made.times);
+    return std::move(rows.times);
 }
 
 }  // namespace memstow

@@ -274,12 +274,12 @@ class HeaviestClique {
             for (std::size_t i = first_of_colour; i < order.size(); ++i) order[i].second = above;
         }
         Bits left = candidates;
-        for (auto it = order.rbegin(); it != order.rend(); ++it) {
-            if (it->second <= best_weight_ || nodes_left_-- <= 0) return;
-            const Index v = it->first;
+        for (auto place = order.rbegin(); place != order.rend(); ++place) {
+            if (place->second <= best_weight_ || nodes_left_-- <= 0) return;
+            const Index v = place->first;
             Bits inner = left;
             for (std::size_t w = 0; w < inner.size(); ++w) inner[w] &= adjacent_[v][w];
-            chosen_.push_back(it->first);
+            chosen_.push_back(place->first);
             extend(inner, weight + weights_[v]);
             chosen_.pop_back();
             left[v / 64] &= ~(std::uint64_t{1} << (v % 64));

@@ -35,37 +35,38 @@ Bytes unit_of(const Columns& columns, const std::vector<Index>& buffers) {
 }  // namespace
 
 FromColumns instance_of(const Columns& columns, Bytes capacity, ItemOrder order) {
-    FromColumns made;
+    FromColumns converted;
     const auto add = [&](Index buffer) {
-        if (columns.sizes[buffer] > 0) made.buffers.push_back(buffer);
+        if (columns.sizes[buffer] > 0) converted.buffers.push_back(buffer);
     };
     if (order == ItemOrder::by_begin) {
         for (const Index buffer : ascending(columns.begins)) add(buffer);
     } else {
         for (Index buffer = 0; buffer < count_of(columns.sizes); ++buffer) add(buffer);
     }
-    made.unit = unit_of(columns, made.buffers);
-    Instance& to = made.instance;
-    to.pools.push_back({capacity == kLimit ? kLimit : capacity / made.unit, {}});
-    const std::size_t count = made.buffers.size();
+    converted.unit = unit_of(columns, converted.buffers);
+    Instance& to = converted.instance;
+    to.pools.push_back({capacity == kLimit ? kLimit : capacity / converted.unit, {}});
+    const std::size_t count = converted.buffers.size();
     to.choices.reserve(count);
     to.parts.reserve(count);
     to.item_parts.reserve(count + 1);
     to.lives.values.reserve(count);
     to.lives.start.reserve(count + 1);
     for (std::size_t item = 0; item < count; ++item) {
-        const Index buffer = made.buffers[item];
+        const Index buffer = converted.buffers[item];
         const Bytes alignment = alignment_of(columns, buffer);
-        const Bytes modulus = made.unit % alignment == 0 ? 1 : alignment / std::gcd(alignment, made.unit);
+        const Bytes modulus =
+            converted.unit % alignment == 0 ? 1 : alignment / std::gcd(alignment, converted.unit);
         to.choices.add({0, modulus, 0, 0, kLimit, 0});
-        made.stacked += WideBytes{modulus} + columns.sizes[buffer] / made.unit;
-        to.parts.push_back({static_cast<Index>(item), 0, columns.sizes[buffer] / made.unit});
+        converted.stacked += WideBytes{modulus} + columns.sizes[buffer] / converted.unit;
+        to.parts.push_back({static_cast<Index>(item), 0, columns.sizes[buffer] / converted.unit});
         to.item_parts.push_back(static_cast<Index>(item + 1));
         to.lives.values.push_back({columns.begins[buffer], columns.ends[buffer]});
         to.lives.close();
     }
-    made.times = assemble_rows(to, {});
-    return made;
+    converted.times = assemble_rows(to, {});
+    return converted;
 }
 
 }  // namespace memstow

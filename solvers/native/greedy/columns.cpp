@@ -67,38 +67,38 @@ Layout layout_of(const Instance& instance, std::int64_t placements, Budget& budg
 std::vector<std::int64_t> place(const Columns& columns, std::int64_t placements, Budget& budget) {
     const bool many = columns.sizes.size() > kMostTried;
     const ItemOrder order = many ? ItemOrder::by_begin : ItemOrder::as_given;
-    const FromColumns made = instance_of(columns, kLimit, order);
-    const Layout layout = layout_of(made.instance, placements, budget);
+    const FromColumns converted = instance_of(columns, kLimit, order);
+    const Layout layout = layout_of(converted.instance, placements, budget);
     std::vector<std::int64_t> offsets(columns.sizes.size());
     for (std::size_t item = 0; item < layout.size(); ++item) {
         const Bytes offset = layout[item].offset;
-        offsets[made.buffers[item]] = offset == kUnplaced ? kUnplaced : offset * made.unit;
+        offsets[converted.buffers[item]] = offset == kUnplaced ? kUnplaced : offset * converted.unit;
     }
     return offsets;
 }
 
 std::optional<Lowest> lowest(const Columns& columns, Bytes capacity, std::uint64_t seed, Budget& budget) {
-    FromColumns made = instance_of(columns, capacity, ItemOrder::as_given);
-    Instance& instance = made.instance;
-    const Bytes units = instance.pools[0].capacity = capacity / made.unit;
-    if (std::min<WideBytes>(made.stacked, units) >= kLimit) return std::nullopt;
+    FromColumns converted = instance_of(columns, capacity, ItemOrder::as_given);
+    Instance& instance = converted.instance;
+    const Bytes units = instance.pools[0].capacity = capacity / converted.unit;
+    if (std::min<WideBytes>(converted.stacked, units) >= kLimit) return std::nullopt;
     const LiveBound bound = most_live(instance);
     if (bound.row < 0 || bound.bytes > units) return std::nullopt;
     GreedyOptions options;
     options.lower_bounds = {bound.bytes};
     options.seed = seed;
-    const GreedyResult found = solve_greedy(instance, {{TermKind::peak, -1}}, {}, options, budget);
-    if (!found.bound_met) return std::nullopt;
+    const GreedyResult greedy = solve_greedy(instance, {{TermKind::peak, -1}}, {}, options, budget);
+    if (!greedy.bound_met) return std::nullopt;
     Lowest result;
     result.offsets.resize(columns.sizes.size());
-    for (std::size_t item = 0; item < found.layout.size(); ++item) {
-        result.offsets[made.buffers[item]] = found.layout[item].offset * made.unit;
+    for (std::size_t item = 0; item < greedy.layout.size(); ++item) {
+        result.offsets[converted.buffers[item]] = greedy.layout[item].offset * converted.unit;
     }
-    result.peak = pool_peaks(instance, found.layout)[0] * made.unit;
-    for (const Index part : bound.parts) result.members.push_back(made.buffers[part]);
+    result.peak = pool_peaks(instance, greedy.layout)[0] * converted.unit;
+    for (const Index part : bound.parts) result.members.push_back(converted.buffers[part]);
     std::ranges::sort(result.members);
-    result.moment = made.times[bound.row];
-    result.name = found.name;
+    result.moment = converted.times[bound.row];
+    result.name = greedy.name;
     return result;
 }
 

@@ -142,9 +142,9 @@ class Placer {
             for (std::size_t k = 0; k < parts.size(); ++k) {
                 free = free_of_reserved(aims_[k], pool_of(choice), parts[k], free);
             }
-            const Bytes asked = *offset;
+            const Bytes wanted = *offset;
             offset = align_up(choice, free);
-            if (free == asked || (parts.size() == 1 && offset == free)) break;
+            if (free == wanted || (parts.size() == 1 && offset == free)) break;
         }
         if (offset && *offset > kLimit - extent(item)) return std::nullopt;
         return offset;

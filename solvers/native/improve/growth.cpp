@@ -189,8 +189,8 @@ void Growth::stack() {
     for (; next_ < stacked_; ++next_) {
         const Index item = order_[next_];
         const std::span<const Choice> choices = instance_.choices[item];
-        const auto choice =
-            std::find_if(choices.begin(), choices.end(), [&](const Choice& it) { return it.pool == pool_; });
+        const auto choice = std::find_if(choices.begin(), choices.end(),
+                                         [&](const Choice& entry) { return entry.pool == pool_; });
         const Bytes size = instance_.parts_of(item)[0].size;
         const Bytes offset = raised(*choice, top);
         const bool within = choice->low <= offset && offset <= std::min(choice->high, target_ - size);

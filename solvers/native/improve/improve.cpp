@@ -107,9 +107,9 @@ class Run {
                    shared_height_.load(std::memory_order_relaxed) < worker.height();
         };
         for (;;) {
-            const bool found = worker.work(stop);
+            const bool improved = worker.work(stop);
             const std::lock_guard lock(mutex_);
-            if (found) offer(worker);
+            if (improved) offer(worker);
             worker.adopt(result_.layout, result_.height);
             if (finished_.load(std::memory_order_relaxed) || done() || budget_.spent()) return;
         }

@@ -149,7 +149,7 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
     if (skyline_.exact()) {
         if (skyline_.top >= height) return;
         layout = skyline_.layout(pool_);
-        found_ = !layout.empty();
+        reached_ = !layout.empty();
         return;
     }
     std::vector<char> is_pinned(instance_.item_count(), 0);
@@ -172,12 +172,12 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
         if (at_place.offset == kUnplaced) return;
         top = std::max(top, at_place.offset + part.delta + part.size);
     }
-    found_ = top < height;
+    reached_ = top < height;
 }
 
 bool KeySearch::run(Bytes height, const Skyline::Stop& stop) {
-    found_ = false;
-    while (!found_) {
+    reached_ = false;
+    while (!reached_) {
         if (keys_.empty() || stalled_ > patience_ || top_ <= bound_) restart();
         if (fresh_) {
             if (!dive(keys_, stop)) return false;

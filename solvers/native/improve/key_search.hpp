@@ -72,7 +72,7 @@ class KeySearch {
     double share_ = 0.5;
     double power_ = 1;
     double uphill_ = 0;
-    bool found_ = false;
+    bool reached_ = false;
 };
 
 }  // namespace memstow::improve

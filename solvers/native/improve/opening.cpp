@@ -64,9 +64,9 @@ bool Opening::run(const Skyline::Stop& stop) {
     };
     for (;;) {
         if (!window_ && !open()) return true;
-        const bool found = window_->keys->run(target_ + 1, limited);
+        const bool reached = window_->keys->run(target_ + 1, limited);
         if (stopped) return false;
-        if (!found) return true;
+        if (!reached) return true;
         count_ = next_;
         layout_ = std::move(window_->keys->layout);
         next_ = std::min(order_.size(), wider(next_));

@@ -21,9 +21,10 @@ std::optional<Bytes> common_grid(const Instance& instance, Index pool) {
         const std::span<const Choice> choices = instance.choices[item];
         const Index part = instance.item_parts[item];
         if (choices.size() != 1 || instance.parts_of(item).size() != 1) return std::nullopt;
-        const Choice& it = choices[0];
-        const bool is_free = it.low == 0 && it.high == kLimit && it.residue == 0 && it.modulus == grid;
-        if (!is_free || it.pool != pool || instance.parts[part].delta != 0) return std::nullopt;
+        const Choice& choice = choices[0];
+        const bool is_free =
+            choice.low == 0 && choice.high == kLimit && choice.residue == 0 && choice.modulus == grid;
+        if (!is_free || choice.pool != pool || instance.parts[part].delta != 0) return std::nullopt;
         for (const RowRange& rows : instance.rows[part]) {
             if (rows.end > instance.time_rows) return std::nullopt;
         }
@@ -56,37 +57,37 @@ void spare_one(std::vector<Index>& throughout, std::vector<Index>& others, const
 std::optional<AboveThroughout> AboveThroughout::of(const Instance& instance, Index pool,
                                                    const Layout& start) {
     if (instance.item_count() < kLeastItems) return std::nullopt;
-    AboveThroughout made;
+    AboveThroughout result;
     std::vector<Index> throughout;
     for (Index item = 0; item < instance.item_count(); ++item) {
         if (start[item].offset < 0) return std::nullopt;
-        (lives_throughout(instance, item) ? throughout : made.others_).push_back(item);
+        (lives_throughout(instance, item) ? throughout : result.others_).push_back(item);
     }
-    spare_one(throughout, made.others_, instance);
-    if (made.others_.empty() || throughout.size() < start.size() / kShare) return std::nullopt;
+    spare_one(throughout, result.others_, instance);
+    if (result.others_.empty() || throughout.size() < start.size() / kShare) return std::nullopt;
     const std::optional<Bytes> grid = common_grid(instance, pool);
     if (!grid) return std::nullopt;
     std::sort(throughout.begin(), throughout.end(),
               [&](Index a, Index b) { return start[a].offset < start[b].offset; });
-    made.bottom_.resize(start.size());
+    result.bottom_.resize(start.size());
     std::vector<Bytes> below{0};  // by how many of them: what they take
     for (const Index item : throughout) {
-        made.bottom_[item] = {pool, below.back()};
+        result.bottom_[item] = {pool, below.back()};
         // Each of them ends where the next one may begin.
         const Bytes size = instance.parts_of(item)[0].size;
         below.push_back(below.back() + (size + *grid - 1) / *grid * *grid);
     }
-    made.base_ = below.back();
-    for (const Index item : made.others_) {
+    result.base_ = below.back();
+    for (const Index item : result.others_) {
         const Place& place = start[item];
         const auto above = std::partition_point(throughout.begin(), throughout.end(), [&](Index lower) {
             return start[lower].offset < place.offset;
         });
-        made.start_.push_back({place.pool, place.offset - below[above - throughout.begin()]});
+        result.start_.push_back({place.pool, place.offset - below[above - throughout.begin()]});
     }
-    made.instance_ = search::restrict_to(instance, made.others_);
-    if (made.instance_.pools[pool].capacity < kLimit) made.instance_.pools[pool].capacity -= made.base_;
-    return made;
+    result.instance_ = search::restrict_to(instance, result.others_);
+    if (result.instance_.pools[pool].capacity < kLimit) result.instance_.pools[pool].capacity -= result.base_;
+    return result;
 }
 
 Layout AboveThroughout::whole(const Layout& others) const {

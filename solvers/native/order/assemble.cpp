@@ -42,8 +42,8 @@ class Assembly {
         complete(graph_);
         read_pairs();
         Instance result{std::move(graph_), {}};
-        for (const std::int64_t v : in_.given) result.given.push_back(number(v, count_, "operator"));
-        expect(is_order(result.graph, result.given), "the given order is none of these operators");
+        for (const std::int64_t v : in_.listed) result.listed.push_back(number(v, count_, "operator"));
+        expect(is_order(result.graph, result.listed), "the given order is none of these operators");
         return result;
     }
 

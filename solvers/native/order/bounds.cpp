@@ -76,9 +76,9 @@ class Ways {
 Credits best_for_each_target(const std::vector<Credit>& pairs) {
     std::map<Index, Credit> best;
     for (const Credit& credit : pairs) {
-        const auto it = best.try_emplace(credit.pair.target, credit).first;
-        if (credit.bytes > it->second.bytes) it->second = credit;
-        it->second.certain = true;
+        const auto place = best.try_emplace(credit.pair.target, credit).first;
+        if (credit.bytes > place->second.bytes) place->second = credit;
+        place->second.certain = true;
     }
     Credits all;
     for (const auto& [target, credit] : best) all.push_back(credit);

@@ -5,7 +5,7 @@
 namespace memstow::order {
 
 Cut::Cut(const Graph& graph)
-    : graph_(graph), node_(graph.extra.size(), -1), asked_(graph.storages.size(), 0) {}
+    : graph_(graph), node_(graph.extra.size(), -1), question_of_(graph.storages.size(), 0) {}
 
 // The node that is on the source's side where the storage has begun; -1 where it has in no set.
 Index Cut::entry(const Between& between, Index s) {
@@ -46,8 +46,8 @@ Index Cut::exit(const Between& between, std::span<const Index> ends) {
 }
 
 void Cut::add_storage(const Between& between, Index s) {
-    if (asked_[s] == questions_) return;
-    asked_[s] = questions_;
+    if (question_of_[s] == questions_) return;
+    question_of_[s] = questions_;
     const Storage& storage = graph_.storages[s];
     const Index from = entry(between, s);
     if (from < 0) return;
@@ -100,11 +100,12 @@ Bytes Cut::elsewhere(const Between& between) const {
     const auto begins = [&](Index v) { return inside(v) || v == between.running; };
     Bytes total = graph_.base;
     for (std::size_t s = 0; s < graph_.storages.size(); ++s) {
-        if (asked_[s] == questions_) continue;
-        const Storage& it = graph_.storages[s];
-        const bool begun = it.from_start || std::any_of(it.begins.begin(), it.begins.end(), begins);
-        const bool ended = !it.to_end && std::all_of(it.ends.begin(), it.ends.end(), inside);
-        if (begun && !ended) total += it.size;
+        if (question_of_[s] == questions_) continue;
+        const Storage& storage = graph_.storages[s];
+        const bool begun =
+            storage.from_start || std::any_of(storage.begins.begin(), storage.begins.end(), begins);
+        const bool ended = !storage.to_end && std::all_of(storage.ends.begin(), storage.ends.end(), inside);
+        if (begun && !ended) total += storage.size;
     }
     return total;
 }
@@ -131,13 +132,13 @@ std::vector<Chain> Cut::chains() const {
     for (const MaxFlow::Path& path : flow_.paths()) {
         Chain chain{path.bytes, -1, {}};
         for (const Index arc : path.arcs) {
-            const auto it = std::lower_bound(weighted_.begin(), weighted_.end(), arc,
-                                             [](const Weighted& w, Index a) { return w.arc < a; });
-            if (it == weighted_.end() || it->arc != arc) continue;
-            if (it->credit >= 0) {
-                chain.credit = it->credit;
+            const auto place = std::lower_bound(weighted_.begin(), weighted_.end(), arc,
+                                                [](const Weighted& w, Index a) { return w.arc < a; });
+            if (place == weighted_.end() || place->arc != arc) continue;
+            if (place->credit >= 0) {
+                chain.credit = place->credit;
             } else {
-                chain.storages.push_back(it->storage);
+                chain.storages.push_back(place->storage);
             }
         }
         result.push_back(std::move(chain));

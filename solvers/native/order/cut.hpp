@@ -65,8 +65,8 @@ class Cut {
     const Graph& graph_;
     MaxFlow flow_;
     std::vector<Index> open_;
-    std::vector<Index> node_;          // by operator: its node, where it is open
-    std::vector<std::int64_t> asked_;  // by storage: the last question that had it
+    std::vector<Index> node_;                // by operator: its node, where it is open
+    std::vector<std::int64_t> question_of_;  // by storage: the last question that had it
     std::int64_t questions_ = 0;
     Bytes fixed_ = 0;
     struct Weighted {

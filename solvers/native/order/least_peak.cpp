@@ -47,12 +47,12 @@ class Engine {
         }
     }
 
-    LeastPeak run(const std::vector<Index>& given);
+    LeastPeak run(const std::vector<Index>& listed);
 
   private:
     const Graph& graph_of(const Way& way) const { return way.backwards ? mirror_ : core_.graph; }
     bool closed() const { return result_.bound >= result_.peak || result_.peak <= options_.enough; }
-    void begin(const std::vector<Index>& given);
+    void begin(const std::vector<Index>& listed);
     void take_order(std::vector<Index> order);
     void take_core(std::vector<Index> order, bool backwards);
     void raise(Bytes bound);
@@ -101,7 +101,7 @@ void Engine::raise(Bytes bound) {
 }
 
 // The classics, and the cuts. Both are needed by all that follows.
-void Engine::begin(const std::vector<Index>& given) {
+void Engine::begin(const std::vector<Index>& listed) {
     std::vector<Bytes> needs(whole_.extra.size(), kLimit);
     const auto try_order = [&](const std::vector<Index>& order) {
         State state(whole_);
@@ -111,7 +111,7 @@ void Engine::begin(const std::vector<Index>& given) {
         }
         take_order(order);
     };
-    try_order(given);
+    try_order(listed);
     try_order(least_peak_first(whole_, &budget_));
     try_order(depth_first(whole_));
     const Largest largest = largest_step(whole_);
@@ -230,9 +230,9 @@ void Engine::work_guarded() {
     }
 }
 
-LeastPeak Engine::run(const std::vector<Index>& given) {
+LeastPeak Engine::run(const std::vector<Index>& listed) {
     raise(options_.bound);
-    begin(given);
+    begin(listed);
     if (closed() || budget_.spent()) return std::move(result_);
     core_ = without_late(whole_);
     mirror_ = mirrored(core_.graph);
@@ -246,13 +246,13 @@ LeastPeak Engine::run(const std::vector<Index>& given) {
 
 }  // namespace
 
-LeastPeak least_peak(const Graph& graph, const std::vector<Index>& given, const LeastPeakOptions& options,
+LeastPeak least_peak(const Graph& graph, const std::vector<Index>& listed, const LeastPeakOptions& options,
                      Budget& budget, const LeastPeakEvents& events) {
     if (graph.size() == 0) {
         const Bytes live = State(graph).live();
         return {{}, live, live, -1, live, {}};
     }
-    return Engine(graph, options, budget, events).run(given);
+    return Engine(graph, options, budget, events).run(listed);
 }
 
 std::vector<Index> order_within(const Graph& graph, Bytes limit, std::uint64_t seed, Budget& budget) {

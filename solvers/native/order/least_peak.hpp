@@ -44,8 +44,8 @@ struct LeastPeak {
     std::optional<Refuted> refuted;  // where that proves more
 };
 
-// `given`: an order of the graph, to begin with.
-LeastPeak least_peak(const Graph& graph, const std::vector<Index>& given, const LeastPeakOptions& options,
+// `listed`: an order of the graph, to begin with.
+LeastPeak least_peak(const Graph& graph, const std::vector<Index>& listed, const LeastPeakOptions& options,
                      Budget& budget, const LeastPeakEvents& events);
 
 // An order that needs no more than `limit`, as far as one is found in the budget; another for each seed.

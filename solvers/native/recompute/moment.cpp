@@ -43,12 +43,12 @@ class Network {
     }
 
     Moment solve(const Budget& budget) {
-        Moment found{};
-        found.price = flow_.push(MaxFlow::kEndless, &budget);
+        Moment moment{};
+        moment.price = flow_.push(MaxFlow::kEndless, &budget);
         // A part of the flow is a bound as well, and shows no cut.
-        if (budget.out_of_time()) return found;
+        if (budget.out_of_time()) return moment;
         for (const Index op : again_) {
-            if (flow_.near_source(operator_node_[op])) found.cost += program_.operators[op].cost;
+            if (flow_.near_source(operator_node_[op])) moment.cost += program_.operators[op].cost;
         }
         for (const Index item : seen_) {
             if (!flow_.near_source(item_node_[item])) continue;
@@ -57,13 +57,13 @@ class Network {
                 continue;
             const Bytes own = size_here(item);
             if (spills(item) && prices_.cost * 2 * own < prices_.byte * own) {
-                found.cost += 2 * own;
+                moment.cost += 2 * own;
             } else {
-                found.held += own;
-                found.kept.push_back(item);
+                moment.held += own;
+                moment.kept.push_back(item);
             }
         }
-        return found;
+        return moment;
     }
 
   private:

@@ -52,7 +52,7 @@ class Run {
         now_ = count;
         fixed_ = program_.end;
         fetch(kept);
-        return std::move(found_);
+        return std::move(result_);
     }
 
   private:
@@ -73,8 +73,8 @@ class Run {
     }
 
     void own_service(Index item) {
-        const Item& it = program_.items[item];
-        const Index last = it.kept ? kNever : it.readers.empty() ? -1 : it.readers.back();
+        const Item& entry = program_.items[item];
+        const Index last = entry.kept ? kNever : entry.readers.empty() ? -1 : entry.readers.back();
         serves_until_[item] = std::max(serves_until_[item], last);
     }
 
@@ -134,25 +134,25 @@ class Run {
     void copy_back(Index item) {
         if (where_[item] != Where::kAway) return;
         make_room(program_.items[item].size);
-        found_.copies.push_back({item, out_[item], count_of(found_.runs)});
+        result_.copies.push_back({item, out_[item], count_of(result_.runs)});
         add(item);
     }
 
     void perform(Index op, bool first) {
-        const Operator& it = program_.operators[op];
-        for (const Index input : it.inputs) ++pins_[input];
-        Bytes need = it.extra;
-        for (const Index output : it.outputs) {
+        const Operator& operation = program_.operators[op];
+        for (const Index input : operation.inputs) ++pins_[input];
+        Bytes need = operation.extra;
+        for (const Index output : operation.outputs) {
             ++pins_[output];
             if (where_[output] == Where::kAway) where_[output] = Where::kNowhere;
             if (where_[output] != Where::kHere) need += program_.items[output].size;
         }
         if (level_ + fixed_ + need > limit_) give_way(op, first, need);
         make_room(need);
-        for (const Index output : it.outputs) add(output);
-        for (const Index input : it.inputs) --pins_[input];
-        for (const Index output : it.outputs) --pins_[output];
-        found_.runs.push_back(op);
+        for (const Index output : operation.outputs) add(output);
+        for (const Index input : operation.inputs) --pins_[input];
+        for (const Index output : operation.outputs) --pins_[output];
+        result_.runs.push_back(op);
         for (const Index input : given_way_) {
             if (where_[input] != Where::kHere) continue;
             remove(input, Where::kNowhere);
@@ -187,7 +187,7 @@ class Run {
             if (pins_[item] > 0 || !can_leave(item)) continue;
             victims.push_back({score(item), item});
         }
-        found_.steps += count_of(here_);
+        result_.steps += count_of(here_);
         std::sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) {
             return a.score != b.score ? a.score < b.score : a.item < b.item;
         });
@@ -204,7 +204,7 @@ class Run {
 
     bool can_copy(Index item) const {
         // Copies go out after an operator and come back before one.
-        return program_.items[item].spillable && !found_.runs.empty() && next_reader(item) != kNever;
+        return program_.items[item].spillable && !result_.runs.empty() && next_reader(item) != kNever;
     }
 
     bool can_leave(Index item) const { return !needed(item) || can_drop(item) || can_copy(item); }
@@ -218,11 +218,12 @@ class Run {
         }
         const Index count = std::min(now_ + 1, count_of(program_.operators));
         for (Index op = 0; op < count; ++op) {
-            const Operator& it = program_.operators[op];
+            const Operator& operation = program_.operators[op];
             // What runs now has its inputs.
-            const bool again = op == now_ || (!it.once && std::all_of(it.inputs.begin(), it.inputs.end(),
-                                                                      [&](Index i) { return can_have_[i]; }));
-            for (const Index output : it.outputs) {
+            const bool again = op == now_ || (!operation.once &&
+                                              std::all_of(operation.inputs.begin(), operation.inputs.end(),
+                                                          [&](Index i) { return can_have_[i]; }));
+            for (const Index output : operation.outputs) {
                 can_have_[output] = again || (output != item && where_[output] != Where::kNowhere);
                 if (!can_have_[output] && needed(output)) return false;
             }
@@ -236,7 +237,7 @@ class Run {
     void leave(Index item) {
         if (needed(item) && can_copy(item) &&
             (!can_drop(item) || 2.0 * program_.items[item].size < again_cost(item))) {
-            out_[item] = count_of(found_.runs) - 1;
+            out_[item] = count_of(result_.runs) - 1;
             remove(item, Where::kAway);
             return;
         }
@@ -253,9 +254,9 @@ class Run {
         todo_.assign(1, item);
         int looked = 0;
         while (!todo_.empty()) {
-            const Index it = todo_.back();
+            const Index next = todo_.back();
             todo_.pop_back();
-            const Index maker = program_.items[it].producer;
+            const Index maker = program_.items[next].producer;
             if (maker < 0 || program_.operators[maker].once) {
                 return std::numeric_limits<double>::infinity();
             }
@@ -267,18 +268,18 @@ class Run {
                 if (where_[input] == Where::kNowhere) todo_.push_back(input);
             }
         }
-        found_.steps += looked;
+        result_.steps += looked;
         return cost;
     }
 
     double score(Index item) {
-        const Item& it = program_.items[item];
+        const Item& entry = program_.items[item];
         if (serves_until_[item] < now_) return -1;
         const bool direct = needed(item);
         double cost = can_drop(item) ? again_cost(item) : std::numeric_limits<double>::infinity();
-        if (direct && it.spillable) cost = std::min(cost, 2.0 * it.size);
-        if (std::isinf(cost) && !direct) cost = it.size;
-        double value = weights_[item] * cost / it.size;
+        if (direct && entry.spillable) cost = std::min(cost, 2.0 * entry.size);
+        if (std::isinf(cost) && !direct) cost = entry.size;
+        double value = weights_[item] * cost / entry.size;
         if (!direct) value *= taste_.indirect;
         if (taste_.far > 0) {
             const Index next = next_reader(item);
@@ -294,7 +295,7 @@ class Run {
     Bytes limit_;
     const std::vector<double>& weights_;
     const Taste& taste_;
-    Rehearsed found_;
+    Rehearsed result_;
     std::vector<Where> where_;
     std::vector<Index> out_, next_, pins_, serves_until_, here_, given_way_, todo_;
     std::vector<bool> can_have_;
@@ -309,10 +310,10 @@ class Run {
 
 Rehearsed rehearse(const Program& program, Bytes limit, const std::vector<double>& weights,
                    const Taste& taste, const Budget& budget) {
-    Rehearsed found = Run(program, limit, weights, taste, budget).result();
-    if (found.runs.empty()) return found;
-    settle(program, found);
-    return found;
+    Rehearsed rehearsed = Run(program, limit, weights, taste, budget).result();
+    if (rehearsed.runs.empty()) return rehearsed;
+    settle(program, rehearsed);
+    return rehearsed;
 }
 
 }  // namespace memstow::recompute

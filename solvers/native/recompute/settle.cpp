@@ -207,12 +207,12 @@ void polish(const Program& program, Rehearsed& rehearsed, Bytes limit, const Bud
     }
     std::stable_sort(again.begin(), again.end(),
                      [](const Again& a, const Again& b) { return a.cost > b.cost; });
-    for (const Again& it : again) {
+    for (const Again& repeat : again) {
         if (budget.out_of_time()) return;
-        Index left = it.back;
+        Index left = repeat.back;
         for (Index at = count_of(rehearsed.runs) - 1; at > 0; --at) {
-            if (rehearsed.runs[at] != it.op || left-- > 0) continue;
-            const bool first = std::find(rehearsed.runs.begin(), rehearsed.runs.begin() + at, it.op) ==
+            if (rehearsed.runs[at] != repeat.op || left-- > 0) continue;
+            const bool first = std::find(rehearsed.runs.begin(), rehearsed.runs.begin() + at, repeat.op) ==
                                rehearsed.runs.begin() + at;
             Rehearsed trial = first ? Rehearsed{} : without_run(rehearsed, at);
             if (!first && is_valid(trial)) took(program, rehearsed, std::move(trial), limit);

@@ -93,8 +93,8 @@ Bytes AddressBound::toll_for(Wide cost, const LinkPair& pair) {
 
 // Where nothing of the cost goes to sets.
 Bytes AddressBound::full_toll(Index pair) const {
-    const LinkPair& it = pairs_->all()[pair];
-    return toll_for(Wide{it.cost} * scale_, it);
+    const LinkPair& link = pairs_->all()[pair];
+    return toll_for(Wide{link.cost} * scale_, link);
 }
 
 void AddressBound::start_program() {
@@ -120,8 +120,8 @@ void AddressBound::offer(const Instance& instance, const std::vector<Bytes>& off
     if (done_) return;
     std::vector<Bytes> begins, cuts;
     for (const Index part : order_) {
-        const Part& it = instance.parts[part];
-        begins.push_back(offsets[it.item] + it.delta);
+        const Part& other = instance.parts[part];
+        begins.push_back(offsets[other.item] + other.delta);
         cuts.push_back(begins.back());
     }
     std::sort(cuts.begin(), cuts.end());
@@ -192,31 +192,31 @@ void AddressBound::find_chains(Budget& budget) {
     const std::vector<Bytes> prices = take_prices().links;
     const double row = -program_->prices()[graph_.count];
     const auto floor = static_cast<Bytes>(row + 2 + row * kLeastGain + 2 * program_->tolerance());
-    std::vector<Chain> found;
+    std::vector<Chain> chains;
     if (!smooth_.empty()) {
         // Prices jump about from one optimum to the next; chains that fit their average are of use for
         // longer.
         for (Index link = 0; link < graph_.count; ++link) {
             smooth_[link] = (smooth_[link] * kOldShare + prices[link] * (4 - kOldShare)) / 4;
         }
-        found = chains_->some(smooth_, 0, width_, budget);
-        for (Chain& chain : found) {
+        chains = chains_->some(smooth_, 0, width_, budget);
+        for (Chain& chain : chains) {
             chain.worth = 0;
             for (const Index link : chain.links) chain.worth += prices[link];
             for (const Index pair : pairs_->among(chain.links)) {
-                const LinkPair& it = pairs_->all()[pair];
-                chain.worth -= graph_.toll(it.earlier, it.later);
+                const LinkPair& link_pair = pairs_->all()[pair];
+                chain.worth -= graph_.toll(link_pair.earlier, link_pair.later);
             }
         }
-        std::erase_if(found, [&](const Chain& chain) { return chain.worth <= floor; });
+        std::erase_if(chains, [&](const Chain& chain) { return chain.worth <= floor; });
     }
-    if (found.empty()) {
-        found = chains_->some(prices, floor, width_, budget);
+    if (chains.empty()) {
+        chains = chains_->some(prices, floor, width_, budget);
         smooth_ = prices;
     }
-    add(found);
+    add(chains);
     if (budget.spent()) return;
-    if (!found.empty()) {
+    if (!chains.empty()) {
         if (++rounds_ % kRoundsBetweenProofs == 0) prove(budget);
         return;
     }
@@ -244,8 +244,8 @@ void AddressBound::prove(Budget& budget) {
         done_ = true;
         return;
     }
-    const std::vector<Chain> found = chains_->most(prices.links, enough, chains_->widest(), budget);
-    const Chain chain = found.empty() ? Chain{{}, enough} : found[0];
+    const std::vector<Chain> chains = chains_->most(prices.links, enough, chains_->widest(), budget);
+    const Chain chain = chains.empty() ? Chain{{}, enough} : chains[0];
     if (chain.worth >= kLimit) return;
     bound_ = std::max(bound_, proven_by(prices, chain.worth));
     // Where chains were found before and the program took no step for them, floating point has come to its
@@ -256,7 +256,7 @@ void AddressBound::prove(Budget& budget) {
         strengthen(budget);
         return;
     }
-    add(found);
+    add(chains);
 }
 
 void AddressBound::run(std::int64_t work, Budget& budget) {

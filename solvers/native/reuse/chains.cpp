@@ -229,17 +229,17 @@ std::vector<Chain> Chains::most(const std::vector<Bytes>& prices, Bytes enough, 
 
 // Of each link the chain of most worth that ends there; best first.
 std::vector<Chain> Chains::best_of_each(Bytes floor) const {
-    std::vector<Chain> found;
+    std::vector<Chain> chains;
     for (const std::vector<Index>& all : labels_of_) {
         Index best = -1;
         for (const Index label : all) {
             if (best < 0 || labels_[label].worth > labels_[best].worth) best = label;
         }
-        if (best >= 0 && labels_[best].worth > floor) found.push_back({links_to(best), labels_[best].worth});
+        if (best >= 0 && labels_[best].worth > floor) chains.push_back({links_to(best), labels_[best].worth});
     }
-    std::stable_sort(found.begin(), found.end(),
+    std::stable_sort(chains.begin(), chains.end(),
                      [](const Chain& a, const Chain& b) { return a.worth > b.worth; });
-    return found;
+    return chains;
 }
 
 }  // namespace memstow::reuse

@@ -74,15 +74,15 @@ void Cheapest::learn(const Offsets& offsets) {
 
 // The cheapest within the limits, or the lowest; of several the one that is better in the other too.
 const Cheapest::Known* Cheapest::best(const Limits& limits, bool lowest) const {
-    const Known* found = nullptr;
+    const Known* best_known = nullptr;
     const auto key = [lowest](const Known& known) {
         return lowest ? std::pair(known.top, known.cost) : std::pair(known.cost, known.top);
     };
     for (const Known& known : layouts_) {
         if (known.top > limits.height || known.cost > limits.cost) continue;
-        if (found == nullptr || key(known) < key(*found)) found = &known;
+        if (best_known == nullptr || key(known) < key(*best_known)) best_known = &known;
     }
-    return found;
+    return best_known;
 }
 
 bool Cheapest::settled(std::optional<Bytes> enough) const {
@@ -105,8 +105,8 @@ bool Cheapest::known_to_hold(const ElementSet& apart) const {
 // Is there a layout within the height that keeps these pairs apart?
 Cheapest::Answer Cheapest::ask(const ElementSet& apart, std::int64_t most_work, Budget& budget) {
     if (known_to_hold(apart)) return Answer::layout;
-    const Instance asked = kept_apart(instance_, costs_, apart);
-    if (find_clique(asked, budget)) {
+    const Instance instance = kept_apart(instance_, costs_, apart);
+    if (find_clique(instance, budget)) {
         ++refuted_;
         dead_ = clique_;
         return Answer::none;
@@ -117,7 +117,7 @@ Cheapest::Answer Cheapest::ask(const ElementSet& apart, std::int64_t most_work, 
     options.memory = kTables;
     options.seed = seed_;
     Budget part(-1, most_work, &budget);
-    const search::ExactResult result = search::solve_exact(asked, options, part);
+    const search::ExactResult result = search::solve_exact(instance, options, part);
     budget.count(part.work());
     if (result.status == search::ExactStatus::infeasible) {
         ++refuted_;

@@ -84,7 +84,7 @@ class Cheapest {
     bool known_to_hold(const ElementSet& apart) const;
     void find_cores(ElementSet apart, Budget& budget);
     ElementSet shrunk(ElementSet apart, Budget& budget);
-    bool find_clique(const Instance& asked, Budget& budget);
+    bool find_clique(const Instance& instance, Budget& budget);
     ElementSet pairs_among(const ElementSet& apart, std::vector<Index> items) const;
     ElementSet within_clique(const ElementSet& apart) const;
     void search_cores(std::optional<Bytes> enough, Budget& budget);

@@ -17,13 +17,13 @@ constexpr std::int64_t kCliqueNodes = 2'000;
 }  // namespace
 
 // Whether there are items that must all be apart and are larger together than the height.
-bool Cheapest::find_clique(const Instance& asked, Budget& budget) {
+bool Cheapest::find_clique(const Instance& instance, Budget& budget) {
     clique_.clear();
     const Index n = instance_.item_count();
     if (n > kMostInClique) return false;
     budget.count(std::int64_t{n} * n * 8);
     const std::vector<bool> all(instance_.pools.size(), true);
-    const LiveBound bound = clique_bound(asked, all, 1, kCliqueNodes, height_);
+    const LiveBound bound = clique_bound(instance, all, 1, kCliqueNodes, height_);
     if (bound.bytes <= height_) return false;
     for (const Index part : bound.parts) clique_.push_back(instance_.parts[part].item);
     std::sort(clique_.begin(), clique_.end());
@@ -36,11 +36,11 @@ ElementSet Cheapest::pairs_among(const ElementSet& apart, std::vector<Index> ite
     const auto among = [&](Index part) {
         return std::binary_search(items.begin(), items.end(), instance_.parts[part].item);
     };
-    ElementSet found;
+    ElementSet elements;
     for (const Index k : apart) {
-        if (among(costs_.pairs[k].first) && among(costs_.pairs[k].second)) found.push_back(k);
+        if (among(costs_.pairs[k].first) && among(costs_.pairs[k].second)) elements.push_back(k);
     }
-    return found;
+    return elements;
 }
 
 // The pairs within the clique, once it is without the items that it can do without; those of most pairs go

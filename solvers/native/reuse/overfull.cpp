@@ -63,8 +63,8 @@ OverfullSearch::Links OverfullSearch::grown(Index first, const Shares& paid) {
         steps_ += count_of(rest);
         const Index next = rest[pick].first;
         links.push_back(next);
-        std::erase_if(rest, [&](const auto& it) {
-            return it.first == next || pairs_(next, it.first) == LinkPairs::kFree;
+        std::erase_if(rest, [&](const auto& entry) {
+            return entry.first == next || pairs_(next, entry.first) == LinkPairs::kFree;
         });
     }
     return links;
@@ -113,7 +113,7 @@ std::vector<OverfullSet> OverfullSearch::find(const Shares& paid, std::int64_t m
             while (better(links, share, paid)) {
             }
             std::sort(links.begin(), links.end());
-            if (share < kMet && found_.insert(links).second) {
+            if (share < kMet && known_.insert(links).second) {
                 all.emplace_back(share, std::move(links));
                 idle = 0;
             }
@@ -124,7 +124,7 @@ std::vector<OverfullSet> OverfullSearch::find(const Shares& paid, std::int64_t m
     std::vector<OverfullSet> sets;
     for (std::size_t k = 0; k < all.size(); ++k) {
         if (k >= kMostFound) {
-            found_.erase(all[k].second);
+            known_.erase(all[k].second);
             continue;
         }
         OverfullSet set{excess_of(all[k].second), pairs_.among(all[k].second)};

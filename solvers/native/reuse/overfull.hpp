@@ -46,7 +46,7 @@ class OverfullSearch {
     const LinkPairs& pairs_;
     Bytes room_;
     Index count_;
-    std::set<Links> found_;
+    std::set<Links> known_;
     std::int64_t steps_ = 0;
     Random random_{1};
 };

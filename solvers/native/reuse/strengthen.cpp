@@ -21,8 +21,8 @@ std::vector<CoverProgram::Entry> AddressBound::entries_of(const std::vector<Inde
     for (const Index pair : pairs) {
         for (const Index set : sets_of_[pair]) {
             if (set < first_set) continue;
-            const LinkPair& it = pairs_->all()[pair];
-            amounts[set] += static_cast<double>(relief(sets_[set], it)) / it.shared;
+            const LinkPair& link = pairs_->all()[pair];
+            amounts[set] += static_cast<double>(relief(sets_[set], link)) / link.shared;
         }
     }
     std::vector<CoverProgram::Entry> entries;

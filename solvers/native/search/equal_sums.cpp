@@ -91,7 +91,7 @@ SetSums::SetSums(const std::vector<Bytes>& numbers)
 }
 
 std::vector<SetSum> SetSums::within(Bytes low, Bytes high, std::size_t most, std::int64_t& steps) const {
-    std::vector<SetSum> found;
+    std::vector<SetSum> sums;
     std::size_t top = upper_.size();
     steps += count_of(lower_) + count_of(upper_);
     for (const SetSum& below : lower_) {
@@ -99,13 +99,13 @@ std::vector<SetSum> SetSums::within(Bytes low, Bytes high, std::size_t most, std
         for (std::size_t k = top; k > 0 && below.value + upper_[k - 1].value >= low; --k) {
             const PlaceSet places = below.places | upper_[k - 1].places;
             if (places == 0 || places == first_places(count_)) continue;
-            if (found.size() >= most) break;
-            found.push_back({below.value + upper_[k - 1].value, places});
+            if (sums.size() >= most) break;
+            sums.push_back({below.value + upper_[k - 1].value, places});
         }
-        if (found.size() >= most || top == 0) break;
+        if (sums.size() >= most || top == 0) break;
     }
-    steps += count_of(found);
-    return found;
+    steps += count_of(sums);
+    return sums;
 }
 
 EqualSets::EqualSets(std::vector<Bytes> second, std::int64_t share, std::size_t memory)
@@ -114,32 +114,31 @@ EqualSets::EqualSets(std::vector<Bytes> second, std::int64_t share, std::size_t 
 // Those of few numbers, or of nearly all, first: there are fewer of them to be equal by chance.
 const std::vector<SetSum>& EqualSets::matches(Bytes sum, std::int64_t& steps) {
     const auto [at, is_new] = matches_.try_emplace(sum);
-    std::vector<SetSum>& found = at->second;
-    if (!is_new) return found;
+    std::vector<SetSum>& sums = at->second;
+    if (!is_new) return sums;
     const Bytes off = share_of(sum, share_);
-    found = sums_.within(sum - off, sum + off, kMostSeen, steps);
+    sums = sums_.within(sum - off, sum + off, kMostSeen, steps);
     const auto rank = [&](const SetSum& set) {
         const int few = std::popcount(set.places);
         return std::tuple(std::min(few, count_of(second_) - few), set.value, set.places);
     };
-    std::sort(found.begin(), found.end(),
-              [&](const SetSum& a, const SetSum& b) { return rank(a) < rank(b); });
-    steps += count_of(found) * std::bit_width(found.size());
-    if (found.size() > kMostKept) found.resize(kMostKept);
-    bytes_ += found.size() * sizeof(SetSum);
-    return found;
+    std::sort(sums.begin(), sums.end(), [&](const SetSum& a, const SetSum& b) { return rank(a) < rank(b); });
+    steps += count_of(sums) * std::bit_width(sums.size());
+    if (sums.size() > kMostKept) sums.resize(kMostKept);
+    bytes_ += sums.size() * sizeof(SetSum);
+    return sums;
 }
 
 const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::int64_t& steps,
                                         const std::function<bool()>& is_over) {
     if (bytes_ > memory_) {
-        found_.clear();
+        sets_of_.clear();
         matches_.clear();
         bytes_ = 0;
     }
-    const auto [at, is_new] = found_.try_emplace(first);
-    Found& found = at->second;
-    if (!is_new) return found;
+    const auto [at, is_new] = sets_of_.try_emplace(first);
+    Found& sets = at->second;
+    if (!is_new) return sets;
     std::vector<SetSum> wanted = small_sets(first, kMostOfFirst);
     bool all_of_first = first.size() < 2 || wanted.size() + 1 == first_places(first.size());
     if (!all_of_first) {
@@ -162,15 +161,15 @@ const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::in
     const std::int64_t most = steps + kMostSteps;
     bool ended = false;
     for (const SetSum& one : wanted) {
-        ended = steps > most || found.pairs.size() > kMostEqual || is_over();
+        ended = steps > most || sets.pairs.size() > kMostEqual || is_over();
         if (ended) break;
         for (const SetSum& other : matches(one.value, steps)) {
-            found.pairs.push_back({one.places, other.places, one.value, other.value});
+            sets.pairs.push_back({one.places, other.places, one.value, other.value});
         }
     }
-    bytes_ += found.pairs.size() * sizeof(EqualSums);
-    found.complete = !ended && all_of_first && sums_.complete();
-    return found;
+    bytes_ += sets.pairs.size() * sizeof(EqualSums);
+    sets.complete = !ended && all_of_first && sums_.complete();
+    return sets;
 }
 
 }  // namespace memstow::search

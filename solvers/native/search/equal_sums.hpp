@@ -71,7 +71,7 @@ class EqualSets {
     std::size_t memory_, bytes_ = 0;
     SetSums sums_;
     std::map<Bytes, std::vector<SetSum>> matches_;
-    std::map<std::vector<Bytes>, Found> found_;
+    std::map<std::vector<Bytes>, Found> sets_of_;
 };
 
 }  // namespace memstow::search

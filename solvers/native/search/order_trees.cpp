@@ -32,12 +32,12 @@ OrderTrees::Node OrderTrees::make(std::span<const Node> children, bool in_order)
     while (count_of(log_factorial_) <= count) {
         log_factorial_.push_back(log_factorial_.back() + log2_of(log_factorial_.size()));
     }
-    Inner made{children_.size(), count, in_order && count > 2, 0, 0};
+    Inner inner{children_.size(), count, in_order && count > 2, 0, 0};
     children_.insert(children_.end(), children.begin(), children.end());
-    made.freedom = made.in_order ? kLog2Unit : log_factorial_[count];
-    for (const Node child : children) made.freedom += freedom(child);
-    made.hash = hash_of(made);
-    inner_.push_back(made);
+    inner.freedom = inner.in_order ? kLog2Unit : log_factorial_[count];
+    for (const Node child : children) inner.freedom += freedom(child);
+    inner.hash = hash_of(inner);
+    inner_.push_back(inner);
     steps_ += count;
     return leaves_ + static_cast<Node>(inner_.size()) - 1;
 }
@@ -175,23 +175,23 @@ OrderTrees::Node OrderTrees::gather_in_order(Node node) {
     for (std::size_t k = first + 1; k + 1 < last; ++k) {
         if (share(all[k]) != Share::all) return kNone;
     }
-    Run made(all.begin(), all.begin() + first);
+    Run run(all.begin(), all.begin() + first);
     if (last - first == 1) {
         const Node inside = gather(all[first]);
         if (inside == kNone || inside == all[first]) return inside == kNone ? kNone : node;
-        made.push_back(inside);
-        made.insert(made.end(), all.begin() + last, all.end());
-        return remade(node, made);
+        run.push_back(inside);
+        run.insert(run.end(), all.begin() + last, all.end());
+        return remade(node, run);
     } else {
         if (share(all[first]) == Share::all && share(all[last - 1]) == Share::all) return node;
-        if (!to_one_end(all[first], made)) return kNone;
-        made.insert(made.end(), all.begin() + first + 1, all.begin() + last - 1);
+        if (!to_one_end(all[first], run)) return kNone;
+        run.insert(run.end(), all.begin() + first + 1, all.begin() + last - 1);
         Run other;
         if (!to_one_end(all[last - 1], other)) return kNone;
-        made.insert(made.end(), other.rbegin(), other.rend());
+        run.insert(run.end(), other.rbegin(), other.rend());
     }
-    made.insert(made.end(), all.begin() + last, all.end());
-    return in_order(made);
+    run.insert(run.end(), all.begin() + last, all.end());
+    return in_order(run);
 }
 
 // Writes what stands for the node when all that is chosen is at its end. False when it cannot be.
@@ -224,28 +224,28 @@ bool OrderTrees::to_one_end(Node node, Run& run) {
 }
 
 std::vector<std::vector<Index>> OrderTrees::pieces(Node root, const std::vector<char>& chosen) {
-    std::vector<std::vector<Index>> found;
+    std::vector<std::vector<Index>> pieces;
     survey(root, chosen);
-    find_pieces(root, found);
-    return found;
+    find_pieces(root, pieces);
+    return pieces;
 }
 
-void OrderTrees::find_pieces(Node node, std::vector<std::vector<Index>>& found) {
+void OrderTrees::find_pieces(Node node, std::vector<std::vector<Index>>& pieces) {
     if (share(node) == Share::none) return;
     if (share(node) == Share::all) {
-        leaves_below(node, found.emplace_back());
+        leaves_below(node, pieces.emplace_back());
         return;
     }
     bool running = false;
     const bool in_order = inner(node).in_order;
     for (const Node child : children(node)) {
         if (share(child) != Share::all) {
-            find_pieces(child, found);
+            find_pieces(child, pieces);
             running = false;
             continue;
         }
-        if (!running) found.emplace_back();
-        leaves_below(child, found.back());
+        if (!running) pieces.emplace_back();
+        leaves_below(child, pieces.back());
         running = in_order;
     }
 }
@@ -256,21 +256,21 @@ void OrderTrees::leaves_below(Node node, std::vector<Index>& leaves) {
 }
 
 std::vector<std::vector<Index>> OrderTrees::blocks(Node root) {
-    std::vector<std::vector<Index>> found;
-    find_blocks(root, found);
-    return found;
+    std::vector<std::vector<Index>> blocks;
+    find_blocks(root, blocks);
+    return blocks;
 }
 
 // Large ones first: two trees that do not agree differ there most often.
-void OrderTrees::find_blocks(Node node, std::vector<std::vector<Index>>& found) {
+void OrderTrees::find_blocks(Node node, std::vector<std::vector<Index>>& blocks) {
     if (is_leaf(node)) return;
-    leaves_below(node, found.emplace_back());
+    leaves_below(node, blocks.emplace_back());
     const auto below = children(node);
     for (std::size_t k = 1; inner(node).in_order && k < below.size(); ++k) {
-        leaves_below(below[k - 1], found.emplace_back());
-        leaves_below(below[k], found.back());
+        leaves_below(below[k - 1], blocks.emplace_back());
+        leaves_below(below[k], blocks.back());
     }
-    for (const Node child : below) find_blocks(child, found);
+    for (const Node child : below) find_blocks(child, blocks);
 }
 
 OrderTrees::Node OrderTrees::replaced(Node root, const std::vector<Index>& group,

@@ -89,8 +89,8 @@ class OrderTrees {
     Node gather_any_order(Node node);
     Node gather_in_order(Node node);
     bool to_one_end(Node node, Run& run);
-    void find_pieces(Node node, std::vector<std::vector<Index>>& found);
-    void find_blocks(Node node, std::vector<std::vector<Index>>& found);
+    void find_pieces(Node node, std::vector<std::vector<Index>>& pieces);
+    void find_blocks(Node node, std::vector<std::vector<Index>>& blocks);
     void leaves_below(Node node, std::vector<Index>& leaves);
     Node replace(Node node, const std::vector<Index>& group, std::span<const Node> blocks);
     Bytes find_least(Node node, const std::vector<Bytes>& key);

@@ -7,21 +7,21 @@
 namespace memstow::search {
 
 Bytes Packing::next(Index item, Bytes x) const {
-    const PackingItem& it = items[item];
+    const PackingItem& placed = items[item];
     for (const Range& range : allowed[item]) {
         if (range.end < x) continue;
-        const Bytes at = align_up(std::max(x, range.begin), it.modulus, it.residue);
+        const Bytes at = align_up(std::max(x, range.begin), placed.modulus, placed.residue);
         if (at <= range.end) return at;
     }
     return kLimit;
 }
 
 Bytes Packing::previous(Index item, Bytes x) const {
-    const PackingItem& it = items[item];
+    const PackingItem& placed = items[item];
     const auto ranges = allowed[item];
     for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
         if (range->begin > x) continue;
-        const Bytes at = align_down(std::min(x, range->end), it.modulus, it.residue);
+        const Bytes at = align_down(std::min(x, range->end), placed.modulus, placed.residue);
         if (at >= range->begin) return at;
     }
     return -1;

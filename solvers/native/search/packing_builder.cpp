@@ -262,14 +262,14 @@ void Builder::add_row(Packing& packing, std::vector<Entry> entries) const {
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
         return std::pair(a.item, a.delta) < std::pair(b.item, b.delta);
     });
-    auto& made = packing.rows.values;
-    const std::size_t first = made.size();
+    auto& rows = packing.rows.values;
+    const std::size_t first = rows.size();
     for (const Entry& entry : entries) {
-        if (made.size() > first && made.back().item == entry.item &&
-            made.back().delta + made.back().size >= entry.delta) {  // parts of one item may overlap
-            made.back().size = std::max(made.back().size, entry.delta + entry.size - made.back().delta);
+        if (rows.size() > first && rows.back().item == entry.item &&
+            rows.back().delta + rows.back().size >= entry.delta) {  // parts of one item may overlap
+            rows.back().size = std::max(rows.back().size, entry.delta + entry.size - rows.back().delta);
         } else {
-            made.push_back(entry);
+            rows.push_back(entry);
         }
     }
     packing.rows.close();

@@ -31,7 +31,7 @@ Sweep::Sweep(const TileRows& rows, std::int64_t waste, Index phase, std::size_t 
 
 Answer Sweep::run(const std::vector<Breadth>& breadths, Index changed, const Decision::Stop& stop) {
     stop_ = &stop;
-    told_ = steps();
+    counted_ = steps();
     over_ = false;
     for (Index row = resume(changed); row < rows_.count(); ++row) {
         std::vector<Bytes> begun;
@@ -52,15 +52,15 @@ Answer Sweep::run(const std::vector<Breadth>& breadths, Index changed, const Dec
             remember(row + 1);
         }
     }
-    stop(steps() - told_);
+    stop(steps() - counted_);
     return ways_.empty() ? Answer::stopped : Answer::found;
 }
 
 // Looks at the budget every so many steps.
 bool Sweep::is_over() {
-    const std::int64_t since = steps() - told_;
+    const std::int64_t since = steps() - counted_;
     if (over_ || since < Decision::kStepsBetweenStops) return over_;
-    told_ += since;
+    counted_ += since;
     const std::size_t bytes = trees_.bytes() + steps_taken_.groups.size() +
                               steps_taken_.taken.size() * sizeof(SweepSteps::Step) + remembered_;
     over_ = (*stop_)(since) || bytes > memory_;

@@ -95,7 +95,7 @@ class Sweep {
     void take_likeliest(Index row, std::size_t kept);
     Pieces pieces_of(Index row, OrderTrees::Node tree);
     void add_whole(Index row, const Part& part, const Pieces& pieces);
-    void add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& found);
+    void add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& sets);
     std::optional<std::int64_t> lost_freedom(const Part& part, const Pieces& pieces, Set set);
     static Part with(const Part& part, const Choice& choice, std::int64_t regret);
     OrderTrees::Node together(OrderTrees::Node tree, const Pieces& pieces, Set set);
@@ -125,7 +125,7 @@ class Sweep {
     std::int64_t steps_ = 0;
     // Of the run:
     const Decision::Stop* stop_ = nullptr;
-    std::int64_t told_ = 0;  // steps that it knows of
+    std::int64_t counted_ = 0;  // steps that it knows of
     bool over_ = false;
 };
 

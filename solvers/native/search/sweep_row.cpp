@@ -39,7 +39,7 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
         return;
     }
     EqualSets::Found none;
-    const EqualSets::Found* found = &none;
+    const EqualSets::Found* equal_sets = &none;
     if (pieces.size() <= kMostPlaces && rows_.begins(row).size() <= kMostPlaces) {
         std::vector<Bytes> ended;
         for (const auto& piece : pieces) {
@@ -47,7 +47,7 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
             for (const Index tile : piece) sum += tiles_[tile].size;
             ended.push_back(sum);
         }
-        found = &sets.with(ended, steps_, [this] { return is_over(); });
+        equal_sets = &sets.with(ended, steps_, [this] { return is_over(); });
     }
     const auto later = [](const Part& a, const Part& b) {
         return a.regret != b.regret ? a.regret > b.regret : a.groups.size() < b.groups.size();
@@ -68,8 +68,8 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
         choices_.clear();
         add_whole(row, part, pieces);
         if (!choices_.empty()) full.push_back(with(part, choices_[0], 0));
-        add_choices(part, pieces, *found);
-        std::vector<Choice> likeliest = clearest(part, pieces, found->complete);
+        add_choices(part, pieces, *equal_sets);
+        std::vector<Choice> likeliest = clearest(part, pieces, equal_sets->complete);
         if (likeliest.size() > most) likeliest.resize(most);
         for (const Choice& choice : likeliest) {
             if (choice.group.pieces == part.pieces) continue;
@@ -155,13 +155,13 @@ void Sweep::add_whole(Index row, const Part& part, const Pieces& pieces) {
     choices_.push_back({{part.pieces, part.born}, *lost + misfit(ended, begun)});
 }
 
-void Sweep::add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& found) {
+void Sweep::add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& sets) {
     const auto inside = [](Set set, Set left) { return (set & ~left) == 0 && set != left; };
     const std::size_t left = std::popcount(part.born);
     if (std::popcount(part.pieces) == 1 || left == 1) return;
     Set last = 0;
     std::optional<std::int64_t> lost;
-    for (const EqualSums& pair : found.pairs) {
+    for (const EqualSums& pair : sets.pairs) {
         if (!inside(pair.first, part.pieces) || !inside(pair.second, part.born)) continue;
         if (pair.first != last) {
             if (is_over()) return;
@@ -173,7 +173,7 @@ void Sweep::add_choices(const Part& part, const Pieces& pieces, const EqualSets:
                             *lost + misfit(pair.first_sum, pair.second_sum) +
                                 log_choose(left, std::popcount(pair.second)) - worth(pair.first_sum)});
     }
-    steps_ += count_of(found.pairs);
+    steps_ += count_of(sets.pairs);
 }
 
 // Each piece is in some group: the choices for the one whose best choice is furthest ahead of the next,

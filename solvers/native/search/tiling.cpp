@@ -204,7 +204,7 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
     Bytes least = kLimit;
     std::shared_ptr<const Sweep::Reached> reached[2];
     std::atomic<bool> over{false};
-    const Decision::Stop asked = [&](std::int64_t steps) {
+    const Decision::Stop should_stop = [&](std::int64_t steps) {
         if (stop(steps)) over = true;
         return over.load();
     };
@@ -218,7 +218,7 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
         if (least == full.height) over = true;
     };
     const auto sweep = [&](std::size_t which) {
-        keep(directions[which].sweep(asked));
+        keep(directions[which].sweep(should_stop));
         if (over) return;
         std::shared_ptr<const Sweep::Reached> there[2];
         {
@@ -228,7 +228,8 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
             there[1] = reached[1];
         }
         if (!there[0] || !there[1]) return;
-        keep(meet(directions[0].rows(), *there[0], directions[1].rows(), *there[1], memory / threads, asked));
+        keep(meet(directions[0].rows(), *there[0], directions[1].rows(), *there[1], memory / threads,
+                  should_stop));
     };
     if (threads == 1) {
         while (!over && !(directions[0].exhausted() && directions[1].exhausted())) {

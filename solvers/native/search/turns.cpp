@@ -87,11 +87,11 @@ void Turns::refill() {
 // False when the budget is spent before it is open.
 bool Turns::open(Index component) {
     Piece& piece = pieces_[component];
-    std::vector<Packing> made = packings(components_.instance_of(component), &budget_);
-    if (made.empty()) return false;
+    std::vector<Packing> parts = packings(components_.instance_of(component), &budget_);
+    if (parts.empty()) return false;
     const auto items = components_.items(component);
     const bool first = piece.ladders.empty();
-    for (Packing& packing : made) {
+    for (Packing& packing : parts) {
         for (PackingItem& item : packing.items) item.original = items[item.original];
         if (first) piece.ladders.push_back(first_ladder(component, packing));
         piece.opened.push_back(std::make_shared<Opened>());

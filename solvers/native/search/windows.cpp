@@ -54,32 +54,33 @@ class Run {
     // some, far from each other.
     std::vector<Index> peaks() const {
         const std::vector<Bytes>& loads = ground_.loads();
-        std::vector<Index> found;
+        std::vector<Index> components;
         for (Index row = 0; row < ground_.rows(); ++row) {
             const bool before = row == 0 || loads[row - 1] <= loads[row];
             const bool after = row + 1 == ground_.rows() || loads[row + 1] <= loads[row];
             const bool full = loads[row] / kFullEnough * 16 >= bound_ / ground_.cell();
-            if (before && after && full) found.push_back(row);
+            if (before && after && full) components.push_back(row);
         }
-        std::stable_sort(found.begin(), found.end(), [&](Index a, Index b) { return loads[a] > loads[b]; });
+        std::stable_sort(components.begin(), components.end(),
+                         [&](Index a, Index b) { return loads[a] > loads[b]; });
         const std::size_t most = std::min(kMostPeaks, 1 + kMostLooks / (ground_.spans().size() + 1));
-        if (found.size() <= most) return found;
-        const Bytes least = loads[found[most - 1]];
+        if (components.size() <= most) return components;
+        const Bytes least = loads[components[most - 1]];
         const auto fuller = [&](Index row) { return loads[row] > least; };
         const auto as_full = [&](Index row) { return loads[row] >= least; };
-        const auto begin = std::partition_point(found.begin(), found.end(), fuller);
-        const auto end = std::partition_point(begin, found.end(), as_full);
-        const auto slots = static_cast<std::ptrdiff_t>(most) - (begin - found.begin());
+        const auto begin = std::partition_point(components.begin(), components.end(), fuller);
+        const auto end = std::partition_point(begin, components.end(), as_full);
+        const auto slots = static_cast<std::ptrdiff_t>(most) - (begin - components.begin());
         const std::ptrdiff_t count = end - begin;
         for (std::ptrdiff_t k = 0; k < slots; ++k) *(begin + k) = *(begin + k * count / slots);
-        found.resize(most);
-        return found;
+        components.resize(most);
+        return components;
     }
 
     // In cells, the height that a layout of the bound has at most where sizes are rounded up.
     Bytes limit() const { return (bound_ + ground_.spare()) / ground_.cell(); }
 
-    ExactResult asked(const Rest& rest, const ExactOptions& options, std::int64_t steps) {
+    ExactResult searched(const Rest& rest, const ExactOptions& options, std::int64_t steps) {
         Budget part(-1, steps, &budget_);
         ExactResult answer = solve_exact(rest.instance, options, part);
         budget_.count(answer.steps);
@@ -97,13 +98,13 @@ class Run {
         options.fit_only = true;
         options.limit = limit() - rest.below;
         if (options.limit < 1) return true;
-        const ExactResult fits = asked(rest, options, kAsked);
+        const ExactResult fits = searched(rest, options, kAsked);
         if (fits.status != ExactStatus::infeasible) return fits.status != ExactStatus::unknown;
         raise(rest, window.rows(), fits.bound, fits.nodes);
         options.fit_only = false;
         options.limit = kLimit;
         options.bound = fits.bound;
-        const ExactResult least = asked(rest, options, kRaised);
+        const ExactResult least = searched(rest, options, kRaised);
         if (least.bound > fits.bound) raise(rest, window.rows(), least.bound, least.nodes);
         return true;
     }

@@ -58,7 +58,7 @@ class Search {
         exact.nodes = nodes_;
         exact.complete = !stopped_;
         if (stays) {
-            exact.found = Found{sequence_, choice_, objective(), true};
+            exact.best = Found{sequence_, choice_, objective(), true};
         }
         return exact;
     }
@@ -142,8 +142,9 @@ class Search {
     void raise(Index other, Index item, Index pool) {
         steps_ += 1 + numbers(1);
         const std::span<const Link> links = shaped_.links[other];
-        const Link& link = *std::lower_bound(links.begin(), links.end(), item,
-                                             [](const Link& it, Index wanted) { return it.other < wanted; });
+        const Link& link =
+            *std::lower_bound(links.begin(), links.end(), item,
+                              [](const Link& entry, Index wanted) { return entry.other < wanted; });
         const Bytes* gap = shaped_.gap(link);
         Bytes* to = floor(other, pool);
         const Bytes* own = offset(item);
@@ -233,17 +234,17 @@ class Search {
                 floors.insert(floors.end(), from, from + columns_);
             }
         }
-        auto found = states_.find(key);
-        if (found == states_.end()) {
+        auto state = states_.find(key);
+        if (state == states_.end()) {
             if (states_.size() < kMostStates) states_[key].push_back(std::move(floors));
             return false;
         }
-        for (const std::vector<Bytes>& old : found->second) {
+        for (const std::vector<Bytes>& old : state->second) {
             ++steps_;
             if (std::equal(old.begin(), old.end(), floors.begin(), [](Bytes a, Bytes b) { return a <= b; }))
                 return true;
         }
-        if (found->second.size() < kMostFloors) found->second.push_back(std::move(floors));
+        if (state->second.size() < kMostFloors) state->second.push_back(std::move(floors));
         return false;
     }
 

@@ -28,10 +28,10 @@ std::vector<Span> spans_of(const Instance& instance) {
 bool list_pairs(const Instance& instance, std::vector<PartPair>& pairs) {
     std::vector<Span> live;
     for (const Span& span : spans_of(instance)) {
-        std::erase_if(live, [&](const Span& it) { return it.rows.end <= span.rows.begin; });
-        for (const Span& it : live) {
-            if (instance.parts[it.part].item == instance.parts[span.part].item) continue;
-            pairs.push_back(pair_of(it.part, span.part));
+        std::erase_if(live, [&](const Span& other) { return other.rows.end <= span.rows.begin; });
+        for (const Span& other : live) {
+            if (instance.parts[other.part].item == instance.parts[span.part].item) continue;
+            pairs.push_back(pair_of(other.part, span.part));
         }
         if (pairs.size() > kMostPairs) return false;
         live.push_back(span);
@@ -44,7 +44,7 @@ bool list_pairs(const Instance& instance, std::vector<PartPair>& pairs) {
     }
     std::sort(free.begin(), free.end());
     std::erase_if(pairs,
-                  [&](const PartPair& it) { return std::binary_search(free.begin(), free.end(), it); });
+                  [&](const PartPair& other) { return std::binary_search(free.begin(), free.end(), other); });
     return true;
 }
 

@@ -56,10 +56,10 @@ class Search {
         states_[0].push_back({program_.start, 0, kNobody, 0, 0, kNobody});
         for (Index begin = 0; begin < program_.count(); ++begin) from(begin);
         keep_best(states_.back());
-        Front found;
-        found.complete = complete_;
-        for (const State& state : states_.back()) found.points.push_back(point(state));
-        return found;
+        Front front;
+        front.complete = complete_;
+        for (const State& state : states_.back()) front.points.push_back(point(state));
+        return front;
     }
 
   private:
@@ -153,15 +153,15 @@ class Search {
     }
 
     Point point(const State& last) const {
-        Point found{last.bytes, last.cost, {}};
+        Point result{last.bytes, last.cost, {}};
         Index end = program_.count();
         for (const State* state = &last; state->before != kNobody;) {
-            found.choices.push_back({state->before, end, state->columns, state->other});
+            result.choices.push_back({state->before, end, state->columns, state->other});
             end = state->before;
             state = &states_[at(end)][state->from];
         }
-        std::reverse(found.choices.begin(), found.choices.end());
-        return found;
+        std::reverse(result.choices.begin(), result.choices.end());
+        return result;
     }
 
     static constexpr std::size_t kTidy = 4096;

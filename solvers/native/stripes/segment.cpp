@@ -34,25 +34,25 @@ std::optional<Segment> Segment::of(const Program& program, Index begin, Index en
 bool Segment::is_stripe() {
     leaves_.resize(at(count_));
     for (Index place = 0; place < count_; ++place) {
-        const Operator& it = op(place);
-        if (!it.can) return false;
-        const bool read_inside = !it.readers.empty() && it.readers.front().at < begin_ + count_;
-        if (it.reduces && read_inside) return false;
-        leaves_[at(place)] = it.kept || it.last_reader >= begin_ + count_;
+        const Operator& operation = op(place);
+        if (!operation.can) return false;
+        const bool read_inside = !operation.readers.empty() && operation.readers.front().at < begin_ + count_;
+        if (operation.reduces && read_inside) return false;
+        leaves_[at(place)] = operation.kept || operation.last_reader >= begin_ + count_;
     }
     return true;
 }
 
 void Segment::count_made() {
-    made_.assign(at(count_), 0);
+    rows_made_.assign(at(count_), 0);
     for (Index place = count_ - 1; place >= 0; --place) {
-        Place& made = made_[at(place)];
+        Place& rows = rows_made_[at(place)];
         if (is_sink(place)) {
-            made = op(place).rows;
+            rows = op(place).rows;
             continue;
         }
         for_readers(place, [&](Index reader, const Use& use) {
-            if (made_[at(reader)] > 0) made = std::max(made, use.rows.end(made_[at(reader)] - 1));
+            if (rows_made_[at(reader)] > 0) rows = std::max(rows, use.rows.end(rows_made_[at(reader)] - 1));
         });
     }
 }
@@ -61,7 +61,7 @@ Place Segment::needed_from(Index place) const {
     Place least = done_[at(place)];
     for_readers(place, [&](Index reader, const Use& use) {
         const Place next = done_[at(reader)];
-        if (next < made_[at(reader)]) least = std::min(least, use.rows.first(next));
+        if (next < rows_made_[at(reader)]) least = std::min(least, use.rows.first(next));
     });
     return least;
 }
@@ -140,7 +140,7 @@ Need Segment::need(Place columns, const Load& whole) const {
     for (Place from = 0; from < reference; from += columns) {
         const Place to = std::min(from + columns, reference);
         for (Index place = count_ - 1; place >= 0; --place) {
-            const Operator& it = op(place);
+            const Operator& operation = op(place);
             Place low = std::numeric_limits<Place>::max();
             Place high = -1;
             const auto include = [&](Place begin, Place end) {
@@ -148,8 +148,9 @@ Need Segment::need(Place columns, const Load& whole) const {
                 low = std::min(low, begin);
                 high = std::max(high, end);
             };
-            if (is_sink(place)) include(from * it.columns / reference, to * it.columns / reference);
-            if (!it.reduces) {
+            if (is_sink(place))
+                include(from * operation.columns / reference, to * operation.columns / reference);
+            if (!operation.reduces) {
                 for_readers(place, [&](Index reader, const Use& use) {
                     const auto [begin, end] = spans[at(reader)];
                     if (begin < end) include(use.columns.first(begin), use.columns.end(end - 1));
@@ -161,14 +162,15 @@ Need Segment::need(Place columns, const Load& whole) const {
             total[at(place)] += width;
         }
     }
-    Need found;
+    Need need;
     for (Index place = 0; place < count_; ++place) {
-        const Operator& it = op(place);
-        found.cost +=
-            it.reduces ? it.cost : share(it.cost, made_[at(place)] * total[at(place)], it.rows * it.columns);
+        const Operator& operation = op(place);
+        need.cost += operation.reduces ? operation.cost
+                                       : share(operation.cost, rows_made_[at(place)] * total[at(place)],
+                                               operation.rows * operation.columns);
     }
-    found.bytes = fullest(widest, whole);
-    return found;
+    need.bytes = fullest(widest, whole);
+    return need;
 }
 
 // The most over the phases: a ring lives in those from its first place to its last.

@@ -54,7 +54,7 @@ class Segment {
     std::int64_t steps_ = 0;
     // By place.
     std::vector<std::uint8_t> leaves_;
-    std::vector<Place> made_;
+    std::vector<Place> rows_made_;
     std::vector<Place> rows_;  // kept at a time
     std::vector<Index> first_;
     std::vector<Index> last_;

@@ -52,7 +52,7 @@ def instance_of(
         before=array("q", (it for edge in sorted(edges | set(before)) for it in edge)),
         in_place=array("q", (it for triple in in_place for it in triple)),
         base=base,
-        given=array("q", range(operators) if given is None else given),
+        listed=array("q", range(operators) if given is None else given),
     )
 
 
@@ -117,7 +117,7 @@ def _relabelled(
         before=array("q", (order[it] for edge in sorted(edges) for it in edge)),
         in_place=array("q", (it for triple in pairs if rng.random() < share for it in triple)),
         base=rng.choice((0, 0, 7)),
-        given=array("q", order),
+        listed=array("q", order),
     )
 
 
