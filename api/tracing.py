@@ -114,7 +114,9 @@ def end_request(span: "Span | None", method: str, route: str, status: int) -> No
     span.update_name(f"{method} {route}")
     span.set_attributes({"http.route": route, "http.response.status_code": status})
     if status >= 500:
-        _mark_failed(span)
+        from opentelemetry.trace import StatusCode
+
+        span.set_status(StatusCode.ERROR)
 
 
 @contextmanager
@@ -249,9 +251,3 @@ class _Phases:
         if self._open is not None:
             self._open.end(at)
             self._open = None
-
-
-def _mark_failed(span: "Span") -> None:
-    from opentelemetry.trace import StatusCode
-
-    span.set_status(StatusCode.ERROR)

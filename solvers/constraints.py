@@ -384,13 +384,11 @@ def highest_stack(task: Task) -> int:
     fixed = max(_highest_fixed(task), default=0)
     total = sum(tops(instance))
     if not any(instance.exempt[2::3]):
-        return fixed + total + sum(_largest_moduli(instance))
+        starts, moduli = instance.choice_start, instance.choice_modulus
+        return (
+            fixed + total + sum([lcm(*moduli[starts[i] : starts[i + 1]]) for i in range(instance.item_count)])
+        )
     return fixed + total + instance.item_count * lcm(*instance.choice_modulus)
-
-
-def _largest_moduli(instance: Instance) -> list[int]:
-    starts, moduli = instance.choice_start, instance.choice_modulus
-    return [lcm(*moduli[starts[i] : starts[i + 1]]) for i in range(instance.item_count)]
 
 
 def _stack(task: Task, relations: Relations) -> int:

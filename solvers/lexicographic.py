@@ -112,7 +112,7 @@ class Examiner:
         """Whether conflicting parts share no byte: by a sweep over time, and one by one for listed pairs."""
         instance, relations = self._task.instance, self._relations
         for a, b in relations.listed:
-            if not self._apart(layout, a, b):
+            if not (not self._overlap(layout, a, b) or self._may_overlap(layout, a, b)):
                 return False
         widest = max(instance.part_size, default=0)
         pools: list[list[tuple[int, int, int]]] = [[] for _ in range(instance.pool_count)]
@@ -145,9 +145,6 @@ class Examiner:
         if pair in relations.free:
             return True
         return pair in relations.shared and self._range(layout, a)[0] == self._range(layout, b)[0]
-
-    def _apart(self, layout: Layout, a: int, b: int) -> bool:
-        return not self._overlap(layout, a, b) or self._may_overlap(layout, a, b)
 
     def _overlap(self, layout: Layout, a: int, b: int) -> bool:
         item_of = self._relations.item_of
@@ -348,7 +345,10 @@ class _Climb:
         best.locks = () if values is None else values[: term or 0]
         if term is not None and values is not None and near(values[term], best.lower(term), self._limits.gap):
             return None
-        seconds, steps = self._seconds(share), self._steps(share)
+        seconds, steps = (
+            self._seconds(share),
+            None if self._limits.work is None else int((self._limits.work - self._work) * share),
+        )
         if (seconds is not None and seconds <= 0) or (steps is not None and steps <= 0):
             return Verdict(work=self._work)
         answer = self._solver.solve(
@@ -369,6 +369,3 @@ class _Climb:
         if self._limits.seconds is None:
             return None
         return (self._limits.seconds - (time.monotonic() - self._begin)) * share
-
-    def _steps(self, share: float) -> int | None:
-        return None if self._limits.work is None else int((self._limits.work - self._work) * share)

@@ -173,7 +173,9 @@ def write_results(
     # Last: a reader that closes the pipe early, as in `... | head`, ends the run.
     shows = not alone and not args.quiet
     if shows:
-        _show(document, problem, plan)
+        from memstow.planner.show.report import plan_report
+
+        print(plan_report(problem, plan, screen_width(sys.stdout), _glyphs(), labels_in(document)))
     return shows
 
 
@@ -314,12 +316,6 @@ def _draw(path: str, problem: "Problem", plan: "Plan", has_plan: bool) -> None:
     from memstow.planner.show.svg_picture import svg
 
     write_out(svg(problem, plan).encode(), path)
-
-
-def _show(document: "Problem | Graph", problem: "Problem", plan: "Plan") -> None:
-    from memstow.planner.show.report import plan_report
-
-    print(plan_report(problem, plan, screen_width(sys.stdout), _glyphs(), labels_in(document)))
 
 
 def _glyphs() -> "Glyphs":

@@ -12,7 +12,7 @@ from starlette.responses import Response
 import memstow
 from memstow.api.operations.request_types import Document
 from memstow.api.process_memory import LruCache
-from memstow.api.store.tables import Callback, Job, timestamp
+from memstow.api.store.tables import Job, timestamp
 
 _TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 _VENDOR: Final = "application/vnd.memstow."
@@ -139,9 +139,7 @@ def job_json(job: Job) -> JsonObject:
         "gap": job.gap,
         "solver": job.solver,
         "error": job.error,
-        "callback": None if job.callback is None else _callback_json(job.callback),
+        "callback": None
+        if job.callback is None
+        else {**asdict(job.callback), "delivered": timestamp(job.callback.delivered)},
     }
-
-
-def _callback_json(callback: Callback) -> JsonObject:
-    return {**asdict(callback), "delivered": timestamp(callback.delivered)}

@@ -196,7 +196,9 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
 
     _require_no_model(request.form, most_choices)
     content = None if request.form.is_model else json_value(request.body, request.limits)
-    if request.for_page and (request.recheck_seconds is not None or _has_hint(content)):
+    if request.for_page and (
+        request.recheck_seconds is not None or (isinstance(content, dict) and content.get("hint") is not None)
+    ):
         raise InputError.single("no_page", "query.output_format", "it is for no `hint` and no `recheck`")
     if has_symbols(content):
         # Few buffers can be much to judge: sizes are looked at over whole ranges.
@@ -213,8 +215,10 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
     if any(isinstance(claim.certificate, ExhaustedWindow) for claim in plan.objective):
         # The judge searches the window itself, for a second or two.
         _require_own_process(most_choices)
-    if hint is not None and request.recheck_seconds is None:
-        _require_moves(plan)
+    is_used = any(parse_term(entry.term) == MOVES for entry in plan.objective)
+    if hint is not None and request.recheck_seconds is None and not is_used:
+        message = "the term `moves` is counted against it, which this plan does not have; leave it out"
+        raise InputError.single("unused_option", "$.hint", message)
     if request.for_page:
         from memstow.planner.show.view_document import verdict_document
 
@@ -239,17 +243,6 @@ def _verify_symbolic(request: VerifyRequest, content: object) -> Document:
 
         return Document(symbolic_verdict_document(problem, plan, "file"), "json")
     return _json_document(as_data(judge(problem, plan)))
-
-
-def _has_hint(content: object) -> bool:
-    return isinstance(content, dict) and content.get("hint") is not None
-
-
-def _require_moves(plan: Plan) -> None:
-    """Refuse a hint that nothing is counted against."""
-    if all(parse_term(entry.term) != MOVES for entry in plan.objective):
-        message = "the term `moves` is counted against it, which this plan does not have; leave it out"
-        raise InputError.single("unused_option", "$.hint", message)
 
 
 def _to_judge(request: VerifyRequest, content: object) -> "tuple[Problem | Graph, Plan, Plan | None]":

@@ -44,7 +44,9 @@ def page_alone(document: bytes, title: str, kind: Kind = "plan") -> bytes:
     program, style = asset(names[_PROGRAMS[kind]]), asset(names["style"])
     if program is None or style is None:
         raise FileNotFoundError("the page has not been built: run `make page`")
-    script = _styled(style) + program
+    # The style is compressed with the script, which is also that of the worker.
+    element = f"Object.assign(document.createElement('style'),{{textContent:{json.dumps(style.decode())}}})"
+    script = f"typeof document==='undefined'||document.head.append({element});\n".encode() + program
     policy = (
         f"default-src 'none'; script-src {_hash(_START.encode())} {_hash(script)}; style-src {_hash(style)}; "
         "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'; "
@@ -65,7 +67,7 @@ def page_alone(document: bytes, title: str, kind: Kind = "plan") -> bytes:
     return b"".join(
         (
             head.encode(),
-            _packed(document),
+            base64.b64encode(_gzipped(document)),
             b'</script>\n<script type="text/plain" id="packed">',
             base64.b85encode(_gzipped(script)).replace(b"<", b","),
             b"</script>\n<script>",
@@ -73,16 +75,6 @@ def page_alone(document: bytes, title: str, kind: Kind = "plan") -> bytes:
             b"</script>\n</body>\n</html>\n",
         )
     )
-
-
-def _styled(style: bytes) -> bytes:
-    """Applies the style: it is compressed with the script, which is also that of the worker."""
-    element = f"Object.assign(document.createElement('style'),{{textContent:{json.dumps(style.decode())}}})"
-    return f"typeof document==='undefined'||document.head.append({element});\n".encode()
-
-
-def _packed(content: bytes) -> bytes:
-    return base64.b64encode(_gzipped(content))
 
 
 def _gzipped(content: bytes) -> bytes:

@@ -21,7 +21,7 @@ from memstow.api.store.database import Database, StoreClock, StoreError
 from memstow.api.store.job_records import Notices
 from memstow.api.store.plan_cache import PlanCache
 from memstow.api.store.queue import ClaimedJob, Claims, Queue
-from memstow.api.store.tables import Job, State, Stop
+from memstow.api.store.tables import State, Stop
 from memstow.api.workers.executor import Backoff, Executor, is_shortage
 from memstow.api.workers.housekeeper import Housekeeper
 from memstow.api.workers.job_run import JobLimits, JobRun, JobSteps, Shutdown
@@ -313,7 +313,11 @@ class Runner:
             before.lost = True
         self._metrics.solving.inc()
         try:
-            with tracing.job(job.trace, job.created if job.attempt == 1 else None, _about(job)):
+            with tracing.job(
+                job.trace,
+                job.created if job.attempt == 1 else None,
+                {"memstow.job": job.id, "memstow.attempt": job.attempt, "memstow.buffers": job.buffers},
+            ):
                 structlog.contextvars.bind_contextvars(job=job.id, attempt=job.attempt, **tracing.log_ids())
                 short = self._answer(run)
             with self._lock:
@@ -356,10 +360,6 @@ class Runner:
             run.put_back(lost=lost)
         else:
             run.finish(State.CANCELLED)
-
-
-def _about(job: Job) -> tracing.Attributes:
-    return {"memstow.job": job.id, "memstow.attempt": job.attempt, "memstow.buffers": job.buffers}
 
 
 def _error_text(error: MemstowError) -> str:

@@ -66,14 +66,12 @@ def with_results(known: BestKnown, runs: Iterable[Run]) -> dict[str, Best]:
             continue
         if before is not None and before.value == value and (before.proven or not run.proven):
             continue
-        best[run.instance.digest] = _of(run, value)
+        solver = run.record.solver
+        terms = tuple(term.term for term in run.record.objective)
+        best[run.instance.digest] = Best(
+            run.instance.name, terms, value, run.proven, solver.name, solver.version
+        )
     return best
-
-
-def _of(run: Run, value: Value) -> Best:
-    solver = run.record.solver
-    terms = tuple(term.term for term in run.record.objective)
-    return Best(run.instance.name, terms, value, run.proven, solver.name, solver.version)
 
 
 def ratio(value: Value, best: Value) -> float:

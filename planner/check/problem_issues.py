@@ -42,8 +42,11 @@ def problem_issues(problem: Problem) -> Iterator[Issue]:
     unique = len(index_of) == len(problem.buffers) and len(pools) == len(problem.pools)
     yield from _pool_issues(problem)
     yield from _buffer_issues(problem, pools, index_of)
-    yield from _pair_issues(problem, index_of, unique)
-    yield from _objective_issues(problem, pools)
+    if unique:
+        yield from _clashing_pins(problem, index_of)
+    yield from _name_issues(problem, index_of)
+    yield from _term_issues(problem, pools)
+    yield from _cost_issues(problem, pools)
     yield from _relative_issues(problem, pools, index_of, unique)
 
 
@@ -237,12 +240,6 @@ class _ReservedRanges:
                 yield self._ranges[i]
 
 
-def _objective_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
-    """Issues of the objective: unknown or repeated terms, and sums beyond the largest value."""
-    yield from _term_issues(problem, pools)
-    yield from _cost_issues(problem, pools)
-
-
 def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
     """Issues of the terms of the objective."""
     seen: set[str] = set()
@@ -300,13 +297,6 @@ _LONGEST_CHAIN = 10
 
 _Member = tuple[Buffer, int]
 """A buffer of a rigid group, and its distance from the group's offset."""
-
-
-def _pair_issues(problem: Problem, index_of: dict[str, int], unique: bool) -> Iterator[Issue]:
-    """Issues of pins that overlap, and of entries that name two buffers; `unique`: no id is used twice."""
-    if unique:
-        yield from _clashing_pins(problem, index_of)
-    yield from _name_issues(problem, index_of)
 
 
 def _relative_issues(

@@ -210,7 +210,11 @@ def symbolic_problem_issues(problem: SymbolicProblem) -> Iterator[Issue]:
     yield from objective_issues(problem.objective)
     for issue in problem_issues(with_sizes(problem, largest)):
         if not issue.path.startswith("$.objective") or issue.code == "unknown_pool":
-            yield _told_of_largest(issue) if issue.code in _OF_SIZES else issue
+            yield (
+                Issue(issue.code, issue.path, f"{issue.message} (each size counts at its largest)")
+                if issue.code in _OF_SIZES
+                else issue
+            )
 
 
 def objective_issues(objective: Sequence[str]) -> Iterator[Issue]:
@@ -222,7 +226,3 @@ def objective_issues(objective: Sequence[str]) -> Iterator[Issue]:
                 f"{text[:80]!r} is not an objective where sizes are formulas; use peak, peak:POOL or max_peak"
             )
             yield Issue("unknown_term", f"$.objective[{index}]", message)
-
-
-def _told_of_largest(issue: Issue) -> Issue:
-    return Issue(issue.code, issue.path, f"{issue.message} (each size counts at its largest)")

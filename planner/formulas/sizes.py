@@ -68,7 +68,7 @@ def extremes(formula: Formula, effort: Effort) -> Extremes:
         return Extremes(*simple, "monotone")
     symbols = formula.symbols
     facts = formula.facts(_whole_ranges(symbols))
-    if _is_monotone(facts):
+    if Direction.UNKNOWN not in facts.directions.values():
         return Extremes(
             formula.value(_corner(facts, symbols, top=False)),
             formula.value(_corner(facts, symbols, top=True)),
@@ -81,11 +81,6 @@ def extremes(formula: Formula, effort: Effort) -> Extremes:
 
 def _whole_ranges(symbols: Mapping[str, Symbol]) -> dict[str, Extent]:
     return {name: (symbol.min, symbol.max) for name, symbol in symbols.items()}
-
-
-def _is_monotone(facts: Facts) -> bool:
-    """Whether the formula goes in one direction as each symbol grows."""
-    return Direction.UNKNOWN not in facts.directions.values()
 
 
 def _corner(facts: Facts, symbols: Mapping[str, Symbol], *, top: bool) -> dict[str, int]:

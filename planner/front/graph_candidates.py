@@ -249,7 +249,9 @@ Solve = Callable[[Problem, Options], Plan]
 def least_peak_plan(problem: Problem, pool: str, options: Options, solve: Solve) -> Plan:
     """The plan with the least peak of the pool, as far as it is found."""
     aimed = replace(problem, objective=(f"peak:{pool}",))
-    half = _half(options)
+    # What each of the two searches may take.
+    work = None if options.work_limit is None else options.work_limit // 2
+    half = replace(options, time_limit=options.time_limit / 2, work_limit=work)
     least = _pool_after_pool(problem, pool, half, solve)
     if least is None:
         # Greedy takes the first pool that has room.
@@ -258,7 +260,9 @@ def least_peak_plan(problem: Problem, pool: str, options: Options, solve: Solve)
         return least
     # Buffers that leave the peak as it is may still be in the pool that they prefer.
     plan = solve(aimed, replace(_quick(problem, options), hint=least))
-    if plan.status not in PLANNED or plan.objective[0].value > _peak(least, pool):
+    if plan.status not in PLANNED or plan.objective[0].value > next(
+        entry.peak for entry in least.pools if entry.pool == pool
+    ):
         return least
     return replace(plan, work=least.work + plan.work)
 
@@ -285,22 +289,12 @@ def _pool_after_pool(problem: Problem, pool: str, options: Options, solve: Solve
     )
 
 
-def _half(options: Options) -> Options:
-    """What each of two searches may take."""
-    work = None if options.work_limit is None else options.work_limit // 2
-    return replace(options, time_limit=options.time_limit / 2, work_limit=work)
-
-
 def _quick(problem: Problem, options: Options) -> Options:
     return replace(options, solver="greedy", work_limit=_STEPS * (1 + len(problem.buffers)))
 
 
 def _others(problem: Problem, pool: str) -> list[str]:
     return [entry.id for entry in problem.pools if entry.id != pool]
-
-
-def _peak(plan: Plan, pool: str) -> int:
-    return next(entry.peak for entry in plan.pools if entry.pool == pool)
 
 
 def _part(problem: Problem, buffers: Sequence[Buffer], pools: Sequence[str]) -> Problem:
@@ -346,15 +340,12 @@ class GraphPlans:
         plan = (
             self._in_pool(candidate, options, self._pool)
             if self._pool is not None
-            else self._alone(candidate, options)
+            else plan_schedule(self._graph, candidate.schedule, options, self._callbacks)
         )
         wrong = against_cost(self._graph, candidate.schedule, candidate.cost)
         if wrong is not None:
             raise RefusedPlanError(f"{wrong}; please report it")
         return plan
-
-    def _alone(self, candidate: Candidate, options: Options) -> Plan:
-        return plan_schedule(self._graph, candidate.schedule, options, self._callbacks)
 
     def _in_pool(self, candidate: Candidate, options: Options, pool: str) -> Plan:
         """With the least peak of this pool; then it is a plan of the problem with its own objective."""

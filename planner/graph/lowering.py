@@ -104,7 +104,11 @@ def lower(graph: Graph, order: Sequence[int]) -> Problem:
         return known
     with collector_at_rest():
         live = liveness(graph, order)
-        problem = _problem(graph, _buffers(graph, live), _in_place(graph, live))
+        pairs = list(_pairs_in_place(graph, live))
+        inputs, outputs = [one for one, _ in pairs], [other for _, other in pairs]
+        problem = _problem(
+            graph, _buffers(graph, live), instances_of(InPlace, len(pairs), input=inputs, output=outputs)
+        )
     _latest.note(graph, (array("q", order), problem))
     return problem
 
@@ -187,13 +191,6 @@ def _lifetime(temporary: Temporary, span: Span) -> Span:
     begin, end = span
     first, last = temporary.phases or (0, end - begin)
     return begin + first, begin + last
-
-
-def _in_place(graph: Graph, live: Liveness) -> tuple[InPlace, ...]:
-    """The pairs whose input nobody needs after the operator."""
-    pairs = list(_pairs_in_place(graph, live))
-    inputs, outputs = [one for one, _ in pairs], [other for _, other in pairs]
-    return instances_of(InPlace, len(pairs), input=inputs, output=outputs)
 
 
 def _pairs_in_place(graph: Graph, live: Liveness) -> Iterator[tuple[str, str]]:

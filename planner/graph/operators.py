@@ -270,7 +270,7 @@ def operator_costs(graph: Graph, unit: CostUnit = "given") -> list[int]:
     """By operator, the cost of running it once."""
     tensors = index_of(graph).tensors
     if unit == "bytes":
-        return [_moved(operator, tensors) for operator in graph.operators]
+        return [sum(size_of(tensor) for tensor in _used(operator, tensors)) for operator in graph.operators]
     return [
         _multiplications(operator, tensors) if operator.cost is None else operator.cost
         for operator in graph.operators
@@ -338,10 +338,6 @@ def _moved_together(alternative: Alternative, known: dict[str, Tensor]) -> int:
             else:
                 moved += size_of(tensor)
     return moved + sum(constants.values())
-
-
-def _moved(operator: Operator, tensors: Mapping[str, Tensor]) -> int:
-    return sum(size_of(tensor) for tensor in _used(operator, tensors))
 
 
 def _used(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[Tensor]:

@@ -195,7 +195,8 @@ def lower_symbolic(graph: SymbolicGraph) -> SymbolicProblem:
     problem = _lowered(graph, checked)
     issues = find_issues(problem)
     if issues:
-        raise InputError(_in_the_graph(checked.largest, issues))
+        places = Places(checked.largest)
+        raise InputError([Issue(issue.code, places.of_issue(issue.path), issue.message) for issue in issues])
     return problem
 
 
@@ -223,8 +224,3 @@ def _lowered(graph: SymbolicGraph, checked: CheckedGraph) -> SymbolicProblem:
         in_place=ordinary.in_place,
         objective=graph.objective,
     )
-
-
-def _in_the_graph(graph: Graph, issues: list[Issue]) -> list[Issue]:
-    places = Places(graph)
-    return [Issue(issue.code, places.of_issue(issue.path), issue.message) for issue in issues]

@@ -103,7 +103,7 @@ def _lines_after_buffers(problem: Problem) -> Iterator[str]:
         yield f"in_place {_text(one)} {_text(other)}\n"
     costs: dict[tuple[str, str], int] = {}
     for entry in problem.reuse_costs:
-        pair = _sort_pair(entry.buffers)
+        pair = min(entry.buffers), max(entry.buffers)
         costs[pair] = costs.get(pair, 0) + entry.cost
     for (one, other), cost in sorted(costs.items()):
         yield f"reuse_cost {_text(one)} {_text(other)} {cost}\n"
@@ -154,7 +154,3 @@ def _texts(texts: Sequence[str]) -> str:
 
 def _distinct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted({(one, other) if one <= other else (other, one) for one, other in pairs})
-
-
-def _sort_pair(pair: tuple[str, str]) -> tuple[str, str]:
-    return pair if pair[0] <= pair[1] else (pair[1], pair[0])

@@ -455,7 +455,7 @@ def _read_field(section: Section, name: str, kind: object, raw: object, findings
     elif not isinstance(raw, list):
         findings.add("not_a_list", at, wrong_type("a list", raw))
         section.broken.add(name)
-    elif not raw and _must_hold_some(kind):
+    elif not raw and _limit_of(kind, "min_length"):
         findings.add("empty", at, "expected at least one element, given an empty list")
         section.broken.add(name)
     elif len(raw) > (most := _most_of(kind)):
@@ -514,10 +514,6 @@ def _may_be_null(kind: object) -> bool:
     if get_origin(kind) is Annotated:
         return _may_be_null(get_args(kind)[0])
     return get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind)
-
-
-def _must_hold_some(kind: object) -> bool:
-    return bool(_limit_of(kind, "min_length"))
 
 
 def _most_of(kind: object) -> float:

@@ -257,7 +257,8 @@ class PieceSearch:
         """At most `count` orders, of which the first may be one."""
         pieces = [first]
         while len(pieces) < count and not self._over(pieces):
-            worst = self._worst(pieces)
+            ratios = self._scale.ratios(least_of(pieces))
+            worst = max(range(len(ratios)), key=lambda number: (ratios[number], -number))
             pieces.append(self._piece([worst], 0.5 / count))
         for turn in range(_ROUNDS):
             if self._over(pieces):
@@ -267,7 +268,10 @@ class PieceSearch:
             before, pieces = pieces, self._best(pieces, better, count)
             if self._on_better is not None and pieces != before:
                 self._on_better(pieces)
-        return self._used(pieces)
+        # Without those that are the best nowhere.
+        return [piece for piece, numbers in zip(pieces, self._dealt(pieces), strict=True) if numbers] or [
+            pieces[0]
+        ]
 
     def piece_of(self, search: OrderSearch, best: Best) -> Piece:
         """What was found, with what it needs at all points."""
@@ -277,10 +281,6 @@ class PieceSearch:
     def _over(self, pieces: Sequence[Piece]) -> bool:
         stopped = self._cancel is not None and self._cancel.is_set()
         return stopped or self._allowance.over or self._scale.is_least(least_of(pieces))
-
-    def _worst(self, pieces: Sequence[Piece]) -> int:
-        ratios = self._scale.ratios(least_of(pieces))
-        return max(range(len(ratios)), key=lambda number: (ratios[number], -number))
 
     def _dealt(self, pieces: Sequence[Piece]) -> list[list[int]]:
         """By order, the points at which it is the best."""
@@ -311,12 +311,6 @@ class PieceSearch:
 
     def _score(self, pieces: Sequence[Piece]) -> Score:
         return self._scale.score(least_of(pieces))
-
-    def _used(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """Without those that are the best nowhere."""
-        return [piece for piece, numbers in zip(pieces, self._dealt(pieces), strict=True) if numbers] or [
-            pieces[0]
-        ]
 
 
 def least_of(pieces: Sequence[Piece]) -> list[int]:

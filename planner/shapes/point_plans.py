@@ -343,19 +343,19 @@ class _Tying:
             return at == there
         first = {member: self.distances.find(member)[1] - at for member in self.members[ours]}
         second = {member: self.distances.find(member)[1] - there for member in self.members[theirs]}
-        starts = self._pinned_starts(first | second)
-        if len(starts) > 1 or any(start + self._lowest(first | second) < 0 for start in starts):
+        # Where the group begins, as its pinned members say.
+        pins = (
+            (self.buffers[entry].offset, at)
+            for entry, at in (first | second).items()
+            if self.buffers[entry].size
+        )
+        starts = {pin - at for pin, at in pins if pin is not None}
+        if len(starts) > 1 or any(
+            start + min(at for entry, at in (first | second).items() if self.buffers[entry].size) < 0
+            for start in starts
+        ):
             return False
         return not any(self._on(a, first[a], b, second[b]) for a in first for b in second)
-
-    def _pinned_starts(self, members: Mapping[int, int]) -> set[int]:
-        """Where the group begins, as its pinned members say."""
-        pins = ((self.buffers[entry].offset, at) for entry, at in members.items() if self.buffers[entry].size)
-        return {pin - at for pin, at in pins if pin is not None}
-
-    def _lowest(self, members: Mapping[int, int]) -> int:
-        """How far the lowest is above where the group begins."""
-        return min(at for entry, at in members.items() if self.buffers[entry].size)
 
     def _on(self, first: int, at: int, second: int, there: int) -> bool:
         """Whether two buffers that must be apart would not be."""

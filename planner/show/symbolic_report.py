@@ -4,7 +4,7 @@ In the picture of a sweep the peak and the least that is known are above, their 
 across by equal factors where its range is wide; bytes go up by equal factors.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from memstow.planner.formulas.sizes import values_text
@@ -116,7 +116,11 @@ def sweep_svg(sweep: Sweep) -> str:
         *_charts(sweep),
         *_legend(sweep),
     ]
-    return svg.page(svg.WIDTH, _HEIGHT, title, _description(sweep), lines)
+    # In words, for those who cannot see the picture.
+    every = max(1, -(-len(sweep.points) // _MOST_SAID))
+    return svg.page(
+        svg.WIDTH, _HEIGHT, title, plain("; ".join(_said(point) for point in sweep.points[::every])), lines
+    )
 
 
 def _symbol_name(sweep: Sweep) -> str:
@@ -125,7 +129,9 @@ def _symbol_name(sweep: Sweep) -> str:
 
 def _charts(sweep: Sweep) -> Iterator[str]:
     values = [_value(sweep, point) for point in sweep.points]
-    across = _across(values)
+    low, high = min(values, default=0), max(values, default=1)
+    is_wide = low >= 0 and high // max(low, 1) >= _WIDE
+    across = svg.Scale(low, high, svg.LEFT + 10, svg.RIGHT - 10, by_factors=is_wide)
     heights = [point.least for point in sweep.points] + [
         point.peak for point in sweep.points if point.peak is not None
     ]
@@ -150,12 +156,6 @@ def _charts(sweep: Sweep) -> Iterator[str]:
     yield from _line(sweep, across, up, "least")
     yield from _line(sweep, across, ratio, "ratio")
     yield from _marks(sweep, across, up, ratio)
-
-
-def _across(values: Sequence[int]) -> svg.Scale:
-    low, high = min(values, default=0), max(values, default=1)
-    is_wide = low >= 0 and high // max(low, 1) >= _WIDE
-    return svg.Scale(low, high, svg.LEFT + 10, svg.RIGHT - 10, by_factors=is_wide)
 
 
 def _value(sweep: Sweep, point: SweepPoint) -> int:
@@ -244,9 +244,3 @@ def _dots(sweep: Sweep) -> Iterator[tuple[str, str, str]]:
         yield "above the least", _COLOUR, "#ffffff"
     if any(point.peak is None for point in points):
         yield "does not fit", CAPACITY, CAPACITY
-
-
-def _description(sweep: Sweep) -> str:
-    """The figures in words, for those who cannot see the picture."""
-    every = max(1, -(-len(sweep.points) // _MOST_SAID))
-    return plain("; ".join(_said(point) for point in sweep.points[::every]))

@@ -65,7 +65,11 @@ class Bounds:
             sets += [c for size in range(2, len(everything)) for c in combinations(everything, size)]
         if len(everything) > 1:
             sets.append(everything)
-        required = _required_pools(reduction.instance)
+        # Pools that some item must be in: only those have a bound of their own.
+        starts = reduction.instance.choice_start
+        required = {
+            reduction.instance.choice_pool[first] for first, last in pairwise(starts) if last - first == 1
+        }
         self._needs = {
             pools: need_of(reduction.instance, pools, reduction.unit)
             if len(pools) > 1 or pools[0] in required
@@ -204,12 +208,6 @@ def height_for(need: int, start: int, reserved: Iterable[tuple[int, int]]) -> in
         need -= max(begin - at, 0)
         at = end
     return at + need if need else 0
-
-
-def _required_pools(instance: Instance) -> set[int]:
-    """Pools that some item must be in: only those have a bound of their own."""
-    starts = instance.choice_start
-    return {instance.choice_pool[first] for first, last in pairwise(starts) if last - first == 1}
 
 
 def need_of(instance: Instance, pools: tuple[int, ...], scale: int) -> Need:

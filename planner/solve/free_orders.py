@@ -139,7 +139,8 @@ class FreeRun:
         early = self._early.best
         if early is not None and better(early, best):
             best = with_bound(self._graph, early, first.bound, self._options.hint)
-        return self._stamped(best)
+        seconds = 0.0 if self._options.deterministic else round(self._progress.seconds(), 6)
+        return replace(best, seconds=seconds, work=self._work)
 
     def _hinted_order(self) -> list[int] | None:
         """The order of the hint, where the graph allows it and the order is looked for."""
@@ -151,7 +152,7 @@ class FreeRun:
         return None
 
     def _first_order(self, instance: OrderInstance) -> _BestOrder:
-        if _total(instance) >= MOST_BYTES:
+        if sum(instance.size) + sum(instance.extra) + instance.base >= MOST_BYTES:
             return _BestOrder(listed_order(self._graph), 0, NOTHING)
         task = OrderTask(
             instance,
@@ -240,10 +241,6 @@ class FreeRun:
 
         return hear
 
-    def _stamped(self, plan: Plan) -> Plan:
-        seconds = 0.0 if self._options.deterministic else round(self._progress.seconds(), 6)
-        return replace(plan, seconds=seconds, work=self._work)
-
     def _seconds_left(self) -> float:
         return self._options.time_limit - self._progress.seconds()
 
@@ -278,10 +275,6 @@ def _proven(graph: Graph, outcome: OrderOutcome, bound: int, nodes: int) -> Orde
     if certificate is None or not bound:
         return claimed(prover, bound, nodes)
     return OrderBound(bound, certificate, name_with_version(prover))
-
-
-def _total(instance: OrderInstance) -> int:
-    return sum(instance.size) + sum(instance.extra) + instance.base
 
 
 # Limited in work, so that a description is the same on every machine.

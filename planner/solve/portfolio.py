@@ -113,7 +113,13 @@ def stages_for(requested: Solver | None, task: Task) -> Iterable[Stage]:
     if any(term.kind is TermKind.REUSE_COST for term in task.terms) and find("reuse").declines(task) is None:
         return _reuse_stages(task)
     if find("improve").declines(task) is not None:
-        greedy, models = find("greedy"), _models_for(task)
+        # HiGHS stands in for CP-SAT if both are installed.
+        costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
+        several = task.instance.pool_count > 1 and not costs
+        greedy, models = (
+            find("greedy"),
+            _installed_models(task, *(["assign"] if several else []), "cpsat", "highs"),
+        )
         start = Stage(greedy, _START_SHARE if models else 1.0)
         # HiGHS proves no more than CP-SAT, so it only replaces one that has failed.
         return [
@@ -162,13 +168,6 @@ def _windows() -> Stage:
     from memstow.solvers.one_pool import Windows
 
     return Stage(Windows(), _WINDOWS, _WORK_OF_WINDOWS)
-
-
-def _models_for(task: Task) -> list[str]:
-    """The models that take part, in order; HiGHS stands in for CP-SAT if both are installed."""
-    costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
-    several = task.instance.pool_count > 1 and not costs
-    return _installed_models(task, *(["assign"] if several else []), "cpsat", "highs")
 
 
 def _installed_models(task: Task, *models: str) -> list[str]:

@@ -148,7 +148,9 @@ class ProblemSource:
             placements = reduction.placements(candidate.layout)
             values = PlanValues.of_layout(reduction, candidate.layout, placements, hint)
             terms, solver = candidate.terms, candidate.solver
-            plan = plan_of_values(values, self._bounded(), terms, solver, candidate.prover)
+            if self._bounds is None:
+                raise AssertionError("there are no bounds yet")
+            plan = plan_of_values(values, self._bounds, terms, solver, candidate.prover)
             refuse_for(self._judge(problem, plan, hint), plan.solver)
             return replace(plan, digest=digest(problem))
 
@@ -196,11 +198,6 @@ class ProblemSource:
         if self._reduction is None:
             raise AssertionError("there are no arrays yet")
         return self._reduction
-
-    def _bounded(self) -> Bounds:
-        if self._bounds is None:
-            raise AssertionError("there are no bounds yet")
-        return self._bounds
 
 
 def _blank(status: Status) -> Plan:
@@ -450,7 +447,16 @@ def _pool_uses(values: PlanValues, bounds: Bounds, terms: Mapping[Term, TermBoun
     """What the plan makes of each pool."""
     problem = values.problem
     for i, pool in enumerate(problem.pools):
-        bound = _pool_bound(bounds.of_pool(i), _bound_in_objective(problem, pool.id, terms))
+        # If a pool's peak is the first term; bounds of later terms depend on the first.
+        first = next(iter(terms), None)
+        bound = _pool_bound(
+            bounds.of_pool(i),
+            (
+                terms[first].value
+                if first is not None and first.is_peak_of(pool.id, len(problem.pools))
+                else 0
+            ),
+        )
         yield PoolUse(
             pool=pool.id,
             capacity=pool.capacity,
@@ -464,12 +470,6 @@ def _pool_uses(values: PlanValues, bounds: Bounds, terms: Mapping[Term, TermBoun
 def _pool_bound(bound: PoolBound, in_objective: int) -> PoolBound:
     """The better of a pool's own bound and the one in the objective, whose certificate is there."""
     return PoolBound(in_objective, None) if in_objective >= bound.value else bound
-
-
-def _bound_in_objective(problem: Problem, pool: str, terms: Mapping[Term, TermBound]) -> int:
-    """The bound of a pool's peak if that is the first term; bounds of later terms depend on the first."""
-    first = next(iter(terms), None)
-    return terms[first].value if first is not None and first.is_peak_of(pool, len(problem.pools)) else 0
 
 
 @record

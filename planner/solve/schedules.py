@@ -20,7 +20,6 @@ from memstow.planner.model.plan import (
     Explanation,
     Least,
     Plan,
-    PoolUse,
     Refuted,
     RefutedOrders,
     Schedule,
@@ -60,7 +59,12 @@ def with_order_bound(graph: Graph, plan: Plan, bound: OrderBound) -> Plan:
         if explanation is not None:
             prover = bound.prover
             return replace(plan, status=Status.INFEASIBLE, explanation=explanation, prover=prover)
-        return _without_proof(plan) if plan.status is Status.INFEASIBLE else plan
+        # That nothing fits in one order says nothing about the others.
+        return (
+            replace(plan, status=Status.UNKNOWN, explanation=None, prover=None)
+            if plan.status is Status.INFEASIBLE
+            else plan
+        )
     pools = len(plan.pools)
     covered = bound if pools == 1 and not graph.alternatives else NOTHING
     objective = tuple(_term(graph, entry, covered) for entry in plan.objective)
@@ -70,7 +74,10 @@ def with_order_bound(graph: Graph, plan: Plan, bound: OrderBound) -> Plan:
     return replace(
         plan,
         objective=objective,
-        pools=tuple(_pool(use, covered if by_term else NOTHING) for use in plan.pools),
+        pools=tuple(
+            replace(use, bound=(covered if by_term else NOTHING).value, certificate=None)
+            for use in plan.pools
+        ),
         status=Status.OPTIMAL if proven else Status.FEASIBLE,
         prover=covered.prover if any(entry.bound for entry in objective) else None,
     )
@@ -99,11 +106,6 @@ def _no_order(graph: Graph, bound: OrderBound) -> Explanation | None:
     )
 
 
-def _without_proof(plan: Plan) -> Plan:
-    """That nothing fits in one order says nothing about the others."""
-    return replace(plan, status=Status.UNKNOWN, explanation=None, prover=None)
-
-
 def _term(graph: Graph, claim: TermValue, bound: OrderBound) -> TermValue:
     term = parse_term(claim.term)
     if term == PLACEMENT_COST and isinstance(claim.certificate, Least) and not graph.alternatives:
@@ -116,10 +118,6 @@ def _term(graph: Graph, claim: TermValue, bound: OrderBound) -> TermValue:
             gap=gap_of(claim.value, bound.value),
         )
     return replace(claim, bound=0, certificate=None, gap=gap_of(claim.value, 0))
-
-
-def _pool(use: PoolUse, bound: OrderBound) -> PoolUse:
-    return replace(use, bound=bound.value, certificate=None)
 
 
 def plan_in_order(

@@ -358,7 +358,10 @@ def check_pools(
         claims.counted(Subject.POOL, use.pool, says, findings.total == before and planned)
         if planned:
             before = findings.total
-            said_by = _said_by(index, plan, use)
+            # The first term, where it is the peak of this pool.
+            first = plan.objective[0] if plan.objective else None
+            term = None if first is None else parse_term(first.term)
+            said_by = first if term is not None and term.is_peak_of(use.pool, len(index.pools)) else None
             _check_pool_bound(index, use, said_by, findings)
             holds = findings.total == before
             says = f"no plan has a peak below {use.bound:,} in {use.pool!r}"
@@ -376,13 +379,6 @@ def check_pools(
 
 def _capacity(capacity: int | None) -> str:
     return "unlimited" if capacity is None else f"{capacity:,}"
-
-
-def _said_by(index: ProblemIndex, plan: Plan, use: PoolUse) -> TermValue | None:
-    """The first term, where it is the peak of this pool."""
-    first = plan.objective[0] if plan.objective else None
-    term = None if first is None else parse_term(first.term)
-    return first if term is not None and term.is_peak_of(use.pool, len(index.pools)) else None
 
 
 def _check_pool_bound(

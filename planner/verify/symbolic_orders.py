@@ -25,7 +25,7 @@ from itertools import groupby
 from math import lcm
 from typing import Final
 
-from memstow.planner.model.problem import Kind, Range, Term
+from memstow.planner.model.problem import Kind, Term
 from memstow.planner.model.symbolic import Order, OrderedPlacement
 from memstow.planner.verify.layout import (
     ALONE,
@@ -230,7 +230,10 @@ class Heights:
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
         self._index: ProblemIndex = stack.index
-        self.floors = [_floor(ranges) for ranges in self._index.reserved]
+        # The end of what is reserved from 0 on.
+        self.floors = [
+            (ranges[0][1] if ranges and ranges[0][0] == 0 else 0) for ranges in self._index.reserved
+        ]
         self._lids = [
             min((begin for begin, _ in ranges if begin > 0), default=None) for ranges in self._index.reserved
         ]
@@ -314,11 +317,6 @@ def value_of(index: ProblemIndex, term: Term, peaks: Sequence[int]) -> int:
     if term.kind is Kind.POOL_PEAK:
         return peaks[index.pool_index[term.pool or ""]]
     return max(peaks) if term.kind is Kind.MAX_PEAK else sum(peaks)
-
-
-def _floor(ranges: Sequence[Range]) -> int:
-    """The end of what is reserved from 0 on."""
-    return ranges[0][1] if ranges and ranges[0][0] == 0 else 0
 
 
 class Orders:

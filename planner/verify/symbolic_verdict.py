@@ -478,7 +478,9 @@ def _check_worst(
         claims.counted(Subject.WORST, None, says, holds)
     if plan.bound is not None and worst is not None and holds:
         _check_bound(plan, plan.bound, worst, counted, findings, claims)
-    _check_status(plan, findings)
+    if plan.status is Status.OPTIMAL and (plan.worst is None or plan.worst != plan.bound):
+        text = "the status is optimal, and the bound of the largest ratio is not the ratio"
+        findings.add(Code.STATUS, text)
 
 
 def _largest_ratio(pairs: Sequence[tuple[int, int]]) -> float | None:
@@ -506,12 +508,6 @@ def _check_bound(
         claims.proven(Subject.BOUND, Subject.WORST.value, says, LIVE_BYTES, holds)
     else:
         claims.claimed(Subject.BOUND, Subject.WORST.value, says, plan.prover, holds)
-
-
-def _check_status(plan: SymbolicPlan, findings: Findings) -> None:
-    if plan.status is Status.OPTIMAL and (plan.worst is None or plan.worst != plan.bound):
-        text = "the status is optimal, and the bound of the largest ratio is not the ratio"
-        findings.add(Code.STATUS, text)
 
 
 _OF_ONE_POOL: Final = ("peak", "max_peak")

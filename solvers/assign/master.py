@@ -297,7 +297,7 @@ class Master:
         crowds: list[list[int]] = [[] for _ in pools]
         for item, mine in enumerate(self.taken):
             crowds[next(pool for pool, literal in mine.items() if value(literal))].append(item)
-        kinds = self._kinds()
+        kinds = {term.kind for term in self.task.terms[: self._active]}
         stays: list[Pair] = []
         if TermKind.MOVES in kinds:
             stays = [(place.item, place.offset) for place, literal in self._terms.stays if value(literal)]
@@ -314,9 +314,6 @@ class Master:
     def _narrow(self, variable: cp_model.IntVar, least: int, most: int) -> None:
         domain = self.cp.proto.variables[variable.index].domain
         domain[0], domain[1] = least, most
-
-    def _kinds(self) -> set[TermKind]:
-        return {term.kind for term in self.task.terms[: self._active]}
 
     def _height(self, pool: int, value: Any) -> int:
         """The height that the pool may have without changing the value of a term that counts."""

@@ -140,6 +140,8 @@ class Program(ABC):
         start = None
         if level.start is not None and level.start_values is not None:
             start = [*formulation.linear.values(formulation.in_model_order(level.start)), 0]
+        # The solver does not see the constant, without which gaps differ.
+        hides = term is not None and any(factor < 0 for _, factor in term.entries)
         result = self.run(
             Run(
                 self._problem,
@@ -147,7 +149,7 @@ class Program(ABC):
                 start,
                 seconds,
                 level.work,
-                _gap_for(level, term),
+                (0.0 if hides else level.gap),
                 self._task.seed % (1 << 31),
                 self._task.workers,
             ),
@@ -210,12 +212,6 @@ class Program(ABC):
         self._problem.addConstraint(
             pulp.LpConstraint(pulp.LpAffineExpression(expression), sense=sense, rhs=right)
         )
-
-
-def _gap_for(level: Level, term: Expression | None) -> float:
-    """The gap at which the solver may stop: it does not see the constant, without which gaps differ."""
-    hides = term is not None and any(factor < 0 for _, factor in term.entries)
-    return 0.0 if hides else level.gap
 
 
 class _LayoutReport(RunReport):

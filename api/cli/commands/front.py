@@ -116,7 +116,9 @@ def run(args: argparse.Namespace) -> int:
     outputs = _outputs(args)
     refuse_two_stdins(args.file, args.hint)
     refuse_unused_key(args)
-    _refuse_two_memories(args)
+    if args.targets and args.capacity is not None:
+        message = "each target says how large its memories are; leave this or --target out"
+        raise InputError.single("unused_option", "--capacity", message)
     warn_if_terminal(args.file)
     data = read_bytes_of(args.file)
     began, size = time.monotonic(), len(data)
@@ -132,13 +134,6 @@ def run(args: argparse.Namespace) -> int:
         print_error("interrupted: these are the points found so far")
         return Exit.INTERRUPTED
     return _exit_code(front)
-
-
-def _refuse_two_memories(args: argparse.Namespace) -> None:
-    """InputError for a capacity beside targets, whose memories have their own."""
-    if args.targets and args.capacity is not None:
-        message = "each target says how large its memories are; leave this or --target out"
-        raise InputError.single("unused_option", "--capacity", message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,8 @@ class Memstow:
         pools = self._pools(last, extra_padding)
         heads = {group.name: usual[head] for head, group in groups.items() if head in usual}
         solver = Solver(self._options, self._on_plan, usual=heads)
-        solver.solve(list(groups.values()), pools, _objective(pools))
+        aim = "placement_cost" if any(pool.cost for pool in pools.values()) else "preference"
+        solver.solve(list(groups.values()), pools, (aim, "peak"))
         places = places_of(timeline, groups, solver.places)
         objects = objects_of(places)
         answer: Answer = MemoryAlgoResult(
@@ -260,11 +261,6 @@ class Memstow:
         )
         padded = zip(self._memories, capacities, strict=True)
         return {number: replace(entry, capacity=room) for number, (entry, room) in enumerate(padded, start=1)}
-
-
-def _objective(pools: Mapping[int, Pool]) -> tuple[str, ...]:
-    costs = any(pool.cost for pool in pools.values())
-    return ("placement_cost", "peak") if costs else ("preference", "peak")
 
 
 def _sizes(peaks: Mapping[int, int], padding: int) -> list[int]:
