@@ -313,12 +313,12 @@ class _Reader:
             self._storage(node, place, tensor, "data", is_input=False) for place, tensor in enumerate(tensors)
         )
         self._of_node[node.name] = tuple({id(entry): entry for entry in entries}.values())
-        made = tuple(self.storages[count:])
+        new_storages = tuple(self.storages[count:])
         written = self._of_arguments(calls.written)
-        if not made and not written and (tensors or not read):
+        if not new_storages and not written and (tensors or not read):
             self._numbers_from[node.name] = numbers
             return
-        self.steps.append(_Step(node, tuple(read.values()), made))
+        self.steps.append(_Step(node, tuple(read.values()), new_storages))
         self._numbers_from[node.name] = numbers if tensors else frozenset({node.name})
         self._keep_order(node.name, read.values(), written, numbers, calls)
 
@@ -474,11 +474,11 @@ def _propagated(module: "GraphModule", values: "Mapping[Node, object]") -> "dict
     from torch.fx import Interpreter
     from torch.utils._pytree import tree_map_only
 
-    made: dict[Node, object] = {}
+    results: dict[Node, object] = {}
 
     class Recording(Interpreter):  # type: ignore[misc]
         def run_node(self, n: "Node") -> object:
-            made[n] = result = super().run_node(n)
+            results[n] = result = super().run_node(n)
             return result
 
     def fresh(tensor: "torch.Tensor") -> "torch.Tensor":
@@ -487,7 +487,7 @@ def _propagated(module: "GraphModule", values: "Mapping[Node, object]") -> "dict
     inputs = [values[node] for node in module.graph.nodes if node.op == "placeholder"]
     with FakeTensorMode(allow_non_fake_inputs=True):
         Recording(module).run(*tree_map_only(torch.Tensor, fresh, inputs))
-    return made
+    return results
 
 
 def _module_of(node: "Node") -> str | None:

@@ -30,13 +30,13 @@ def write_front(front: Front, form: str) -> bytes:
 
 def plain_front(front: Front) -> Json:
     """The front as JSON holds it."""
-    made: Json = plain(replace(front, points=(), targets=()))
-    made["points"] = [plain_point(point) for point in front.points]
-    made["complete"] = front.complete
+    document: Json = plain(replace(front, points=(), targets=()))
+    document["points"] = [plain_point(point) for point in front.points]
+    document["complete"] = front.complete
     if front.targets:
-        made["targets"] = [_plain_target(target) for target in front.targets]
+        document["targets"] = [_plain_target(target) for target in front.targets]
     order = [field.name for field in fields(front)]
-    return {name: made[name] for name in sorted(made, key=order.index)}
+    return {name: document[name] for name in sorted(document, key=order.index)}
 
 
 def plain_point(point: FrontPoint) -> Json:
@@ -56,15 +56,15 @@ def read_front(data: bytes) -> Front:
         message = "this is a plan, where a front is expected: a plan has no points, so no --point either"
         raise InputError.single("not_a_front", "$", message)
     findings = Findings(raw)
-    made = read_whole(Front, _with_values(raw), Renamed(findings, _as_written))
-    if findings or not isinstance(made, Front):
+    front = read_whole(Front, _with_values(raw), Renamed(findings, _as_written))
+    if findings or not isinstance(front, Front):
         raise findings.error()
-    issues = [*_missing_values(made, made.points, "$")]
-    for number, target in enumerate(made.targets):
-        issues += _missing_values(made, target.points, f"$.targets[{number}]")
+    issues = [*_missing_values(front, front.points, "$")]
+    for number, target in enumerate(front.targets):
+        issues += _missing_values(front, target.points, f"$.targets[{number}]")
     if issues:
         raise InputError(issues)
-    return made
+    return front
 
 
 def _missing_values(front: Front, points: Sequence[FrontPoint], path: str) -> Iterator[Issue]:
@@ -76,38 +76,38 @@ def _missing_values(front: Front, points: Sequence[FrontPoint], path: str) -> It
                 yield Issue("missing_value", f"{path}.points[{number}]", message)
 
 
-def plain_options(asked: FrontOptions) -> Json:
+def plain_options(options: FrontOptions) -> Json:
     """What is asked for, as JSON holds it."""
-    made: Json = plain(asked)
-    return made
+    document: Json = plain(options)
+    return document
 
 
 def parse_front_options(raw: object) -> FrontOptions:
     """What a JSON value asks for; InputError where it is wrong."""
     findings = Findings(raw)
-    made = read_whole(FrontOptions, raw, findings)
-    if findings or not isinstance(made, FrontOptions):
+    options = read_whole(FrontOptions, raw, findings)
+    if findings or not isinstance(options, FrontOptions):
         raise findings.error()
-    return made
+    return options
 
 
 def _plain_target(front: TargetFront) -> Json:
-    made: Json = plain(replace(front, points=()))
-    made["bytes"] = front.bytes
-    made["complete"] = front.complete
-    made["points"] = [plain_point(point) for point in front.points]
-    return made
+    document: Json = plain(replace(front, points=()))
+    document["bytes"] = front.bytes
+    document["complete"] = front.complete
+    document["points"] = [plain_point(point) for point in front.points]
+    return document
 
 
 def _with_values(raw: Any) -> Any:
     """The same with the fields of terms gathered in `values`, as `FrontPoint` has them."""
     if not isinstance(raw, dict):
         return raw
-    made = dict(raw)
+    document = dict(raw)
     for name, change in (("points", _point_with_values), ("targets", _with_values)):
         if isinstance(raw.get(name), list):
-            made[name] = [change(entry) if isinstance(entry, dict) else entry for entry in raw[name]]
-    return made
+            document[name] = [change(entry) if isinstance(entry, dict) else entry for entry in raw[name]]
+    return document
 
 
 def _as_written(path: Path) -> Path:

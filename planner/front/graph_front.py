@@ -124,8 +124,8 @@ def kept_order(graph: Graph, request: FrontRequest, allowance: Allowance) -> Kep
     seconds = -1.0 if request.options.deterministic else min(_SECONDS, allowance.seconds_left)
     if pool is not None or seconds == 0:
         return KeptOrder(bytes=size)
-    found = outlook(plain, Budget(seconds, _WORK))
-    return KeptOrder(bytes=size, free_bytes=found.needed if found and found.needed < size else None)
+    outcome = outlook(plain, Budget(seconds, _WORK))
+    return KeptOrder(bytes=size, free_bytes=outcome.needed if outcome and outcome.needed < size else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,10 +265,10 @@ class _Run:
         self._know(candidates)
         fitting = self._fitting(candidates)
         known = {entry.plan.schedule: entry for entry in self._request.start}
-        told: list[FrontPoint] = []
+        points: list[FrontPoint] = []
         done: list[Candidate] = []
         wanted = self._wanted(fitting)
-        while wanted and len(told) < self._request.points:
+        while wanted and len(points) < self._request.points:
             # One is placed in any case: a run that was stopped early has something to show for it.
             if done and (self._callbacks.cancelled or self._allowance.over):
                 self._tried.ended = True
@@ -277,19 +277,19 @@ class _Run:
             done.append(entry)
             plan = self._placed(entry, known.get(entry.schedule), len(wanted))
             if plan is not None:
-                told.append(self._point(plan, entry))
-                yield told[-1]
+                points.append(self._point(plan, entry))
+                yield points[-1]
                 wanted = wanted[1:]
             else:
                 # What was as good as this one in both terms may fit.
                 fitting = [other for other in fitting if other.schedule != entry.schedule]
                 wanted = [other for other in self._wanted(fitting) if other not in done]
-        for point in self._beyond(told):
-            told.append(point)
+        for point in self._beyond(points):
+            points.append(point)
             yield point
         return Ending(
             complete=self._known.complete,
-            explanation=None if told else self._why_none(),
+            explanation=None if points else self._why_none(),
             infeasible=self._known.infeasible,
             work=self._allowance.work,
         )
@@ -297,8 +297,8 @@ class _Run:
     def _wanted(self, fitting: Sequence[Candidate]) -> list[Candidate]:
         """Those to place, the ends of the front first."""
         near = self._near(fitting)
-        found = Archive(near)
-        wanted = [found.items[at] for at in ends_first(len(found.items))]
+        archive = Archive(near)
+        wanted = [archive.items[at] for at in ends_first(len(archive.items))]
         # Alignments may make a plan larger than its live bytes, and so another order of the candidates.
         wanted += [entry for entry in self._plain if entry in near and entry not in wanted]
         return wanted[: self._request.points]
@@ -337,7 +337,7 @@ class _Run:
             more = way.bytes
         facts.learn(ANY, more)
 
-    def _beyond(self, told: Sequence[FrontPoint]) -> Iterator[FrontPoint]:
+    def _beyond(self, points: Sequence[FrontPoint]) -> Iterator[FrontPoint]:
         """What a tiny graph has besides: other schedules, where a plan needs more than its live bytes.
 
         Whoever takes a point adds it to those that were told.
@@ -346,11 +346,11 @@ class _Run:
         tiny = len(graph.operators) <= MOST_OF_EVERY_WAY and not graph.alternatives
         if not tiny or not kinds or "stripes" in self._request.generators:
             return
-        tried = {entry.plan.schedule for entry in told}
+        tried = {entry.plan.schedule for entry in points}
         base, order = sum(operator_costs(graph)), listed_order(graph)
         ways = every_way(graph, order, kinds, self._pool, lambda cost: self._most_of_use(base + cost, ANY))
         for way in ways:
-            if self._callbacks.cancelled or self._allowance.over or len(told) >= self._request.points:
+            if self._callbacks.cancelled or self._allowance.over or len(points) >= self._request.points:
                 return
             self._allowance.spend(_WORK_OF_A_WAY)
             if way is None or way.schedule in tried:
@@ -365,10 +365,10 @@ class _Run:
                 continue  # The order is one that the search does not know to be wrong.
             if size > most or (self._pool is not None and overfull_pools(graph, schedule)):
                 continue
-            it = Candidate(size, cost, schedule)
-            plan = self._plan(it, _WAYS_LEFT, steady=True)
+            candidate = Candidate(size, cost, schedule)
+            plan = self._plan(candidate, _WAYS_LEFT, steady=True)
             if plan.status in PLANNED and self._plans.peak(plan) <= most:
-                yield self._point(plan, it)
+                yield self._point(plan, candidate)
 
     def _most_of_use(self, cost: int, dearest: int) -> int | None:
         """The most bytes with which what costs so much would be a new point.
@@ -395,21 +395,21 @@ class _Run:
             Callbacks(self._callbacks.on_event, self._callbacks.cancel),
         )
         self._allowance.spend(orders.work)
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         for number, order in enumerate(orders.orders):
             share = 1 / (len(orders.orders) - number)
             self._plain.append(self._as_it_is(order))
-            found.append(self._plain[-1])
+            candidates.append(self._plain[-1])
             if not self._allowance.affords(_SECONDS_TO_DESCRIBE * len(self._graph.operators)):
                 self._knows_all = False
                 break
             if self._pool is None:
-                found += self._in_order(order, share, first=number == 0)
+                candidates += self._in_order(order, share, first=number == 0)
             if kinds_of(self._request):
                 again = self._run_again(order, share)
-                found += again
-                found += self._in_small_pools(order, share, again)
-        return found
+                candidates += again
+                candidates += self._in_small_pools(order, share, again)
+        return candidates
 
     def _as_it_is(self, order: Sequence[int]) -> Candidate:
         """Each operator once, by itself."""
@@ -435,7 +435,7 @@ class _Run:
         return [point for front in fronts for point in front.points]
 
     def _in_small_pools(
-        self, order: Sequence[int], share: float, found: Sequence[Candidate]
+        self, order: Sequence[int], share: float, candidates: Sequence[Candidate]
     ) -> Iterator[Candidate]:
         """Where the order as it is needs more than a pool has, what needs less there.
 
@@ -445,7 +445,7 @@ class _Run:
         if self._pool is None:
             return
         tiny = len(graph.operators) <= MOST_OPERATORS
-        if tiny and not all(overfull_pools(graph, entry.schedule) for entry in found):
+        if tiny and not all(overfull_pools(graph, entry.schedule) for entry in candidates):
             return
         rooms = rooms_of(graph)
         # Of the pool that counts, a large graph was searched whatever its limit.
@@ -481,29 +481,31 @@ class _Run:
             _RERUNS_SHARE * share,
             self._callbacks,
         )
-        found = again.candidates
+        candidates = again.candidates
         for cost, size in again.bounds if self._learns else ():
             self._known.facts.learn(cost, size)
         if "stripes" in self._request.generators:
-            best = Archive(self._near(found)).items
-            found += striped(self._graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks)
-        return found
+            best = Archive(self._near(candidates)).items
+            candidates += striped(
+                self._graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks
+            )
+        return candidates
 
-    def _near(self, found: Sequence[Candidate]) -> list[Candidate]:
+    def _near(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Those that do not cost more than was asked for."""
-        most = self._request.most(min((entry.cost for entry in found), default=0))
-        return [entry for entry in found if most is None or entry.cost <= most]
+        most = self._request.most(min((entry.cost for entry in candidates), default=0))
+        return [entry for entry in candidates if most is None or entry.cost <= most]
 
-    def _fitting(self, found: Sequence[Candidate]) -> list[Candidate]:
+    def _fitting(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Those whose live bytes are no more than there is."""
         capacity = self._plans.capacity
         if capacity is None:
-            return list(found)
+            return list(candidates)
         pool = self._graph.pools[0].id
         self._tried.misfits += [
-            Misfit(entry, {pool: entry.bytes}) for entry in found if entry.bytes > capacity
+            Misfit(entry, {pool: entry.bytes}) for entry in candidates if entry.bytes > capacity
         ]
-        return [entry for entry in found if entry.bytes <= capacity]
+        return [entry for entry in candidates if entry.bytes <= capacity]
 
     def _plan(self, candidate: Candidate, left: int, *, steady: bool = False) -> Plan:
         """`steady`: with little work and without back ends, which take long to begin."""
@@ -519,12 +521,12 @@ class _Run:
         return plan
 
     def _point(self, plan: Plan, candidate: Candidate) -> FrontPoint:
-        found = FoundPlan(candidate.cost, self._plans.peak(plan), plan)
-        self._known.add(found)
+        plan_and_values = FoundPlan(candidate.cost, self._plans.peak(plan), plan)
+        self._known.add(plan_and_values)
         peak = self._request.terms[0]
-        least_cost, least_peak = self._known.bounds(found)
+        least_cost, least_peak = self._known.bounds(plan_and_values)
         bounds = {peak: least_peak, COST: least_cost} if self._learns or self._knows_all else {}
-        values = {peak: found.improved, COST: found.limited}
+        values = {peak: plan_and_values.improved, COST: plan_and_values.limited}
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
 
 

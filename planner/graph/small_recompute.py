@@ -325,11 +325,11 @@ def _rooms(program: Program, kinds: frozenset[Kind], pool: str | None) -> list[t
         return [() for _ in program.tensors]
     others = [entry for entry in graph.pools if entry.id != pool]
     sizes = program.arrays.size
-    found: list[tuple[str, ...]] = []
+    rooms: list[tuple[str, ...]] = []
     for tensor, size in zip(program.tensors, sizes, strict=True):
         element = graph.tensors[tensor]
         # In the pool that counts waits what leaves another; what can be there alone has no use of it.
         waits_in = graph.pools if pool is not None and pools_of(graph, element) != (pool,) else others
         there = (entry.id for entry in waits_in if entry.capacity is None or end_of(entry) >= size)
-        found.append(tuple(there) if can_spill(graph, element) else ())
-    return found
+        rooms.append(tuple(there) if can_spill(graph, element) else ())
+    return rooms

@@ -42,27 +42,27 @@ class Findings:
 
     def __init__(self, root: object) -> None:
         self._root = root
-        self._found: dict[tuple[str, Path, str], Issue] = {}
+        self._issues: dict[tuple[str, Path, str], Issue] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._issues)
 
     @property
     def full(self) -> bool:
         """Nobody reads more than this: looking for more is wasted."""
-        return len(self._found) >= _MOST_GATHERED
+        return len(self._issues) >= _MOST_GATHERED
 
     def add(self, code: str, path: Path, message: str) -> None:
         if not self.full:
-            self._found.setdefault((code, path, message), Issue(code, json_path(path), message))
+            self._issues.setdefault((code, path, message), Issue(code, json_path(path), message))
 
     def in_order(self) -> list[Issue]:
         """The error: the first issues of the document, and a last one if there are more."""
-        found = sorted(self._found.items(), key=lambda item: order_in(self._root, item[0][1]))
-        issues = [issue for _, issue in found[:MOST_REPORTED]]
-        if len(found) > MOST_REPORTED:
+        in_order = sorted(self._issues.items(), key=lambda item: order_in(self._root, item[0][1]))
+        issues = [issue for _, issue in in_order[:MOST_REPORTED]]
+        if len(in_order) > MOST_REPORTED:
             least = "at least " if self.full else ""
-            rest = f"{least}{len(found) - MOST_REPORTED:,} more issues are not shown"
+            rest = f"{least}{len(in_order) - MOST_REPORTED:,} more issues are not shown"
             issues.append(Issue("more_issues", "$", rest))
         return issues
 
@@ -181,16 +181,16 @@ def missing_field(name: str) -> str:
     return f"the field {shown(name)} is missing"
 
 
-def wrong_type(expected: str, given: object) -> str:
+def wrong_type(expected: str, value: object) -> str:
     """The message for a value of the wrong type."""
-    if expected == "an integer" and isinstance(given, float):
-        hint = f"; write {int(given)}" if given.is_integer() and abs(given) < 2.0**63 else ""
-        return f"expected an integer, given {shown(given)}{hint}"
-    if expected == "an integer" and isinstance(given, str) and given.isascii() and given.isdigit():
-        return f"expected an integer, given the string {shown(given)}; leave out the quotes"
-    if expected == "an integer" and isinstance(given, str):
-        return f"expected an integer, given {shown(given)}{size_in_full(given)}"
-    return f"expected {expected}, given {shown(given)}"
+    if expected == "an integer" and isinstance(value, float):
+        hint = f"; write {int(value)}" if value.is_integer() and abs(value) < 2.0**63 else ""
+        return f"expected an integer, given {shown(value)}{hint}"
+    if expected == "an integer" and isinstance(value, str) and value.isascii() and value.isdigit():
+        return f"expected an integer, given the string {shown(value)}; leave out the quotes"
+    if expected == "an integer" and isinstance(value, str):
+        return f"expected an integer, given {shown(value)}{size_in_full(value)}"
+    return f"expected {expected}, given {shown(value)}"
 
 
 def size_in_full(text: str) -> str:
@@ -198,32 +198,32 @@ def size_in_full(text: str) -> str:
     return "; write the number in full, such as 65536 for 64 KiB" if _WITH_UNIT.fullmatch(text) else ""
 
 
-def without_nul(given: object) -> str:
+def without_nul(value: object) -> str:
     """The message for an id with a NUL."""
-    return f"expected text without NUL (U+0000), given {shown(given)}"
+    return f"expected text without NUL (U+0000), given {shown(value)}"
 
 
-def _error_of_a_union(error: "ErrorDetails", place: Place, given: object, at: Path) -> FieldError | None:
+def _error_of_a_union(error: "ErrorDetails", place: Place, value: object, at: Path) -> FieldError | None:
     """The error of one branch, if that is the one that was meant."""
     if at and (at[-1] == "size" or at[-2:-1] == ("shape",)):
-        return _error_of_a_size(error, place, given, at)
-    if isinstance(given, list):
+        return _error_of_a_size(error, place, value, at)
+    if isinstance(value, list):
         # It was meant as an interval: its own error helps more than that it is not "always".
         return None if error["type"] == "literal_error" else _error_of(error, place)
     if at and at[-1] == "im2col":
         return FieldError(
-            "not_pixels", at, f'expected an integer from 0 below 2^31 or "tile", given {shown(given)}'
+            "not_pixels", at, f'expected an integer from 0 below 2^31 or "tile", given {shown(value)}'
         )
-    return FieldError("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(given)}')
+    return FieldError("not_a_lifetime", at, f'expected [begin, end] or "always", given {shown(value)}')
 
 
-def _error_of_a_size(error: "ErrorDetails", place: Place, given: object, at: Path) -> FieldError | None:
+def _error_of_a_size(error: "ErrorDetails", place: Place, value: object, at: Path) -> FieldError | None:
     """Of a size that may be a formula."""
     of_text = error["type"].startswith("string")
-    if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)):
-        return _error_of(error, place._replace(path=at)) if of_text == isinstance(given, str) else None
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return _error_of(error, place._replace(path=at)) if of_text == isinstance(value, str) else None
     expected = "a number of bytes or a formula" if at[-1] == "size" else "a number or a formula"
-    return FieldError("not_a_size", at, f"expected {expected}, given {shown(given)}")
+    return FieldError("not_a_size", at, f"expected {expected}, given {shown(value)}")
 
 
 def _error_of(error: "ErrorDetails", place: Place) -> FieldError:
@@ -236,58 +236,58 @@ def _error_of(error: "ErrorDetails", place: Place) -> FieldError:
 
 
 def _error_of_a_type(error: "ErrorDetails", place: Place) -> FieldError | None:
-    code, given = error["type"], error["input"]
+    code, value = error["type"], error["input"]
     if code in _WRONG_TYPES:
         ours, expected = _WRONG_TYPES[code]
-        return FieldError(ours, place.path, wrong_type(expected, given))
+        return FieldError(ours, place.path, wrong_type(expected, value))
     if code in ("string_unicode", "invalid_key"):
         return FieldError(
-            "not_text", place.path, f"expected text, given {shown(given)}: half a character or none"
+            "not_text", place.path, f"expected text, given {shown(value)}: half a character or none"
         )
-    if code == "finite_number" or (isinstance(given, float) and not isfinite(given)):
-        return FieldError("not_finite", place.path, f"expected a finite number, given {shown(given)}")
+    if code == "finite_number" or (isinstance(value, float) and not isfinite(value)):
+        return FieldError("not_finite", place.path, f"expected a finite number, given {shown(value)}")
     if code in _LIMITS:
         ours, key, words = _LIMITS[code]
         if place.path and place.path[-1] in ("version", "schema_version"):
-            return FieldError("unsupported_version", place.path, f"expected version 1, given {shown(given)}")
+            return FieldError("unsupported_version", place.path, f"expected version 1, given {shown(value)}")
         limit = _limit(error["ctx"][key])
-        return FieldError(ours, place.path, f"expected {words} {limit}, given {shown(given)}")
+        return FieldError(ours, place.path, f"expected {words} {limit}, given {shown(value)}")
     return None
 
 
 def _error_of_a_length(error: "ErrorDetails", place: Place) -> FieldError | None:
-    code, given, path = error["type"], error["input"], place.path
+    code, value, path = error["type"], error["input"], place.path
     if code == "missing" and isinstance(path[-1], int):
-        return FieldError("wrong_length", path[:-1], _wrong_length(path[-1] + 1, given))
+        return FieldError("wrong_length", path[:-1], _wrong_length(path[-1] + 1, value))
     if code == "missing":
         return FieldError("missing_field", path, missing_field(str(path[-1])))
     if code in ("unexpected_keyword_argument", "extra_forbidden"):
         return FieldError("unknown_field", path, unknown_field(str(path[-1]), fields_of(place.holder)))
     if code == "too_long":
-        return FieldError("wrong_length", path, _wrong_length(error["ctx"]["max_length"], given))
+        return FieldError("wrong_length", path, _wrong_length(error["ctx"]["max_length"], value))
     if code in ("too_short", "string_too_short"):
-        what = "character" if isinstance(given, str) else "element"
-        return FieldError("empty", path, f"expected at least one {what}, given {shown(given)}")
-    if code == "string_too_long" and isinstance(given, str):
+        what = "character" if isinstance(value, str) else "element"
+        return FieldError("empty", path, f"expected at least one {what}, given {shown(value)}")
+    if code == "string_too_long" and isinstance(value, str):
         most = error["ctx"]["max_length"]
-        return FieldError("too_long", path, f"expected at most {most:,} characters, given {len(given):,}")
+        return FieldError("too_long", path, f"expected at most {most:,} characters, given {len(value):,}")
     return None
 
 
-def _wrong_length(expected: int, given: object) -> str:
-    return f"expected {_NUMBERS.get(expected, expected)} values, given {shown(given)}"
+def _wrong_length(expected: int, value: object) -> str:
+    return f"expected {_NUMBERS.get(expected, expected)} values, given {shown(value)}"
 
 
 def _error_of_a_choice(error: "ErrorDetails", place: Place) -> FieldError | None:
-    code, given, path = error["type"], error["input"], place.path
+    code, value, path = error["type"], error["input"], place.path
     if code in ("literal_error", "enum"):
         expected = error["ctx"]["expected"].replace("'", '"')
-        return FieldError("unknown_choice", path, f"expected {expected}, given {shown(given)}")
+        return FieldError("unknown_choice", path, f"expected {expected}, given {shown(value)}")
     if code == "string_pattern_mismatch" and "A-Za-z_" in error["ctx"]["pattern"]:
         expected = "expected letters, digits and _, and no digit first"
-        return FieldError("not_a_name", path, f"{expected}, given {shown(given)}")
+        return FieldError("not_a_name", path, f"{expected}, given {shown(value)}")
     if code == "string_pattern_mismatch" and error["ctx"]["pattern"] == WITHOUT_NUL:
-        return FieldError("not_text", path, without_nul(given))
+        return FieldError("not_text", path, without_nul(value))
     if code == "union_tag_invalid":
         expected = error["ctx"]["expected_tags"].replace("'", '"')
         tag = shown(error["ctx"]["tag"])
@@ -481,8 +481,8 @@ def _read_value(kind: object, raw: object, findings: Findings, at: Path) -> tupl
         if section.sound:
             return True, holder(**section.values)
     else:
-        for found in in_our_words(errors, kind, raw, at):
-            findings.add(*found)
+        for error in in_our_words(errors, kind, raw, at):
+            findings.add(*error)
     return False, None
 
 

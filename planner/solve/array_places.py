@@ -34,11 +34,11 @@ def column(values: Integers, name: str) -> "array[int]":
     if _is_block(values):
         return values  # type: ignore[return-value]
     try:
-        given = values if isinstance(values, list | tuple) else list(values)
-        if bool in map(type, given):
+        listed = values if isinstance(values, list | tuple) else list(values)
+        if bool in map(type, listed):
             # Python takes them for 1 and 0: as a size that is a mistake, here as in a problem.
             raise TypeError("true and false are not integers")
-        return array("q", given)
+        return array("q", listed)
     except (TypeError, NotImplementedError) as error:  # a view of two dimensions implements no iteration
         raise InputError.single("not_integers", name, f"must hold integers only: {error}") from None
     except OverflowError:
@@ -151,37 +151,37 @@ def place(
     searchable = places.status not in (Status.OPTIMAL, Status.INFEASIBLE) and time_limit > 0.0
     if not searchable or (not deterministic and left <= _SECONDS_PER_BUFFER * len(arrays)):
         return places
-    found = _searched(arrays, None, left, deterministic)
-    is_better = found.status in PLANNED and (places.status not in PLANNED or found.peak <= places.peak)
-    return found if is_better or found.status is Status.INFEASIBLE else places
+    searched = _searched(arrays, None, left, deterministic)
+    is_better = searched.status in PLANNED and (places.status not in PLANNED or searched.peak <= places.peak)
+    return searched if is_better or searched.status is Status.INFEASIBLE else places
 
 
-def _seconds_of(given: object) -> float:
+def _seconds_of(value: object) -> float:
     """The time limit as a float, whatever kind of number it is."""
-    if isinstance(given, bool | str | bytes | bytearray) or not isinstance(given, SupportsFloat):
-        raise InputError.single("not_a_number", "time_limit", f"expected a number, given {shown(given)}")
+    if isinstance(value, bool | str | bytes | bytearray) or not isinstance(value, SupportsFloat):
+        raise InputError.single("not_a_number", "time_limit", f"expected a number, given {shown(value)}")
     try:
-        seconds = float(given)
+        seconds = float(value)
     except OverflowError:
         seconds = inf
     except (TypeError, ValueError, ArithmeticError):
-        message = f"expected a number, given {shown(given)}"
+        message = f"expected a number, given {shown(value)}"
         raise InputError.single("not_a_number", "time_limit", message) from None
     if not 0.0 <= seconds <= LONGEST_RUN:
-        message = f"must be from 0 to {LONGEST_RUN:,.0f}; it is {shown(given)}"
+        message = f"must be from 0 to {LONGEST_RUN:,.0f}; it is {shown(value)}"
         raise InputError.single("out_of_range", "time_limit", message)
     return seconds
 
 
-def _pools_of(given: "Sequence[Pool]") -> "tuple[Pool, ...]":
+def _pools_of(values: "Sequence[Pool]") -> "tuple[Pool, ...]":
     from memstow.planner.model.problem import Pool
 
     try:
-        pools = tuple(given)
+        pools = tuple(values)
     except TypeError:
         pools = ()
     if not pools or not all(isinstance(pool, Pool) for pool in pools):
-        wrong = next((entry for entry in pools if not isinstance(entry, Pool)), given)
+        wrong = next((entry for entry in pools if not isinstance(entry, Pool)), values)
         message = f"must hold one Pool or more, such as Pool(id='tcm', capacity=65536), given {shown(wrong)}"
         raise InputError.single("not_pools", "pools", message)
     return pools

@@ -114,7 +114,7 @@ def graph_of_nodes(nodes: Sequence[Any], freeable: dict[str, Any], outputs: Iter
     """
     kept = set(outputs)
     tensors: list[Tensor] = []
-    made: dict[str, list[str]] = {node.get_name(): [] for node in nodes}
+    outputs_of: dict[str, list[str]] = {node.get_name(): [] for node in nodes}
     read: dict[str, list[str]] = {node.get_name(): [] for node in nodes}
     before: dict[tuple[str, str], None] = {}
     inputs: list[str] = []
@@ -144,14 +144,14 @@ def graph_of_nodes(nodes: Sequence[Any], freeable: dict[str, Any], outputs: Iter
                 continue
             tensors.append(Tensor(id=name, size=known.size_free))
             maker = parts.get(name, maker_of[name])
-            made[maker.get_name()].append(name)
+            outputs_of[maker.get_name()].append(name)
             readers = {reader.get_name() for reader in known.succ_nodes}
             for reader_name in sorted(readers | {node.get_name()}):
                 if reader_name != maker.get_name():
                     read[reader_name].append(name)
     return Graph(
         tensors=tensors,
-        operators=[Operator(id=name, inputs=read[name], outputs=made[name]) for name in made],
+        operators=[Operator(id=name, inputs=read[name], outputs=outputs_of[name]) for name in producers],
         inputs=inputs,
         outputs=[entry.id for entry in tensors if entry.id in kept],
         before=list(before),
