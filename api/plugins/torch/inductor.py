@@ -151,7 +151,7 @@ def graph_of_nodes(nodes: Sequence[Any], freeable: dict[str, Any], outputs: Iter
                     read[reader_name].append(name)
     return Graph(
         tensors=tensors,
-        operators=[Operator(id=name, inputs=read[name], outputs=outputs_of[name]) for name in producers],
+        operators=[Operator(id=name, inputs=read[name], outputs=outputs_of[name]) for name in outputs_of],
         inputs=inputs,
         outputs=[entry.id for entry in tensors if entry.id in kept],
         before=list(before),

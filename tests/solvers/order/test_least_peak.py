@@ -261,8 +261,8 @@ SIMPLE = instance_of(2, [(5, [0], [1]), (3, [1], [])], outputs=[1])
         ({"in_place": array("q", [1, 0])}, "a pair in place has"),
         ({"in_place": array("q", [1, 1, 0])}, "input of a pair"),
         ({"in_place": array("q", [1, 0, 0])}, "output of a pair"),
-        ({"given": array("q", [1, 0])}, "given order"),
-        ({"given": array("q", [0])}, "given order"),
+        ({"listed": array("q", [1, 0])}, "given order"),
+        ({"listed": array("q", [0])}, "given order"),
     ],
 )
 def test_arrays_that_make_no_sense_are_refused(change: dict[str, "array[int]"], message: str) -> None:
