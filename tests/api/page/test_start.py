@@ -1,7 +1,7 @@
 """`/` at a service, what is sent to it after asking, the solver beside the map, and `/reference`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from tests.api.page.browser import Look
 from tests.api.page.fake import Answer, FakeService, refusal
 from tests.api.page.samples import HOSTILE, JsonObject, buffers, infeasible, places
 from tests.tflite_models import small_model
+from tests.torch_recordings import pickled, sample, snapshot_of
 
 
 @pytest.fixture
@@ -69,11 +70,15 @@ def test_without_a_key_the_start_is_still_there(look: Look, address: str) -> Non
     look.wait("document.querySelector('.plan') !== null")
 
 
-@pytest.mark.parametrize("name", ["model.tflite", "model.onnx", "table.csv"])
+@pytest.mark.parametrize("name", ["model.tflite", "model.onnx", "table.csv", "step.pickle"])
 def test_what_only_the_service_reads_is_sent_after_asking(look: Look, address: str, name: str) -> None:
-    content = b"id,lower,upper,size\na,0,2,64\nb,1,3,64\n"
-    if name != "table.csv":
-        content = small_model() if name == "model.tflite" else onnx_model()
+    contents: dict[str, Callable[[], bytes]] = {
+        "table.csv": lambda: b"id,lower,upper,size\na,0,2,64\nb,1,3,64\n",
+        "model.tflite": small_model,
+        "model.onnx": onnx_model,
+        "step.pickle": lambda: pickled(snapshot_of(sample())),
+    }
+    content = contents[name]()
     posted = sent(look)
     look.open(f"{address}/")
     drop(look, name, content)

@@ -21,6 +21,7 @@ export interface Body {
 /** The media types of files that only the service reads, by the end of their names. */
 const TYPES: Record<string, string> = {
   tflite: "application/vnd.tflite", onnx: "application/onnx", csv: "text/csv", txt: "application/vnd.memstow.xla",
+  pickle: "application/vnd.memstow.torch-snapshot", pkl: "application/vnd.memstow.torch-snapshot",
 };
 
 export function typeOf(name: string): string | null {

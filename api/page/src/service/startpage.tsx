@@ -14,7 +14,7 @@ const NEWEST = 5;
 export function Start(): JSX.Element {
   return (
     <>
-      <p class="quiet">Models (<code>.tflite</code>, <code>.onnx</code>) and tables (<code>.csv</code>) are read by the service, once you have agreed.</p>
+      <p class="quiet">Models (<code>.tflite</code>, <code>.onnx</code>), memory snapshots of PyTorch (<code>.pickle</code>) and tables (<code>.csv</code>) are read by the service, once you have agreed.</p>
       <Newest />
       <Examples />
       <ForPrograms />

@@ -25,7 +25,7 @@ function Ask(props: { file: File }): JSX.Element {
   const said = useSignal("");
   const busy = useSignal(false);
   const type = typeOf(file.name);
-  const isModel = type !== null && type !== "text/csv" && !type.endsWith("xla");
+  const isModel = type !== null && !["text/csv", "application/vnd.memstow.xla", "application/vnd.memstow.torch-snapshot"].includes(type);
   const close = (): void => void (asked.value = null);
   const run = async (plan: boolean): Promise<void> => {
     busy.value = true;
