@@ -300,8 +300,8 @@ def _is_worth(lines: list[Any], inside: list[BufferGroup], arena: int) -> bool:
 def _spans(lines: list[Any]) -> dict[str, tuple[int, int, int]]:
     """By the first name of each storage: the lines where it comes and goes, and its bytes.
 
-    What kernels of others make is there from their line; nobody says where all parts of several results come,
-    which then count from the beginning.
+    What kernels of others make is there from their line. Parts of several results, and views, come at no
+    line: they are left out, with the arena and without.
     """
     first: dict[str, str] = {}
     begins: dict[str, int] = {}
@@ -312,7 +312,8 @@ def _spans(lines: list[Any]) -> dict[str, tuple[int, int, int]]:
         layout: Any = node.get_layout() if hasattr(node, "get_layout") else None
         size = layout.storage_size() * node.get_dtype().itemsize if hasattr(layout, "storage_size") else 0
         known = isinstance(size, int) or getattr(size, "is_Integer", False)
-        spans[name] = begins.get(name, 0), end, int(size) if known else 0
+        if name in begins:
+            spans[name] = begins[name], end, int(size) if known else 0
 
     for place, line in enumerate(lines):
         if isinstance(line, AllocateLine | ExternKernelAllocLine):
