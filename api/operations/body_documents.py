@@ -112,7 +112,7 @@ def _refuse_symbolic(raw: object) -> None:
 def read_document(body: bytes, name: str, form: BodyForm, limits: Limits) -> "Problem | Graph":
     """The document of a body that holds nothing else, in the format of this name."""
     if name in RECORDED:
-        return _problem_within(_recording(body, form).problem, limits)
+        return _document_within(_recording(body, form).problem, limits)
     if form.is_model:
         in_place = form.changes.get("in_place") is True
         document = formats.read_document(body, name, in_place=in_place, dims=form.dims)
@@ -236,7 +236,7 @@ def parse_described_body(
     recording = collect(issues, "", lambda: _recording(body, form))
     if recording is None:
         raise InputError(issues)
-    document = document_alone(issues, lambda: _problem_within(recording.problem, limits), form)
+    document = document_alone(issues, lambda: _document_within(recording.problem, limits), form)
     if issues or document is None:
         raise InputError(issues)
     return document, recording.usage
