@@ -208,9 +208,13 @@ def _document_within(document: "Problem | Graph", limits: Limits) -> "Problem | 
         if count > limits.max_buffers:
             raise over_limit("$.tensors", "tensors or operators", count, limits.max_buffers, "max_buffers")
         return document
-    if len(document.buffers) > limits.max_buffers:
-        raise over_limit("$.buffers", "buffers", len(document.buffers), limits.max_buffers, "max_buffers")
-    return document
+    return _problem_within(document, limits)
+
+
+def _problem_within(problem: Problem, limits: Limits) -> Problem:
+    if len(problem.buffers) > limits.max_buffers:
+        raise over_limit("$.buffers", "buffers", len(problem.buffers), limits.max_buffers, "max_buffers")
+    return problem
 
 
 def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":
