@@ -194,20 +194,29 @@ class _Arena(MemoryPlanner):  # type: ignore[misc]
         lines = list(lines)
         self.drop_removed_buffers(lines)
         pooled = list(lines)
-        self.convert_to_pool_lines(pooled)
-        self.compute_live_ranges(pooled)
-        inside = [group for group in self.buffer_groups if not group.is_output and _size(group) is not None]
-        arenas = [self._arena(device, groups) for device, groups in _by_device(inside).items()]
-        worth = bool(arenas) and _is_worth(lines, inside, sum(arena.root.size for arena in arenas))
-        placed = {id(group) for group in inside} if worth else set()
-        names = {name for group in inside for name in group.names} if worth else set()
-        for place, line in enumerate(pooled):
-            if isinstance(line, PoolMemoryPlanningLine) and id(line.group) not in placed:
-                pooled[place] = lines[place]
-            elif isinstance(line, ReuseLine):
-                line.delete_old = line.node.get_name() not in names
-        if not worth:
+        inside: list[BufferGroup] = []
+        try:
+            self.convert_to_pool_lines(pooled)
+            self.compute_live_ranges(pooled)
+            sized = [
+                group
+                for group in self.buffer_groups
+                if not group.is_output and _bytes(group.node) is not None
+            ]
+            arenas = [self._arena(device, groups) for device, groups in _by_device(sized).items()]
+            if arenas and _is_worth(lines, sized, sum(arena.root.size for arena in arenas)):
+                inside = sized
+        finally:
+            # The lines are Inductor's own: what stays with it lets go of its buffers as before.
+            names = {name for group in inside for name in group.names}
+            for line in lines:
+                if isinstance(line, ReuseLine):
+                    line.delete_old = line.node.get_name() not in names
+        if not inside:
             return []
+        for place, line in enumerate(pooled):
+            if isinstance(line, PoolMemoryPlanningLine) and line.group not in inside:
+                pooled[place] = lines[place]
         self.mark_first_last_usage(pooled)
         return pooled
 
@@ -218,7 +227,7 @@ class _Arena(MemoryPlanner):  # type: ignore[misc]
                 buffers=[
                     Buffer(
                         id=str(number),
-                        size=_size(group) or 0,
+                        size=_bytes(group.node) or 0,
                         lifetime=(
                             group.live_range.begin,
                             _end(group.live_range),
@@ -269,9 +278,13 @@ class _Placed(AllocationTreeNode):  # type: ignore[misc]
         return self
 
 
-def _size(group: BufferGroup) -> int | None:
-    """The bytes of a group, if they are known before the program runs."""
-    size = group.sym_nbytes()
+def _bytes(node: Any) -> int | None:
+    """The bytes of a buffer, if they are known before the program runs."""
+    try:
+        size = node.get_layout().storage_size() * node.get_dtype().itemsize
+    except (AttributeError, NotImplementedError):
+        # What has several results has no layout of its own.
+        return None
     return int(size) if isinstance(size, int) or getattr(size, "is_Integer", False) else None
 
 
@@ -309,11 +322,8 @@ def _spans(lines: list[Any]) -> dict[str, tuple[int, int, int]]:
 
     def close(node: Any, end: int) -> None:
         name = first.get(node.get_name(), node.get_name())
-        layout: Any = node.get_layout() if hasattr(node, "get_layout") else None
-        size = layout.storage_size() * node.get_dtype().itemsize if hasattr(layout, "storage_size") else 0
-        known = isinstance(size, int) or getattr(size, "is_Integer", False)
         if name in begins:
-            spans[name] = begins[name], end, int(size) if known else 0
+            spans[name] = begins[name], end, _bytes(node) or 0
 
     for place, line in enumerate(lines):
         if isinstance(line, AllocateLine | ExternKernelAllocLine):
