@@ -59,7 +59,9 @@ class TraceReader {
                                          ": it should be an object with `traceEvents`, a list of events");
         }
         if (!has_events)
-            throw Refused("not_a_trace", "this is no trace of a profiler, which has `traceEvents`");
+            throw Refused("not_a_trace",
+                          "this is no trace of a profiler, which has `traceEvents`; "
+                          "what else gzip has packed is to be unpacked first");
         name_allocations();
         return std::move(made_);
     }

@@ -378,7 +378,7 @@ def test_a_bound_that_the_judge_cannot_search_stays_a_claim(monkeypatch: pytest.
     problem = many(1, 400)
     plan = engine.plan(problem, Options(deterministic=True, work_limit=200_000_000))
     assert isinstance(plan.objective[0].certificate, ExhaustedWindow)
-    monkeypatch.setattr("memstow.planner.verify.STEPS_OF_A_VERDICT", 10)
+    monkeypatch.setattr("memstow.planner.verify.problem_verdict.STEPS_OF_A_VERDICT", 10)
     verdict = judge(problem, plan)
     assert verdict.valid
     claims = {claim.subject: claim for claim in verdict.claims}
