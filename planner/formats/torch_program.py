@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from io import BytesIO
+from operator import getitem
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from memstow.planner.formats.format import GraphFormat
@@ -40,6 +41,10 @@ _BETWEEN: Final = {
     "Mod": " % ",
     "PythonMod": " % ",
 }
+# They put other memory under a tensor that is there.
+_OTHER_MEMORY: Final = ("set_", "resize_", "resize_as_", "resize_storage_bytes_")
+# Operators with running statistics that they read alone.
+_STATISTICS_KEPT: Final = ("functional", "no_update", "no_training", "no_stats", "inference", "backward")
 # They look at the shape of a tensor alone, and not at what it holds.
 _OF_SHAPES: Final = ("sym_size", "sym_stride", "sym_numel", "sym_storage_offset", "sym_is_contiguous")
 
@@ -117,14 +122,21 @@ def _sizes_of(
     plan_inputs: bool | Collection[str],
     dims: Mapping[str, int] | None,
 ) -> "_Sizes":
+    from torch.fx import GraphModule
+
     signature = getattr(program, "graph_signature", None)
     module: GraphModule = program.graph_module if signature is not None else program
-    if not hasattr(module, "graph"):
+    if not isinstance(module, GraphModule):
         kind = type(program).__name__
         raise TypeError(
             f"graph_of takes what torch.export.export, make_fx or AOTAutograd make, not {kind}: "
             "memstow.torch.graph_of(torch.export.export(model, inputs))"
         )
+    if not isinstance(plan_inputs, bool) and any(not isinstance(name, str) for name in plan_inputs):
+        raise TypeError("plan_inputs is True, False or names of inputs")
+    for name, value in (dims or {}).items():
+        if not isinstance(name, str) or type(value) is not int:
+            raise TypeError(f"dims has integers by names, not {value!r} by {name!r}")
     reader = _Reader(module, {} if signature is None else _kinds_of_inputs(signature), plan_inputs)
     return _Sizes(reader, dict(dims or {}), getattr(program, "range_constraints", {}))
 
@@ -134,16 +146,18 @@ def reordered(module: "GraphModule", plan: Plan) -> "GraphModule":
     from torch.fx import Graph as FxGraph
     from torch.fx import GraphModule
 
+    if not isinstance(module, GraphModule) or not isinstance(plan, Plan):
+        kinds = f"{type(module).__name__} and {type(plan).__name__}"
+        raise TypeError(f"reordered takes a module that was traced and a plan of its graph, not {kinds}")
     if plan.schedule is None:
-        raise InputError.single(
-            "no_schedule", "$.schedule", "the plan has no order: it is no plan of a graph"
-        )
+        message = "the plan has no order: it is no plan of a graph"
+        raise InputError.single("no_schedule", "$.schedule", message)
     by_name = {node.name: node for node in module.graph.nodes}
-    unknown = [name for name in plan.schedule.order if name not in by_name]
-    if unknown:
-        message = f"the program has no node {shown(unknown[0])}: the plan is of another one"
-        raise InputError.single("unknown_operator", "$.schedule.order", message)
     steps = {*plan.schedule.order}
+    others = steps.symmetric_difference(step.node.name for step in _Reader(module, {}, False).steps)
+    if others or len(steps) != len(plan.schedule.order):
+        message = "the plan is of another program, or runs operators again: " + _listed(sorted(others)[:3])
+        raise InputError.single("unknown_operator", "$.schedule.order", message)
     ordered: dict[Node, None] = dict.fromkeys(node for node in by_name.values() if node.op == "placeholder")
 
     def add(node: "Node") -> None:
@@ -370,9 +384,17 @@ class _Call:
         if schema is None:
             self._without_schema(node, target)
             return
+        if schema.name.split("::")[-1] in _OTHER_MEMORY:
+            message = f"{printable(schema.name, 64)} gives a tensor other memory, which a graph cannot say"
+            _refuse("other_memory", node.name, message)
         results = {sign for entry in schema.returns for sign in _signs(entry)}
-        for place, argument in enumerate(schema.arguments):
-            value = node.args[place] if place < len(node.args) else node.kwargs.get(argument.name)
+        arguments = {
+            argument.name: node.args[place] if place < len(node.args) else node.kwargs.get(argument.name)
+            for place, argument in enumerate(schema.arguments)
+        }
+        self.written += _changed_statistics(schema.name, arguments)
+        for argument in schema.arguments:
+            value = arguments[argument.name]
             info = argument.alias_info
             if info is None or value is None:
                 continue
@@ -399,6 +421,8 @@ class _Call:
         """Functions of Python on numbers and tuples; or operators that run a graph of their own."""
         from torch._ops import HigherOrderOperator
 
+        if target is getitem:
+            self.viewed, self.is_view = list(node.all_input_nodes), True
         if not isinstance(target, HigherOrderOperator):
             return
         for source in node.all_input_nodes:
@@ -411,6 +435,16 @@ class _Call:
                 )
         # What else the compiler brings may write to what it gets: then no order is changed that could matter.
         self.written += node.all_input_nodes
+
+
+def _changed_statistics(name: str, arguments: Mapping[str, Any]) -> "list[Node]":
+    """The running statistics that a normalisation changes, of which its schema says nothing."""
+    if any(word in name for word in _STATISTICS_KEPT):
+        return []
+    if any(arguments.get(flag) is False for flag in ("training", "train", "use_input_stats")):
+        return []
+    values = (arguments.get(statistic) for statistic in ("running_mean", "running_var"))
+    return [node for value in values if value is not None for node in _nodes_in(value)]
 
 
 def _signs(entry: Any) -> frozenset[str]:
@@ -566,6 +600,9 @@ class _Sizes:
 
     def placing(self, storage: _Storage, alignment: int) -> dict[str, Any]:
         """The fields of a tensor, but for its size."""
+        if type(alignment) is not int or not 1 <= alignment <= LIMIT:
+            message = f"{alignment!r} is no alignment; it is a number of bytes, from 1 on"
+            raise InputError.single("out_of_range", "alignment", message)
         aligned = alignment if storage.kind == "data" else 1
         return {"id": storage.id, "kind": storage.kind, "alignment": aligned}
 

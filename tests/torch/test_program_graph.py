@@ -168,3 +168,54 @@ def test_random_numbers_and_changes_keep_their_order() -> None:
     graph = graph_of(make_fx(program, tracing_mode="fake")(torch.zeros(3)))
     assert ("rand_like", "rand_like_1") in graph.before
     assert ("mul", "add_") in graph.before
+
+
+def test_running_statistics_change_where_the_schema_does_not_say_so() -> None:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def program(training: bool) -> Any:
+        def run(x: Any, mean: Any, variance: Any) -> Any:
+            before = mean + 1
+            norm = torch.nn.functional.batch_norm(x, mean, variance, training=training)
+            return before, norm, mean * 2
+
+        return make_fx(run, tracing_mode="fake")(*inputs)
+
+    inputs = torch.ones(4, 3), torch.zeros(3), torch.ones(3)
+    trained = graph_of(program(training=True))
+    (norm,) = [entry.id for entry in trained.operators if "batch_norm" in entry.id]
+    assert {("add", norm), (norm, "mul")} <= set(trained.before)
+    assert not graph_of(program(training=False)).before
+
+
+@pytest.mark.parametrize("mode", ["real", "fake"])
+def test_parts_of_several_results_are_no_copies(mode: str) -> None:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    module = make_fx(lambda x: torch.sort(x), tracing_mode=mode)(torch.zeros(64, 64))
+    assert live(graph_of(module)) == 64 * 64 * (4 + 8)
+
+
+def test_other_memory_under_a_tensor_is_refused() -> None:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    module = make_fx(lambda x: torch.empty(0).set_(x + 1), tracing_mode="fake")(torch.zeros(3))
+    with pytest.raises(InputError, match="gives a tensor other memory"):
+        graph_of(module)
+
+
+def test_what_is_no_program_or_no_plan_of_it_is_refused() -> None:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    module = make_fx(lambda x: x + 1, tracing_mode="fake")(torch.zeros(3))
+    plan = memstow.plan(graph_of(module))
+    larger = make_fx(lambda x: (x + 1) * 2, tracing_mode="fake")(torch.zeros(3))
+    with pytest.raises(InputError, match="the plan is of another program, or runs operators again: mul"):
+        reordered(larger, plan)
+    for wrong in (None, 3, torch.nn.Linear(2, 2)):
+        with pytest.raises(TypeError, match="reordered takes a module that was traced"):
+            reordered(wrong, plan)
+    with pytest.raises(TypeError, match="dims has integers by names"):
+        graph_of(module, dims={"x": 2.5})  # type: ignore[dict-item]
+    with pytest.raises(InputError, match="0 is no alignment"):
+        graph_of(module, alignment=0)
