@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from io import BytesIO
 from operator import getitem
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict
 
 from memstow.planner.formats.format import GraphFormat
 from memstow.planner.graph.check import require_valid
@@ -64,7 +64,7 @@ def graph_of(
     `in_place`: operators that work element by element may overwrite an input. `dims`: values of sizes that
     the program leaves open, by their names or as INPUT:AXIS. `alignment`: storages begin at multiples of it.
     """
-    sizes = _sizes_of(program, plan_inputs, dims)
+    sizes = _sizes_of(program, plan_inputs, dims, alignment)
     left = sizes.left_open()
     if left:
         least, most = sizes.open[left[0]]
@@ -77,7 +77,7 @@ def graph_of(
     graph = Graph(
         **sizes.outside(),
         tensors=[
-            Tensor(**sizes.placing(entry, alignment), size=sizes.number(entry.size), name=entry.name)
+            Tensor(**sizes.placing(entry), size=sizes.number(entry.size), name=entry.name)
             for entry in sizes.reader.storages
         ],
         operators=[
@@ -98,7 +98,7 @@ def symbolic_graph_of(
     alignment: int = 64,
 ) -> SymbolicGraph:
     """The same of a program whose sizes are open: they are formulas of its dimensions, which have ranges."""
-    sizes = _sizes_of(program, plan_inputs, dims)
+    sizes = _sizes_of(program, plan_inputs, dims, alignment)
     if not sizes.left_open():
         message = "no size of the program is open: memstow.torch.graph_of makes a graph with numbers"
         raise InputError.single("no_open_dimensions", "$", message)
@@ -106,7 +106,7 @@ def symbolic_graph_of(
         **sizes.outside(),
         symbols=[sizes.symbol(name) for name in sizes.left_open()],
         tensors=[
-            SymbolicTensor(**sizes.placing(entry, alignment), size=sizes.formula(entry))
+            SymbolicTensor(**sizes.placing(entry), size=sizes.formula(entry))
             for entry in sizes.reader.storages
         ],
         operators=[SymbolicOperator(**sizes.uses(step, in_place)) for step in sizes.reader.steps],
@@ -121,7 +121,11 @@ def _sizes_of(
     program: "ExportedProgram | GraphModule",
     plan_inputs: bool | Collection[str],
     dims: Mapping[str, int] | None,
+    alignment: int,
 ) -> "_Sizes":
+    if type(alignment) is not int or not 1 <= alignment <= LIMIT:
+        message = f"{alignment!r} is no alignment; it is a number of bytes, from 1 on"
+        raise InputError.single("out_of_range", "alignment", message)
     from torch.fx import GraphModule
 
     signature = getattr(program, "graph_signature", None)
@@ -138,7 +142,7 @@ def _sizes_of(
         if not isinstance(name, str) or type(value) is not int:
             raise TypeError(f"dims has integers by names, not {value!r} by {name!r}")
     reader = _Reader(module, {} if signature is None else _kinds_of_inputs(signature), plan_inputs)
-    return _Sizes(reader, dict(dims or {}), getattr(program, "range_constraints", {}))
+    return _Sizes(reader, dict(dims or {}), getattr(program, "range_constraints", {}), alignment)
 
 
 def reordered(module: "GraphModule", plan: Plan) -> "GraphModule":
@@ -539,11 +543,38 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(printable(name, 64) for name in sorted(names)) or "none"
 
 
+class _Outside(TypedDict):
+    name: str
+    inputs: list[str]
+    outputs: list[str]
+
+
+class _Placing(TypedDict):
+    id: str
+    kind: TensorKind
+    alignment: int
+
+
+class _Uses(TypedDict):
+    id: str
+    type: str
+    inputs: list[str]
+    outputs: list[str]
+    in_place: list[tuple[str, str]]
+
+
 class _Sizes:
     """Storages and operators with sizes: as numbers, or as formulas of the dimensions that are left open."""
 
-    def __init__(self, reader: _Reader, dims: dict[str, int], ranges: "Mapping[sympy.Symbol, Any]") -> None:
+    def __init__(
+        self,
+        reader: _Reader,
+        dims: dict[str, int],
+        ranges: "Mapping[sympy.Symbol, Any]",
+        alignment: int,
+    ) -> None:
         self.reader = reader
+        self._alignment = alignment
         self._ranges = ranges
         """What a program of `torch.export` says of its dimensions; what tracing knew of them is wider."""
         self.open: dict[str, tuple[int, int | None]] = {}
@@ -589,7 +620,7 @@ class _Sizes:
         """The dimensions without a value."""
         return sorted(self.open.keys() - self._values.keys())
 
-    def outside(self) -> dict[str, Any]:
+    def outside(self) -> _Outside:
         """The name of the program, its inputs and its outputs, as far as they are planned."""
         planned = {entry.id for entry in self.reader.storages if entry.kind == "data"}
         return {
@@ -598,22 +629,19 @@ class _Sizes:
             "outputs": [entry.id for entry in self.reader.outputs if entry.id in planned],
         }
 
-    def placing(self, storage: _Storage, alignment: int) -> dict[str, Any]:
+    def placing(self, storage: _Storage) -> _Placing:
         """The fields of a tensor, but for its size."""
-        if type(alignment) is not int or not 1 <= alignment <= LIMIT:
-            message = f"{alignment!r} is no alignment; it is a number of bytes, from 1 on"
-            raise InputError.single("out_of_range", "alignment", message)
-        aligned = alignment if storage.kind == "data" else 1
+        aligned = self._alignment if storage.kind == "data" else 1
         return {"id": storage.id, "kind": storage.kind, "alignment": aligned}
 
-    def uses(self, step: _Step, in_place: bool) -> dict[str, Any]:
+    def uses(self, step: _Step, in_place: bool) -> _Uses:
         """The fields of an operator, but for its cost."""
         return {
             "id": step.node.name,
             "type": str(step.node.target)[:1024],
             "inputs": [entry.id for entry in step.reads],
             "outputs": [entry.id for entry in step.makes],
-            "in_place": list(_pairs_in_place(step, self.reader.value_of)) if in_place else (),
+            "in_place": list(_pairs_in_place(step, self.reader.value_of)) if in_place else [],
         }
 
     def symbol(self, name: str) -> Symbol:

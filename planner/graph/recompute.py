@@ -442,7 +442,7 @@ def with_room(
     """The schedule and the peak of its live bytes, with its copies listed in an order that has room.
 
     Copies between the same two runs are made in the order in which they are listed, and one may need the
-    place that another leaves. If no order has room in all pools and at most so many bytes in the one that
+    place that another leaves. If no order has room in all pools and needs at most `most` in the one that
     counts, it stays as it is.
     """
 

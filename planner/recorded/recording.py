@@ -29,7 +29,7 @@ TRACE: Final = "torch-trace"
 
 _GZIP: Final = b"\x1f\x8b"
 _PICKLES: Final = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
-# What a compressed trace may become: ten times as much as they do, or this in any case.
+# A compressed trace may grow by this factor, ten times that of real ones; to these bytes in any case.
 _MOST_TIMES: Final = 200
 _FEW_BYTES: Final = 64 << 20
 _PROCESSOR: Final = 0
@@ -117,12 +117,12 @@ def read_recorded_plan(data: bytes, name: str, problem: Problem) -> Plan:
     """Where the allocator put the buffers of this problem, whichever device of the recording it is of."""
     recordings = _read(data, name)
     devices = list(_devices(recordings))
-    found = [_recording(recordings, number, called) for number, called, _ in devices]
-    for recording in found:
+    of_devices = [_recording(recordings, number, called) for number, called, _ in devices]
+    for recording in of_devices:
         if recording.problem.buffers == problem.buffers:
             return recording.plan
-    if len(found) == 1:
-        return found[0].plan
+    if len(of_devices) == 1:
+        return of_devices[0].plan
     message = "none of its devices has the allocations of this problem; give the problem of one of them"
     raise InputError.single("other_problem", "$", message)
 

@@ -113,10 +113,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _take_problem_first(args: argparse.Namespace) -> None:
     """Take a problem that is named before its plan, as for `memstow verify`, as one of --problem."""
-    if args.problem is None and args.other is not None and STDIN not in (args.plan, args.other):
-        first, second = (_is_plan(path) for path in (args.plan, args.other))
-        if first is False and second is True:
-            args.problem, args.plan, args.other = args.plan, args.other, None
+    if args.problem is not None or args.other is None or STDIN in (args.plan, args.other):
+        return
+    # Where the first is a plan, as in a comparison, the second need not be read for this.
+    if _is_plan(args.plan) is False and _is_plan(args.other) is True:
+        args.problem, args.plan, args.other = args.plan, args.other, None
 
 
 def _is_plan(path: str) -> bool | None:

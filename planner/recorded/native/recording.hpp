@@ -29,7 +29,7 @@ class Labels {
 
 enum class Action : std::uint8_t {
     kAlloc,
-    kFree,  // completed: what was asked for earlier has no effect before
+    kFree,  // completed: the free that the program requested earlier has no effect before
     kSegmentAlloc,
     kSegmentFree,
     kSegmentMap,
@@ -123,7 +123,7 @@ struct Lives {
     std::int64_t reserved = kUnknown;  // the most at any time
     std::int64_t allocated = 0;        // the most at any time
     std::int64_t least = 0;            // what any plan needs: the most that each pool has live, added up
-    std::int64_t requested_most = 0;   // the same, of what was asked for
+    std::int64_t requested_most = 0;   // the same, in bytes as the program requested them
     std::int64_t allocated_at = 0;     // when
     std::vector<User> users;           // then, the largest first
 };

@@ -96,7 +96,7 @@ std::string_view tail(std::string_view path) {
     return before == std::string_view::npos ? path : path.substr(before + 1);
 }
 
-// At most so many bytes of UTF-8, cut between characters.
+// The text, or as much of it as a label may have, cut between characters.
 std::string_view cut(std::string_view text) {
     if (text.size() <= kLongestLabel) return text;
     std::size_t end = kLongestLabel;
