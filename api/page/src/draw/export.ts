@@ -68,11 +68,11 @@ function compose(pen: Pen, pictures: Picture[], words: Words, rectangles: (pictu
   pen.text(16, 46, words.lead, { fill: theme.ink, bold: true, size: 20 });
   pen.text(16 + 11.5 * words.lead.length, 46, words.rest, { fill: words.colour, bold: true, size: 20 });
   const tall = tallOf(pictures);
-  pictures.forEach((given, place) => {
+  pictures.forEach((onScreen, place) => {
     const top = HEAD + place * (tall + CAPTION) + CAPTION;
-    const layout = layoutOf(WIDE - 16, tall - CAPTION, false, given.scene.program !== null);
+    const layout = layoutOf(WIDE - 16, tall - CAPTION, false, onScreen.scene.program !== null);
     for (const frame of [layout.live, layout.map, layout.operators, layout.towers]) if (frame !== null) frame.y += top;
-    const picture = { ...given, layout };
+    const picture = { ...onScreen, layout };
     pen.text(layout.map.x, top + 2, caption(picture), { fill: theme.ink, bold: true, size: 12 });
     drawGround(pen, picture);
     drawReserved(pen, picture);

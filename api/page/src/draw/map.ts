@@ -27,7 +27,7 @@ function rimOf(theme: Theme): (colour: string) => string {
 }
 
 export function orderOf(picture: Picture): Ordered {
-  return picture.byChange ? picture.pool.byChange : picture.pool.given;
+  return picture.byChange ? picture.pool.byChange : picture.pool.byTime;
 }
 
 /** How many spans, largest first, are at least this many square pixels. */
@@ -127,16 +127,16 @@ export function drawNames(pen: Pen, picture: Picture, among = Infinity): void {
 
 /** The ranks between which buffers in place are alone at their bytes: names there are not written over each other. */
 function aloneOf({ scene, place }: Picture): Map<number, [number, number]> {
-  const found = new Map<number, [number, number]>();
+  const lives = new Map<number, [number, number]>();
   for (const pair of scene.inPlace.slice(0, MOST_NAMES)) {
     if (scene.pool[pair.first] !== place || !overlapping(scene, pair.first, pair.second)) continue;
     const [input, output] = [(scene.firstSpan[pair.first + 1] as number) - 1, scene.firstSpan[pair.second] as number];
     const [from, to] = [scene.begin[output] as number, scene.end[input] as number];
     if (from >= to) continue;
-    found.set(input, [found.get(input)?.[0] ?? (scene.begin[input] as number), from]);
-    found.set(output, [to, found.get(output)?.[1] ?? (scene.end[output] as number)]);
+    lives.set(input, [lives.get(input)?.[0] ?? (scene.begin[input] as number), from]);
+    lives.set(output, [to, lives.get(output)?.[1] ?? (scene.end[output] as number)]);
   }
-  return found;
+  return lives;
 }
 
 /** As much of a name as there is room for; nothing where that says little. */

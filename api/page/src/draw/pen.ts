@@ -117,10 +117,10 @@ export class CanvasPen implements Pen {
       on.lineTo(shift + 9, -1);
     }
     on.stroke();
-    const made = this.on.createPattern(tile, "repeat");
-    if (made === null) return line;
-    this.#patterns.set(line, made);
-    return made;
+    const pattern = this.on.createPattern(tile, "repeat");
+    if (pattern === null) return line;
+    this.#patterns.set(line, pattern);
+    return pattern;
   }
 }
 

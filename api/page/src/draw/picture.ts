@@ -77,8 +77,8 @@ export function scaleOf(picture: Picture): Scale {
 }
 
 /** All of the axis, in both ways of counting it. */
-export function axisPositions(scene: Scene): { given: Float64Array; byChange: Float64Array } {
-  return { given: positions(scene.axis.times, false), byChange: positions(scene.axis.times, true) };
+export function axisPositions(scene: Scene): { byTime: Float64Array; byChange: Float64Array } {
+  return { byTime: positions(scene.axis.times, false), byChange: positions(scene.axis.times, true) };
 }
 
 /** All addresses, with some room above the highest line. */

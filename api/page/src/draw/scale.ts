@@ -61,16 +61,16 @@ export function stepOf(positions: Float64Array, position: number): number {
 /** The largest value in each pixel column of a function given by steps. */
 export function columnsOf(values: ArrayLike<number>, positions: Float64Array, scale: Scale): Float64Array {
   const wide = Math.max(1, Math.round(scale.frame.wide));
-  const found = new Float64Array(wide);
+  const columns = new Float64Array(wide);
   const perColumn = (scale.window.right - scale.window.left) / wide;
   const steps = positions.length - 1;
   for (let column = 0; column < wide; column++) {
     const from = scale.window.left + column * perColumn;
     const begin = stepOf(positions, from);
     if ((positions[begin + 1] as number) <= from) continue;
-    found[column] = mostIn(values, begin, firstFrom(positions, from + perColumn, begin, steps));
+    columns[column] = mostIn(values, begin, firstFrom(positions, from + perColumn, begin, steps));
   }
-  return found;
+  return columns;
 }
 
 /** The first step between `begin` and `end` that starts at this position or after it; `end` if none does. */

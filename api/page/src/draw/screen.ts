@@ -86,7 +86,7 @@ export class Screen {
     const layer = this.#layer.getContext("2d", { willReadFrequently: true });
     if (raster === null || image === null || layer === null) return;
     const { map } = picture.layout;
-    const all = picture.pool.given.spans.length;
+    const all = picture.pool.byTime.spans.length;
     raster.pixels.fill(0);
     if (moving && all > MOST_WHILE_MOVING && this.#settled !== null) {
       const until = Math.min(visible(picture, 1), MOST_LOOKED_AT);

@@ -69,13 +69,13 @@ function staircase(points: (readonly [number, number])[], right: number): number
 }
 
 function marks(from: number, to: number): number[] {
-  const found: number[] = [];
+  const marks: number[] = [];
   for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); power++) {
     for (const part of [1, 2, 5]) {
       const mark = Number((part * 10 ** power).toPrecision(1));
-      if (mark >= from && mark <= to) found.push(mark);
+      if (mark >= from && mark <= to) marks.push(mark);
     }
   }
-  const every = Math.ceil(found.length / 10);
-  return found.filter((_, place) => place % every === 0);
+  const every = Math.ceil(marks.length / 10);
+  return marks.filter((_, place) => place % every === 0);
 }

@@ -94,14 +94,14 @@ function byPeak(scene: Scene, theme: Theme, live: (span: number) => boolean): Sh
   return { of, colours: [theme.atPeak, theme.faded], legend: { kind: "entries", entries } };
 }
 
-/** When a buffer lives, in one line; `told` writes a time. */
-export function lifeText(scene: Scene, buffer: number, told: (value: number | bigint) => string = time): string {
+/** When a buffer lives, in one line; `written` writes a time. */
+export function lifeText(scene: Scene, buffer: number, written: (value: number | bigint) => string = time): string {
   const said: string[] = [];
   const { times } = scene.axis;
   for (let span = scene.firstSpan[buffer] as number; span < (scene.firstSpan[buffer + 1] as number); span++) {
     if (scene.kinds[span] === 1) said.push("always");
     else if (scene.kinds[span] === 2) said.push("no lifetime");
-    else said.push([scene.begin, scene.end].map((ends) => bare(times[ends[span] as number] as number, told)).join("–"));
+    else said.push([scene.begin, scene.end].map((ends) => bare(times[ends[span] as number] as number, written)).join("–"));
     if (said.length === 4) break;
   }
   const more = (scene.firstSpan[buffer + 1] as number) - (scene.firstSpan[buffer] as number) - said.length;
@@ -109,7 +109,7 @@ export function lifeText(scene: Scene, buffer: number, told: (value: number | bi
 }
 
 /** Times of a few digits need no groups. */
-function bare(value: number | bigint, told: (value: number | bigint) => string): string {
+function bare(value: number | bigint, written: (value: number | bigint) => string): string {
   const text = String(value);
-  return text.length <= 6 ? text : told(value);
+  return text.length <= 6 ? text : written(value);
 }

@@ -68,8 +68,8 @@ function diagnosticOf(text: string, fault: Fault): Diagnostic {
 /** JSON that cannot be read is told while it is written; another format is left to the service. */
 function look(view: EditorView): Diagnostic[] {
   const text = view.state.doc.toString();
-  const found = isJson(text) ? jsonParseLinter()(view) : [];
-  return found.length > 0 ? found : [...view.state.field(faults)];
+  const diagnostics = isJson(text) ? jsonParseLinter()(view) : [];
+  return diagnostics.length > 0 ? diagnostics : [...view.state.field(faults)];
 }
 
 function complete(context: CompletionContext): CompletionResult | null {
@@ -131,8 +131,8 @@ export const open: OpenEditor = (host: HTMLElement, options: EditorOptions): Edi
   return {
     text: () => view.state.doc.toString(),
     replace: (text) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, effects: setFaults.of([]) }),
-    mark: (found) => {
-      view.dispatch({ effects: setFaults.of(found) });
+    mark: (diagnostics) => {
+      view.dispatch({ effects: setFaults.of(diagnostics) });
       forceLinting(view);
     },
     reveal: (fault) => {

@@ -51,30 +51,30 @@ export function namesAt(schemas: Schemas, path: readonly Step[], held: ReadonlyS
   const all = at(schemas, path).filter((one) => one.properties !== undefined);
   // Of several kinds of objects, those that have the names which are there already.
   const fitting = all.filter((one) => [...held].every((name) => name in (one.properties ?? {})));
-  const found = new Map<string, Option>();
+  const fields = new Map<string, Option>();
   for (const one of fitting.length > 0 ? fitting : all) {
     for (const [name, schema] of Object.entries(one.properties ?? {})) {
-      if (held.has(name) || found.has(name)) continue;
+      if (held.has(name) || fields.has(name)) continue;
       const kinds = spread(schema, schemas);
-      found.set(name, { text: name, kind: kindOf(kinds), info: schema.description ?? kinds[0]?.description ?? "", opens: opening(kinds), required: one.required?.includes(name) ?? false });
+      fields.set(name, { text: name, kind: kindOf(kinds), info: schema.description ?? kinds[0]?.description ?? "", opens: opening(kinds), required: one.required?.includes(name) ?? false });
     }
   }
-  return [...found.values()];
+  return [...fields.values()];
 }
 
 /** The values that can be named there. */
 export function valuesAt(schemas: Schemas, path: readonly Step[]): Option[] {
-  const found = new Map<string, Option>();
+  const choices = new Map<string, Option>();
   for (const one of at(schemas, path)) {
     const values = one.enum ?? ("const" in one ? [one.const] : []);
     const types = typesOf(one);
     const more = [...(types.includes("boolean") ? [true, false] : []), ...(types.includes("null") ? [null] : [])];
     for (const value of [...values, ...more]) {
       const text = JSON.stringify(value);
-      if (!found.has(text)) found.set(text, { text, kind: one.default === value ? "default" : "", info: one.description ?? "", opens: "", required: false });
+      if (!choices.has(text)) choices.set(text, { text, kind: one.default === value ? "default" : "", info: one.description ?? "", opens: "", required: false });
     }
   }
-  return [...found.values()];
+  return [...choices.values()];
 }
 
 function typesOf(schema: Schema): string[] {

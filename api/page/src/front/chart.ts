@@ -54,13 +54,13 @@ function ends(values: number[], margin: number): [number, number] {
 
 /** The point that is nearest to a place on the screen; -1: none is near. */
 export function pointAt(chart: Chart, x: number, y: number, within = 22): number {
-  let found = -1;
+  let nearestPoint = -1;
   let nearest = within * within;
   chart.places.forEach(([px, py], place) => {
     const apart = (px - x) ** 2 + (py - y) ** 2;
-    if (apart <= nearest) [found, nearest] = [place, apart];
+    if (apart <= nearest) [nearestPoint, nearest] = [place, apart];
   });
-  return found;
+  return nearestPoint;
 }
 
 export function drawChart(pen: Pen, front: Front, chart: Chart, theme: Theme, chosen: number): void {
@@ -136,15 +136,15 @@ function ratioTicks(range: readonly [number, number], lowest: number, most: numb
 }
 
 function powerTicks(from: number, to: number, most: number): { at: number; text: string }[] {
-  const found = [];
+  const ticks = [];
   for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); power++) {
     for (const part of [1, 2, 5]) {
       const at = part * 10 ** power;
-      if (at >= from && at <= to) found.push({ at, text: short(Math.round(at)) });
+      if (at >= from && at <= to) ticks.push({ at, text: short(Math.round(at)) });
     }
   }
-  const every = Math.ceil(found.length / most);
-  return found.filter((_, place) => place % every === 0);
+  const every = Math.ceil(ticks.length / most);
+  return ticks.filter((_, place) => place % every === 0);
 }
 
 /** Along the least value of the second term. */

@@ -36,7 +36,7 @@ export function onFront(front: Front): FrontPoint[] {
 }
 
 export function least(front: Front, axis: Axis): Whole | null {
-  return onFront(front).reduce<Whole | null>((found, point) => (found === null || point.values[axis] < found ? point.values[axis] : found), null);
+  return onFront(front).reduce<Whole | null>((least, point) => (least === null || point.values[axis] < least ? point.values[axis] : least), null);
 }
 
 /** How many times the least value; nothing where that is 0. Rounded up: a plan is never said to be cheaper than it is. */

@@ -42,21 +42,21 @@ export function rigidGroups(scene: Scene): Map<number, Member> {
     join(pair.first, pair.second, pair.value);
     join(pair.second, pair.first, scene.zero - pair.value);
   }
-  const found = new Map<number, Member>();
+  const members = new Map<number, Member>();
   for (const root of near.keys()) {
-    if (found.has(root)) continue;
-    found.set(root, { root, delta: scene.zero });
+    if (members.has(root)) continue;
+    members.set(root, { root, delta: scene.zero });
     const open = [root];
     for (let from = open.pop(); from !== undefined; from = open.pop()) {
-      const delta = found.get(from)?.delta ?? scene.zero;
+      const delta = members.get(from)?.delta ?? scene.zero;
       for (const edge of near.get(from) ?? []) {
-        if (found.has(edge.other)) continue;
-        found.set(edge.other, { root, delta: delta + edge.delta });
+        if (members.has(edge.other)) continue;
+        members.set(edge.other, { root, delta: delta + edge.delta });
         open.push(edge.other);
       }
     }
   }
-  return found;
+  return members;
 }
 
 export function overlapping(scene: Scene, one: number, other: number): boolean {

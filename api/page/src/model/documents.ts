@@ -42,40 +42,40 @@ export function noDocuments(): Documents {
 
 /** `trusted`: `memstow view` or the service has made it; nobody else is believed what was judged. */
 export function readDocuments(bytes: Uint8Array, trusted: boolean, progress: (part: number) => void): Documents {
-  const found = noDocuments();
+  const documents = noDocuments();
   const fields = fieldsOf(bytes);
   const json = new JsonReader(bytes, progress);
   if (fields.has("symbols")) json.fail("sizes are formulas, which have a page of their own: `memstow view PROBLEM PLAN` makes it");
-  if (fields.has("operators")) found.graph = readGraph(json);
-  else if (fields.has("buffers")) found.problem = readProblem(json);
-  else if (fields.has("problem") || fields.has("graph") || fields.has("plan")) readBoth(json, found);
-  else if ([...fields].some((field) => FIELDS_OF_PLANS.has(field))) found.plans.push({ name: "", plan: readPlan(json), verdict: null });
+  if (fields.has("operators")) documents.graph = readGraph(json);
+  else if (fields.has("buffers")) documents.problem = readProblem(json);
+  else if (fields.has("problem") || fields.has("graph") || fields.has("plan")) readBoth(json, documents);
+  else if ([...fields].some((field) => FIELDS_OF_PLANS.has(field))) documents.plans.push({ name: "", plan: readPlan(json), verdict: null });
   else if (fields.has("terms") && fields.has("points")) json.fail("a front has a page of its own: `memstow view FILE front.json` makes it");
   else json.fail("neither a problem (with `buffers`), nor a graph (with `operators`), nor a plan (with `placements`)");
   json.end();
-  return trusted ? found : { ...found, plans: found.plans.map((one) => ({ ...one, verdict: null })), shortfalls: [] };
+  return trusted ? documents : { ...documents, plans: documents.plans.map((one) => ({ ...one, verdict: null })), shortfalls: [] };
 }
 
-function readBoth(json: JsonReader, found: Documents): void {
+function readBoth(json: JsonReader, documents: Documents): void {
   let names: string[] = [];
   let order: string | null = null;
   const verdicts: Verdict[] = [];
   json.object((field) => {
     if (json.isNull()) return;
-    if (field === "problem") found.problem = readProblem(json);
-    else if (field === "graph") found.graph = readGraph(json);
+    if (field === "problem") documents.problem = readProblem(json);
+    else if (field === "graph") documents.graph = readGraph(json);
     else if (field === "order") order = json.string();
     else if (field === "verdict") verdicts[0] = valueIn(json) as Verdict;
     else if (field === "other_verdict") verdicts[1] = valueIn(json) as Verdict;
-    else if (field === "shortfalls") found.shortfalls = valueIn(json) as Shortfall[];
-    else if (field === "plan" || field === "other") found.plans.push({ name: "", plan: readPlan(json), verdict: null });
+    else if (field === "shortfalls") documents.shortfalls = valueIn(json) as Shortfall[];
+    else if (field === "plan" || field === "other") documents.plans.push({ name: "", plan: readPlan(json), verdict: null });
     else if (field === "names") names = strings(json);
-    else if (field === "name") found.name = json.string();
-    else if (field === "search") json.list(() => found.search.push(readStep(json)));
+    else if (field === "name") documents.name = json.string();
+    else if (field === "search") json.list(() => documents.search.push(readStep(json)));
     else json.skip();
   });
-  if (found.graph !== null && order !== null) found.graph.order = order;
-  found.plans.forEach((plan, place) => Object.assign(plan, { name: names[place] ?? "", verdict: verdicts[place] ?? null }));
+  if (documents.graph !== null && order !== null) documents.graph.order = order;
+  documents.plans.forEach((plan, place) => Object.assign(plan, { name: names[place] ?? "", verdict: verdicts[place] ?? null }));
 }
 
 function readStep(json: JsonReader): SearchStep {

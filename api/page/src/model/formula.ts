@@ -127,7 +127,7 @@ class Reader {
       return (at) => within(at.get(name) ?? 0n);
     }
     if (this.#next !== "(") this.#fail();
-    const given: Formula[] = this.#inside(() => {
+    const operands: Formula[] = this.#inside(() => {
       const all = [this.sum()];
       while (this.#next === ",") {
         this.#pass();
@@ -136,9 +136,9 @@ class Reader {
       return all;
     });
     this.#expect(")");
-    if (many !== undefined) return (at) => many(given.map((one) => one(at)));
-    const [first, second] = given;
-    if (two === undefined || first === undefined || second === undefined || given.length !== 2) throw new ReadError(`${name} takes two arguments`);
+    if (many !== undefined) return (at) => many(operands.map((one) => one(at)));
+    const [first, second] = operands;
+    if (two === undefined || first === undefined || second === undefined || operands.length !== 2) throw new ReadError(`${name} takes two arguments`);
     return (at) => two(first(at), second(at));
   }
 
@@ -146,9 +146,9 @@ class Reader {
   #inside<T>(read: () => T): T {
     if (++this.#depth > DEEPEST) throw new ReadError(`a formula is more than ${DEEPEST} parentheses deep`);
     this.#pass();
-    const found = read();
+    const value = read();
     this.#depth--;
-    return found;
+    return value;
   }
 
   #expect(sign: string): void {
@@ -158,10 +158,10 @@ class Reader {
 
   #pass(): void {
     TOKEN.lastIndex = this.#at;
-    const found = TOKEN.exec(this.#text);
-    if (found === null && this.#text.slice(this.#at).trim() !== "") this.#fail();
-    this.#next = found === null ? "" : (found[1] ?? found[2] ?? found[3] ?? "");
-    this.#at = found === null ? this.#text.length : TOKEN.lastIndex;
+    const token = TOKEN.exec(this.#text);
+    if (token === null && this.#text.slice(this.#at).trim() !== "") this.#fail();
+    this.#next = token === null ? "" : (token[1] ?? token[2] ?? token[3] ?? "");
+    this.#at = token === null ? this.#text.length : TOKEN.lastIndex;
   }
 
   #fail(): never {

@@ -72,39 +72,39 @@ export interface FrontFile {
 export type Base = Pick<Documents, "problem" | "graph">;
 
 export function readFrontFile(json: JsonReader): FrontFile {
-  const found: Omit<FrontFile, "front"> & { front: RawFront | null } = { front: null, name: "", bases: [], of: [], first: -1, verdict: null };
+  const file: Omit<FrontFile, "front"> & { front: RawFront | null } = { front: null, name: "", bases: [], of: [], first: -1, verdict: null };
   json.object((field) => {
     if (json.isNull()) return;
-    if (field === "front") found.front = readFront(json);
-    else if (field === "name") found.name = json.string();
-    else if (field === "problems") json.list(() => found.bases.push({ problem: readProblem(json), graph: null }));
-    else if (field === "graphs") json.list(() => found.bases.push({ problem: null, graph: readGraph(json) }));
-    else if (field === "of") json.list(() => found.of.push(json.isNull() ? null : Number(json.whole())));
-    else if (field === "first") found.first = Number(json.whole());
-    else if (field === "verdict") found.verdict = valueIn(json) as FrontVerdict;
+    if (field === "front") file.front = readFront(json);
+    else if (field === "name") file.name = json.string();
+    else if (field === "problems") json.list(() => file.bases.push({ problem: readProblem(json), graph: null }));
+    else if (field === "graphs") json.list(() => file.bases.push({ problem: null, graph: readGraph(json) }));
+    else if (field === "of") json.list(() => file.of.push(json.isNull() ? null : Number(json.whole())));
+    else if (field === "first") file.first = Number(json.whole());
+    else if (field === "verdict") file.verdict = valueIn(json) as FrontVerdict;
     else json.skip();
   });
-  return found.front === null ? json.fail("no front is in it") : { ...found, front: found.front };
+  return file.front === null ? json.fail("no front is in it") : { ...file, front: file.front };
 }
 
 export function readFront(json: JsonReader): RawFront {
-  const found = { name: "", points: [] as RawPoint[], complete: false, targets: 0 };
+  const front = { name: "", points: [] as RawPoint[], complete: false, targets: 0 };
   const terms: string[] = [];
   json.object((field) => {
     if (json.isNull()) return;
-    if (field === "name") found.name = json.string();
+    if (field === "name") front.name = json.string();
     else if (field === "terms") json.list(() => terms.push(json.string()));
-    else if (field === "points") json.list(() => found.points.push(readPoint(json)));
+    else if (field === "points") json.list(() => front.points.push(readPoint(json)));
     else if (field === "targets") json.list(() => {
-      found.targets++;
+      front.targets++;
       json.skip();
     });
-    else if (field === "complete") found.complete = json.boolean();
+    else if (field === "complete") front.complete = json.boolean();
     else json.skip();
   });
   const [first, second] = terms;
   if (first === undefined || second === undefined) return json.fail("a front has two `terms`");
-  return { ...found, terms: [first, second] };
+  return { ...front, terms: [first, second] };
 }
 
 function readPoint(json: JsonReader): RawPoint {

@@ -75,9 +75,9 @@ function readTensor(json: JsonReader): RawTensor {
     else if (field === "size") size = json.whole();
     else if (field === "type") type = json.string();
     else if (field === "shape") {
-      const found: Whole[] = [];
-      json.list(() => found.push(json.whole()));
-      shape = found;
+      const sides: Whole[] = [];
+      json.list(() => sides.push(json.whole()));
+      shape = sides;
     } else if (field === "alignment") tensor.alignment = json.whole();
     else if (field === "pools") tensor.pools = strings(json);
     else json.skip();

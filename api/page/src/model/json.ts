@@ -256,17 +256,17 @@ export function valueIn(json: JsonReader): unknown {
 /** The members of an object of JSON, as they are written; null: it is none. */
 export function membersOf(bytes: Uint8Array): Map<string, Uint8Array> | null {
   const json = new JsonReader(bytes);
-  const found = new Map<string, Uint8Array>();
+  const members = new Map<string, Uint8Array>();
   try {
     if (!json.isObject()) return null;
     json.object((name) => {
       json.peek();
       const from = json.at;
       json.skip();
-      found.set(name, bytes.subarray(from, json.at));
+      members.set(name, bytes.subarray(from, json.at));
     });
     json.end();
-    return found;
+    return members;
   } catch (error) {
     if (error instanceof ReadError) return null;
     throw error;

@@ -108,8 +108,8 @@ function livesOf(graph: RawGraph, run: Run): Lives {
     life: (tensor) => {
       if (tensor.kind === "state" || tensor.kind === "constant") return null;
       const maker = makers.get(tensor.id);
-      const [begin, made] = there.has(tensor.id) || maker === undefined ? [0n, 1n] : (run.spans.get(maker.id) as Span);
-      return [begin, kept.has(tensor.id) ? run.end : (last.get(tensor.id) ?? made)];
+      const [begin, afterMaker] = there.has(tensor.id) || maker === undefined ? [0n, 1n] : (run.spans.get(maker.id) as Span);
+      return [begin, kept.has(tensor.id) ? run.end : (last.get(tensor.id) ?? afterMaker)];
     },
   };
 }
@@ -132,31 +132,31 @@ function inPlaceOf(graph: RawGraph, run: Run, operator: RawOperator, lives: Live
 export function outOfOrder(graph: RawGraph, run: Run): string[] {
   const place = new Map(run.order.map((operator, at) => [operator.id, at]));
   const at = (id: string): number => place.get(id) ?? -1;
-  const found: string[] = [];
+  const violations: string[] = [];
   const { makers } = livesOf(graph, run);
   for (const operator of run.order) {
     for (const name of operator.inputs) {
       const maker = makers.get(name);
-      if (maker !== undefined && at(maker.id) >= at(operator.id)) found.push(`${operator.id} reads ${name} before ${maker.id} makes it`);
+      if (maker !== undefined && at(maker.id) >= at(operator.id)) violations.push(`${operator.id} reads ${name} before ${maker.id} makes it`);
     }
   }
-  for (const pair of graph.before) if (at(pair.first) >= at(pair.second)) found.push(`${pair.second} must run after ${pair.first}`);
-  for (const tensor of graph.tensors) if (tensor.kind === "state") found.push(...atState(graph, tensor.id, at));
-  return found;
+  for (const pair of graph.before) if (at(pair.first) >= at(pair.second)) violations.push(`${pair.second} must run after ${pair.first}`);
+  for (const tensor of graph.tensors) if (tensor.kind === "state") violations.push(...atState(graph, tensor.id, at));
+  return violations;
 }
 
 /** Operators that use one state keep their order in the document, unless both only read it. */
 function atState(graph: RawGraph, state: string, at: (id: string) => number): string[] {
-  const found: string[] = [];
+  const violations: string[] = [];
   let latest = -1;
   let latestWriter = -1;
   for (const operator of graph.operators) {
     const writes = operator.outputs.includes(state);
     if (!writes && !operator.inputs.includes(state)) continue;
     const place = at(operator.id);
-    if (place < (writes ? latest : latestWriter)) found.push(`${operator.id} uses ${state} before one that is listed earlier`);
+    if (place < (writes ? latest : latestWriter)) violations.push(`${operator.id} uses ${state} before one that is listed earlier`);
     latest = Math.max(latest, place);
     if (writes) latestWriter = Math.max(latestWriter, place);
   }
-  return found;
+  return violations;
 }

@@ -31,7 +31,7 @@ export function withoutBuffer(scene: Scene, pool: PoolShown, buffer: number): Wi
     left = larger(left, lives[step] === 1 ? there - size : there);
   }
   let others = scene.zero;
-  for (const span of pool.given.spans) {
+  for (const span of pool.byTime.spans) {
     const owner = scene.owner[span] as number;
     if (owner !== buffer) others = larger(others, top(scene, owner));
   }

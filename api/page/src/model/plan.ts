@@ -147,11 +147,11 @@ function readTerm(json: JsonReader): RawTerm {
 }
 
 function readOverflow(json: JsonReader): { pool: string; peak: Whole; capacity: Whole } {
-  const found: { pool: string; peak: Whole; capacity: Whole } = { pool: "", peak: 0, capacity: 0 };
+  const use: { pool: string; peak: Whole; capacity: Whole } = { pool: "", peak: 0, capacity: 0 };
   json.object((field) => {
-    if (field === "pool") found.pool = json.string();
-    else if (field === "peak" || field === "capacity") found[field] = json.whole();
+    if (field === "pool") use.pool = json.string();
+    else if (field === "peak" || field === "capacity") use[field] = json.whole();
     else json.skip();
   });
-  return found;
+  return use;
 }

@@ -125,11 +125,11 @@ class Buffers {
 
   /** Several ranges, in order, those that touch or overlap as one. */
   #lifetimes(json: JsonReader): void {
-    const given: [Whole, Whole][] = [];
-    json.list(() => given.push(timePair(json)));
-    given.sort((one, other) => (one[0] < other[0] ? -1 : one[0] > other[0] ? 1 : 0));
+    const ranges: [Whole, Whole][] = [];
+    json.list(() => ranges.push(timePair(json)));
+    ranges.sort((one, other) => (one[0] < other[0] ? -1 : one[0] > other[0] ? 1 : 0));
     let open: [Whole, Whole] | null = null;
-    for (const range of given) {
+    for (const range of ranges) {
       if (open !== null && range[0] <= open[1]) {
         if (range[1] > open[1]) open[1] = range[1];
         continue;
@@ -261,9 +261,9 @@ function timePair(json: JsonReader): [Whole, Whole] {
 }
 
 export function strings(json: JsonReader): string[] {
-  const found: string[] = [];
-  json.list(() => found.push(json.string()));
-  return found;
+  const texts: string[] = [];
+  json.list(() => texts.push(json.string()));
+  return texts;
 }
 
 function known<T>(places: Map<string, number>, all: T[], key: string, value: T): number {

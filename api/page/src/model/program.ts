@@ -34,12 +34,12 @@ export function programOf(graph: RawGraph, run: Run, index: NameIndex, times: Fl
 }
 
 function operatorOf(operator: RawOperator, index: NameIndex): Operator {
-  const found = (names: string[]): number[] => [...new Set(names)].map((name) => index.find(name)).filter((buffer) => buffer >= 0);
-  const inputs = found(operator.inputs);
-  const outputs = found(operator.outputs);
+  const buffersOf = (names: string[]): number[] => [...new Set(names)].map((name) => index.find(name)).filter((buffer) => buffer >= 0);
+  const inputs = buffersOf(operator.inputs);
+  const outputs = buffersOf(operator.outputs);
   return {
     id: operator.id, type: operator.type ?? "", inputs, outputs,
-    temporaries: found(operator.temporaries.map((one) => one.id)),
+    temporaries: buffersOf(operator.temporaries.map((one) => one.id)),
     aside: new Set([...operator.inputs, ...operator.outputs]).size - new Set([...inputs, ...outputs]).size,
   };
 }

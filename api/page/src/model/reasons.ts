@@ -66,7 +66,7 @@ export interface Needs {
 
 /** The spans of what is in a pool; without a plan, of what can be in no other. */
 export function spansIn(scene: Scene, pool: PoolShown, place: number): Int32Array {
-  if (scene.claims !== null && !hasNoPlan(scene)) return pool.given.spans;
+  if (scene.claims !== null && !hasNoPlan(scene)) return pool.byTime.spans;
   return Int32Array.from(scene.owner.keys()).filter((span) => {
     const buffer = scene.owner[span] as number;
     const pools = allowedPools(scene, buffer);

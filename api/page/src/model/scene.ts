@@ -194,15 +194,15 @@ function placed(
   const offsets = zeros(count, amount(0, wide));
   const pool = new Int32Array(count).fill(-1);
   if (plan === null) return { offsets, pool };
-  const given = plan.offsets.amounts(wide);
+  const offsetsOfPlan = plan.offsets.amounts(wide);
   const pools = plan.poolNames.map((id) => placeOf(poolAt, id));
-  for (let place = 0; place < given.length; place++) {
+  for (let place = 0; place < offsetsOfPlan.length; place++) {
     // Most plans list the buffers as their problem does.
     const buffer = sameName(plan.names, problem.names, place) ? place : index.find(nameAt(plan.names, place));
     if (buffer < 0) throw new ReadError(`the plan places ${JSON.stringify(nameAt(plan.names, place))}, which is no buffer of the problem`);
     if ((pool[buffer] as number) >= 0) throw new ReadError(`the plan places ${JSON.stringify(nameAt(plan.names, place))} twice`);
     pool[buffer] = pools[plan.pools[place] as number] as number;
-    offsets[buffer] = given[place] as Amount;
+    offsets[buffer] = offsetsOfPlan[place] as Amount;
   }
   return { offsets, pool };
 }

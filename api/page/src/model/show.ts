@@ -59,7 +59,7 @@ function checkSameProblem(documents: Documents): void {
 }
 
 function showScene(scene: Scene, plan: string, verdict: Verdict | null, progress: Progress): Shown {
-  const given = positions(scene.axis.times, false);
+  const byTime = positions(scene.axis.times, false);
   const byChange = positions(scene.axis.times, true);
   const spans = spansByPool(scene);
   const pools = scene.pools.map((_, place): PoolShown => {
@@ -72,7 +72,7 @@ function showScene(scene: Scene, plan: string, verdict: Verdict | null, progress
     for (const span of inside) peak = larger(peak, top(scene, scene.owner[span] as number));
     const bound = boundOf(scene, place, verdict);
     return {
-      given: byArea(scene, inside, given),
+      byTime: byArea(scene, inside, byTime),
       byChange: byArea(scene, inside, byChange),
       profile,
       skyline: skylineOf(scene, inside),
@@ -84,7 +84,7 @@ function showScene(scene: Scene, plan: string, verdict: Verdict | null, progress
   });
   const { program } = scene;
   progress("colouring", 0);
-  const tints = tintsOf(scene, spans, given);
+  const tints = tintsOf(scene, spans, byTime);
   const needs = program === null ? [] : needsOf(program, pools.map((pool) => pool.profile.live), scene.zero);
   return {
     scene, pools, tints, verdict, plan, second: null, ofSchedule: false,

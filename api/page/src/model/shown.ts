@@ -27,7 +27,7 @@ export interface Bound {
 
 export interface PoolShown {
   /** Its spans, largest first, with time as given and by change. */
-  given: Ordered;
+  byTime: Ordered;
   byChange: Ordered;
   profile: Profile;
   skyline: Float64Array;
@@ -118,18 +118,18 @@ export type Progress = (doing: string, part: number) => void;
 
 /** What may be moved to another thread instead of being copied. */
 export function movable(shown: Shown): ArrayBuffer[] {
-  const found = new Set<ArrayBuffer>();
+  const memory = new Set<ArrayBuffer>();
   const look = (value: unknown, depth: number): void => {
-    if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
+    if (ArrayBuffer.isView(value)) memory.add(value.buffer as ArrayBuffer);
     else if (typeof value === "object" && value !== null && depth < 4 && !Array.isArray(value)) {
       for (const inner of Object.values(value)) look(inner, depth + 1);
     }
   };
   for (const one of [shown, ...(shown.second === null ? [] : [shown.second.shown])]) {
     look(one.scene, 0);
-    found.add(one.tints.buffer as ArrayBuffer);
+    memory.add(one.tints.buffer as ArrayBuffer);
     for (const part of one.pools) look(part, 0);
   }
   if (shown.second !== null) look(shown.second.moves, 0);
-  return [...found];
+  return [...memory];
 }

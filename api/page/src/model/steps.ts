@@ -50,12 +50,12 @@ export function mostOf(live: Amounts, steps: number, zero: Amount): { most: Amou
 
 /** Buffers that may share bytes with others that are live: in place, exclusive, or of one rigid group. */
 export function sharers(scene: Scene): Set<number> {
-  const found = new Set<number>();
+  const buffers = new Set<number>();
   for (const pair of [...scene.relative, ...scene.inPlace, ...scene.exclusive]) {
-    found.add(pair.first);
-    found.add(pair.second);
+    buffers.add(pair.first);
+    buffers.add(pair.second);
   }
-  return found;
+  return buffers;
 }
 
 /** Adds what these cover together in each step; their places say which bytes are shared. */

@@ -114,25 +114,25 @@ interface Plan {
 }
 
 function problemFrom(json: JsonReader): Problem {
-  const found: Omit<Problem, "raw"> = { symbols: [], points: [], formulas: new Map() };
-  const raw = readProblem(json, found.formulas, (field) => {
-    if (field === "symbols") json.list(() => found.symbols.push(readSymbol(json)));
-    else if (field === "points") json.list(() => found.points.push(readPoint(json)));
+  const problem: Omit<Problem, "raw"> = { symbols: [], points: [], formulas: new Map() };
+  const raw = readProblem(json, problem.formulas, (field) => {
+    if (field === "symbols") json.list(() => problem.symbols.push(readSymbol(json)));
+    else if (field === "points") json.list(() => problem.points.push(readPoint(json)));
     else return false;
     return true;
   });
-  return { ...found, raw };
+  return { ...problem, raw };
 }
 
 function planFrom(json: JsonReader): Plan {
-  const found: Omit<Plan, "raw"> = { shapes: "", orders: [] };
+  const plan: Omit<Plan, "raw"> = { shapes: "", orders: [] };
   const raw = readPlan(json, (field) => {
-    if (field === "shapes") found.shapes = json.string();
-    else if (field === "orders") json.list(() => found.orders.push(readOrder(json)));
+    if (field === "shapes") plan.shapes = json.string();
+    else if (field === "orders") json.list(() => plan.orders.push(readOrder(json)));
     else return false;
     return true;
   });
-  return { ...found, raw };
+  return { ...plan, raw };
 }
 
 /** The values of a point. */
@@ -161,15 +161,15 @@ function readOrder(json: JsonReader): RawPlacement[] {
 }
 
 function readPlacement(json: JsonReader): RawPlacement {
-  const found: RawPlacement = { buffer: "", pool: "", above: [], shares: null, empty: false };
+  const placement: RawPlacement = { buffer: "", pool: "", above: [], shares: null, empty: false };
   json.object((field) => {
     if (json.isNull()) return;
-    if (field === "buffer" || field === "pool" || field === "shares") found[field] = json.string();
-    else if (field === "above") found.above = strings(json);
-    else if (field === "empty") found.empty = json.boolean();
+    if (field === "buffer" || field === "pool" || field === "shares") placement[field] = json.string();
+    else if (field === "above") placement.above = strings(json);
+    else if (field === "empty") placement.empty = json.boolean();
     else json.skip();
   });
-  return found;
+  return placement;
 }
 
 function joined(problem: Problem, plan: Plan | null, name: string, verdict: SymbolicVerdict | null, first: At | null): Symbolic {

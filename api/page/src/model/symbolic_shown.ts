@@ -151,15 +151,15 @@ function laidAt(file: Symbolic, at: bigint[]): Laid {
   for (const size of sizes) column.push(wholeOf(size));
   const problem = { ...file.problem, objective: [termOf(file)], sizes: column };
   // Assigned in a function, which the compiler does not follow.
-  const found = best as { placed: Placed; value: bigint; order: number } | null;
+  const lowest = best as { placed: Placed; value: bigint; order: number } | null;
   if (file.plan === null) return { problem, plan: null, objective: null, order: 0, misfit };
-  if (found === null) {
+  if (lowest === null) {
     const status = file.placers.length === 0 && file.broken === "" ? file.plan.status : "unknown";
     return { problem, plan: { ...file.plan, ...placements(file, null), status, terms: [], uses: [] }, objective: null, order: 0, misfit };
   }
-  const term = { term: termOf(file), value: wholeOf(found.value), bound: 0 };
-  const plan = { ...file.plan, ...placements(file, found.placed), status: "feasible", terms: [term], uses: [], explanation: "", digest: null };
-  return { problem, plan, objective: found.value, order: found.order, misfit: "" };
+  const term = { term: termOf(file), value: wholeOf(lowest.value), bound: 0 };
+  const plan = { ...file.plan, ...placements(file, lowest.placed), status: "feasible", terms: [term], uses: [], explanation: "", digest: null };
+  return { problem, plan, objective: lowest.value, order: lowest.order, misfit: "" };
 }
 
 function sizesAt(file: Symbolic, at: bigint[]): bigint[] {

@@ -65,12 +65,12 @@ function distinctBigints(begins: Column, ends: Column, kinds: Int32Array): bigin
 }
 
 function ranks(column: Column, times: Float64Array | bigint[], kinds: Int32Array): Int32Array {
-  const found = new Int32Array(kinds.length);
+  const steps = new Int32Array(kinds.length);
   const values = Array.isArray(times) ? column.bigints() : column.numbers();
-  for (let span = 0; span < found.length; span++) {
-    if (kinds[span] === TIMED) found[span] = lowest(times, values[span] as number);
+  for (let span = 0; span < steps.length; span++) {
+    if (kinds[span] === TIMED) steps[span] = lowest(times, values[span] as number);
   }
-  return found;
+  return steps;
 }
 
 /** The first rank whose time is not below this one. */

@@ -81,23 +81,23 @@ function distancesOf(frame: Frame, placed: Ordered[]): Distance[] {
     if (!frame.inPlace.has(pairKey(buffer, shares))) throw new ReadError(`${frame.names[buffer]} and ${frame.names[shares]} are no pair in place`);
     join(shares, buffer, 0n);
   });
-  const found = new Array<Distance | undefined>(placed.length);
+  const distances = new Array<Distance | undefined>(placed.length);
   for (let root = 0; root < placed.length; root++) {
-    if (found[root] !== undefined) continue;
-    found[root] = { root, distance: 0n };
+    if (distances[root] !== undefined) continue;
+    distances[root] = { root, distance: 0n };
     const open = [root];
     for (let from = open.pop(); from !== undefined; from = open.pop()) {
-      const at = (found[from] as Distance).distance;
+      const at = (distances[from] as Distance).distance;
       for (const { other, by } of near.get(from) ?? []) {
-        const known = found[other];
+        const known = distances[other];
         if (known === undefined) {
-          found[other] = { root, distance: at + by };
+          distances[other] = { root, distance: at + by };
           open.push(other);
         } else if (known.distance !== at + by) throw new ReadError(`${frame.names[other]} has two distances from ${frame.names[from]}`);
       }
     }
   }
-  return found as Distance[];
+  return distances as Distance[];
 }
 
 function unitFrom(frame: Frame, placed: Ordered[], buffers: number[], distances: bigint[]): Unit {

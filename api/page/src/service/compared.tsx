@@ -42,17 +42,17 @@ async function openBoth(first: string, second: string, stop: AbortSignal): Promi
     new Uint8Array(await (await send(`${pathOf(job)}/${what}`, { signal: stop })).arrayBuffer())
   );
   try {
-    const [problem, one, other, made, madeOther] = await Promise.all([
+    const [problem, one, other, job, otherJob] = await Promise.all([
       get(first, "problem"), get(first, "plan?output_format=page"), get(second, "plan?output_format=page"), getJson<Job>(pathOf(first), stop), getJson<Job>(pathOf(second), stop),
     ]);
     if (stop.aborted) return;
-    const labels = labelsOf(made, madeOther);
+    const labels = labelsOf(job, otherJob);
     const file = (name: string, bytes: Uint8Array): { name: string; bytes: Uint8Array; trusted: boolean } => ({ name, bytes, trusted: true });
-    const files = [file(nameOf(made), problem), file(labels[0], one), file(labels[1], other)];
+    const files = [file(nameOf(job), problem), file(labels[0], one), file(labels[1], other)];
     const content = again(files);
     if (await open(files, { restore: true, both: true }) !== null || stop.aborted) return;
     setLooked(content);
-    compared.value = [{ job: made, label: labels[0] }, { job: madeOther, label: labels[1] }];
+    compared.value = [{ job, label: labels[0] }, { job: otherJob, label: labels[1] }];
   } catch (error) {
     if (stop.aborted) return;
     state.stage.value = { kind: "empty" };
@@ -80,6 +80,6 @@ export function ComparedStrip(): JSX.Element | null {
 
 function madeWords(job: Job): string {
   const took = job.started === null ? "" : ` in ${long(secondsBetween(job.started, job.finished))}`;
-  const found = job.solver === null ? "" : `${valueOf(job)} found by ${job.solver}${took}`;
-  return [optionWords(job).join(", "), found].filter((text) => text !== "").join(" · ");
+  const result = job.solver === null ? "" : `${valueOf(job)} found by ${job.solver}${took}`;
+  return [optionWords(job).join(", "), result].filter((text) => text !== "").join(" · ");
 }

@@ -41,12 +41,12 @@ export function openApi<T = OpenApi>(): Promise<T> {
 
 /** What a request for a job may be: a problem, a graph, or an envelope of one. */
 export async function schemasOfBodies(): Promise<Schemas> {
-  const found = await openApi();
-  const root = found.paths["/v1/jobs"]?.["post"]?.requestBody?.content["application/json"]?.schema;
-  return { root: root ?? {}, named: found.components.schemas };
+  const api = await openApi();
+  const root = api.paths["/v1/jobs"]?.["post"]?.requestBody?.content["application/json"]?.schema;
+  return { root: root ?? {}, named: api.components.schemas };
 }
 
 export async function solverNames(): Promise<string[]> {
-  const found = await openApi();
-  return (found.components.schemas["Options"]?.properties?.["solver"]?.enum ?? ["auto"]).map(String);
+  const api = await openApi();
+  return (api.components.schemas["Options"]?.properties?.["solver"]?.enum ?? ["auto"]).map(String);
 }

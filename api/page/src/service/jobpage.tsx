@@ -19,8 +19,8 @@ import { best, bound, job, phase, trouble, unseen } from "./watch.ts";
 export const removing = signal<{ ids: string[]; name: string; then: () => void } | null>(null);
 
 export function jobId(): string | null {
-  const found = /^\/jobs\/([^/]+)$/.exec(path());
-  return found === null ? null : (found[1] as string);
+  const match = /^\/jobs\/([^/]+)$/.exec(path());
+  return match === null ? null : (match[1] as string);
 }
 
 /** Where there is no plan to see. */

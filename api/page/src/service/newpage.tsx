@@ -152,11 +152,11 @@ function setOptions(options: Record<string, unknown>): void {
 }
 
 function optionsOf(now: Kind | null): Record<string, string> {
-  const found: Record<string, string> = {};
-  if (limit.value.trim() !== "") found["time_limit"] = limit.value.trim();
-  if (solver.value !== "auto" && now !== "symbols") found["solver"] = solver.value;
-  if (repeatable.value) found["deterministic"] = "true";
-  return found;
+  const options: Record<string, string> = {};
+  if (limit.value.trim() !== "") options["time_limit"] = limit.value.trim();
+  if (solver.value !== "auto" && now !== "symbols") options["solver"] = solver.value;
+  if (repeatable.value) options["deterministic"] = "true";
+  return options;
 }
 
 /** Sends it, and shows its plan here, or goes to its job. */
@@ -167,15 +167,15 @@ async function plan(text: string, asJob: boolean, gone: AbortSignal): Promise<vo
   if (asJob || now !== "problem" || asFront.value) return follow(await post(pathOf(now), body, {}, gone), gone);
   const response = await post("/v1/plan", { ...body, query: { ...body.query, output_format: "page" } }, { Prefer: `wait=${WAIT}` }, gone);
   if (response.status === 202 || response.headers.get("memstow-final") === "false") return follow(response, gone);
-  const found = new Uint8Array(await response.arrayBuffer());
-  await showPlan(bodyOf(text), found, gone);
+  const plan = new Uint8Array(await response.arrayBuffer());
+  await showPlan(bodyOf(text), plan, gone);
 }
 
-async function showPlan(body: Body, found: Uint8Array, gone: AbortSignal): Promise<void> {
+async function showPlan(body: Body, plan: Uint8Array, gone: AbortSignal): Promise<void> {
   const problem = await problemOf(body, gone);
   if (gone.aborted) return;
   const copy = new Blob([problem as Uint8Array<ArrayBuffer>]);
-  const files = [{ name: "new plan", bytes: problem, trusted: true }, { name: "plan", bytes: found, trusted: true }];
+  const files = [{ name: "new plan", bytes: problem, trusted: true }, { name: "plan", bytes: plan, trusted: true }];
   const content = again(files);
   await open(files);
   setLooked(content);
@@ -185,7 +185,7 @@ async function showPlan(body: Body, found: Uint8Array, gone: AbortSignal): Promi
 function Options(props: { kind: Kind | null }): JSX.Element {
   const names = useSignal<string[]>(["auto"]);
   useEffect(() => {
-    solverNames().then((found) => (names.value = found), () => undefined);
+    solverNames().then((all) => (names.value = all), () => undefined);
   }, []);
   return (
     <>

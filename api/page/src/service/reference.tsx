@@ -57,17 +57,17 @@ interface Listed {
 }
 
 export function Reference(): JSX.Element {
-  const found = useSignal<Document | null>(null);
+  const loaded = useSignal<Document | null>(null);
   const said = useSignal("");
   const wanted = useSignal("");
   useEffect(() => {
     openApi<Document>().then((document) => {
-      found.value = document;
+      loaded.value = document;
       // The place that the address names is there only now.
       setTimeout(() => reveal(location.hash));
     }, (error: unknown) => (said.value = words(error)));
   }, []);
-  const now = found.value;
+  const now = loaded.value;
   if (now === null) return <main class="page"><h1>Reference</h1><p role="status" class={said.value === "" ? "quiet" : "trouble"}>{said.value || "asking …"}</p></main>;
   const all = Object.entries(now.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]): Listed => ({ method, path, operation })));
   const text = wanted.value.toLowerCase();

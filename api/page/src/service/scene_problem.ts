@@ -3,7 +3,7 @@ import { allowedPools, named } from "../model/buffers.ts";
 import type { Amount } from "../model/columns.ts";
 import type { Pair, Pool, Scene } from "../model/scene.ts";
 
-export interface Asked {
+export interface Change {
   /** The pool whose capacity is another one; null: all are as they are. */
   capacity: { place: number; bytes: Amount } | null;
   /** The buffer that is left out; -1: none. */
@@ -12,12 +12,12 @@ export interface Asked {
 
 const TIMED = 0, ALWAYS = 1;
 
-export function problemText(scene: Scene, asked: Asked): string {
+export function problemText(scene: Scene, change: Change): string {
   const names = Array.from(scene.sizes, (_, buffer) => JSON.stringify(named(scene, buffer)));
-  const pools = scene.pools.map((pool, place) => poolText(pool, asked.capacity?.place === place ? asked.capacity.bytes : pool.capacity));
-  const buffers = names.flatMap((name, buffer) => (buffer === asked.without ? [] : [bufferText(scene, buffer, name)]));
+  const pools = scene.pools.map((pool, place) => poolText(pool, change.capacity?.place === place ? change.capacity.bytes : pool.capacity));
+  const buffers = names.flatMap((name, buffer) => (buffer === change.without ? [] : [bufferText(scene, buffer, name)]));
   const pairs = (list: Pair[], write: (first: string, second: string, pair: Pair) => string): string => list
-    .filter((pair) => pair.first !== asked.without && pair.second !== asked.without)
+    .filter((pair) => pair.first !== change.without && pair.second !== change.without)
     .map((pair) => write(names[pair.first] as string, names[pair.second] as string, pair)).join(",");
   return `{"version":1,"pools":[${pools.join(",")}],"buffers":[${buffers.join(",")}],`
     + `"conflicts":[${pairs(scene.conflicts, (one, other) => `[${one},${other}]`)}],`

@@ -16,7 +16,7 @@ import * as state from "../shell/state.ts";
 import { post } from "./bodies.ts";
 import { exact, Refusal, words } from "./http.ts";
 import { asking } from "./key.ts";
-import { type Asked, problemText } from "./scene_problem.ts";
+import { type Change, problemText } from "./scene_problem.ts";
 
 const SECONDS = 10;
 const FEW = 6;
@@ -34,7 +34,7 @@ interface Needs {
 /** What is asked, and how; the same text is the same question. */
 interface Question {
   place: number;
-  asked: Asked;
+  change: Change;
   text: string;
 }
 
@@ -45,13 +45,13 @@ function questionOf(shown: Shown): Question | null {
   if (hasNoPlan(scene)) {
     // Of a graph another order might do: that would be another question.
     const limited = scene.program === null && scene.pools.some((pool) => pool.capacity !== null);
-    return limited ? { place, asked: { capacity: null, without: -1 }, text: "What would it take for a plan to exist?" } : null;
+    return limited ? { place, change: { capacity: null, without: -1 }, text: "What would it take for a plan to exist?" } : null;
   }
   const pool = pools[place] as PoolShown;
   if (!(pool.peak > 0)) return null;
   const less = wantedLess(pool);
   const order = scene.program === null ? "" : " in this order";
-  return { place, asked: { capacity: { place, bytes: pool.peak - amount(less, scene.wide) }, without: -1 }, text: `Is there a plan with ${bytes(less)} less in ${id}${order}?` };
+  return { place, change: { capacity: { place, bytes: pool.peak - amount(less, scene.wide) }, without: -1 }, text: `Is there a plan with ${bytes(less)} less in ${id}${order}?` };
 }
 
 export function AskSolver(props: { shown: Shown }): JSX.Element | null {
@@ -69,7 +69,7 @@ export function AskSolver(props: { shown: Shown }): JSX.Element | null {
 /** What the peak is without a buffer, below what counting tells of it. */
 export function AskWithout(props: { shown: Shown; place: number; buffer: number; most: Amount }): JSX.Element {
   const { shown, place, buffer, most } = props;
-  const question = { place, asked: { capacity: { place, bytes: most }, without: buffer }, text: `without ${buffer} ${named(shown.scene, buffer)}` };
+  const question = { place, change: { capacity: { place, bytes: most }, without: buffer }, text: `without ${buffer} ${named(shown.scene, buffer)}` };
   return (
     <div class="without">
       <Asking shown={shown} question={question} answer={(needs) => {
@@ -114,7 +114,7 @@ function Asking(props: { shown: Shown; question: Question; answer: (needs: Needs
     said.value = "";
     answer.value = null;
     try {
-      const content = problemText(shown.scene, question.asked);
+      const content = problemText(shown.scene, question.change);
       const query = { needs: "true", rows: "0", time_limit: String(SECONDS) };
       const response = await post("/v1/inspect", { content, type: "application/json", query }, {}, stop.signal);
       answer.value = { to: question.text, needs: (await exact<{ needs: Needs }>(response)).needs };
@@ -144,11 +144,11 @@ function Answer(props: { needs: Needs; place: number; shown: Shown }): JSX.Eleme
   const { scene } = shown;
   const helping = needs.releases.filter((one) => one.helps === true);
   const verdict = { fits: "Yes: the solver has found one.", infeasible: "No plan exists.", unknown: `Not decided in ${SECONDS} s.` }[needs.status];
-  const asked = needs.pools.filter((one) => needs.status === "infeasible" || one.pool === scene.pools[place]?.id);
+  const ofPool = needs.pools.filter((one) => needs.status === "infeasible" || one.pool === scene.pools[place]?.id);
   return (
     <>
       <p><b>{verdict}</b> {needs.status === "infeasible" && plain(needs.explanation ?? "", 400)}</p>
-      {asked.slice(0, FEW).map((one) => <p key={one.pool}>{leastWords(one, one.pool === scene.pools[place]?.id ? peakShown(shown, place) : null)}</p>)}
+      {ofPool.slice(0, FEW).map((one) => <p key={one.pool}>{leastWords(one, one.pool === scene.pools[place]?.id ? peakShown(shown, place) : null)}</p>)}
       {(needs.shortfalls ?? []).slice(0, FEW).map((one) => (
         <Changes key={one.pool} scene={scene} shortfall={one} confirmed={needs.confirmed} />
       ))}

@@ -109,13 +109,13 @@ class Watch {
   }
 
   async #look(): Promise<void> {
-    const found = await get<Job>(`/v1/jobs/${this.id}`, this.stop);
+    const answer = await get<Job>(`/v1/jobs/${this.id}`, this.stop);
     if (this.stop.aborted) return;
-    job.value = found;
-    this.#isFront = found.options["front"] !== undefined;
-    state.heading.value = nameOf(found);
-    best.value ??= found.value;
-    bound.value ??= found.bound;
+    job.value = answer;
+    this.#isFront = answer.options["front"] !== undefined;
+    state.heading.value = nameOf(answer);
+    best.value ??= answer.value;
+    bound.value ??= answer.bound;
   }
 
   /** Fetches what is new of the plan, and draws it with its problem. */
@@ -221,13 +221,13 @@ class Watch {
   #isBehind(): boolean {
     const now = job.peek();
     const shown = state.shown.peek();
-    const told = best.peek();
-    if (this.#isFront || now === null || isOver(now) || told === null || shown === null || unseen.peek() !== "") return false;
+    const onPage = best.peek();
+    if (this.#isFront || now === null || isOver(now) || onPage === null || shown === null || unseen.peek() !== "") return false;
     // What is told of formulas is about their first point, whichever is looked at.
     if (shown.symbolic !== undefined) return hasNoPlan(shown.scene);
     if (hasNoPlan(shown.scene)) return true;
     const value = shown.verdict?.terms.find((one) => one.term === now.objective)?.value ?? null;
-    return value !== null && value > told;
+    return value !== null && value > onPage;
   }
 
   /** The search until now: the curve goes on while the job runs. */

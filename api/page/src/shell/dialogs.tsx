@@ -89,7 +89,7 @@ function AllOperators(props: { shown: Shown }): JSX.Element | null {
 const MOST_FOUND = 5000;
 
 /** A page of a list. */
-function Listed(props: { title: string; find: (text: string) => ArrayLike<number>; children: (found: number[]) => JSX.Element }): JSX.Element {
+function Listed(props: { title: string; find: (text: string) => ArrayLike<number>; children: (buffers: number[]) => JSX.Element }): JSX.Element {
   const text = useSignal("");
   const page = useSignal(0);
   const all = props.find(text.value.toLowerCase());

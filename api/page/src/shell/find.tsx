@@ -14,7 +14,7 @@ const text = signal("");
 const at = signal(0);
 const isListed = signal(false);
 
-const found = computed<readonly number[]>(() => {
+const matches = computed<readonly number[]>(() => {
   const now = state.shown.value;
   return now === null || text.value === "" ? [] : search(now.scene.names, text.value, MOST_FOUND);
 });
@@ -28,7 +28,7 @@ export function lookNear(buffer: number, how: "near" | "fill" = "fill"): void {
 }
 
 function go(place: number): void {
-  const all = found.peek();
+  const all = matches.peek();
   if (all.length === 0) return;
   at.value = (place + all.length) % all.length;
   isListed.value = false;
@@ -37,14 +37,14 @@ function go(place: number): void {
 
 /** The next match, or the one before. */
 export function findNext(by: 1 | -1): void {
-  const all = found.peek();
+  const all = matches.peek();
   // Before the first of them is chosen, the next is the first.
   go(all[at.peek()] === state.chosen.peek() ? at.peek() + by : at.peek());
 }
 
 export function Find(): JSX.Element {
   const scene = state.shown.value?.scene;
-  const all = found.value;
+  const all = matches.value;
   const isOpen = isListed.value && text.value !== "";
   const first = Math.max(0, Math.min(at.value - MOST_LISTED + 1, all.length - MOST_LISTED));
   const key = (event: KeyboardEvent): void => {

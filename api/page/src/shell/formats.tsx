@@ -51,18 +51,18 @@ export interface AtHand {
 /** The documents that what is shown was read from. */
 export async function documentsAtHand(): Promise<AtHand[]> {
   const files = (await lookedAt()?.()) ?? [];
-  const found: AtHand[] = [];
+  const documents: AtHand[] = [];
   const plans: Uint8Array[] = [];
   for (const file of files) {
     const bytes = isGzip(file.bytes) ? await inflated(file.bytes) : file.bytes;
     const members = membersOf(bytes);
     if (members === null) continue;
-    if (members.has("operators")) found.push({ what: "graph", bytes });
-    else if (members.has("buffers")) found.push({ what: "problem", bytes });
+    if (members.has("operators")) documents.push({ what: "graph", bytes });
+    else if (members.has("buffers")) documents.push({ what: "problem", bytes });
     else if (members.has("placements") || members.has("orders") || (members.has("status") && !members.has("plan"))) plans.push(bytes);
     for (const [name, what] of [["problem", "problem"], ["symbolic", "problem"], ["graph", "graph"]] as const) {
       const inside = members.get(name);
-      if (inside !== undefined && inside[0] === 0x7b) found.push({ what, bytes: inside });
+      if (inside !== undefined && inside[0] === 0x7b) documents.push({ what, bytes: inside });
     }
     for (const name of ["plan", "formed", "other"]) {
       const inside = members.get(name);
@@ -72,7 +72,7 @@ export async function documentsAtHand(): Promise<AtHand[]> {
   // Of plans that were dropped one after the other the last is shown, or two beside each other.
   const shown = state.second.peek() === null ? plans.slice(-1) : plans.slice(-2);
   const names = shown.length === 2 ? (["first plan", "second plan"] as const) : (["plan"] as const);
-  return [...found, ...shown.map((bytes, place) => ({ what: names[place] ?? "plan", bytes }))];
+  return [...documents, ...shown.map((bytes, place) => ({ what: names[place] ?? "plan", bytes }))];
 }
 
 /** The end of the name of such a file. */

@@ -47,8 +47,8 @@ function fragment(): string {
 export function readPoint(text: string): { at: number | null; point: number | null } {
   const parts = new URLSearchParams(text.replace(/^#/, ""));
   const place = (name: string): number | null => {
-    const found = whole(parts.get(name), 1_000_000);
-    return found === null || found < 1 ? null : found - 1;
+    const point = whole(parts.get(name), 1_000_000);
+    return point === null || point < 1 ? null : point - 1;
   };
   return { at: place("at"), point: place("point") };
 }

@@ -46,7 +46,7 @@ function factsOf(shown: Shown): [string, string][] {
   const long = (from: number, to: number): number => Number(times[to]) - Number(times[from]);
   for (const pool of pools) {
     all += Number(pool.peak) * long(0, times.length - 1);
-    for (const span of pool.given.spans) {
+    for (const span of pool.byTime.spans) {
       used += Number(scene.sizes[scene.owner[span] as number]) * long(scene.begin[span] as number, scene.end[span] as number);
     }
   }

@@ -194,8 +194,8 @@ function confirmedWords(confirmed: "shrunk" | "left_out" | null): string {
 
 function ChangeItem(props: { scene: Scene; change: Change }): JSX.Element {
   const { scene, change } = props;
-  const buffer = found(scene, change.buffer);
-  const others = change.instead.map((name) => found(scene, name)).filter((one) => one >= 0);
+  const buffer = bufferNamed(scene, change.buffer);
+  const others = change.instead.map((name) => bufferNamed(scene, name)).filter((one) => one >= 0);
   return (
     <li>
       {buffer < 0 ? <b>{plain(change.buffer, 60)}</b> : <BufferLine scene={scene} buffer={buffer} />}
@@ -225,7 +225,7 @@ function changeWords(change: Change): string {
 
 const indexes = new WeakMap<PackedNames, NameIndex>();
 
-function found(scene: Scene, name: string): number {
+function bufferNamed(scene: Scene, name: string): number {
   let index = indexes.get(scene.names);
   if (index === undefined) indexes.set(scene.names, index = new NameIndex(scene.names));
   return index.find(name);

@@ -67,15 +67,15 @@ export async function open(files: File0[], how: Opening = {}): Promise<string | 
   });
   current = reading;
   try {
-    const found = await reading.found;
-    if ("front" in found) {
-      const { front } = found;
+    const contents = await reading.contents;
+    if ("front" in contents) {
+      const { front } = contents;
       if (update) updateFront(front);
       else showFront(front);
       if (how.restore === true) restorePoint(front);
       return null;
     }
-    const { shown } = found;
+    const { shown } = contents;
     if (!update) startLooking(shown);
     state.stage.value = { kind: "shown", shown, atService: SERVED && files.every((file) => file.trusted) };
     if (how.restore === true) readFragment(location.hash);

@@ -82,16 +82,16 @@ function attach(place: number, which: state.Which, stage: HTMLDivElement, screen
 
 /** Runs what is asked for in the next frame, each once. */
 class Frames {
-  readonly #asked = new Set<() => void>();
+  readonly #waiting = new Set<() => void>();
   #frame = 0;
 
   ask(draw: () => void): void {
-    this.#asked.add(draw);
+    this.#waiting.add(draw);
     if (this.#frame !== 0) return;
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
-      const all = [...this.#asked];
-      this.#asked.clear();
+      const all = [...this.#waiting];
+      this.#waiting.clear();
       const begin = performance.now();
       for (const one of all) one();
       document.documentElement.dataset["frame"] = (performance.now() - begin).toFixed(2);

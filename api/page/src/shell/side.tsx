@@ -99,14 +99,14 @@ function whyWords(supports: number, gap: Amount, more: boolean): string {
 /** What is live in a pool at a step, largest first. */
 export function liveAt(shown: Shown, place: number, moment: number): number[] {
   const { scene } = shown;
-  const found = new Set<number>();
+  const below = new Set<number>();
   for (let span = 0; span < scene.owner.length; span++) {
     const buffer = scene.owner[span] as number;
     const pool = scene.pool[buffer] as number;
     if ((scene.begin[span] as number) > moment || moment >= (scene.end[span] as number)) continue;
-    if ((scene.sizes[buffer] as Amount) > 0 && (pool === place || (pool < 0 && scene.pools.length === 1))) found.add(buffer);
+    if ((scene.sizes[buffer] as Amount) > 0 && (pool === place || (pool < 0 && scene.pools.length === 1))) below.add(buffer);
   }
-  return [...found].sort((one, other) => compare(scene.sizes[other] as Amount, scene.sizes[one] as Amount) || one - other);
+  return [...below].sort((one, other) => compare(scene.sizes[other] as Amount, scene.sizes[one] as Amount) || one - other);
 }
 
 /** What a step of the axis is called. */
@@ -160,8 +160,8 @@ export function shownPool(shown: Shown): number {
 
 function Proof(props: { shown: Shown }): JSX.Element {
   const { scene } = props.shown;
-  const asked = scene.pools.findIndex((pool) => `peak:${pool.id}` === scene.objective[0]);
-  const place = asked < 0 ? shownPool(props.shown) : asked;
+  const first = scene.pools.findIndex((pool) => `peak:${pool.id}` === scene.objective[0]);
+  const place = first < 0 ? shownPool(props.shown) : first;
   const bound = props.shown.pools[place]?.bound ?? null;
   // Beside a moment that somebody has chosen, it is said that this is about another one.
   const when = state.moment.value !== null && bound !== null && bound.moment >= 0 && scene.axis.kind === "time" ? `, at ${momentText(props.shown, bound.moment)}` : "";

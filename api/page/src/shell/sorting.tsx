@@ -19,10 +19,10 @@ export function unsorted(): Sort {
 
 /** The rows in the order that was asked for; of equal ones the order stays. */
 export function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: Sort): readonly Row[] {
-  const asked = sort.value;
-  const column = columns.find((one) => one.title === asked?.title);
-  if (asked === null || column === undefined) return rows;
-  return [...rows].sort(asked.down ? (one, other) => column.by(other, one) : column.by);
+  const order = sort.value;
+  const column = columns.find((one) => one.title === order?.title);
+  if (order === null || column === undefined) return rows;
+  return [...rows].sort(order.down ? (one, other) => column.by(other, one) : column.by);
 }
 
 function turned(now: Sort["value"], title: string, down: boolean): Sort["value"] {

@@ -76,7 +76,7 @@ const edgesOfSecond = computed(() => (second.value === null ? null : heights(sec
 export const positions = computed<Float64Array>(() => {
   const both = axes.value;
   if (both === null) return new Float64Array(2);
-  return byChange.value ? both.byChange : both.given;
+  return byChange.value ? both.byChange : both.byTime;
 });
 
 /** The pinned or deciding step of a pool. */
@@ -100,7 +100,7 @@ function shadesFor(now: Shown): Shades | null {
   const both = axes.value;
   if (both === null) return null;
   const live = isLive(now);
-  const plain = shadesOf(now.scene, colouring.value, both.given, theme.value, live, second.value?.moves ?? null);
+  const plain = shadesOf(now.scene, colouring.value, both.byTime, theme.value, live, second.value?.moves ?? null);
   if (!proofOnly.value) return plain;
   const faded = plain.colours.length;
   const sets = now.pools.map((pool) => new Set(pool.bound?.buffers ?? []));
@@ -119,7 +119,7 @@ export const support = computed<Support | null>(() => {
   const pool = now?.pools[now.scene.pool[chosen.value] ?? -1];
   // Of two plans each has its own reasons; where the buffer is in both is what is drawn.
   if (second.value !== null) return chosen.value < 0 ? null : { chain: [], gap: second.value.shown.scene.zero, more: false };
-  return now === null || pool === undefined ? null : supportOf(now.scene, pool.given.spans, chosen.value);
+  return now === null || pool === undefined ? null : supportOf(now.scene, pool.byTime.spans, chosen.value);
 });
 
 export function windowOf(now: Shown, place: number): Window {

@@ -127,12 +127,12 @@ function drawValues(pen: Pen, curve: Curve, x: (value: bigint) => number, wide: 
 
 /** Runs of samples that have these values. */
 function parts(samples: readonly PointShown[], ...of: ("peak" | "least")[]): PointShown[][] {
-  const found: PointShown[][] = [[]];
+  const parts: PointShown[][] = [[]];
   for (const one of samples) {
-    if (of.every((field) => one[field] !== null)) found[found.length - 1]?.push(one);
-    else found.push([]);
+    if (of.every((field) => one[field] !== null)) parts[parts.length - 1]?.push(one);
+    else parts.push([]);
   }
-  return found.filter((part) => part.length > 1);
+  return parts.filter((part) => part.length > 1);
 }
 
 function dot(pen: Pen, x: number, y: number, radius: number, fill: string, rim: string): void {
@@ -142,10 +142,10 @@ function dot(pen: Pen, x: number, y: number, radius: number, fill: string, rim: 
 }
 
 function powers(from: number, to: number): { at: number; text: string }[] {
-  const found: { at: number; text: string }[] = [];
+  const ticks: { at: number; text: string }[] = [];
   const every = Math.max(1, Math.ceil(Math.log2(to / from) / 5));
   for (let power = Math.ceil(Math.log2(from)); power <= Math.log2(to); power++) {
-    if (power % every === 0) found.push({ at: 2 ** power, text: bytes(2 ** power) });
+    if (power % every === 0) ticks.push({ at: 2 ** power, text: bytes(2 ** power) });
   }
-  return found;
+  return ticks;
 }

@@ -64,7 +64,7 @@ export function ChartView(): JSX.Element | null {
         aria-label={`Peak and least along ${shortName(curve.symbol.id)}; the table of points says the same.`}
         onPointerDown={look} onPointerMove={look} onPointerLeave={() => (under.value = null)}
       />
-      <p class="quiet told">{told(curve, under.value)}</p>
+      <p class="quiet told">{sampleText(curve, under.value)}</p>
     </>
   );
 }
@@ -79,7 +79,7 @@ function overText({ samples, symbol, place }: Curve): string {
 }
 
 /** The sample that is nearest to the pointer, in words. */
-function told(curve: Curve, value: bigint | null): string {
+function sampleText(curve: Curve, value: bigint | null): string {
   const { samples: all, place } = curve;
   if (curve.isOf !== "") return `The grey curve is that of ${curve.isOf}.`;
   const apart = (to: bigint): bigint => (value === null ? 0n : to > value ? to - value : value - to);

@@ -125,9 +125,9 @@ export function opened(shown: Shown, { restore, update }: Opening): void {
 
 /** What the address says; null: nothing that could be a value. */
 function linkedValue(now: ValuesShown): bigint[] | null {
-  const given = new URLSearchParams(location.hash.slice(1)).get("value") ?? "";
-  if (!/^-?\d+(_-?\d+)*$/.test(given) || given.split("_").length !== now.symbols.length) return null;
-  return given.split("_").map((digits, place) => nearest(now.symbols[place] as ValuesShown["symbols"][number], BigInt(digits)));
+  const values = new URLSearchParams(location.hash.slice(1)).get("value") ?? "";
+  if (!/^-?\d+(_-?\d+)*$/.test(values) || values.split("_").length !== now.symbols.length) return null;
+  return values.split("_").map((digits, place) => nearest(now.symbols[place] as ValuesShown["symbols"][number], BigInt(digits)));
 }
 
 /** Somebody has changed the address, or went back to an earlier one. */
@@ -177,20 +177,20 @@ function chart(): void {
   const known = new Set(onLine.map((point) => point.at[place]));
   const open = spread(symbol, now.buffers > 500 ? 25 : 65).filter((value) => !known.has(value));
   const from = file;
-  const found = [...onLine];
+  const points = [...onLine];
   const work = (): void => {
     if (charted !== key) return;
     const until = performance.now() + SLICE;
     try {
       while (open.length > 0 && performance.now() < until) {
-        found.push(pointAt(from, at.map((value, other) => (other === place ? open.shift() as bigint : value))));
+        points.push(pointAt(from, at.map((value, other) => (other === place ? open.shift() as bigint : value))));
       }
     } catch (error) {
       open.length = 0;
       failure.value = reasonOf(error);
     }
     if (open.length > 0) setTimeout(work);
-    else counted.value = { place, at, points: ordered(found, place) };
+    else counted.value = { place, at, points: ordered(points, place) };
   };
   work();
 }
@@ -200,6 +200,6 @@ export function isOnLine(one: readonly bigint[], at: readonly bigint[], place: n
   return one.every((value, other) => other === place || value === at[other]);
 }
 
-function ordered(found: PointShown[], place: number): PointShown[] {
-  return [...found].sort((one, other) => ((one.at[place] as bigint) < (other.at[place] as bigint) ? -1 : 1));
+function ordered(points: PointShown[], place: number): PointShown[] {
+  return [...points].sort((one, other) => ((one.at[place] as bigint) < (other.at[place] as bigint) ? -1 : 1));
 }

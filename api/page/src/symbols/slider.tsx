@@ -37,11 +37,11 @@ export function Slider(props: { symbol: Symbol0; place: number }): JSX.Element |
   const onText = (event: Event): void => {
     const written = event.currentTarget as HTMLInputElement;
     const digits = written.value.replace(/[,_\s]/g, "");
-    const asked = /^-?\d{1,20}$/.test(digits) ? BigInt(digits) : null;
-    const shown = asked === null ? value : nearest(symbol, asked);
+    const typed = /^-?\d{1,20}$/.test(digits) ? BigInt(digits) : null;
+    const shown = typed === null ? value : nearest(symbol, typed);
     move(place, shown);
     // What is no value is put back, and what is between two values is shown as the nearer one: both are told.
-    said.value = asked === shown ? null : { text: refusal(written.value, symbol, asked === null ? null : shown), at: shown };
+    said.value = typed === shown ? null : { text: refusal(written.value, symbol, typed === null ? null : shown), at: shown };
     written.value = String(shown);
   };
   return (

@@ -1,8 +1,8 @@
 /** The page's side of the worker: one for each reading. */
-import type { Found, Report, Request } from "./reader.ts";
+import type { Contents, Report, Request } from "./reader.ts";
 
 export interface Reading {
-  found: Promise<Found>;
+  contents: Promise<Contents>;
   stop: () => void;
 }
 
@@ -17,7 +17,7 @@ export function setWorker(url: string, type: WorkerType): void {
 
 export function ask(request: Request, progress: (doing: string, part: number) => void): Reading {
   const worker = new Worker(trusted(address), { name: "reader", type: kind });
-  const found = new Promise<Found>((done, fail) => {
+  const contents = new Promise<Contents>((done, fail) => {
     worker.onmessage = (event: MessageEvent<Report>) => {
       const report = event.data;
       if (report.kind === "progress") {
@@ -25,7 +25,7 @@ export function ask(request: Request, progress: (doing: string, part: number) =>
         return;
       }
       worker.terminate();
-      if (report.kind === "found") done(report.found);
+      if (report.kind === "contents") done(report.contents);
       else fail(new Error(report.message));
     };
     worker.onerror = (event) => {
@@ -34,7 +34,7 @@ export function ask(request: Request, progress: (doing: string, part: number) =>
     };
     worker.postMessage(request, request.files.map((file) => file.bytes.buffer as ArrayBuffer));
   });
-  return { found, stop: () => worker.terminate() };
+  return { contents, stop: () => worker.terminate() };
 }
 
 interface Policies {

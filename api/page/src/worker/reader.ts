@@ -15,15 +15,15 @@ export interface Request {
   at: bigint[] | null;
 }
 
-export type Found = { front: Front } | { shown: Shown };
+export type Contents = { front: Front } | { shown: Shown };
 
 export type Report =
   | { kind: "progress"; doing: string; part: number }
-  | { kind: "found"; found: Found }
+  | { kind: "contents"; contents: Contents }
   | { kind: "failed"; message: string };
 
 /** Reads files that only some pages know, such as fronts; null: they are none of these. */
-export type Others = (files: File0[], request: Request, progress: Progress) => Found | null;
+export type Others = (files: File0[], request: Request, progress: Progress) => Contents | null;
 
 let others: Others | null = null;
 
@@ -35,13 +35,13 @@ export function serve(): void {
   const port = globalThis as unknown as { onmessage: (event: MessageEvent<Request>) => void; postMessage: (report: Report, move?: Transferable[]) => void };
   port.onmessage = (event) => {
     read(event.data, (report) => port.postMessage(report)).then(
-      (found) => port.postMessage({ kind: "found", found }, "shown" in found ? movable(found.shown) : []),
+      (contents) => port.postMessage({ kind: "contents", contents }, "shown" in contents ? movable(contents.shown) : []),
       (error: unknown) => port.postMessage({ kind: "failed", message: reasonOf(error) }),
     );
   };
 }
 
-async function read(request: Request, report: (report: Report) => void): Promise<Found> {
+async function read(request: Request, report: (report: Report) => void): Promise<Contents> {
   let last = 0;
   const files = [];
   for (const file of request.files) files.push(await unpacked(file));

@@ -1,1 +1,0 @@
-import{o as a}from"./part-XO56L5XO.js";import"./part-KCUHPSQL.js";import"./part-BJ7KNXD6.js";import"./part-CTH3YIFE.js";import"./part-TKFY3XHG.js";import"./part-SEBJVLB4.js";import"./part-DJHGJNZ4.js";import"./part-LMXXBI22.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};

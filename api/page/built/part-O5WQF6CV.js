@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-36YGNCBT.js";import"./part-4FL7HP3I.js";import"./part-WLEYC4UO.js";import"./part-SEBJVLB4.js";import"./part-DJHGJNZ4.js";import"./part-LMXXBI22.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};
