@@ -192,9 +192,11 @@ _MOST_STEPS: Final = 10_000_000
 
 def alternative_issues(graph: Graph, sound: bool) -> Iterator[Issue]:
     """Issues of the alternatives: of them alone, and where the graph is `sound`, of what becomes of it."""
+    if not graph.alternatives:
+        return
     tensors = dict(index_of(graph).tensors)
     kept, viewed = set(graph.outputs), names_in_views(graph)
-    replacing = Replacing(graph) if sound and graph.alternatives else None
+    replacing = Replacing(graph) if sound else None
     for i, alternative in enumerate(graph.alternatives):
         path = f"$.alternatives[{i}]"
         issues = [*_names(graph, alternative, path), *_elements(tensors, viewed, alternative, path)]

@@ -4,35 +4,54 @@ All by index, names left out. Names that the graph does not have are passed over
 reports them. `roots` follows views to the tensor in which each lies in the end, and how far from its begin.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Final
 
+from memstow.planner.model._instances import GraphColumns
 from memstow.planner.model.graph import STATE, Graph, Operator, View, columns_of
 from memstow.planner.model.records import Remembered
 
 NOBODY: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
 class Links:
     """Tensors and operators by their index in the document."""
 
-    tensor_index: dict[str, int]
-    operator_index: dict[str, int]
-    producer: Sequence[int]
-    """By tensor, the operator that makes it; `NOBODY` for inputs, constants and states."""
-    readers: Sequence[Sequence[int]]
-    """By tensor, the operators that read it, each once, ascending."""
-    after: Sequence[Sequence[int]]
-    """By operator, those that must run later because they read what it makes, or come later at a state."""
-    before: Sequence[tuple[int, int]]
-    """The pairs of operators that the document orders."""
-    as_listed: bool
-    """Whether the operators can run as they are listed."""
+    def __init__(
+        self, columns: GraphColumns, at_states: list[tuple[int, int]], before: list[tuple[int, int]]
+    ) -> None:
+        self._columns = columns
+        self._at_states = at_states
+        self.tensor_index = columns.tensor_number
+        self.operator_index = columns.operator_number
+        self.before = before
+        """The pairs of operators that the document orders."""
+        self.as_listed = columns.is_listed_in_order and all(first < second for first, second in before)
+        """Whether the operators can run as they are listed."""
+
+    @cached_property
+    def producer(self) -> Sequence[int]:
+        """By tensor, the operator that makes it; `NOBODY` for inputs, constants and states."""
+        return self._columns.producers()
+
+    @cached_property
+    def readers(self) -> Sequence[Sequence[int]]:
+        """By tensor, the operators that read it, each once, ascending."""
+        return self._columns.readers()
+
+    @cached_property
+    def after(self) -> Sequence[Sequence[int]]:
+        """By operator, those that must come later: they read what it makes, or are later at a state."""
+        return self._columns.successors(self._at_states)
+
+    def edges(self) -> "array[int]":
+        """The first and the second of each pair of operators that run in this order, each pair once."""
+        return self._columns.edges([*self._at_states, *self.before])
 
     def successors(self) -> list[list[int]]:
         """By operator, all that must run later."""
@@ -56,15 +75,7 @@ def links_of(graph: Graph) -> Links:
         for first, second in graph.before
         if first in number and second in number
     ]
-    return Links(
-        columns.tensor_number,
-        number,
-        columns.producers(),
-        columns.readers(),
-        columns.successors(at_states),
-        before,
-        columns.is_listed_in_order and all(first < second for first, second in before),
-    )
+    return Links(columns, at_states, before)
 
 
 def topological_order(successors: Sequence[Sequence[int]]) -> list[int]:

@@ -18,16 +18,19 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from itertools import accumulate, chain, pairwise
+from itertools import pairwise
 from math import gcd, lcm
 from typing import Final, NamedTuple
 
-from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order, roots
+from memstow.planner.graph.links import links_of, listed_order, roots
+from memstow.planner.model._instances import Storages
 from memstow.planner.model.graph import (
+    DATA,
     Graph,
     Operator,
     Temporary,
     Tensor,
+    columns_of,
     is_planned,
     is_resident,
     phase_count,
@@ -64,77 +67,47 @@ class Storage(NamedTuple):
 
 
 @Remembered
+def storage_columns(graph: Graph) -> Storages:
+    """The storages of planned data that is not always live, as arrays."""
+    columns = columns_of(graph)
+    tensors = graph.tensors
+    sizes = list(map(size_of, tensors)) if columns.has_shapes else [tensor.size or 0 for tensor in tensors]
+    return Storages(columns, sizes, list(_members(graph).items()))
+
+
+@Remembered
 def storages(graph: Graph) -> tuple[Storage, ...]:
-    """The storages of planned data that is not always live."""
-    links = links_of(graph)
-    there = {links.tensor_index[name] for name in graph.inputs}
-    kept = {links.tensor_index[name] for name in graph.outputs}
-    members = _members(graph, links)
-    inside = {tensor for group in members.values() for tensor, _, _ in group}
-    result: list[Storage] = []
-    for tensor, entry in enumerate(graph.tensors):
-        if tensor in members:
-            result += _pieces(links, members[tensor], there, kept)
-        elif tensor not in inside and entry.kind == "data":
-            maker = links.producer[tensor]
-            writers = () if maker == NOBODY else (maker,)
-            readers = tuple(links.readers[tensor])
-            ends = tensor in there, tensor in kept
-            result.append(Storage(size_of(entry), writers, readers, *ends, tensor, tensor, None))
-    return tuple(result)
+    """The same, each by itself."""
+    columns = storage_columns(graph)
+    return tuple(
+        Storage(size, writers, readers, bool(from_start), bool(to_end), tensor, outer, begin)
+        for size, writers, readers, from_start, to_end, tensor, outer, begin in zip(
+            columns.size,
+            _nested(*columns.writers),
+            _nested(*columns.readers),
+            columns.from_start,
+            columns.to_end,
+            columns.tensor,
+            columns.outer,
+            (None if begin < 0 else begin for begin in columns.begin),
+            strict=True,
+        )
+    )
 
 
-def _members(graph: Graph, links: Links) -> dict[int, list[tuple[int, int, int]]]:
+def _nested(starts: "array[int]", members: "array[int]") -> Iterator[tuple[int, ...]]:
+    return (tuple(members[first:last]) for first, last in pairwise(starts))
+
+
+def _members(graph: Graph) -> dict[int, list[tuple[int, int, int]]]:
     """By the tensor around a group of views: each of the group, with the first byte and the end."""
+    links = links_of(graph)
     groups: dict[int, list[tuple[int, int, int]]] = {}
     for name, (root, offset) in roots(graph).items():
         index, outer = links.tensor_index[name], links.tensor_index[root]
         group = groups.setdefault(outer, [(outer, 0, size_of(graph.tensors[outer]))])
         group.append((index, offset, offset + size_of(graph.tensors[index])))
     return groups
-
-
-def _pieces(
-    links: Links, group: list[tuple[int, int, int]], there: set[int], kept: set[int]
-) -> Iterator[Storage]:
-    """A storage for each range of bytes over which the same tensors lie."""
-    events: dict[int, tuple[list[int], list[int]]] = {}
-    for tensor, begin, end in group:
-        events.setdefault(begin, ([], []))[0].append(tensor)
-        events.setdefault(end, ([], []))[1].append(tensor)
-    over: dict[int, None] = {}
-    cuts = sorted(events)
-    for begin, end in pairwise(cuts):
-        opened, closed = events[begin]
-        over.update(dict.fromkeys(opened))
-        for tensor in closed:
-            over.pop(tensor, None)
-        if over:
-            yield _storage(links, end - begin, over, there, kept, group[0][0], begin)
-
-
-def _storage(
-    links: Links,
-    size: int,
-    tensors: Iterable[int],
-    there: set[int],
-    kept: set[int],
-    outer: int,
-    begin: int,
-) -> Storage:
-    over = list(tensors)
-    writers = {links.producer[tensor] for tensor in over} - {NOBODY}
-    readers = {reader for tensor in over for reader in links.readers[tensor]}
-    return Storage(
-        size,
-        tuple(sorted(writers)),
-        tuple(sorted(readers)),
-        any(tensor in there for tensor in over),
-        any(tensor in kept for tensor in over),
-        over[0],
-        outer,
-        begin,
-    )
 
 
 def lives_of(stored: Iterable[Storage], position: Mapping[int, int]) -> list[tuple[int, int]]:
@@ -315,18 +288,20 @@ def load_of(sizes: Iterable[int], unit: int) -> Load:
 
 def resident_load(graph: Graph, unit: int = 1, counts: Counts = everything) -> Load:
     """Planned tensors that are always live."""
+    if not set(columns_of(graph).kinds) - {DATA}:
+        return Load()
     return load_of(map(size_of, filter(counts, filter(is_resident, graph.tensors))), unit)
 
 
 def start_height(graph: Graph, unit: int = 1, counts: Counts = everything) -> int:
     """What is live before the first operator needs at least so much, whatever the order."""
     always = resident_load(graph, unit, counts)
-    tensors = graph.tensors
+    tensors, stored = graph.tensors, storage_columns(graph)
     there = load_of(
         (
-            storage.size
-            for storage in storages(graph)
-            if storage.from_start and counts(tensors[storage.tensor])
+            size
+            for size, from_start, tensor in zip(stored.size, stored.from_start, stored.tensor, strict=True)
+            if from_start and counts(tensors[tensor])
         ),
         unit,
     )
@@ -374,15 +349,8 @@ def order_instance(graph: Graph) -> OrderInstance:
     Temporaries of one operator may add up to more than an array holds; then they are `MOST_BYTES`, which are
     too many for any search of orders.
     """
-    stored = storages(graph)
-    links = links_of(graph)
-    # What runs after an operator by its data is ascending, each once.
-    after = links.after if not links.before else [sorted(set(them)) for them in links.successors()]
-    before = array(
-        "q", [entry for first, them in enumerate(after) for then in them for entry in (first, then)]
-    )
-    writer_start, writers = _flat(storage.writers for storage in stored)
-    reader_start, readers = _flat(storage.readers for storage in stored)
+    stored = storage_columns(graph)
+    (writer_start, writers), (reader_start, readers) = stored.writers, stored.readers
     return OrderInstance(
         extra=array(
             "q",
@@ -391,39 +359,24 @@ def order_instance(graph: Graph) -> OrderInstance:
                 for operator in graph.operators
             ],
         ),
-        size=array("q", (storage.size for storage in stored)),
+        size=stored.size,
         writer_start=writer_start,
         writers=writers,
         reader_start=reader_start,
         readers=readers,
-        from_start=array("q", (storage.from_start for storage in stored)),
-        to_end=array("q", (storage.to_end for storage in stored)),
-        before=before,
-        in_place=array("q", (number for triple in in_place_triples(graph, stored) for number in triple)),
+        from_start=stored.from_start,
+        to_end=stored.to_end,
+        before=links_of(graph).edges(),
+        in_place=stored.in_place,
         base=resident_load(graph).bytes,
         listed=array("q", listed_order(graph)),
     )
 
 
-def in_place_triples(graph: Graph, stored: Sequence[Storage]) -> list[tuple[int, int, int]]:
+def in_place_triples(graph: Graph) -> Iterator[tuple[int, int, int]]:
     """(operator, storage of the input, storage of the output) of each pair that counts in some order."""
-    links = links_of(graph)
-    storage_of = {storage.tensor: i for i, storage in enumerate(stored)}
-    triples: list[tuple[int, int, int]] = []
-    for i, operator in enumerate(graph.operators):
-        if not operator.in_place:
-            continue
-        for pair in dict.fromkeys(operator.in_place):
-            source, target = (links.tensor_index[name] for name in pair)
-            if all(is_planned(graph.tensors[entry]) for entry in (source, target)):
-                triples.append((i, storage_of[source], storage_of[target]))
-    return triples
-
-
-def _flat(lists: Iterable[Sequence[int]]) -> "tuple[array[int], array[int]]":
-    each = list(lists)
-    starts = array("q", accumulate(map(len, each), initial=0))
-    return starts, array("q", list(chain.from_iterable(each)))
+    numbers = storage_columns(graph).in_place
+    return zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,7 +415,7 @@ def _steps(graph: Graph, order: Sequence[int], unit: int, counts: Counts) -> Seq
     position = {operator: at for at, operator in enumerate(order)}
     lives = lives_of(stored, position)
     pairs: dict[int, list[Pair]] = {}
-    for operator, source, target in in_place_triples(graph, stored):
+    for operator, source, target in in_place_triples(graph):
         at = position[operator]
         if lives[source][1] == at + 1 and not stored[source].to_end and lives[target][0] == at:
             pairs.setdefault(operator, []).append((source, target))
@@ -508,14 +461,13 @@ class _Names:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        stored = storages(graph)
-        self._tensor_of = [storage.tensor for storage in stored]
-        self._storage = [self._name(storage) for storage in stored]
+        stored = storage_columns(graph)
+        self._tensor_of, self._outer_of, self._begin_of = stored.tensor, stored.outer, stored.begin
 
-    def _name(self, storage: Storage) -> StorageName:
-        if storage.begin is None:
-            return self._graph.tensors[storage.tensor].id
-        return self._graph.tensors[storage.outer].id, storage.begin
+    def _storage(self, storage: int) -> StorageName:
+        begin = self._begin_of[storage]
+        outer = self._graph.tensors[self._outer_of[storage]].id
+        return outer if begin < 0 else (outer, begin)
 
     def operators(self, numbers: Iterable[int]) -> tuple[str, ...]:
         """Their ids, in the order of the document."""
@@ -535,7 +487,7 @@ class _Names:
         return tuple(
             Chain(
                 bytes=chain.bytes,
-                storages=tuple(self._storage[number] for number in chain.storages),
+                storages=tuple(self._storage(number) for number in chain.storages),
                 saving=None if chain.saving < 0 else chain.saving,
             )
             for chain in chains

@@ -11,7 +11,7 @@ operator.
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,41 +50,21 @@ class Liveness:
     """By operator (index in the document), when it runs."""
     tensors: Sequence[Span | None]
     """By tensor, its lifetime; None: always."""
-    end: int
-    """When the last operator has run."""
-
-    def lifetime(self, tensor: int) -> Span | str:
-        """The lifetime as a buffer has it."""
-        return self.tensors[tensor] or ALWAYS
+    shared: Sequence[tuple[int, int]]
+    """The tensors of pairs in place of which the first dies at the operator."""
 
 
 def liveness(graph: Graph, order: Sequence[int]) -> Liveness:
     """The lifetimes when the operators of these indices run in this order."""
-    links = links_of(graph)
-    spans: list[Span] = [(0, 0)] * len(graph.operators)
+    columns = columns_of(graph)
+    begins, ends = [0] * len(graph.operators), [0] * len(graph.operators)
     clock = 1
     for index in order:
-        operator = graph.operators[index]
-        until = clock + phase_count(operator) if operator.temporaries else clock + 1
-        spans[index] = (clock, until)
-        clock = until
-    columns = columns_of(graph)
-    there, kept = set(columns.inputs_of_graph), set(columns.kept)
-    lives: list[Span | None] = []
-    ends = [end for _, end in spans]
-    for number, (tensor, maker, readers) in enumerate(
-        zip(graph.tensors, links.producer, links.readers, strict=True)
-    ):
-        if tensor.kind == "state" or tensor.kind == "constant":
-            lives.append(None)
-            continue
-        begin, last = (0, 1) if maker == NOBODY or number in there else spans[maker]
-        if number in kept:
-            last = clock
-        elif readers:
-            last = ends[readers[0]] if len(readers) == 1 else max([ends[reader] for reader in readers])
-        lives.append((begin, last))
-    return Liveness(spans, lives, clock)
+        begins[index] = clock
+        clock += phase_count(graph.operators[index]) if columns.has_temporaries else 1
+        ends[index] = clock
+    lives, shared = columns.lives(begins, ends, clock)
+    return Liveness(list(zip(begins, ends, strict=True)), lives, shared)
 
 
 _latest: "Final[Memo[Graph, tuple[array[int], Problem]]]" = Memo()
@@ -104,11 +84,13 @@ def lower(graph: Graph, order: Sequence[int]) -> Problem:
         return known
     with collector_at_rest():
         live = liveness(graph, order)
-        pairs = list(_pairs_in_place(graph, live))
-        inputs, outputs = [one for one, _ in pairs], [other for _, other in pairs]
-        problem = _problem(
-            graph, _buffers(graph, live), instances_of(InPlace, len(pairs), input=inputs, output=outputs)
+        in_place = instances_of(
+            InPlace,
+            len(live.shared),
+            input=[graph.tensors[one].id for one, _ in live.shared],
+            output=[graph.tensors[other].id for _, other in live.shared],
         )
+        problem = _problem(graph, _buffers(graph, live), in_place)
     _latest.note(graph, (array("q", order), problem))
     return problem
 
@@ -191,22 +173,6 @@ def _lifetime(temporary: Temporary, span: Span) -> Span:
     begin, end = span
     first, last = temporary.phases or (0, end - begin)
     return begin + first, begin + last
-
-
-def _pairs_in_place(graph: Graph, live: Liveness) -> Iterator[tuple[str, str]]:
-    columns, tensors = columns_of(graph), graph.tensors
-    kinds, kept, (starts, ends_of_pairs) = columns.kinds, set(columns.kept), columns.pairs
-    for operator, (_, end) in enumerate(live.spans):
-        first, last = starts[operator], starts[operator + 1]
-        if first == last:
-            continue
-        pairs = zip(ends_of_pairs[first:last:2], ends_of_pairs[first + 1 : last : 2], strict=True)
-        for source, target in dict.fromkeys(pairs):
-            life = live.tensors[source]
-            if life is None or life[1] != end or source in kept:
-                continue
-            if kinds[source] == DATA and (kinds[target] == DATA or is_planned(tensors[target])):
-                yield tensors[source].id, tensors[target].id
 
 
 class Places:

@@ -135,7 +135,7 @@ def program_of(
             start.append(len(values))
     in_place = array("q")
     everything = storages(graph)
-    for operator, source, target in in_place_triples(graph, everything):
+    for operator, source, target in in_place_triples(graph):
         ends = everything[source].tensor, everything[target].tensor
         if all(tensor in index for tensor in ends):
             in_place.extend((at[operator], *(index[tensor] for tensor in ends)))

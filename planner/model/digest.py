@@ -36,43 +36,64 @@ In 4, 5, 7 and 8 the smaller id comes first, in the order of UTF-8 bytes. Within
 are sorted by their ids in order, in 6 then by offset, and equal entries are written once."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from hashlib import sha256
 from operator import attrgetter
 from typing import Final
 
 from memstow.planner.model import _instances
 from memstow.planner.model.errors import require_kind
-from memstow.planner.model.problem import Buffer, Pool, Problem, Range, access_count, allowed_pools, merged
+from memstow.planner.model.problem import (
+    RARE_FIELDS,
+    Buffer,
+    Pool,
+    Problem,
+    Range,
+    access_count,
+    allowed_pools,
+    merged,
+)
 from memstow.planner.model.records import Remembered
 
 FIRST_LINE: Final = "memstow-problem 1\n"
-# Native code writes the lines of buffers that have none of the other fields: a new one is for `_buffer`.
-_COMMON: Final = ("id", "size", "alignment", "lifetime", "accesses", "pools", "group")
-_RARE: Final = [field.name for field in fields(Buffer) if field.name not in _COMMON]
 
 
 @Remembered
 def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
     require_kind(problem, Problem, "digest takes a Problem")
-    return sha256(canonical(problem)).hexdigest()
+    identity = sha256()
+    for part in _parts(problem):
+        identity.update(part)
+    return identity.hexdigest()
 
 
 def canonical(problem: Problem) -> bytes:
     """The canonical form itself."""
+    return b"".join(_parts(problem))
+
+
+def _parts(problem: Problem) -> Iterator[bytes]:
+    """The canonical form in a few parts."""
     everywhere = tuple(pool.id for pool in problem.pools)
 
     def line(buffer: Buffer) -> str:
         return _buffer(problem, buffer, everywhere)
 
-    buffers = _instances.buffer_lines(problem.buffers, everywhere, _RARE, line)
+    yield _utf8([FIRST_LINE, *map(_pool, problem.pools)])
+    buffers = _instances.buffer_lines(problem.buffers, everywhere, RARE_FIELDS, line)
     if buffers is None:
         # Code points sort as their UTF-8 bytes do.
         buffers = _utf8(map(line, sorted(problem.buffers, key=attrgetter("id"))))
-    return b"".join(
-        [_utf8([FIRST_LINE, *map(_pool, problem.pools)]), buffers, _utf8(_lines_after_buffers(problem))]
+    yield buffers
+    for word, pairs in (("conflict", problem.conflicts), ("exclusive", problem.exclusive)):
+        yield _instances.pair_lines(word, [one for one, _ in pairs], [other for _, other in pairs])
+    yield _utf8(_relative_lines(problem))
+    inputs, outputs = (
+        [entry.input for entry in problem.in_place],
+        [entry.output for entry in problem.in_place],
     )
+    yield _instances.pair_lines("in_place", inputs, outputs)
+    yield _utf8([*_cost_lines(problem), objective_line(problem.terms())])
 
 
 def _utf8(lines: Iterable[str]) -> bytes:
@@ -90,24 +111,20 @@ def objective_line(terms: Sequence[str]) -> str:
     return f"objective {_texts(terms)}\n"
 
 
-def _lines_after_buffers(problem: Problem) -> Iterator[str]:
-    for one, other in _distinct(problem.conflicts):
-        yield f"conflict {_text(one)} {_text(other)}\n"
-    for one, other in _distinct(problem.exclusive):
-        yield f"exclusive {_text(one)} {_text(other)}\n"
+def _relative_lines(problem: Problem) -> Iterator[str]:
     for buffer_id, base, offset in sorted(
         {(entry.buffer, entry.base, entry.offset) for entry in problem.relative}
     ):
         yield f"relative {_text(buffer_id)} {_text(base)} {offset}\n"
-    for one, other in _distinct((entry.input, entry.output) for entry in problem.in_place):
-        yield f"in_place {_text(one)} {_text(other)}\n"
+
+
+def _cost_lines(problem: Problem) -> Iterator[str]:
     costs: dict[tuple[str, str], int] = {}
     for entry in problem.reuse_costs:
         pair = min(entry.buffers), max(entry.buffers)
         costs[pair] = costs.get(pair, 0) + entry.cost
     for (one, other), cost in sorted(costs.items()):
         yield f"reuse_cost {_text(one)} {_text(other)} {cost}\n"
-    yield objective_line(problem.terms())
 
 
 def _pool(pool: Pool) -> str:
@@ -150,7 +167,3 @@ def _text(text: str) -> str:
 
 def _texts(texts: Sequence[str]) -> str:
     return " ".join([str(len(texts)), *map(_text, texts)])
-
-
-def _distinct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return sorted({(one, other) if one <= other else (other, one) for one, other in pairs})

@@ -6,12 +6,13 @@ places such a group may take), and the bytes live at each time.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from enum import StrEnum
 from heapq import nlargest
 from math import gcd, lcm
 from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 
+from memstow.planner.model._instances import BufferColumns, columns_of_buffers
 from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class, shared_fields
 from memstow.planner.model.records import Remembered, record
 
@@ -276,6 +277,22 @@ def access_count(buffer: Buffer) -> int:
     if not buffer.size:
         return 0
     return buffer.size if buffer.accesses is None else buffer.accesses
+
+
+@Remembered
+def access_counts(problem: Problem) -> list[int]:
+    """The same of all buffers. Read-only: planner and judge use one and the same."""
+    return list(map(access_count, problem.buffers))
+
+
+# What columns say of a buffer, or need not.
+_IN_COLUMNS: Final = ("id", "size", "alignment", "lifetime", "accesses", "pools", "group")
+RARE_FIELDS: Final = [field.name for field in fields(Buffer) if field.name not in _IN_COLUMNS]
+
+
+def buffer_columns(problem: Problem) -> BufferColumns | None:
+    """The buffers as columns; None where one has not one life of 64-bit times, or a rare field."""
+    return columns_of_buffers(problem.buffers, RARE_FIELDS)
 
 
 def named_pools(buffer: Buffer) -> tuple[str, ...] | None:

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "values.hpp"
@@ -113,6 +114,29 @@ class Writer {
     nb::handle everywhere_;
 };
 
+// The UTF-8 of texts; half of a character is written as a whole one would be.
+class Texts {
+  public:
+    std::string_view of(nb::handle text) {
+        if (const auto whole = utf8(text)) return *whole;
+        PyObject* const bytes = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
+        if (bytes == nullptr) throw nb::python_error();
+        kept_.push_back(nb::steal(bytes));
+        return {PyBytes_AsString(bytes), static_cast<std::size_t>(PyBytes_Size(bytes))};
+    }
+
+  private:
+    std::vector<nb::object> kept_;
+};
+
+struct NamedPair {
+    std::uint64_t head;  // of the first
+    std::string_view one;
+    std::string_view other;
+
+    bool operator==(const NamedPair& to) const { return one == to.one && other == to.other; }
+};
+
 }  // namespace
 
 std::optional<std::string> buffer_lines(nb::handle buffers, nb::handle everywhere,
@@ -144,6 +168,32 @@ std::optional<std::string> buffer_lines(nb::handle buffers, nb::handle everywher
         const auto written = utf8(line);
         if (!written) return std::nullopt;
         text.append(*written);
+    }
+    return text;
+}
+
+std::string pair_lines(std::string_view word, nb::list ones, nb::list others) {
+    Texts texts;
+    std::vector<NamedPair> pairs;
+    const std::size_t count = std::min(nb::len(ones), nb::len(others));
+    pairs.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::string_view one = texts.of(ones[i]), other = texts.of(others[i]);
+        if (other < one) std::swap(one, other);
+        pairs.push_back({head(one), one, other});
+    }
+    std::sort(pairs.begin(), pairs.end(), [](const NamedPair& a, const NamedPair& b) {
+        if (a.head != b.head) return a.head < b.head;
+        return a.one != b.one ? a.one < b.one : a.other < b.other;
+    });
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    std::string text;
+    text.reserve(pairs.size() * 32);
+    for (const NamedPair& pair : pairs) {
+        text.append(word);
+        append_counted(text, pair.one);
+        append_counted(text, pair.other);
+        text.push_back('\n');
     }
     return text;
 }

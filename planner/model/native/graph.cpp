@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "values.hpp"
 
@@ -12,6 +13,7 @@ namespace nb = nanobind;
 
 constexpr char kData = 'd';
 constexpr char kState = 's';
+constexpr char kConstant = 'c';
 
 nb::handle member(nb::handle tuple, std::size_t place) {
     PyObject* const element = PyTuple_GetItem(tuple.ptr(), static_cast<Py_ssize_t>(place));
@@ -178,6 +180,69 @@ Lists successors(const GraphColumns& graph, const std::vector<std::pair<std::int
         successors.end();
     }
     return successors;
+}
+
+Lists distinct_pairs(const GraphColumns& graph) {
+    Lists distinct;
+    std::set<std::pair<std::int64_t, std::int64_t>> seen;
+    for (std::size_t i = 0; i < graph.pairs.count(); ++i) {
+        const auto pairs = graph.pairs[i];
+        seen.clear();
+        for (std::size_t j = 0; j + 1 < pairs.size(); j += 2) {
+            if (!seen.emplace(pairs[j], pairs[j + 1]).second) continue;
+            distinct.members.push_back(pairs[j]);
+            distinct.members.push_back(pairs[j + 1]);
+        }
+        distinct.end();
+    }
+    return distinct;
+}
+
+Lives lives_of(const GraphColumns& graph, std::span<const std::int64_t> begins,
+               std::span<const std::int64_t> ends, std::int64_t end) {
+    const Lists read = readers(graph);
+    const std::vector<std::int64_t> producer = producers(graph);
+    const std::size_t tensors = graph.kind.size();
+    std::vector<char> there(tensors), kept(tensors);
+    const auto note = [](const std::vector<std::int64_t>& named, std::vector<char>& in) {
+        for (const std::int64_t tensor : named) {
+            if (tensor != GraphColumns::kUnknown) in[static_cast<std::size_t>(tensor)] = 1;
+        }
+    };
+    note(graph.inputs_of_graph, there);
+    note(graph.kept, kept);
+    Lives result;
+    result.lives.resize(tensors);
+    for (std::size_t i = 0; i < tensors; ++i) {
+        if (graph.kind[i] == kState || graph.kind[i] == kConstant) continue;
+        Lives::Life life{0, 1};
+        if (producer[i] != GraphColumns::kUnknown && there[i] == 0) {
+            const auto maker = static_cast<std::size_t>(producer[i]);
+            life = {begins[maker], ends[maker]};
+        }
+        if (kept[i] != 0) {
+            life.second = end;
+        } else if (!read[i].empty()) {
+            life.second = 0;
+            for (const std::int64_t reader : read[i]) {
+                life.second = std::max(life.second, ends[static_cast<std::size_t>(reader)]);
+            }
+        }
+        result.lives[i] = life;
+    }
+    const Lists pairs = distinct_pairs(graph);
+    for (std::size_t i = 0; i < pairs.count(); ++i) {
+        for (std::size_t j = 0; j < pairs[i].size(); j += 2) {
+            const std::int64_t source = pairs[i][j], target = pairs[i][j + 1];
+            if (source == GraphColumns::kUnknown || target == GraphColumns::kUnknown) continue;
+            const auto input = static_cast<std::size_t>(source);
+            const bool dies = result.lives[input] && result.lives[input]->second == ends[i];
+            const bool placed =
+                graph.kind[input] == kData && graph.kind[static_cast<std::size_t>(target)] == kData;
+            if (dies && kept[input] == 0 && placed) result.shared.emplace_back(source, target);
+        }
+    }
+    return result;
 }
 
 bool is_listed_in_order(const GraphColumns& graph) {

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,6 +54,21 @@ Lists readers(const GraphColumns& graph);
 // By operator, those that read what it makes, and the second of each of these pairs where it is the first:
 // ascending, each once.
 Lists successors(const GraphColumns& graph, const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs);
+
+// When the tensors of a valid graph live in an order of its operators.
+struct Lives {
+    using Life = std::pair<std::int64_t, std::int64_t>;
+
+    std::vector<std::optional<Life>> lives;                     // by tensor; nothing: always
+    std::vector<std::pair<std::int64_t, std::int64_t>> shared;  // pairs in place whose input dies there
+};
+
+// `begins` and `ends` say when each operator runs, `end` when the last one has.
+Lives lives_of(const GraphColumns& graph, std::span<const std::int64_t> begins,
+               std::span<const std::int64_t> ends, std::int64_t end);
+
+// By operator, its pairs in place, each once, in the order in which they stand there.
+Lists distinct_pairs(const GraphColumns& graph);
 
 // Whether nobody reads what an operator makes that is listed later, or what it makes itself.
 bool is_listed_in_order(const GraphColumns& graph);

@@ -13,6 +13,7 @@
 #include "buffers.hpp"
 #include "digest.hpp"
 #include "graph.hpp"
+#include "storages.hpp"
 #include "values.hpp"
 
 namespace {
@@ -139,6 +140,7 @@ nb::object instances(nb::type_object holder, const std::vector<std::pair<nb::str
 using memstow::model::BufferColumns;
 using memstow::model::GraphColumns;
 using memstow::model::Lists;
+using memstow::model::Storages;
 
 bool is_any(PyObject*) { return true; }
 
@@ -162,6 +164,30 @@ std::vector<std::vector<std::int64_t>> nested(const Lists& lists) {
     nested.reserve(lists.count());
     for (std::size_t i = 0; i < lists.count(); ++i) nested.emplace_back(lists[i].begin(), lists[i].end());
     return nested;
+}
+
+using Ints = std::vector<std::int64_t>;
+
+auto lives_of(const GraphColumns& graph, const Ints& begins, const Ints& ends, std::int64_t end) {
+    const std::size_t operators = graph.outputs.count();
+    if (begins.size() != operators || ends.size() != operators) {
+        throw nb::value_error("a begin and an end are needed for each operator");
+    }
+    memstow::model::Lives lives = memstow::model::lives_of(graph, begins, ends, end);
+    return std::pair{std::move(lives.lives), std::move(lives.shared)};
+}
+
+// The first and the second of each pair of operators in turn.
+IntArray flat_edges(const Lists& successors) {
+    Ints edges;
+    edges.reserve(2 * successors.members.size());
+    for (std::size_t i = 0; i < successors.count(); ++i) {
+        for (const std::int64_t then : successors[i]) {
+            edges.push_back(static_cast<std::int64_t>(i));
+            edges.push_back(then);
+        }
+    }
+    return array_of(edges);
 }
 
 }  // namespace
@@ -231,6 +257,16 @@ NB_MODULE(_instances, m) {
         "`everywhere` has the ids of all pools; `other` returns the line of a buffer that has one of the "
         "fields that "
         "are rare, or is not as most are in another way.");
+    m.def(
+        "pair_lines",
+        [](const std::string& word, nb::list ones, nb::list others) {
+            const std::string lines = memstow::model::pair_lines(word, ones, others);
+            return nb::bytes(lines.data(), lines.size());
+        },
+        nb::arg("word"), nb::arg("ones"), nb::arg("others"),
+        nb::sig("def pair_lines(word: str, ones: list[str], others: list[str]) -> bytes"),
+        "The lines of pairs without a direction in a canonical form: sorted, each once, the smaller id "
+        "first.");
     nb::class_<GraphColumns>(
         m, "GraphColumns",
         "Tensors and operators of a graph by number; -1 stands for a tensor that the graph does not have.")
@@ -284,6 +320,38 @@ NB_MODULE(_instances, m) {
             "By operator, those that read what it makes, and seconds of pairs that it is first of; "
             "ascending.")
         .def(
+            "edges",
+            [](const GraphColumns& self, const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs) {
+                return flat_edges(memstow::model::successors(self, pairs));
+            },
+            nb::arg("pairs"), "The same as pairs, one after the other: the first of each and the second.")
+        .def("lives", &lives_of, nb::arg("begins"), nb::arg("ends"), nb::arg("end"),
+             "By tensor its life, None for always, where operators run from `begins` until `ends`, all until "
+             "`end`; and the pairs in place whose input dies at the operator.")
+        .def(
             "readers", [](const GraphColumns& self) { return nested(memstow::model::readers(self)); },
             "By tensor, the operators that read it, each once, ascending.");
+    nb::class_<Storages>(m, "Storages", "Bytes of a graph that live as one.")
+        .def(nb::new_(&memstow::model::storages_of), nb::arg("graph"), nb::arg("sizes"), nb::arg("groups"),
+             "`sizes` are by tensor; `groups` of views: the tensor around each, and of each of its tensors "
+             "the "
+             "first byte there and the end.")
+        .def_prop_ro("size", [](const Storages& self) { return array_of(self.size); })
+        .def_prop_ro(
+            "writers", [](const Storages& self) { return arrays_of(self.writers); },
+            "Where the operators that write a storage begin among all of them, and these.")
+        .def_prop_ro(
+            "readers", [](const Storages& self) { return arrays_of(self.readers); },
+            "The same of those that read one.")
+        .def_prop_ro(
+            "from_start", [](const Storages& self) { return array_of(self.from_start); },
+            "1 where an input of the graph lies there.")
+        .def_prop_ro(
+            "to_end", [](const Storages& self) { return array_of(self.to_end); }, "1 where an output does.")
+        .def_ro("tensor", &Storages::tensor, "A tensor that lies there.")
+        .def_ro("outer", &Storages::outer, "The tensor around it.")
+        .def_ro("begin", &Storages::begin, "Of a piece of a group its first byte there; -1 of others.")
+        .def_prop_ro(
+            "in_place", [](const Storages& self) { return array_of(self.in_place); },
+            "Of each pair in place: the operator, the storage of the input and that of the output.");
 }

@@ -6,7 +6,7 @@ from memstow.planner import formats
 from memstow.planner.formats import format as shared
 from memstow.planner.model import digest as hashing
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import Buffer, Pool, Problem, Relative
+from memstow.planner.model.problem import RARE_FIELDS, Buffer, Pool, Problem, Relative
 from memstow.planner.plain import column_documents
 from memstow.planner.plain.column_documents import columns_of
 
@@ -63,6 +63,6 @@ def test_the_digest_leaves_buffers_with_rare_fields_to_the_ordinary_line(
     monkeypatch.setattr(hashing, "_buffer", watched)
     native = hashing.canonical(Problem(buffers=BUFFERS))
     assert seen == []
-    monkeypatch.setattr(hashing, "_RARE", [*hashing._RARE, "accesses"])
+    monkeypatch.setattr(hashing, "RARE_FIELDS", [*RARE_FIELDS, "accesses"])
     assert hashing.canonical(Problem(buffers=BUFFERS)) == native
     assert seen == ["b"]

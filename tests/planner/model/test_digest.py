@@ -1,6 +1,7 @@
 """The digest is the same for the same problem, however it is written, and differs where the meaning does."""
 
 import pickle
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
@@ -190,11 +191,13 @@ def test_names_cannot_pretend_to_be_fields() -> None:
 def test_a_digest_is_made_once_and_that_of_a_changed_copy_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Problem] = []
 
-    def counted(problem: Problem) -> bytes:
-        made.append(problem)
-        return canonical(problem)
+    parts: Any = vars(digest_module)["_parts"]
 
-    monkeypatch.setattr(digest_module, "canonical", counted)
+    def counted(problem: Problem) -> Iterator[bytes]:
+        made.append(problem)
+        yield from parts(problem)
+
+    monkeypatch.setattr(digest_module, "_parts", counted)
     problem = replace(PROBLEM, name="made once")
     assert digest(problem) == digest(problem)
     assert made == [problem]
@@ -203,3 +206,26 @@ def test_a_digest_is_made_once_and_that_of_a_changed_copy_anew(monkeypatch: pyte
     for copied in (copy(problem), pickle.loads(pickle.dumps(problem))):
         assert digest(copied) == digest(problem)
     assert problem == replace(PROBLEM, name="made once"), "what is known of it is no part of it"
+
+
+# Halves of characters as well, which a caller in Python may have in an id.
+_TEXTS = st.text(st.characters(exclude_categories=(), exclude_characters="\0"), min_size=1, max_size=10)
+
+
+@given(st.lists(st.tuples(_TEXTS, _TEXTS), max_size=8))
+def test_pairs_are_written_once_and_sorted_by_their_ids(pairs: list[tuple[str, str]]) -> None:
+    buffers = [Buffer(id=name, size=1) for name in {name for pair in pairs for name in pair}]
+    *head, objective = canonical(Problem(buffers=buffers)).splitlines(keepends=True)
+    ordered = sorted({(min(pair), max(pair)) for pair in pairs})
+    for word, problem in (
+        ("conflict", Problem(buffers=buffers, conflicts=pairs)),
+        ("exclusive", Problem(buffers=buffers, exclusive=pairs)),
+        ("in_place", Problem(buffers=buffers, in_place=[InPlace(input=a, output=b) for a, b in pairs])),
+    ):
+        lines = [f"{word} {_counted(one)} {_counted(other)}\n" for one, other in ordered]
+        written = "".join(lines).encode("utf-8", "surrogatepass")
+        assert canonical(problem) == b"".join([*head, written, objective])
+
+
+def _counted(text: str) -> str:
+    return f"{len(text.encode('utf-8', 'surrogatepass'))}:{text}"
