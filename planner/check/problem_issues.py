@@ -22,7 +22,7 @@ from memstow.planner.model.problem import (
     Pool,
     Problem,
     Reserved,
-    access_count,
+    access_counts,
     allowed_pools,
     counts,
     cycles,
@@ -278,12 +278,13 @@ def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
 
 
 def _most_cost(problem: Problem, cost_of: dict[str, int]) -> int:
-    dearest = max(cost_of.values())
+    most: dict[tuple[str, ...] | None, int] = {None: max(cost_of.values())}
     total = 0
-    for buffer in problem.buffers:
+    for buffer, accesses in zip(problem.buffers, access_counts(problem), strict=True):
         names = named_pools(buffer)
-        most = dearest if names is None else max((cost_of.get(name, 0) for name in names), default=0)
-        total += most * access_count(buffer)
+        if names not in most:
+            most[names] = max((cost_of.get(name, 0) for name in names or ()), default=0)
+        total += most[names] * accesses
     return total
 
 

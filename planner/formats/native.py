@@ -41,7 +41,7 @@ def plain(value: Any) -> Any:
     """The value as JSON holds it, fields at their defaults left out."""
     kind: Any = type(value)
     if kind is tuple:
-        return list(map(plain, value))
+        return [member if type(member) in _SCALARS else plain(member) for member in value]
     if kind in _SCALARS:
         return value
     if isinstance(value, Enum):
@@ -86,7 +86,7 @@ def write_plan(_problem: Problem, plan: Plan) -> bytes:
             return write_document(plan)
         document = plain(replace(plan, placements=plan.placements[:1]))
         # The same text, without an encoder for each.
-        text_of = {placement.pool: _encode(placement.pool) for placement in plan.placements}
+        text_of = {pool: _encode(pool) for pool in {placement.pool for placement in plan.placements}}
         lines = ",\n    ".join(
             [
                 f'{{"buffer": {_quoted(placement.buffer)}, "pool": {text_of[placement.pool]}, '

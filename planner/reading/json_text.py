@@ -31,20 +31,22 @@ def read_bytes(source: str | os.PathLike[str] | BinaryIO, limit: int = LARGEST_I
     try:
         with open(source, "rb", buffering=0) as stream:
             # Only a shortcut: the size of a device or a pipe says nothing.
-            if os.fstat(stream.fileno()).st_size > limit:
+            size = os.fstat(stream.fileno()).st_size
+            if size > limit:
                 raise _too_large(name, limit)
-            return _drained(stream, limit, name)
+            # What is read in one piece is not copied.
+            return _drained(stream, limit, name, max(size + 1, _CHUNK))
     except ValueError:  # a NUL byte in the name
         raise InputError.single("not_found", printable(name, 200), "there is no such file") from None
     except OSError as error:
         raise InputError.single(*_problem_with(error, name)) from None
 
 
-def _drained(stream: BinaryIO, limit: int, name: str) -> bytes:
+def _drained(stream: BinaryIO, limit: int, name: str, piece: int = _CHUNK) -> bytes:
     chunks: list[bytes] = []
     left = limit + 1
     try:
-        while left > 0 and (chunk := stream.read(min(left, _CHUNK))):
+        while left > 0 and (chunk := stream.read(min(left, piece))):
             chunks.append(chunk)
             left -= len(chunk)
     except OSError as error:

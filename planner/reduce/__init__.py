@@ -7,22 +7,17 @@ be pressed down until every offset is a sum of sizes and given offsets, so no op
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from math import gcd
 from typing import Final
 
-from memstow.planner.model._instances import BufferColumns, columns_of_buffers
+from memstow.planner.model._instances import BufferColumns
 from memstow.planner.model.plan import Explanation, Placement, Plan
-from memstow.planner.model.problem import LIMIT, Buffer, Problem, rigid_groups
+from memstow.planner.model.problem import LIMIT, Problem, buffer_columns, rigid_groups
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reduce.allowed_places import Body, PlaceFinder, align_up, no_place
 from memstow.planner.reduce.arrays import Reduction, build, fits_64_bits
 
 __all__ = ["Reduction", "reduce"]
-
-# What columns say of a buffer, or need not; one with any other field is reduced by itself.
-_COMMON: Final = ("id", "size", "alignment", "lifetime", "accesses", "pools", "group")
-_RARE: Final = [field.name for field in fields(Buffer) if field.name not in _COMMON]
 
 _ALONE: Final = (0,)
 """The distances of a buffer that is no member of a group."""
@@ -44,7 +39,7 @@ def _reduce(problem: Problem, hint: Plan | None, in_bytes: bool) -> Reduction | 
     alone: list[tuple[int, Placement]] = []
     columns, kinds = _alike(problem, finder)
     if columns is not None:
-        bodies = [Body((i,), _ALONE, kinds[kind].spots, 0, LIMIT) for i, kind in enumerate(columns.kinds)]
+        bodies = kinds
         unit = _common_unit(problem, columns.sizes, kinds)
     else:
         for body in finder.bodies(_groups_and_single_buffers(problem)):
@@ -65,7 +60,7 @@ def _alike(problem: Problem, finder: PlaceFinder) -> tuple[BufferColumns | None,
 
     Most large problems are such. Of any other there are no columns.
     """
-    columns = None if problem.relative else columns_of_buffers(problem.buffers, _RARE)
+    columns = None if problem.relative else buffer_columns(problem)
     if columns is None or 0 in columns.sizes or not fits_64_bits(columns.begins, columns.ends):
         return None, []
     spots = [finder.roomy_spots(index) for index in columns.largest]

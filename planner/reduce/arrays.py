@@ -6,10 +6,11 @@ The parts of an item are its buffers, with their sizes and lifetimes.
 from array import array
 from collections.abc import Iterable, MutableSequence, Sequence
 from itertools import accumulate, chain
-from operator import itemgetter
+from operator import add, itemgetter
 from typing import Final
 
 from memstow.planner.model._instances import BufferColumns
+from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Placement, make_placement
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -17,7 +18,7 @@ from memstow.planner.model.problem import (
     Buffer,
     Kind,
     Problem,
-    access_count,
+    access_counts,
     allowed_pools,
     counts,
     end_of,
@@ -141,6 +142,16 @@ class Reduction:
         """The layout in the user's terms, in the order of the buffers. Every item has a place."""
         instance, buffers = self.instance, self.problem.buffers
         names = [pool.id for pool in self.problem.pools]
+        if instance.item_count == len(buffers):
+            # Each is an item by itself, as in most problems.
+            offsets = map(add, layout.offset, instance.part_delta)
+            return instances_of(
+                Placement,
+                len(buffers),
+                buffer=[buffer.id for buffer in buffers],
+                pool=[names[pool] for pool in layout.pool],
+                offset=[offset * self.unit for offset in offsets],
+            )
         placements: list[Placement | None] = [None] * len(buffers)
         starts, deltas = instance.item_parts, instance.part_delta
         for item, (pool, offset) in enumerate(zip(layout.pool, layout.offset, strict=True)):
@@ -179,7 +190,10 @@ def build(
     unit: int,
     columns: BufferColumns | None = None,
 ) -> Reduction:
-    """The reduction: items, parts, pools and pairs, in units. Each buffer with `columns` is an item."""
+    """The reduction: items, parts, pools and pairs, in units.
+
+    With `columns` each buffer is an item, and there is a body for each kind of them.
+    """
     arrays = Instance()
     # What is in columns has one life each, as an instance has it.
     lives = Lives(problem.buffers if columns is None else ())
@@ -189,20 +203,23 @@ def build(
     for item, body in enumerate(bodies if columns is None else ()):
         parts.add(item, body)
     parts.fill(arrays)
-    _add_choices(problem, bodies, unit, arrays)
+    _add_choices(problem, bodies, unit, arrays, columns)
     _add_pools(problem, unit, arrays)
     _add_pairs(problem, parts, arrays)
     return Reduction(problem, arrays, unit, array("q", parts.buffer), alone, lives.moments)
 
 
-def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instance) -> None:
+def _add_choices(
+    problem: Problem, bodies: list[Body], unit: int, arrays: Instance, columns: BufferColumns | None
+) -> None:
+    kinds = range(len(bodies)) if columns is None else columns.kinds
     ranks = _Ranks(problem) if counts(problem, Kind.PREFERENCE) else None
     # The numbers of each body are a block, and most bodies have theirs in common with others.
     alike = [(id(body.spots), body.low, body.high) for body in bodies]
     one_of_each = dict(zip(alike, bodies, strict=True))
     choices = {spots: _Choices(body.spots, unit) for (spots, _, _), body in one_of_each.items()}
     blocks = {key: choices[key[0]].blocks(body.low, body.high) for key, body in one_of_each.items()}
-    columns = _joined([blocks[key] for key in alike])
+    joined = _joined([blocks[key] for key in alike], kinds)
     for target, column in zip(
         (
             arrays.choice_pool,
@@ -211,35 +228,43 @@ def _add_choices(problem: Problem, bodies: list[Body], unit: int, arrays: Instan
             arrays.choice_low,
             arrays.choice_high,
         ),
-        columns,
+        joined,
         strict=True,
     ):
         target.frombytes(column)
-    zeros = bytes(len(columns[0]))
-    arrays.choice_cost.frombytes(_costs(problem, bodies) or zeros)
-    arrays.choice_rank.frombytes(zeros if ranks is None else b"".join(map(ranks.of, bodies)))
-    arrays.choice_start.extend(accumulate([len(body.spots) for body in bodies]))
+    zeros = bytes(len(joined[0]))
+    costs = any(pool.cost for pool in problem.pools)
+    # By item, the buffers in it.
+    members: Sequence[tuple[int, ...]] = ()
+    if costs or ranks is not None:
+        members = [body.members for body in bodies] if columns is None else [(i,) for i in range(len(kinds))]
+    arrays.choice_cost.frombytes(_costs(problem, bodies, kinds, members) if costs else zeros)
+    if ranks is None:
+        arrays.choice_rank.frombytes(zeros)
+    else:
+        of_items = zip(kinds, members, strict=True)
+        arrays.choice_rank.frombytes(b"".join([ranks.of(bodies[kind].spots, own) for kind, own in of_items]))
+    counts_of_spots = [len(body.spots) for body in bodies]
+    arrays.choice_start.extend(accumulate([counts_of_spots[kind] for kind in kinds]))
 
 
-def _joined(rows: list[tuple[bytes, ...]]) -> list[bytes]:
-    """The blocks of each column one after the other."""
+def _joined(rows: list[tuple[bytes, ...]], kinds: Sequence[int]) -> list[bytes]:
+    """The blocks of each column one after the other; `kinds`: which row is that of an item."""
     if len(set(map(id, rows))) == 1:
-        return [block * len(rows) for block in rows[0]]
-    return [b"".join(column) for column in zip(*rows, strict=True)] or [b""] * _BLOCKS
+        return [block * len(kinds) for block in rows[0]]
+    columns = zip(*rows, strict=True)
+    return [b"".join([column[kind] for kind in kinds]) for column in columns] or [b""] * _BLOCKS
 
 
-def _costs(problem: Problem, bodies: list[Body]) -> bytes:
-    """The costs of the accesses of each body at each of its spots; nothing where no pool costs anything."""
-    if not any(pool.cost for pool in problem.pools):
-        return b""
-    accesses = list(map(access_count, problem.buffers))
-    moved = [sum([accesses[i] for i in body.members]) for body in bodies]
+def _costs(
+    problem: Problem, bodies: list[Body], kinds: Sequence[int], members: Sequence[tuple[int, ...]]
+) -> bytes:
+    """The costs of the accesses of each item at each of its spots."""
+    accesses = access_counts(problem)
+    moved = [accesses[own[0]] if len(own) == 1 else sum([accesses[i] for i in own]) for own in members]
+    costs = [[spot.cost for spot in body.spots] for body in bodies]
     return _block(
-        [
-            spot.cost * bytes_moved
-            for body, bytes_moved in zip(bodies, moved, strict=True)
-            for spot in body.spots
-        ]
+        [cost * bytes_moved for kind, bytes_moved in zip(kinds, moved, strict=True) for cost in costs[kind]]
     )
 
 
@@ -282,13 +307,13 @@ class _Ranks:
         self._positions: dict[tuple[str, ...] | None, dict[str, int]] = {}
         self._blocks: dict[tuple[object, ...], bytes] = {}
 
-    def of(self, body: Body) -> bytes:
-        """By spot, the preference of the body's buffers in its pool."""
-        buffers = [self._problem.buffers[i] for i in body.members]
-        key = (id(body.spots), *((named_pools(buffer), buffer.size) for buffer in buffers))
+    def of(self, spots: list[Spot], members: Iterable[int]) -> bytes:
+        """By spot, the preference of these buffers in its pool."""
+        buffers = [self._problem.buffers[i] for i in members]
+        key = (id(spots), *((named_pools(buffer), buffer.size) for buffer in buffers))
         block = self._blocks.get(key)
         if block is None:
-            names = [self._problem.pools[spot.pool].id for spot in body.spots]
+            names = [self._problem.pools[spot.pool].id for spot in spots]
             ranks = [0] * len(names)
             for buffer in buffers:
                 positions, size = self._positions_of(buffer), buffer.size
@@ -324,8 +349,11 @@ def _add_pairs(problem: Problem, parts: Parts, arrays: Instance) -> None:
 
     def pairs_of(named: Iterable[tuple[str, str]]) -> set[tuple[int, int]]:
         known = [(part_of.get(one), part_of.get(other)) for one, other in named]
-        apart = [(a, b) for a, b in known if a is not None and b is not None and item[a] != item[b]]
-        return {(a, b) if a < b else (b, a) for a, b in apart}
+        return {
+            (a, b) if a < b else (b, a)
+            for a, b in known
+            if a is not None and b is not None and item[a] != item[b]
+        }
 
     conflicts = pairs_of(problem.conflicts)
     exclusive = pairs_of(problem.exclusive) - conflicts

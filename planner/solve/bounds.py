@@ -12,7 +12,7 @@ from memstow.planner.model.problem import (
     Kind,
     Pool,
     Term,
-    access_count,
+    access_counts,
     allowed_pools,
     end_of,
     named_pools,
@@ -157,11 +157,11 @@ class Bounds:
             return 0
         cheapest: dict[tuple[str, ...] | None, int] = {}
         total = 0
-        for buffer in problem.buffers:
+        for buffer, accesses in zip(problem.buffers, access_counts(problem), strict=True):
             named = named_pools(buffer)
             if named not in cheapest:
                 cheapest[named] = min(cost_of[name] for name in allowed_pools(problem, buffer))
-            total += access_count(buffer) * cheapest[named]
+            total += accesses * cheapest[named]
         return total
 
     def _explain(self, need: Need) -> Explanation:

@@ -31,7 +31,7 @@ from memstow.planner.model.problem import (
     Kind,
     Problem,
     Term,
-    access_count,
+    access_counts,
     counts,
     named_pools,
     place_of,
@@ -135,8 +135,10 @@ class ProblemSource:
         problem = self._problem
         seconds = _SECONDS_PER_BUFFER * len(problem.buffers)
         if len(problem.pools) > 1:
-            pool_lists = map(named_pools, problem.buffers)
-            choices = sum(len(problem.pools if names is None else names) for names in pool_lists)
+            lists = Counter(map(named_pools, problem.buffers))
+            choices = sum(
+                len(problem.pools if names is None else names) * count for names, count in lists.items()
+            )
             seconds += min(_SECONDS_TO_PREFER, self._options.time_limit * _SHARE_TO_PREFER)
             seconds += _SECONDS_PER_CHOICE * choices
         return seconds
@@ -388,8 +390,8 @@ def placement_cost(problem: Problem, placements: Iterable[Placement]) -> int:
     if not any(cost_of.values()):
         return 0
     return sum(
-        access_count(buffer) * cost_of[place.pool]
-        for buffer, place in zip(problem.buffers, placements, strict=True)
+        accesses * cost_of[place.pool]
+        for accesses, place in zip(access_counts(problem), placements, strict=True)
     )
 
 

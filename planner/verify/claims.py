@@ -26,7 +26,7 @@ from memstow.planner.model.plan import (
     TermValue,
     gap_of,
 )
-from memstow.planner.model.problem import COST, PLACEMENT_COST, access_count, measure, parse_term, peak_of
+from memstow.planner.model.problem import COST, PLACEMENT_COST, access_counts, measure, parse_term, peak_of
 from memstow.planner.verify.layout import ObjectiveValues, ProblemIndex, expected_terms
 from memstow.planner.verify.peak_bounds import (
     EmptyPools,
@@ -270,12 +270,12 @@ class Proofs:
             index, total = self._index, 0
             costs = [pool.cost for pool in index.pools]
             cheapest: dict[tuple[str, ...] | int | None, int] = {}
-            for i, buffer in enumerate(index.buffers):
-                if buffer.size:
+            for i, accesses in enumerate(access_counts(index.problem)):
+                if accesses:
                     kind = index.pool_kind(i)
                     if kind not in cheapest:
                         cheapest[kind] = min((costs[pool] for pool in index.allowed(i)), default=0)
-                    total += access_count(buffer) * cheapest[kind]
+                    total += accesses * cheapest[kind]
             self._least_cost = total
         return self._least_cost
 

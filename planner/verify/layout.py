@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import gcd, lcm
+from operator import add
 from typing import NamedTuple
 
 from memstow.planner.model.plan import Placement, Plan
@@ -20,8 +21,9 @@ from memstow.planner.model.problem import (
     Pool,
     Problem,
     Range,
-    access_count,
+    access_counts,
     allowed_pools,
+    buffer_columns,
     end_of,
     merged,
     named_pools,
@@ -69,6 +71,9 @@ class ProblemIndex:
     def __init__(self, problem: Problem, findings: Findings) -> None:
         self.problem = problem
         self.buffers: tuple[Buffer, ...] = problem.buffers
+        self.sizes = [buffer.size for buffer in problem.buffers]
+        self.columns = buffer_columns(problem)
+        """The same as columns, where each buffer has one life and none a pin."""
         self.pools: tuple[Pool, ...] = problem.pools
         self._findings = findings
         self.buffer_index = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
@@ -94,7 +99,7 @@ class ProblemIndex:
             for entry in problem.relative
             if (pair := self._resolved("relative", entry.buffer, entry.base)) is not None
         ]
-        self.rigid = Rigid([bool(buffer.size) for buffer in self.buffers], self.relative)
+        self.rigid = Rigid(self.sizes, self.relative)
         for buffer, base, _ in self.rigid.contradicted:
             self._invalid("two distances between {!r} and {!r}", self.id_of(buffer), self.id_of(base))
         self.span = self._span()
@@ -173,16 +178,10 @@ class ProblemIndex:
 
     def lives_of(self, buffers: Iterable[int]) -> list[tuple[int, int, int]]:
         """(buffer, begin, end) of each life of these buffers."""
-        lives: list[tuple[int, int, int]] = []
-        for buffer in buffers:
-            life = self.buffers[buffer].lifetime
-            if isinstance(life, tuple):
-                # Nearly all are such: the same without more calls.
-                if life[0] < life[1]:
-                    lives.append((buffer, *life))
-            else:
-                lives += [(buffer, begin, end) for begin, end in self.lives(buffer)]
-        return lives
+        if self.columns is not None:
+            begins, ends = self.columns.begins, self.columns.ends
+            return [(i, begins[i], ends[i]) for i in buffers if begins[i] < ends[i]]
+        return [(buffer, begin, end) for buffer in buffers for begin, end in self.lives(buffer)]
 
     def events(self, buffers: Iterable[int]) -> list[Event]:
         """Begins and ends of the lives of these buffers in order of time; at one moment ends come first."""
@@ -216,6 +215,9 @@ class ProblemIndex:
         return sharing
 
     def _span(self) -> Range:
+        if self.columns is not None and self.buffers:
+            first, last = min(self.columns.begins), max(self.columns.ends)
+            return (first, last) if first < last else (0, 1)
         begin: int | None = None
         end: int | None = None
         for buffer in self.buffers:
@@ -232,7 +234,17 @@ class ProblemIndex:
         return (begin, end)
 
     def _pairs(self, field: str, pairs: Iterable[tuple[str, str]]) -> set[IndexPair]:
-        return {pair for one, other in pairs if (pair := self._pair(field, one, other)) is not None}
+        number, listed = self.buffer_index.get, list(pairs)
+        known = {(number(one), number(other)) for one, other in listed}
+        resolved = {
+            (one, other) if one < other else (other, one)
+            for one, other in known
+            if one is not None and other is not None and one != other
+        }
+        if any(one is None or other is None or one == other for one, other in known):
+            for one, other in listed:
+                self._pair(field, one, other)
+        return resolved
 
     def _pair(self, field: str, one: str, other: str) -> IndexPair | None:
         """Their indices, the smaller first: in every symmetric list the order does not matter."""
@@ -257,7 +269,7 @@ class ProblemIndex:
         named = {pool for buffer in self.buffers if buffer.pools is not None for pool in buffer.pools}
         for pool in sorted(named - self.pool_index.keys()):
             self._invalid("an allowed pool is {!r}, which is not a pool", pool)
-        for buffer in self.buffers:
+        for buffer in self.buffers if self.columns is None else ():
             if buffer.offset is not None and buffer.pool is None:
                 self._invalid("{!r} is pinned to an offset but to no pool", buffer.id)
             if buffer.lifetime is not None and buffer.lifetimes is not None:
@@ -313,8 +325,8 @@ class Rigid:
     entries whose distance differs from what other entries imply.
     """
 
-    def __init__(self, sized: Sequence[bool], entries: Iterable[tuple[int, int, int]]) -> None:
-        self.group = [ALONE] * len(sized)
+    def __init__(self, sizes: Sequence[int], entries: Iterable[tuple[int, int, int]]) -> None:
+        self.group = [ALONE] * len(sizes)
         self.delta: dict[int, int] = {}
         self.members: list[list[int]] = []
         ties = Ties(entries)
@@ -323,7 +335,7 @@ class Rigid:
                 continue
             distances = ties.around(first)
             self.delta.update(distances)
-            members = [member for member in distances if sized[member]]
+            members = [member for member in distances if sizes[member]]
             for member in members:
                 self.group[member] = len(self.members)
             self.members.append(members)
@@ -348,6 +360,12 @@ class Layout:
     def read(self, placements: tuple[Placement, ...], findings: Findings) -> None:
         """Read the placements of a plan; note unknown, repeated and missing buffers."""
         buffers, pools = self.index.buffer_index, self.index.pool_index
+        if [placement.buffer for placement in placements] == list(buffers):
+            homes = [pools.get(placement.pool, NOWHERE) for placement in placements]
+            if NOWHERE not in homes:
+                # Each has a place, in the order of the problem, as in the plans of a run.
+                self.pool, self.offset = homes, [placement.offset for placement in placements]
+                return
         seen = bytearray(len(self.index.buffers))
         for placement in placements:
             buffer = buffers.get(placement.buffer)
@@ -387,8 +405,8 @@ class Layout:
     def by_pool(self) -> list[list[int]]:
         """The placed buffers that have a size, of each pool."""
         placed: list[list[int]] = [[] for _ in self.index.pools]
-        for i, (buffer, pool) in enumerate(zip(self.index.buffers, self.pool, strict=True)):
-            if pool != NOWHERE and buffer.size:
+        for i, (size, pool) in enumerate(zip(self.index.sizes, self.pool, strict=True)):
+            if pool != NOWHERE and size:
                 placed[pool].append(i)
         return placed
 
@@ -401,12 +419,17 @@ class Layout:
     @cached_property
     def ends(self) -> list[int]:
         """Where each buffer ends, once all are placed."""
-        placed = zip(self.offset, self.index.buffers, strict=True)
-        return [offset + buffer.size for offset, buffer in placed]
+        return list(map(add, self.offset, self.index.sizes))
 
 
 def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
     """Note every buffer that may not be where it is, or not at its distance from those it is tied to."""
+    if not _are_clearly_right(index, layout):
+        _check_each_place(index, layout, findings)
+    _check_distances(index, layout, findings)
+
+
+def _check_each_place(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
     for buffer, at, offset in zip(index.buffers, layout.pool, layout.offset, strict=True):
         if at == NOWHERE:
             continue
@@ -460,7 +483,33 @@ def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> Non
                     buffers=(buffer.id,),
                     pool=pool.id,
                 )
-    _check_distances(index, layout, findings)
+
+
+def _are_clearly_right(index: ProblemIndex, layout: Layout) -> bool:
+    """Whether no buffer is where it may not be, by a look at all of them at once; else each is looked at."""
+    columns = index.columns
+    if columns is None or any(index.reserved) or NOWHERE in layout.pool:
+        return False
+    highest = dict.fromkeys(layout.pool, 0)
+    for pool, end in zip(layout.pool, layout.ends, strict=True):
+        if end > highest[pool]:
+            highest[pool] = end
+    if any(end > index.ends[pool] for pool, end in highest.items()):
+        return False
+    # Of one kind are those of one alignment that may be in the same pools.
+    steps: dict[tuple[int, int], int] = {}
+    for kind, pool in set(zip(columns.kinds, layout.pool, strict=True)):
+        buffer, home = index.buffers[columns.largest[kind]], index.pools[pool]
+        if buffer.pools is not None and home.id not in buffer.pools:
+            return False
+        steps[kind, pool] = lcm(buffer.alignment, home.alignment)
+    if set(steps.values()) <= {1}:
+        return True
+    bases = [pool.base or 0 for pool in index.pools]
+    return not any(
+        (offset + bases[pool]) % steps[kind, pool]
+        for kind, pool, offset in zip(columns.kinds, layout.pool, layout.offset, strict=True)
+    )
 
 
 def check_pool(index: ProblemIndex, buffer: Buffer, pool: int, findings: Findings) -> None:
@@ -557,9 +606,7 @@ class ObjectiveValues:
         self._layout = layout
         self._hint = hint
         self._cost = cost
-        self.peaks = pool_peaks(
-            len(index.pools), layout.pool, layout.offset, (buffer.size for buffer in index.buffers)
-        )
+        self.peaks = pool_peaks(len(index.pools), layout.pool, layout.offset, index.sizes)
 
     def value(self, text: str) -> int | None:
         """The value of the term; None where it cannot be counted, as `moves` without a hint."""
@@ -579,9 +626,11 @@ class ObjectiveValues:
             case Kind.PLACEMENT_COST:
                 costs = [pool.cost for pool in self._index.pools]
                 return sum(
-                    access_count(buffer) * costs[pool]
-                    for buffer, pool in zip(self._index.buffers, self._layout.pool, strict=True)
-                    if pool != NOWHERE and buffer.size
+                    accesses * costs[pool]
+                    for accesses, pool in zip(
+                        access_counts(self._index.problem), self._layout.pool, strict=True
+                    )
+                    if pool != NOWHERE
                 )
             case Kind.PREFERENCE:
                 # Bytes times how many pools their buffer prefers to its own; none are preferred to a pin.

@@ -151,14 +151,15 @@ def check_overlaps(index: ProblemIndex, layout: Layout, findings: Findings) -> l
 
 def _pressure_apart(index: ProblemIndex, layout: Layout, placed: list[int]) -> Pressure | None:
     """The pressure where no two that live together share a byte; None where that is left to the sweep."""
+    if index.rigid.members and any(index.rigid.group[i] != ALONE for i in placed):
+        return None
     lives = index.lives_of(placed)
-    tied = index.rigid.members and any(index.rigid.group[i] != ALONE for i in placed)
-    if tied or not lives:
+    if not lives:
         return None
     try:
         begin, end = array("q", [life[1] for life in lives]), array("q", [life[2] for life in lives])
         low = array("q", [layout.offset[life[0]] for life in lives])
-        size = array("q", [index.buffers[life[0]].size for life in lives])
+        size = array("q", [index.sizes[life[0]] for life in lives])
     except OverflowError:
         return None
     (defect, _, _), _, most, moment = judge_plan(size, begin, end, array("q", [1]), low, LIMIT)
