@@ -18,7 +18,7 @@ PLANS: Final = (*WRITABLE, "executorch", "usmp")
 """Formats of plans."""
 READABLE: Final = PLANS
 """Formats of problems that can be read and written."""
-RECORDED: Final = ("torch-snapshot", "torch-trace")
+RECORDED: Final = ("torch-snapshot", "torch-trace", "stalloc")
 """Formats of what an allocator did."""
 READ_ONLY: Final = ("xla", *RECORDED)
 OF_GRAPHS: Final = ("graph", "tflite", "onnx", "pt2")
@@ -29,6 +29,8 @@ EXPORTS: Final = ("c-header", "c-source", "c-check", "ld", "rust")
 """Kinds of source code."""
 STEP_TABLE: Final = "replay"
 """As the format of a plan: what the library that repeats a step reads."""
+STALLOC: Final = "stalloc"
+"""As the format of a plan: what the allocator of STAlloc reads; of a problem, its log."""
 LOOPS: Final = ("loops", "loops-text", "loops-header", "loops-picture")
 MODEL: Final = "tflite"
 """As the format of a plan: the model that was read, with the plan in it."""
@@ -468,7 +470,7 @@ OUTPUT_FORMAT: Final = Option(
     "output_format",
     "format of the only output, or of those whose names do not tell it; without {output}, prints only the "
     "plan in this format",
-    Choice((*PLANS, *EXPORTS, STEP_TABLE, *LOOPS, MODEL)),
+    Choice((*PLANS, *EXPORTS, STEP_TABLE, STALLOC, *LOOPS, MODEL)),
     more=". Without a suffix it is `json`; another suffix is an error",
 )
 FORMAT_OF_PLAN: Final = Option("output_format", "format of the plan", Text())

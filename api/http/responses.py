@@ -28,6 +28,7 @@ MEDIA_TYPES: Final = {
     "onnx": "application/onnx",
     "torch-snapshot": f"{_VENDOR}torch-snapshot",
     "torch-trace": f"{_VENDOR}torch-trace",
+    "stalloc": f"{_VENDOR}stalloc",
 }
 SOURCE_CODE: Final = "text/plain; charset=utf-8"
 """The media type of plans as source code."""
@@ -37,8 +38,9 @@ _MEDIA_TYPES_OF_PLANS: Final = {
     "svg": "image/svg+xml",
     "loops": f"{_VENDOR}loops+json",
     "loops-picture": "image/svg+xml",
+    "stalloc": SOURCE_CODE,
 }
-"""Of what is in no media type as a problem."""
+"""Where that is not the media type of a problem in this format."""
 
 
 JsonObject = dict[str, Any]

@@ -32,8 +32,9 @@ _READ_ONLY: Final = {
     "xla": "xla_dump",
     "torch-snapshot": "torch_recordings:SNAPSHOT_FORMAT",
     "torch-trace": "torch_recordings:TRACE_FORMAT",
+    "stalloc": "torch_recordings:STALLOC_FORMAT",
 }
-RECORDED: Final = ("torch-snapshot", "torch-trace")
+RECORDED: Final = ("torch-snapshot", "torch-trace", "stalloc")
 """Formats of what an allocator did, on one device or several."""
 # Read only: a graph becomes a problem when its operators have an order.
 _OF_GRAPHS: Final = {
@@ -44,7 +45,7 @@ _OF_GRAPHS: Final = {
 }
 _WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
 # Plans that other programs run and nobody reads back.
-_PLANS_ONLY: Final = {"replay": "step_table"}
+_PLANS_ONLY: Final = {"replay": "step_table", "stalloc": "stalloc_plan"}
 _NO_PROBLEM: Final = Problem(buffers=())
 _USMP_PLAN: Final = "pool_allocations"
 _EMPTY_LIST: Final = (
@@ -150,7 +151,7 @@ def read_recording(data: bytes, name: str | None = None, device: str | None = No
 def _recorded_format(data: bytes) -> str | None:
     """The format of the recording that the bytes look like."""
     require_bytes(data)
-    if data[:1] not in (b"\x80", b"\x1f") and b'"traceEvents"' not in data:
+    if data[:1] not in (b"\x80", b"\x1f", b"0", b"1", b"I") and b'"traceEvents"' not in data:
         return None
     from memstow.planner.recorded.recording import format_of
 

@@ -1,4 +1,4 @@
-"""Memory snapshots and profiler traces of PyTorch as problems, and the places of its allocator as plans."""
+"""Recordings of PyTorch's allocators as problems, and the places of its allocator as plans."""
 
 from functools import partial
 from typing import Final
@@ -6,7 +6,13 @@ from typing import Final
 from memstow.planner.formats.format import Format
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.recorded.recording import SNAPSHOT, TRACE, read_recorded_plan, read_recording
+from memstow.planner.recorded.recording import (
+    SNAPSHOT,
+    STALLOC_LOG,
+    TRACE,
+    read_recorded_plan,
+    read_recording,
+)
 
 
 def _read_problem(name: str, data: bytes) -> Problem:
@@ -28,4 +34,10 @@ TRACE_FORMAT: Final = Format(
     is_json=False,
     read_problem=partial(_read_problem, TRACE),
     read_plan=partial(_read_plan, TRACE),
+)
+STALLOC_FORMAT: Final = Format(
+    name=STALLOC_LOG,
+    is_json=False,
+    read_problem=partial(_read_problem, STALLOC_LOG),
+    read_plan=partial(_read_plan, STALLOC_LOG),
 )

@@ -1,15 +1,17 @@
-"""Reads memory snapshots and profiler traces of PyTorch: which allocations there were, when, and where.
+"""Reads what was recorded of PyTorch's allocators: which allocations there were, when, and where.
 
-Native code reads the files: a snapshot is a pickle, of which only data is taken, a trace is JSON. What
-follows is about one device. Each allocation is a buffer, in the order in which they were made; those of
-before the recording come first. Event number i happens at time i, from 1 on, and what is there at the end
-lives until then.
+Native code reads the files: a memory snapshot is a pickle, of which only data is taken, a profiler's trace is
+JSON, a log of STAlloc is text. What follows is about one device. Each allocation is a buffer, in the order in
+which they were made; those of before the recording come first. Event number i happens at time i, from 1 on,
+and what is there at the end lives until then.
 
 The allocator gives freed memory to its own stream alone, since another may still run what uses it. So each
 stream has a pool of its own, and so have the pools of CUDA graphs: no plan shares their bytes.
 """
 
+import re
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -26,12 +28,21 @@ from memstow.planner.recorded import _recordings
 
 SNAPSHOT: Final = "torch-snapshot"
 TRACE: Final = "torch-trace"
+STALLOC_LOG: Final = "stalloc"
+BEFORE_ITERATIONS: Final = "head"
+"""Where a log of STAlloc has steps of a training: what is allocated before them."""
 
 _GZIP: Final = b"\x1f\x8b"
 _PICKLES: Final = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+_LINE_OF_LOG: Final = re.compile(
+    rb"[01] (0x[0-9a-f]+|0) \d+ (0x[0-9a-f]+|0)\r?$|Iteration Index :", re.MULTILINE
+)
 # A compressed trace may grow by this factor, ten times that of real ones; to these bytes in any case.
 _MOST_TIMES: Final = 200
 _FEW_BYTES: Final = 64 << 20
+DYNAMIC_LAYERS: Final = "dynamic layers"
+"""How the names of pools end that hold what differs from step to step."""
+_DYNAMIC_LAYERS: Final = (-1, -1)
 _PROCESSOR: Final = 0
 _GRAPHICS: Final = 1
 
@@ -93,7 +104,7 @@ def format_of(data: bytes) -> str | None:
         return SNAPSHOT
     if data[:2] == _GZIP or (b'"traceEvents"' in data and _recordings.is_trace(bytes(data))):
         return TRACE
-    return None
+    return STALLOC_LOG if _LINE_OF_LOG.match(data) else None
 
 
 def read_recording(data: bytes, name: str | None = None, device: str | None = None) -> Recording:
@@ -105,7 +116,8 @@ def read_recording(data: bytes, name: str | None = None, device: str | None = No
     name = name or format_of(data)
     if name is None:
         message = (
-            "this is no recording of PyTorch: neither a snapshot of its memory nor a trace of its profiler"
+            "this is no recording of PyTorch: neither a snapshot of its memory, nor a trace of its profiler, "
+            "nor a log of STAlloc"
         )
         raise InputError.single("not_a_recording", "$", message)
     recordings = _read(data, name)
@@ -132,6 +144,8 @@ def _read(data: bytes, name: str) -> _recordings.Recordings:
     try:
         if name == SNAPSHOT:
             return _recordings.read_snapshot(data)
+        if name == STALLOC_LOG:
+            return _recordings.read_stalloc_log(data)
         return _recordings.read_trace(_inflated(data) if data[:2] == _GZIP else data)
     except _recordings.RefusedError as error:
         raise _as_issue(error) from None
@@ -196,6 +210,14 @@ def _recording(recordings: _recordings.Recordings, number: int, called: str) -> 
         count = len(sizes)
         # An allocation is called after the event that made it.
         ids = [f"s{index + 1}" if index < lives.at_start else f"a{begins[index]}" for index in range(count)]
+        iterations = recordings.iterations(number)
+        if iterations:
+            firsts = [first for first, _ in iterations]
+            called_so = [BEFORE_ITERATIONS, *(name for _, name in iterations)]
+            ids = [
+                f"{called_so[bisect_right(firsts, begin - 1)]}/{buffer}"
+                for buffer, begin in zip(ids, begins, strict=True)
+            ]
         texts = {label: _text(recordings, label) for label in set(lives.labels)}
         groups = [texts[label] or None for label in lives.labels]
         several = len(lives.stream_pools) > 1
@@ -235,4 +257,6 @@ def _text(recordings: _recordings.Recordings, label: int) -> str:
 
 
 def _pool_name(stream: int, first: int, second: int) -> str:
+    if (first, second) == _DYNAMIC_LAYERS:
+        return f"stream {stream}, {DYNAMIC_LAYERS}"
     return f"stream {stream}" + (f", pool {first}.{second}" if (first, second) != (0, 0) else "")

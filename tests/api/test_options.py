@@ -50,7 +50,7 @@ def test_words_are_those_of_the_planner() -> None:
     assert options.MOST_ORDERS == symbolic.MOST_ORDERS
     assert options.MOST_POINTS == front.MOST_POINTS
     assert formats.names() == options.READABLE
-    assert formats.written_plan_names() == (*options.PLANS, options.STEP_TABLE)
+    assert formats.written_plan_names() == (*options.PLANS, options.STEP_TABLE, options.STALLOC)
     assert exports.names() == options.EXPORTS
     assert loops.names() == options.LOOPS
 

@@ -8,6 +8,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Problem
 from tests.graphs import random_graph
+from tests.stalloc_logs import training, with_experts
 from tests.tflite_models import small_model
 from tests.torch_recordings import pickled, sample, snapshot_of, trace_of
 from tests.xla_dumps import XLA
@@ -139,5 +140,7 @@ PROBLEMS: Final = (
     XLA.encode(),
     *(pickled(snapshot_of(RECORDED), protocol) for protocol in (2, 4)),
     trace_of(RECORDED),
+    training(layers=1, batches=1, carried=1).data(),
+    with_experts().data(),
 )
 PLANS: Final = tuple(formats.write_plan(PROBLEM, PLAN, name) for name in formats.plan_names())

@@ -112,6 +112,16 @@ NB_MODULE(_recordings, m) {
                 return devices;
             },
             "Type, number and how many events there are.")
+        .def(
+            "iterations",
+            [](const Recordings& self, std::size_t device) {
+                std::vector<std::pair<std::size_t, std::string>> iterations;
+                for (const auto& [first_event, name] : self.devices.at(device).iterations) {
+                    iterations.emplace_back(first_event, name);
+                }
+                return iterations;
+            },
+            "device"_a, "How many events are before each step of a training, and what it is called.")
         .def_ro("has_settings", &Recordings::has_settings)
         .def_ro("expandable_segments", &Recordings::expandable_segments)
         .def("label", &label_of, "label"_a)
@@ -129,6 +139,9 @@ NB_MODULE(_recordings, m) {
     m.def(
         "read_trace", [](const nb::bytes& text) { return read(memstow::recorded::read_trace, text); },
         "text"_a);
+    m.def(
+        "read_stalloc_log",
+        [](const nb::bytes& text) { return read(memstow::recorded::read_stalloc_log, text); }, "text"_a);
     m.def(
         "is_trace", [](const nb::bytes& text) { return memstow::recorded::is_trace(text_of(text)); },
         "text"_a);

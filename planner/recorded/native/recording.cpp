@@ -117,7 +117,10 @@ class Builder {
         std::ranges::stable_sort(early, {}, &Early::address);
         find_owned();
         made_.at_start = static_cast<std::int64_t>(early.size());
-        for (const Early& one : early) add(one.address, one.size, one.stream, one.label, 0, one.end);
+        for (const Early& one : early) {
+            const std::uint32_t pool = pool_of(one.stream, one.address, 0);
+            add(one.address, one.size, one.label, pool, 0, one.end);
+        }
     }
 
     static std::int64_t time(std::size_t event) { return static_cast<std::int64_t>(event) + 1; }
@@ -146,6 +149,10 @@ class Builder {
             const Owned& owned = *std::prev(after);
             if (address < owned.end && at >= owned.since) pool.pool = owned.pool;
         }
+        return number_of(pool);
+    }
+
+    std::uint32_t number_of(const StreamPool& pool) {
         const auto number = static_cast<std::uint32_t>(made_.stream_pools.size());
         const auto [place, is_new] =
             pool_numbers_.try_emplace(std::tuple(pool.stream, pool.pool.first, pool.pool.second), number);
@@ -153,7 +160,7 @@ class Builder {
         return place->second;
     }
 
-    void add(std::uint64_t address, std::int64_t size, std::int64_t stream, Label label, std::int64_t begin,
+    void add(std::uint64_t address, std::int64_t size, Label label, std::uint32_t pool, std::int64_t begin,
              std::int64_t end) {
         if (static_cast<std::uint64_t>(size) > kLimit - kLeastBlock) throw too_large();
         const std::int64_t whole = block(size);
@@ -165,7 +172,7 @@ class Builder {
         made_.requested.push_back(size);
         made_.addresses.push_back(address);
         made_.labels.push_back(label);
-        made_.pools.push_back(pool_of(stream, address, begin));
+        made_.pools.push_back(pool);
     }
 
     static Refused too_large() {
@@ -186,7 +193,9 @@ class Builder {
                     ++made_.unpaired;
                     place->second = made_.begins.size();
                 }
-                add(event.address, event.size, event.stream, event.label, time(i), made_.end);
+                const std::uint32_t pool = event.is_dynamic ? number_of({event.stream, kDynamicLayers})
+                                                            : pool_of(event.stream, event.address, time(i));
+                add(event.address, event.size, event.label, pool, time(i), made_.end);
             } else if (event.action == Action::kFree) {
                 const auto place = open.find(event.address);
                 if (place != open.end()) {

@@ -43,6 +43,7 @@ struct Event {
     std::int64_t stream = 0;
     Label label = kNoLabel;
     Action action = Action::kOther;
+    bool is_dynamic = false;  // of a layer whose allocations differ from step to step
 };
 
 // A part of a segment that somebody still uses at the end.
@@ -50,6 +51,12 @@ struct Block {
     std::uint64_t address = 0;
     std::int64_t size = 0;
     Label label = kNoLabel;
+};
+
+// A step of a training, as the recording numbers it, and the event that is the first behind its begin.
+struct Iteration {
+    std::size_t first_event;
+    std::string name;
 };
 
 // Memory that the allocator has reserved at the end.
@@ -74,6 +81,7 @@ struct Device {
     // and what is allocated behind each event.
     std::int64_t most_reserved = kUnknown;
     std::vector<std::int64_t> totals;
+    std::vector<Iteration> iterations;  // where the recording says which there are
 };
 
 inline constexpr std::size_t kSizeClasses = 16;
@@ -90,6 +98,9 @@ struct Recordings {
 
 // The size of the block that the caching allocator makes for this many bytes.
 std::int64_t rounded(std::int64_t size, const std::array<std::uint32_t, kSizeClasses>& divisions);
+
+// In the place of a pool: what layers allocate that differ from step to step.
+inline constexpr std::pair<std::int64_t, std::int64_t> kDynamicLayers{-1, -1};
 
 // Memory that is not shared with other such pools: the allocator gives a freed block to its own stream alone,
 // since others may still run what uses it, and graphs run again whenever they like.
@@ -134,6 +145,7 @@ Lives lives(const Recordings& recordings, const Device& device);
 // Readers of files; they throw Refused.
 Recordings read_snapshot(std::string_view data);
 Recordings read_trace(std::string_view text);
+Recordings read_stalloc_log(std::string_view text);
 // Whether this text of JSON is a trace: an object that lists events, not a problem.
 bool is_trace(std::string_view text);
 

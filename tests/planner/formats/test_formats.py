@@ -140,7 +140,7 @@ def test_a_document_that_was_packed_is_no_program_of_pytorch() -> None:
 def test_only_formats_that_would_do_are_listed() -> None:
     problem, plan = Problem(buffers=()), Plan(status=Status.UNKNOWN)
     both_ways = "json, csv, structured, executorch, usmp"
-    written = f"{both_ways}, replay"
+    written = f"{both_ways}, replay, stalloc"
     for call, listed in (
         (lambda: formats.write_problem(problem, "tflite"), both_ways),
         (lambda: formats.write_plan(problem, plan, "tflite"), written),
