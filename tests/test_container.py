@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from memstow.api.http.settings import PREFIX, Settings, load
+from tests.sizing import most_memory
 from tests.waiting import PATIENCE
 
 yaml = pytest.importorskip("yaml")
@@ -86,10 +87,9 @@ def test_every_container_has_limits_and_every_foreign_image_is_pinned(name: str)
 def test_what_solves_on_one_server_fits_into_its_memory() -> None:
     (service,) = servers("compose.yaml").values()
     given = service["environment"]
-    solves = (int(given["MEMSTOW_SLOTS"]) + 1) * int(given["MEMSTOW_SOLVE_MEMORY"])
-    assert solves + Settings().body_memory < int(service["mem_limit"].removesuffix("g")) << 30
     settings = load({name: str(value) for name, value in given.items()})
     assert settings.slots == 2
+    assert most_memory(settings) < int(service["mem_limit"].removesuffix("g")) << 30
 
 
 def test_what_solves_on_a_worker_fits_into_its_memory() -> None:
@@ -97,6 +97,8 @@ def test_what_solves_on_a_worker_fits_into_its_memory() -> None:
     worker = services["worker"]
     threads = int(worker["command"][worker["command"].index("--nthreads") + 1])
     for server in servers("compose.cluster.yaml").values():
+        given = {name: str(value) for name, value in server["environment"].items()}
+        assert most_memory(load(given)) < int(server["mem_limit"].removesuffix("g")) << 30
         solves = threads * int(server["environment"]["MEMSTOW_SOLVE_MEMORY"])
         assert solves < int(worker["mem_limit"].removesuffix("g")) << 30
 

@@ -11,7 +11,8 @@ import pytest
 import memstow
 from memstow.api.cli.parser import build_parser
 from memstow.api.http.app import create_app
-from memstow.api.http.settings import PREFIX, Settings
+from memstow.api.http.settings import PREFIX, Settings, load
+from tests.sizing import most_memory
 from tests.waiting import PATIENCE
 
 yaml = pytest.importorskip("yaml")
@@ -87,10 +88,8 @@ def test_every_container_is_confined_and_set_up_by_settings_that_exist() -> None
 
 def test_what_solves_fits_into_the_memory_of_its_pod() -> None:
     (server,) = documents()["Deployment"]["spec"]["template"]["spec"]["containers"]
-    given = {it["name"]: it.get("value") for it in server["env"]}
-    solves = (int(given["MEMSTOW_SLOTS"]) + 1) * int(given["MEMSTOW_SOLVE_MEMORY"])
-    limit = int(server["resources"]["limits"]["memory"].removesuffix("Gi")) << 30
-    assert solves + Settings().body_memory < limit
+    settings = load({it["name"]: it["value"] for it in server["env"] if "value" in it})
+    assert most_memory(settings) < int(server["resources"]["limits"]["memory"].removesuffix("Gi")) << 30
 
 
 def test_one_key_does_not_take_all_slots_of_the_pods() -> None:
@@ -135,7 +134,6 @@ def test_the_unit_gives_the_server_its_time_and_settings_that_exist() -> None:
 
 def test_what_solves_fits_into_the_memory_of_the_unit() -> None:
     text = UNIT.read_text()
-    given = dict(re.findall(rf"^Environment={PREFIX}(\w+)=(\d+)$", text, re.MULTILINE))
+    settings = load(dict(re.findall(rf"^Environment=({PREFIX}\w+)=(\S+)$", text, re.MULTILINE)))
     (limit,) = re.findall(r"^MemoryMax=(\d+)G$", text, re.MULTILINE)
-    solves = (int(given["SLOTS"]) + 1) * int(given["SOLVE_MEMORY"])
-    assert solves + Settings().body_memory < int(limit) << 30
+    assert most_memory(settings) < int(limit) << 30

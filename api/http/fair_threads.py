@@ -212,8 +212,8 @@ def _busy() -> ApiError:
 
 
 STORE_THREADS: Final = 8
-_READERS: Final = 2
-_SEARCHERS: Final = 2
+READERS: Final = 2
+SEARCHERS: Final = 2
 # A caller leaves a searcher to the others, because one may be busy for long.
 _MOST_SEARCHERS_EACH: Final = 1
 
@@ -227,8 +227,8 @@ class Threads:
     def __init__(self, fast_threads: int, most_waiting: int) -> None:
         self._store = ThreadPoolExecutor(STORE_THREADS, "memstow store")
         self._fast = _FairPool("memstow fast", fast_threads, most_waiting, rests=True)
-        self._readers = _FairPool("memstow reader", _READERS, most_waiting)
-        self._searchers = _FairPool("memstow searcher", _SEARCHERS, most_waiting, _MOST_SEARCHERS_EACH)
+        self._readers = _FairPool("memstow reader", READERS, most_waiting)
+        self._searchers = _FairPool("memstow searcher", SEARCHERS, most_waiting, _MOST_SEARCHERS_EACH)
 
     async def for_store(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
         """A call that waits for the store."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from memstow.api.http.settings import Settings
 from tests.api import postgres
 from tests.api.asking import over, submit
 from tests.api.serving import ROOT, Server
+from tests.sizing import SERVER, most_memory
 from tests.waiting import PATIENCE, wait_for
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
@@ -172,6 +174,15 @@ def test_prometheus_reads_the_metrics_with_the_key_of_the_page_and_loads_the_ale
 
 
 # What it names
+
+
+@pytest.mark.parametrize("slots", [1, 2, 8, 9, 100])
+def test_the_formula_of_memory_counts_the_processes_that_there_may_be(slots: int) -> None:
+    settings = Settings(slots=slots)
+    solving = (slots + 2 * ceil(slots / 8) + 4) * settings.solve_memory
+    assert "`(slots + 2 * ceil(slots / 8) + 4) * solve_memory`" in PAGE
+    assert most_memory(settings) == solving + settings.body_memory + settings.cache_memory + SERVER
+    assert f"a server needs {SERVER >> 20} MiB, " in PAGE
 
 
 def test_its_commands_and_settings_are_there() -> None:
