@@ -196,7 +196,7 @@ class Exchange:
         options: Options | None = None,
         *,
         shapes: "Shapes" = "order",
-        pieces: int = 2,
+        pieces: int | None = None,
     ) -> "Flow[SymbolicPlan]":
         """The plan of a problem with symbols, in one request or when its job is done."""
         from memstow.planner.formats.native import read_symbolic_plan, write_symbolic
@@ -211,7 +211,7 @@ class Exchange:
         options: Options | None = None,
         *,
         shapes: "Shapes" = "order",
-        pieces: int = 2,
+        pieces: int | None = None,
         priority: int | None = None,
         idempotency_key: str | None = None,
         name: str | None = None,
@@ -403,9 +403,9 @@ def _written(problem: "Problem | Graph") -> tuple[str, bytes]:
     return "problem" if isinstance(problem, Problem) else "graph", document_bytes(problem)
 
 
-def _shapes_members(shapes: "Shapes", pieces: int) -> JsonObject:
+def _shapes_members(shapes: "Shapes", pieces: int | None) -> JsonObject:
     """The members of a body that say of what kind the plan of a problem with symbols is."""
-    members = {"shapes": shapes, "pieces": pieces} if shapes == "pieces" else {"shapes": shapes}
+    members = {"shapes": shapes} if pieces is None else {"shapes": shapes, "pieces": pieces}
     return {**shapes_members(parse_shapes(members))}
 
 

@@ -67,7 +67,7 @@ def solve_symbolic(
     problem: "SymbolicProblem",
     options: Options,
     shapes: "Shapes",
-    pieces: int,
+    pieces: int | None,
     stopped: Callable[[], bool],
     name: str | None = None,
 ) -> "SymbolicPlan":

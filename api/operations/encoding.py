@@ -203,7 +203,6 @@ def bytes_in_order(buffers: Sequence[str], body: bytes) -> bytes:
 
 SHAPES_MEMBERS: Final = ("shapes", "pieces")
 """The members of an envelope, and of the options of a job, that say it."""
-_DEFAULT_ORDERS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +210,13 @@ class ShapesAsked:
     """The kind of plan, and how many orders it may have."""
 
     shapes: "Shapes" = "order"
-    pieces: int = 1
+    pieces: int | None = None
 
 
 def parse_shapes(members: Mapping[str, object]) -> ShapesAsked:
     """What these members ask for; InputError with everything that is wrong."""
     # Requests about other problems do not wait for this import.
-    from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES
+    from memstow.planner.model.symbolic import DEFAULT_ORDERS, MOST_ORDERS, SHAPES, unused_pieces
 
     issues: list[Issue] = []
     name = members.get("shapes", "order")
@@ -225,13 +224,12 @@ def parse_shapes(members: Mapping[str, object]) -> ShapesAsked:
     if shapes is None:
         message = f"{shown(name)} is no kind of plan; use one of {', '.join(SHAPES)}"
         issues.append(Issue("unknown_shapes", "$.shapes", message))
-    pieces = members.get("pieces", _DEFAULT_ORDERS)
+    pieces = members.get("pieces", DEFAULT_ORDERS)
     if not isinstance(pieces, int) or isinstance(pieces, bool) or not 1 <= pieces <= MOST_ORDERS:
         message = f"expected a whole number from 1 to {MOST_ORDERS}, given {shown(pieces)}"
         issues.append(Issue("out_of_range", "$.pieces", message))
-    elif "pieces" in members and shapes not in ("pieces", None):
-        message = f"it is how many orders a plan of `pieces` may have, and this asks for `{shapes}`; "
-        issues.append(Issue("unused_option", "$.pieces", message + "leave it out, or ask for shapes=pieces"))
+    elif "pieces" in members and shapes is not None and shapes != "pieces":
+        issues.append(Issue("unused_option", "$.pieces", unused_pieces(shapes)))
     elif shapes == "pieces":
         return ShapesAsked("pieces", pieces)
     if issues or shapes is None:
@@ -246,9 +244,8 @@ def with_shapes(options: str, shapes: ShapesAsked) -> str:
 
 def shapes_members(shapes: ShapesAsked) -> dict[str, str | int]:
     """The members that ask for it."""
-    if shapes.shapes == "pieces":
-        return {"shapes": shapes.shapes, "pieces": shapes.pieces}
-    return {"shapes": shapes.shapes}
+    pieces: dict[str, str | int] = {} if shapes.pieces is None else {"pieces": shapes.pieces}
+    return {"shapes": shapes.shapes, **pieces}
 
 
 def shapes_in(options: str) -> ShapesAsked:

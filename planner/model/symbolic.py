@@ -66,6 +66,8 @@ MOST_SYMBOLS: Final = 16
 MOST_POINTS: Final = 64
 """Values at which a plan is made as good as possible."""
 MOST_ORDERS: Final = 16
+DEFAULT_ORDERS: Final = 2
+"""Of a plan in pieces."""
 
 SymbolName = Annotated[str, Field(strict=True, pattern=NAME, max_length=64)]
 Value = Annotated[int, Field(strict=True, ge=-LIMIT, le=LIMIT)]
@@ -306,6 +308,14 @@ def points_of(problem: SymbolicProblem) -> tuple[Point, ...]:
     names = [symbol.id for symbol in problem.symbols]
     rows = product(*(values_of(symbol) for symbol in problem.symbols))
     return tuple(Point(at=dict(zip(names, row, strict=True))) for row in rows)
+
+
+def unused_pieces(shapes: Shapes) -> str:
+    """What is wrong with a number of orders for a plan that does not consist of several."""
+    return (
+        f"it is how many orders a plan of `pieces` may have, and this asks for `{shapes}`; leave it out, or "
+        "ask for shapes=pieces"
+    )
 
 
 def _powers(symbol: Symbol) -> Iterator[int]:

@@ -27,6 +27,7 @@ from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.model.symbolic import (
+    DEFAULT_ORDERS,
     MOST_ORDERS,
     Order,
     PointPeak,
@@ -35,6 +36,7 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
     digest_symbolic,
+    unused_pieces,
 )
 from memstow.planner.shapes.point_plans import (
     NONE,
@@ -402,7 +404,7 @@ def plan_symbolic(
     options: Options | None = None,
     *,
     shapes: Shapes = "order",
-    pieces: int = 2,
+    pieces: int | None = None,
     on_event: Listener | None = None,
     on_better: OnBetterPlan | None = None,
     cancel: threading.Event | None = None,
@@ -410,17 +412,20 @@ def plan_symbolic(
     """Lay out every value of the symbols, within the limits of the options.
 
     `shapes` says what the plan consists of: offsets for every value (fixed), an order from which they follow
-    (order), or several orders, at most `pieces`. When `cancel` is set, the best plan so far is returned. The
-    judge has accepted every plan, also those that `on_better` hears of on the way.
+    (order), or several orders (pieces), at most `pieces`, by default two. When `cancel` is set, the best plan
+    so far is returned. The judge has accepted every plan, also those that `on_better` hears of on the way.
     Raises InputError for a problem that contradicts itself, DeclinedError for what an order cannot honour.
     """
     require_kind(problem, SymbolicProblem, "plan_symbolic takes a SymbolicProblem")
-    if not 1 <= pieces <= MOST_ORDERS:
+    if pieces is not None and not 1 <= pieces <= MOST_ORDERS:
         raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
+    if pieces is not None and shapes != "pieces":
+        raise InputError.single("unused_option", "pieces", unused_pieces(shapes))
     if shapes != "fixed":
         require_few(problem)
     require_valid(problem)
-    return _Run(problem, options or Options(), shapes, pieces, on_event, on_better, cancel).plan()
+    count = DEFAULT_ORDERS if pieces is None else pieces
+    return _Run(problem, options or Options(), shapes, count, on_event, on_better, cancel).plan()
 
 
 @dataclass(frozen=True, slots=True)

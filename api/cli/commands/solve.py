@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
     from memstow.planner.plain._columns import Columns
 
-_DEFAULT_ORDERS: Final = 2
 _OF_GRAPHS: Final = (options.ORDER, options.DIM, options.IN_PLACE, options.NO_IN_PLACE)
 # Options that are written into a problem with symbols instead.
 _IN_PROBLEM: Final = (options.TARGET, options.CAPACITY, *_OF_GRAPHS)
@@ -79,6 +78,7 @@ _IN_PROBLEM: Final = (options.TARGET, options.CAPACITY, *_OF_GRAPHS)
 _NOT_FOR_SYMBOLS: Final = (
     *options.CHANGES,
     *_OF_GRAPHS,
+    options.DEVICE,
     options.HINT,
     options.GAP,
     options.SOLVER,
@@ -166,15 +166,15 @@ def _why_stale(lock: "Lock | None", problem: "Problem | Graph", options: "Option
 _Found = TypeVar("_Found")
 
 
-def _shapes(text: str) -> "tuple[Shapes, int]":
+def _shapes(text: str) -> "tuple[Shapes, int | None]":
     """The type of what a plan of a problem with symbols consists of."""
     kind, colon, number = text.partition(":")
     if kind == "fixed" and not colon:
-        return "fixed", 1
+        return "fixed", None
     if kind == "order" and not colon:
-        return "order", 1
+        return "order", None
     if kind == "pieces" and not colon:
-        return "pieces", _DEFAULT_ORDERS
+        return "pieces", None
     is_number = number.isascii() and number.isdecimal() and len(number) < 4
     if kind == "pieces" and is_number and 1 <= int(number) <= options.MOST_ORDERS:
         return "pieces", int(number)
@@ -308,8 +308,8 @@ def _solve_columns(args: argparse.Namespace, columns: "Columns") -> int:
 def _solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
     """The same for a problem whose sizes are formulas."""
     _check_symbolic(args)
-    chosen: tuple[Shapes, int] | None = args.shapes
-    kind, pieces = chosen or ("order", 1)
+    chosen: tuple[Shapes, int | None] | None = args.shapes
+    kind, pieces = chosen or ("order", None)
     options, server = options_without_hint(args), server_of(args)
 
     def work(cancel: threading.Event) -> "SymbolicPlan":

@@ -231,10 +231,12 @@ def test_a_plan_of_a_problem_with_symbols_comes_back_whole(running: Server) -> N
         job = client.submit_symbolic(problem, Options(time_limit=60.0), shapes="pieces", pieces=3)
         wait_for(lambda: client.job(job)["state"] == "done", "the job")
         assert client.symbolic_result(job).shapes == "pieces"
-        fixed = solve_symbolic(client, problem, Options(time_limit=60.0), "fixed", 1, lambda: False)
+        fixed = solve_symbolic(client, problem, Options(time_limit=60.0), "fixed", None, lambda: False)
         assert fixed.placements
         with pytest.raises(InputError, match="expected a whole number from 1 to 16"):
             client.plan_symbolic(problem, shapes="pieces", pieces=17)
+        with pytest.raises(InputError, match="asks for `order`; leave it out"):
+            client.submit_symbolic(problem, pieces=3)
         with pytest.raises(InputError, match="not for problems with symbols"):
             client.plan_symbolic(problem, Options(gap=0.5))
 

@@ -78,7 +78,8 @@ def test_every_kind_of_plan_is_accepted_whatever_the_aim(shapes: Shapes) -> None
     for seed in range(500, 560):
         problem = random_problem(seed, 12)
         try:
-            plan = plan_symbolic(problem, replace(QUICK, work_limit=300_000), shapes=shapes, pieces=3)
+            pieces = 3 if shapes == "pieces" else None
+            plan = plan_symbolic(problem, replace(QUICK, work_limit=300_000), shapes=shapes, pieces=pieces)
         except DeclinedError:
             assert shapes != "fixed"
             continue
@@ -266,6 +267,12 @@ def test_cancelling_returns_the_best_so_far() -> None:
 def test_a_number_of_orders_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(InputError, match="1 to 16"):
         plan_symbolic(blocks(3, (16,)), QUICK, shapes="pieces", pieces=17)
+
+
+@pytest.mark.parametrize("shapes", ["order", "fixed"])
+def test_a_number_of_orders_is_for_plans_in_pieces_alone(shapes: Shapes) -> None:
+    with pytest.raises(InputError, match=f"asks for `{shapes}`; leave it out, or ask for shapes=pieces"):
+        plan_symbolic(blocks(3, (16,)), QUICK, shapes=shapes, pieces=3)
 
 
 def test_a_problem_without_buffers_has_a_plan() -> None:

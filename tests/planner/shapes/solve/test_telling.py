@@ -17,7 +17,9 @@ from tests.api.symbolic_problems import hard
 def test_what_is_told_of_can_be_used(shapes: Shapes) -> None:
     problem = parse_symbolic(hard(40))
     told: list[SymbolicPlan] = []
-    plan = plan_symbolic(problem, Options(time_limit=3.0), shapes=shapes, pieces=3, on_better=told.append)
+    pieces = 3 if shapes == "pieces" else None
+    options = Options(time_limit=3.0)
+    plan = plan_symbolic(problem, options, shapes=shapes, pieces=pieces, on_better=told.append)
     assert all(not judge_symbolic(problem, it).violations and it.shapes == shapes for it in told)
     assert not any(better(problem, it, plan) for it in told)
 
