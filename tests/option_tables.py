@@ -28,8 +28,8 @@ _AS_BEFORE: Final = {
     "verify": "as for `solve`; the same as when the plan was made",
     "view": "as for `solve`; the same as when the plan was made",
     "inspect": "as for `solve`: what is described is changed first",
-    "convert": "as for `solve`: what is written is changed first; a problem is that of the listed order all "
-    "the same",
+    "convert": "as for `solve`: what is written is changed first; a problem is that of the listed order, so "
+    "that `--order` is for `graph`",
 }
 """What is said of options that `solve` has as well, of commands where that is not all."""
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from memstow.planner.model.errors import InputError
@@ -95,6 +96,31 @@ def refuse_unwritable(*paths: str | None) -> None:
         else:
             continue
         raise InputError.single("not_writable", plain(path), f"{why}; name a file that can be written")
+
+
+def refuse_one_file_twice(written: Sequence[tuple[str, str]], read: Mapping[str, str | None]) -> None:
+    """Report a file that is to hold two things, or one that is read: each with what it is called."""
+    for place, (path, what) in enumerate(written):
+        others = [*written[:place], *((entry, called) for called, entry in read.items() if entry is not None)]
+        for other, other_what in others:
+            if _are_same(path, other):
+                whats = "two outputs" if what == other_what else f"{other_what} and {what}"
+                message = f"{whats} cannot be the same file; choose another name for the output"
+                raise InputError.single("one_file_twice", plain(path), message)
+
+
+def _are_same(one: str, other: str) -> bool:
+    """Whether both paths are the same plain file."""
+    if STDOUT in (one, other) or (os.path.exists(one) and not os.path.isfile(one)):
+        return False
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def refuse_unwritable_json(path: str | None) -> None:
+    """The same of a file that is written as JSON alone, whose name must not end as that of something else."""
+    if suffix_of(path) not in ("", ".json"):
+        raise unknown_suffix(path, "this is written as JSON, so use a name that ends with .json")
+    refuse_unwritable(path)
 
 
 def format_of(path: str | None, chosen: str | None, advice: str = f"{ONLY_SUFFIXES}; {OR_CHOOSE}") -> str:

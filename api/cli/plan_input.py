@@ -68,6 +68,13 @@ def read_chosen_plan(
     return ChosenPlan(chosen.plan, document, front, with_choices(origin, front.asked))
 
 
+def refuse_plan_format_of_front(args: argparse.Namespace) -> None:
+    """Reject another format for the file of a front."""
+    if args.plan_format not in (None, "json"):
+        message = "PLAN is a front here, which is JSON; leave it out"
+        raise InputError.single("unused_option", "--plan-format", message)
+
+
 def _front_in(front: "Front", target: str | None) -> "Front":
     """Of the fronts of several targets that of this one."""
     called = () if target is None else (target, read_target(target).name)

@@ -13,6 +13,7 @@ from memstow.api.cli.output_files import (
     PICTURE_SUFFIX,
     STDOUT,
     format_of,
+    refuse_one_file_twice,
     refuse_other_pictures,
     refuse_unwritable,
     suffix_of,
@@ -105,7 +106,7 @@ def check_results(args: argparse.Namespace) -> None:
     written = [(output.path, "the plan") for output in outputs if not output.is_printed]
     written += [(args.picture, "its picture")] if args.picture not in (None, STDOUT) else []
     written += [(args.lock, "its lock")] if args.lock is not None else []
-    _refuse_one_file_twice([*written, (args.file, "the problem")])
+    refuse_one_file_twice(written, {"the problem": args.file})
     refuse_other_pictures(args.picture)
     if (
         args.output_format is not None
@@ -256,22 +257,6 @@ def _printed_forms(args: argparse.Namespace, outputs: Sequence[Output]) -> set[s
     if args.picture == STDOUT:
         forms.add(PICTURE)
     return forms
-
-
-def _refuse_one_file_twice(files: Sequence[tuple[str, str]]) -> None:
-    for index, (path, what) in enumerate(files):
-        for other, other_what in files[:index]:
-            if _same_file(path, other):
-                whats = "two outputs" if what == other_what else f"{other_what} and {what}"
-                message = f"{whats} cannot be the same file; choose another name for the output"
-                raise InputError.single("one_file_twice", plain(path), message)
-
-
-def _same_file(one: str, other: str) -> bool:
-    """Whether both paths are the same plain file."""
-    if STDOUT in (one, other) or (os.path.exists(one) and not os.path.isfile(one)):
-        return False
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _content(

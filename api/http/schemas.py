@@ -401,8 +401,8 @@ def enveloped(
     if "problem" in members:
         schemas.append(_graph_envelope(members, required))
     if tiles:
-        of_tiles = {"problem": {}, "target": target(), "tiling": ref("Tilings")}
-        schemas.append(_graph_envelope(of_tiles, ["problem", "tiling"]))
+        of_tiles = {"graph": ref("Graph"), "target": target(), "tiling": ref("Tilings")}
+        schemas.append(_envelope(of_tiles, ["graph", "tiling"]))
     if alone:
         # Told apart by what they hold: only an envelope has a member `problem` without a version beside it.
         schemas += [ref("Problem"), ref("Graph")]
@@ -427,7 +427,7 @@ def enveloped(
 
 def of_graph(example: JsonObject) -> JsonObject:
     """The request body of an operation about a graph: in an envelope, alone, or as a model."""
-    enveloped = _graph_envelope({"problem": {}, "target": target()}, ["problem"])
+    enveloped = _envelope({"graph": ref("Graph"), "target": target()}, ["graph"])
     schema = {"anyOf": [enveloped, ref("Graph")]}
     content: JsonObject = {"application/json": {"schema": schema, "example": example}}
     content[MEDIA_TYPES["graph"]] = {"schema": ref("Graph"), "example": example}

@@ -3,7 +3,7 @@
 Sizes may be formulas where the request takes that. What is too much is told before it is read.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -161,20 +161,20 @@ def embedded_document(raw: object, limits: Limits) -> "Problem | Graph":
 
 
 def document_alone(
-    issues: list[Issue], read: "Callable[[], Problem | Graph]", form: BodyForm
+    issues: list[Issue], read: "Callable[[], Problem | Graph]", form: BodyForm, *, as_listed: bool = False
 ) -> "Problem | Graph | None":
     """The document of a body that holds nothing else, changed as the query says."""
-    return _changed(issues, collect(issues, "", read), "", form.changes, "query")
+    return _changed(issues, collect(issues, "", read), "", form.changes, "query", as_listed=as_listed)
 
 
 def document_on_target(
-    issues: list[Issue], raw: Mapping[str, Any], subject: str, limits: Limits
+    issues: list[Issue], raw: Mapping[str, Any], subject: str, limits: Limits, *, as_listed: bool = False
 ) -> "Problem | Graph | None":
     """The document of an envelope, changed as that says: a target, and for a graph its order."""
     document = (
         collect(issues, subject, lambda: embedded_document(raw[subject], limits)) if subject in raw else None
     )
-    return _changed(issues, document, subject, raw, "")
+    return _changed(issues, document, subject, raw, "", as_listed=as_listed)
 
 
 def _changed(
@@ -183,8 +183,13 @@ def _changed(
     subject: str,
     members: Mapping[str, Any],
     place: str,
+    *,
+    as_listed: bool,
 ) -> "Problem | Graph | None":
-    """The document, which is at `subject`, with the changes that are asked for at `place`."""
+    """The document, which is at `subject`, with the changes that are asked for at `place`.
+
+    `as_listed`: of a graph its problem in the order in which operators are listed is wanted, and so no other.
+    """
     named = members.get("target")
     before = len(issues)
     target = (
@@ -199,6 +204,11 @@ def _changed(
     changes = collect(issues, place, lambda: changes_of(members, target))
     if document is None or changes is None or len(issues) > before:
         return None
+    if as_listed and not isinstance(document, Problem) and changes.order not in (None, "given"):
+        # Requests about problems do not wait for this import.
+        from memstow.planner.graph.changes import ONLY_LISTED
+
+        issues.append(Issue("unused_option", f"$.{place}.order".replace("..", "."), ONLY_LISTED))
     return collect(issues, subject, lambda: changed(document, changes))
 
 
@@ -217,14 +227,27 @@ def _problem_within(problem: Problem, limits: Limits) -> Problem:
     return problem
 
 
-def parse_document_body(body: bytes, form: BodyForm, limits: Limits) -> "Problem | Graph":
-    """The document of a body that holds nothing else, or of an envelope with what changes it."""
+def parse_document_body(
+    body: bytes,
+    form: BodyForm,
+    limits: Limits,
+    *,
+    members: Collection[str] = GRAPH_MEMBERS,
+    as_listed: bool = False,
+) -> "Problem | Graph":
+    """The document of a body that holds nothing else, or of an envelope with what changes it.
+
+    `members`: which changes of a graph an envelope may ask for; `as_listed`: of its order none.
+    """
     issues: list[Issue] = []
-    if form.format is not None:
-        name = form.format
-        document = document_alone(issues, lambda: read_document(body, name, form, limits), form)
+    if form.format is None:
+        content = json_value(body, limits)
+        document = _document_in(issues, content, form, limits, members, as_listed=as_listed)
     else:
-        document = _document_in(issues, json_value(body, limits), form, limits)
+        name = form.format
+        document = document_alone(
+            issues, lambda: read_document(body, name, form, limits), form, as_listed=as_listed
+        )
     if issues or document is None:
         raise InputError(issues)
     return document
@@ -247,15 +270,21 @@ def parse_described_body(
 
 
 def _document_in(
-    issues: list[Issue], content: object, form: BodyForm, limits: Limits
+    issues: list[Issue],
+    content: object,
+    form: BodyForm,
+    limits: Limits,
+    members: Collection[str],
+    *,
+    as_listed: bool,
 ) -> "Problem | Graph | None":
     """The document that a JSON value is, or that it holds as an envelope."""
     alone = format_alone(content)
     if alone is not None:
-        return document_alone(issues, lambda: document_of(content, alone, limits), form)
+        return document_alone(issues, lambda: document_of(content, alone, limits), form, as_listed=as_listed)
     subject = subject_of(content)
-    raw = envelope(issues, content, (subject, "target", *GRAPH_MEMBERS), (subject,))
-    return document_on_target(issues, {**form.changes, **raw}, subject, limits)
+    raw = envelope(issues, content, (subject, "target", *members), (subject,))
+    return document_on_target(issues, {**form.changes, **raw}, subject, limits, as_listed=as_listed)
 
 
 # Problems with symbols

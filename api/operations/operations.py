@@ -310,7 +310,8 @@ def _convert(request: ConvertRequest, most_choices: int | None) -> Document:
     from memstow.planner.graph.changes import ONLY_GRAPHS, with_channels
 
     _require_no_model(request.form, most_choices)
-    document = parse_document_body(request.body, request.form, request.limits)
+    as_listed = request.to != "graph"
+    document = parse_document_body(request.body, request.form, request.limits, as_listed=as_listed)
     problem = problem_of(document)
     _require_few(problem, most_choices)
     if request.to != "graph":

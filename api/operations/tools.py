@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from memstow.api.operations.body_documents import (
-    GRAPH_MEMBERS,
     document_on_target,
     parse_document_body,
     symbolic_within,
@@ -98,7 +97,7 @@ def _placed(issue: Issue) -> Issue:
 
 def tiles_of(request: TileRequest) -> dict[str, Any]:
     """The answer to a request for tiles, as a JSON object."""
-    document = parse_document_body(request.body, request.form, request.limits)
+    document = parse_document_body(request.body, request.form, request.limits, members=())
     if isinstance(document, Problem):
         message = "this is a problem, whose operators are not known; tiles are of a graph or a model"
         raise InputError.single("not_a_graph", "$", message)
@@ -121,8 +120,7 @@ def verdict_on_tilings(request: VerifyRequest, content: Mapping[str, Any]) -> di
         message = "tiles are of operators, and a problem has none; send the graph as `graph`"
         raise InputError.single("not_a_graph", "$.problem", message)
     issues: list[Issue] = []
-    allowed = ("graph", "target", *GRAPH_MEMBERS, "tiling")
-    raw = envelope(issues, content, allowed, ("graph", "tiling"))
+    raw = envelope(issues, content, ("graph", "target", "tiling"), ("graph", "tiling"))
     graph = document_on_target(issues, raw, "graph", request.limits)
     tilings = collect(issues, "tiling", lambda: parse_tilings(raw["tiling"])) if "tiling" in raw else None
     if isinstance(graph, Problem):

@@ -194,8 +194,6 @@ def _large_document(data: bytes) -> "Problem | Graph | None":
 
 def document_of(raw: object) -> "Problem | Graph":
     """The problem or the graph that a JSON value describes, in the format that it looks like."""
-    if is_graph(raw):
-        return _graph_format("graph").read_graph(raw)
     if is_request(raw):
         message = "it is a request to the service: the problem is what `problem` holds; give that alone"
         raise InputError.single("request", "$", message)
@@ -205,6 +203,8 @@ def document_of(raw: object) -> "Problem | Graph":
             "--at s=128 makes an ordinary one of it; in Python, read_symbolic and problem_at"
         )
         raise InputError.single("symbolic", "$.symbols", message)
+    if is_graph(raw):
+        return _graph_format("graph").read_graph(raw)
     if is_plan(raw):
         message = "this is a plan, where a problem is expected: the problem is named before its plan"
         raise InputError.single("not_a_problem", "$", message)
@@ -382,8 +382,8 @@ def is_graph(raw: Any) -> bool:
 
 
 def is_symbolic(raw: Any) -> bool:
-    """Whether it is a problem whose sizes are formulas."""
-    return isinstance(raw, dict) and "symbols" in raw and "buffers" in raw
+    """Whether it is a problem or a graph whose sizes are formulas."""
+    return isinstance(raw, dict) and "symbols" in raw and ("buffers" in raw or "operators" in raw)
 
 
 def is_request(raw: Any) -> bool:

@@ -68,6 +68,11 @@ def in_memories(graph: Graph, target: Target | None, capacity: int | None, fit_o
 
 ONLY_GRAPHS: Final = "parts of channels are alternatives of a graph; write the format `graph`"
 """What is said where they are asked for in another format."""
+ONLY_LISTED: Final = (
+    "a problem is that of the order in which the graph lists its operators; leave it out, write the format "
+    "`graph`, or plan the graph"
+)
+"""What is said where another order is asked for and a problem is written."""
 _PARTS: Final = (2, 4, 8, 16)
 # More operators than this in all alternatives together would take long to choose from.
 _MOST_OPERATORS: Final = 20_000

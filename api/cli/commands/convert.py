@@ -65,7 +65,7 @@ def _output_format(text: str) -> str:
 def run(args: argparse.Namespace) -> int:
     """Read the problem and write it in the other format."""
     from memstow.planner import formats
-    from memstow.planner.graph.changes import ONLY_GRAPHS
+    from memstow.planner.graph.changes import ONLY_GRAPHS, ONLY_LISTED
 
     source = getattr(args, "in")
     refuse_two_stdins(source, args.target)
@@ -81,6 +81,8 @@ def run(args: argparse.Namespace) -> int:
             data = _graph_bytes(document, args.channels)
         elif args.channels:
             raise InputError.single("unused_option", "--channels", ONLY_GRAPHS)
+        elif args.order not in (None, "given"):
+            raise InputError.single("unused_option", "--order", ONLY_LISTED)
         else:
             data = formats.write_problem(problem_of(document), form)
     write_out(data, args.out)
@@ -95,7 +97,9 @@ def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:
     if args.at:
         message = "--symbol leaves dimensions open; to give a dimension a value, use --dim in place of both"
         raise InputError.single("unused_option", "--at", message)
-    option = first_named(args, (*options.CHANGES, options.ORDER, options.NO_IN_PLACE, options.CHANNELS))
+    option = first_named(
+        args, (*options.CHANGES, options.ORDER, options.NO_IN_PLACE, options.CHANNELS, options.DEVICE)
+    )
     if option is not None:
         message = "it is not for models with symbols; leave it out, or write it into the document"
         raise InputError.single("unused_option", option.spelling, message)

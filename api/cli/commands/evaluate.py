@@ -1,13 +1,19 @@
 """`memstow evaluate`: a plan of formulas at values of their symbols."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
-from memstow.api.cli.output_files import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
+from memstow.api.cli.output_files import (
+    STDOUT,
+    refuse_one_file_twice,
+    refuse_unwritable,
+    suffix_of,
+    to_stdout,
+    write_out,
+)
 from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.problem_input import (
     naming_file,
@@ -195,10 +201,8 @@ def _check_outputs(args: argparse.Namespace) -> None:
             message = "use a name that ends with .json, .csv, .svg or .h; --json prints"
             raise InputError.single("unknown_suffix", plain(path), message)
     refuse_unwritable(*(args.output or ()))
-    real_paths = [os.path.realpath(entry) for entry in (*(args.output or ()), args.problem, args.plan)]
-    if len(set(real_paths)) < len(real_paths) and args.problem != args.plan:
-        message = "two outputs, or an output and an input, cannot be the same file; choose another name"
-        raise InputError.single("one_file_twice", "--output", message)
+    written = [(path, "the output") for path in args.output or ()]
+    refuse_one_file_twice(written, {"the problem": args.problem, "the plan": args.plan})
     if args.prefix is not None and _C not in suffixes:
         raise InputError.single(
             "unused_option", "--prefix", "it is for C, and no output ends with .h; leave it out"

@@ -1,7 +1,6 @@
 """`memstow front`: all plans worth choosing from between two terms."""
 
 import argparse
-import os
 import sys
 import threading
 import time
@@ -10,7 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
-from memstow.api.cli.output_files import STDOUT, refuse_unwritable, suffix_of, to_stdout, write_out
+from memstow.api.cli.output_files import (
+    STDOUT,
+    refuse_one_file_twice,
+    refuse_unwritable,
+    suffix_of,
+    to_stdout,
+    write_out,
+)
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import (
     add_graph_changes,
@@ -266,10 +272,7 @@ def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
             raise InputError.single("unknown_suffix", plain(path), message)
         outputs.append((path, form))
     refuse_unwritable(*(path for path, _ in outputs))
-    real_paths = [os.path.realpath(path) for path in (*(path for path, _ in outputs), args.file)]
-    if len({*real_paths}) < len(real_paths):
-        message = "two outputs, or an output and the problem, cannot be the same file; choose another name"
-        raise InputError.single("one_file_twice", "--output", message)
+    refuse_one_file_twice([(path, "the front") for path, _ in outputs], {"the problem": args.file})
     return outputs
 
 

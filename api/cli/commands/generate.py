@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
+from memstow.api.cli.output_files import format_of, refuse_unwritable, refuse_unwritable_json, write_out
 from memstow.api.cli.parser import Commands, add_command, add_option
 from memstow.api.cli.terminal import Exit
 from memstow.api.options import WRITABLE, Amount, Choice, Flag, Option, Real, Text, Whole
@@ -178,7 +178,7 @@ def run_graph(args: argparse.Namespace) -> int:
     from memstow.planner import formats
     from memstow.planner.generate import make_graph
 
-    refuse_unwritable(args.output)
+    refuse_unwritable_json(args.output)
     write_out(formats.write_graph(make_graph(arguments_of(args))), args.output)
     return Exit.DONE
 
@@ -188,7 +188,7 @@ def run_training(args: argparse.Namespace) -> int:
     from memstow.planner import formats
     from memstow.planner.generate.graph import training_step
 
-    refuse_unwritable(args.output)
+    refuse_unwritable_json(args.output)
     write_out(formats.write_graph(training_step(args.batch, args.side)), args.output)
     return Exit.DONE
 
@@ -198,7 +198,7 @@ def run_symbolic(args: argparse.Namespace) -> int:
     from memstow.planner.formats.native import write_symbolic
     from memstow.planner.generate.symbolic import symbolic
 
-    refuse_unwritable(args.output)
+    refuse_unwritable_json(args.output)
     write_out(write_symbolic(symbolic(**arguments_of(args))), args.output)
     return Exit.DONE
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memstow.api import options
-from memstow.api.cli.output_files import refuse_unwritable, write_out
+from memstow.api.cli.output_files import refuse_one_file_twice, refuse_unwritable_json, write_out
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import read_document, refuse_two_stdins, warn_if_terminal
 from memstow.api.cli.terminal import Exit
@@ -51,7 +51,9 @@ memstow tile net.json --pool l1 --home l2 --objective beyond,bytes --output tile
 def run(args: argparse.Namespace) -> int:
     """Read the graph, find the tiles, and print them."""
     refuse_two_stdins(args.file, args.target)
-    refuse_unwritable(args.output)
+    refuse_unwritable_json(args.output)
+    if args.output is not None:
+        refuse_one_file_twice([(args.output, "the tiles")], {"the graph": args.file})
     warn_if_terminal(args.file)
 
     from memstow.planner.model.problem import Problem

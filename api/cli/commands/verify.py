@@ -6,12 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memstow.api import options
-from memstow.api.cli.output_files import ONLY_SUFFIXES, STDOUT, format_of, refuse_unwritable, write_out
+from memstow.api.cli.output_files import (
+    ONLY_SUFFIXES,
+    STDOUT,
+    format_of,
+    refuse_one_file_twice,
+    refuse_unwritable,
+    write_out,
+)
 from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.plan_input import (
     ChosenPlan,
     read_carried_plan,
     read_chosen_plan,
+    refuse_plan_format_of_front,
     tilings_in,
     with_point_verdict,
 )
@@ -93,11 +101,8 @@ def run(args: argparse.Namespace) -> int:
         "--time-limit",
         "it limits --recheck: add that, or leave it out",
     )
-    _refuse_unused(
-        args.point is not None and args.plan_format not in (None, "json"),
-        "--plan-format",
-        "with --point, PLAN is a front, which is JSON; leave it out",
-    )
+    if args.point is not None:
+        refuse_plan_format_of_front(args)
     refuse_two_stdins(args.problem, args.plan, args.hint, args.target)
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
@@ -259,11 +264,7 @@ def _output_form(args: argparse.Namespace) -> str:
     if args.output == STDOUT:
         raise InputError.single("no_output", "--output", "the verdict goes to standard output; name a file")
     refuse_unwritable(args.output)
-    if os.path.realpath(args.output) in {
-        os.path.realpath(entry or "") for entry in (args.problem, args.plan)
-    }:
-        message = "the output cannot be a file that is read; choose another name"
-        raise InputError.single("one_file_twice", "--output", message)
+    refuse_one_file_twice([(args.output, "the output")], {"the problem": args.problem, "the plan": args.plan})
     return format_of(args.output, None, ONLY_SUFFIXES)
 
 

@@ -2,13 +2,13 @@
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from memstow.api import options
-from memstow.api.cli.output_files import refuse_unwritable, suffix_of, write_out
+from memstow.api.cli.output_files import refuse_one_file_twice, refuse_unwritable, suffix_of, write_out
 from memstow.api.cli.pages import comparison_of, page_of, show_page, symbolic_page_of
-from memstow.api.cli.parser import Commands, add_command, add_options
-from memstow.api.cli.plan_input import read_chosen_plan
+from memstow.api.cli.parser import Commands, add_command, add_options, first_named
+from memstow.api.cli.plan_input import read_chosen_plan, refuse_plan_format_of_front
 from memstow.api.cli.plan_output import LOOPS_HEADER, LOOPS_SUFFIXES, loops_content, loops_told_by
 from memstow.api.cli.problem_input import (
     STDIN,
@@ -16,6 +16,7 @@ from memstow.api.cli.problem_input import (
     add_graph_changes,
     is_front,
     naming_file,
+    naming_option,
     read_bytes_of,
     read_document,
     read_plan,
@@ -88,6 +89,9 @@ def run(args: argparse.Namespace) -> int:
     files: list[str] = [args.plan] if args.other is None else [args.plan, args.other]
     form = _form(args)
     refuse_unwritable(args.output)
+    if args.output is not None:
+        read = {"the plan": args.plan, "the other plan": args.other, "the problem": args.problem}
+        refuse_one_file_twice([(args.output, "the output")], read)
     for path in (*files, args.problem):
         warn_if_terminal(path)
     if form in LOOPS:
@@ -158,6 +162,8 @@ def _page_told_by(path: str | None) -> str:
 
 
 def _write_loops(args: argparse.Namespace, form: str) -> None:
+    if args.point is not None:
+        refuse_plan_format_of_front(args)
     document = read_document(args.problem, args)
     chosen = read_chosen_plan(args.plan, document, args.plan_format, args.point, args.target)
     with naming_file(args.plan):
@@ -184,6 +190,7 @@ def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
     from memstow.api.cli.pages import front_page, plans_left_out
     from memstow.planner.front.front_documents import read_front
 
+    refuse_plan_format_of_front(args)
     document = read_document(source, args)
     with naming_file(path):
         front = read_front(read_bytes_of(path))
@@ -246,8 +253,18 @@ def _refuse_other_problems(document: "Problem | Graph", files: list[str], plans:
             )
 
 
+# Options of documents that plans are not.
+_OF_PROBLEMS: Final = (
+    options.VIEW_AT,
+    options.ORDER,
+    options.DIM,
+    options.IN_PLACE,
+    options.NO_IN_PLACE,
+)
+
+
 def _read_alone(files: list[str], args: argparse.Namespace) -> "tuple[Problem, list[Plan]]":
-    """Plans in CSV, of which each line has a buffer and its offset."""
+    """Plans that say what their buffers are: rows with an offset each, or what an allocator did."""
     from memstow.planner import formats
     from memstow.planner.targets import with_overrides
 
@@ -258,7 +275,15 @@ def _read_alone(files: list[str], args: argparse.Namespace) -> "tuple[Problem, l
             "--problem",
             "a plan names buffers, but not their sizes and lifetimes; give its problem",
         )
-    problems = [_without_pins(formats.read_problem(data, args.format)) for data in contents]
+    of_problem = first_named(args, _OF_PROBLEMS)
+    if of_problem is not None:
+        message = "it is for what --problem names, and that is not there; leave it out"
+        _refuse("unused_option", of_problem.spelling, message)
+    problems = []
+    for path, data in zip(files, contents, strict=True):
+        with naming_file(path), naming_option("device", options.DEVICE.spelling):
+            document = formats.read_document(data, args.format, device=args.device)
+        problems.append(_without_pins(problem_of(document)))
     first, last = (
         {buffer.id: buffer for buffer in problem.buffers} for problem in (problems[0], problems[-1])
     )

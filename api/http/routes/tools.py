@@ -15,6 +15,7 @@ from memstow.api.http.requests import (
     FormatOfBody,
     form_of_document,
     model_or_json,
+    parameter,
     query_of,
 )
 from memstow.api.http.responses import MEDIA_TYPES, document_response
@@ -199,7 +200,7 @@ async def convert(
     description="Of one operator, or of all: the tile, the order of the loops, the buffers with their "
     "offsets, what each step covers, and the bytes that move. That an operator has no tiles, or none that "
     "fit, is an answer (`why_not`, `needs`), not an error.",
-    parameters=CHANGE_PARAMETERS,
+    parameters=[parameter(options.TARGET), parameter(options.DIM)],
     body=schemas.of_graph(samples.LAYER),
 )
 async def tile(

@@ -10,6 +10,7 @@ from tests.api.cli.conftest import Cli
 from tests.fuzz.fuzz_verify import CHAIN, SYMBOLIC
 from tests.planner.tflm.test_planned_model import carrying
 from tests.tflite_models import branching_model
+from tests.torch_recordings import pickled, sample, snapshot_of
 
 PROBLEM = "problem.json", "rows.csv"
 EVERY = *PROBLEM, "graph.json", "symbolic.json", "model.tflite"
@@ -59,6 +60,7 @@ SOLVE = [
     (("--lock", "plan.lock"), ("symbolic.json",)),
     (("--picture", "plan.svg"), ("symbolic.json",)),
     (("--format", "csv"), ("symbolic.json",)),
+    (("--device", "0"), ("symbolic.json",)),
 ]
 FRONT = [
     (("--time-limit", "5", "--deterministic"), (*PROBLEM, "graph.json", "model.tflite")),
@@ -75,11 +77,12 @@ TILE = [
     (("--front",), ("graph.json", "model.tflite")),
     (("--home", "l2"), ("graph.json", "model.tflite")),
     (("--objective", "beyond"), ("graph.json", "model.tflite")),
+    (("--output", "tiles.csv"), ("graph.json", "model.tflite")),
 ]
 CONVERT = [
     (("--dim", "N=1"), (*PROBLEM, "graph.json", "model.tflite")),
     (("--in-place",), (*PROBLEM, "graph.json")),
-    (("--order", "free"), PROBLEM),
+    (("--order", "free"), (*PROBLEM, "graph.json", "model.tflite")),
     (("--at", "s=1"), (*PROBLEM, "graph.json", "model.tflite")),
     (("--channels",), (*PROBLEM, "graph.json", "model.tflite")),
     (("--symbol", "N=1..4"), (*PROBLEM, "graph.json", "model.tflite")),
@@ -103,7 +106,7 @@ def test_what_is_not_followed_is_refused(cli: Cli, command: str, words: tuple[st
     ran = cli(command, name, *made, *capacity, *words)
     assert ran.code == Exit.USAGE, ran.out
     # Some options have no meaning for a file that is not of their kind: then that is told of the file.
-    of_file = {"--at": "symbols", "--scratch": "model"}
+    of_file = {"--at": "symbols", "--scratch": "model", "--output": "tiles.csv"}
     option = next(it for it in reversed(words) if it.startswith("--"))
     assert option in ran.err or of_file.get(option, option) in ran.err
     assert not Path("made.json").exists()
@@ -117,7 +120,7 @@ def test_what_is_not_followed_is_refused(cli: Cli, command: str, words: tuple[st
         (
             ("graph.json", "front.json"),
             ("--point", "1", "--plan-format", "csv"),
-            "--plan-format: with --point",
+            "--plan-format: PLAN is a front",
         ),
         (("planned.tflite",), ("--point", "1"), "--point: it is for plans in files of their own"),
         (("planned.tflite",), ("--plan-format", "json"), "--plan-format: it is for plans in files"),
@@ -135,6 +138,50 @@ def test_what_is_not_followed_when_a_plan_is_verified_is_refused(
     assert cli("solve", "rows.csv", "--deterministic", "--output", "plan.json").code == Exit.DONE
     ran = cli("verify", *files, *words)
     assert (ran.code, told in ran.err) == (Exit.USAGE, True), ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("front.json", "--problem", "graph.json", "--plan-format", "csv"), "--plan-format"),
+        (
+            (
+                *("front.json", "--problem", "graph.json", "--point", "1"),
+                *("--plan-format", "csv", "--output-format", "loops"),
+            ),
+            "--plan-format",
+        ),
+        *(
+            ((name, option, *value), option)
+            for name in ("rows.csv", "steps.pickle")
+            for option, *value in (
+                ("--at", "s=1"),
+                ("--order", "free"),
+                ("--dim", "N=1"),
+                ("--in-place",),
+                ("--no-in-place",),
+                ("--device", "7"),
+            )
+        ),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_is_not_followed_when_a_plan_is_viewed_is_refused(
+    cli: Cli, words: tuple[str, ...], option: str
+) -> None:
+    Path("steps.pickle").write_bytes(pickled(snapshot_of(sample())))
+    cli("front", "graph.json", "--deterministic", "--with", "none", "--output", "front.json", "--quiet")
+    ran = cli("view", *words, "--output", "page")
+    assert (ran.code, option in ran.err) == (Exit.USAGE, True), ran.err
+    assert not Path("page").exists()
+
+
+def test_the_device_of_a_recording_that_is_viewed_alone(cli: Cli, folder: Path) -> None:
+    both = folder / "both.pickle"
+    both.write_bytes(pickled(snapshot_of(sample(1), sample(2, layers=1))))
+    page = folder / "page.html"
+    assert "--device: name one of its devices" in cli("view", both, "--output", page).err
+    assert cli("view", both, "--device", "1", "--output", page).code == Exit.DONE
 
 
 @pytest.mark.parametrize("output", ["plan.json", "plan.csv", "plan.h"])

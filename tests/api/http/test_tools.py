@@ -20,6 +20,7 @@ from memstow.api.http.samples import (
     AT,
     CSV,
     EXAMPLES,
+    GRAPH,
     LAYER,
     PLAN,
     PLAN_AT,
@@ -164,6 +165,18 @@ def test_a_problem_is_converted(client: TestClient) -> None:
     pools = EXAMPLES["pools"]["problem"]
     problem_document(client.post("/v1/convert?to=csv", json={"problem": pools}), 422, "not_expressible")
     problem_document(client.post("/v1/convert?to=xml", json={"problem": PROBLEM}), 422, "unknown_format")
+
+
+@pytest.mark.parametrize("order", ["free", "lpmf", "dfs"])
+def test_a_problem_is_of_the_listed_order_and_another_is_refused(client: TestClient, order: str) -> None:
+    alone = client.post(f"/v1/convert?order={order}", json=GRAPH)
+    assert problem_document(alone, 422, "unused_option")["errors"][0]["path"] == "$.query.order"
+    enveloped = client.post("/v1/convert?to=json", json={"graph": GRAPH, "order": order})
+    assert problem_document(enveloped, 422, "unused_option")["errors"][0]["path"] == "$.order"
+    assert client.post("/v1/convert?order=given", json=GRAPH).status_code == 200
+    assert client.post("/v1/convert", json={**GRAPH, "order": order}).status_code == 200
+    graph = client.post(f"/v1/convert?to=graph&order={order}", json=GRAPH)
+    assert graph.json()["order"] == order
 
 
 def test_what_a_problem_needs_is_told_when_asked_for(client: TestClient) -> None:
@@ -412,6 +425,7 @@ def test_tiles_are_judged(client: TestClient) -> None:
         ("", {"tiling": TILING}, "missing_field"),
         ("", {**LAYER, "tiling": TILING}, "not_wrapped"),
         ("", {"graph": LAYER, "tiling": TILING, "hint": PLAN}, "unknown_field"),
+        ("", {"graph": LAYER, "tiling": TILING, "order": "free"}, "unknown_field"),
         ("?recheck=true", {"graph": LAYER, "tiling": TILING}, "no_recheck"),
     ],
 )
@@ -419,6 +433,11 @@ def test_what_is_wrong_about_tiles_is_told(
     client: TestClient, query: str, body: JsonObject, code: str
 ) -> None:
     problem_document(client.post(f"/v1/verify{query}", json=body), 422, code)
+
+
+def test_operators_are_tiled_one_by_one_in_no_order(client: TestClient) -> None:
+    problem_document(client.post("/v1/tile?order=free", json=LAYER), 422, "unknown_parameter")
+    problem_document(client.post("/v1/tile", json={"graph": LAYER, "in_place": False}), 422, "unknown_field")
 
 
 def test_a_problem_has_no_operators_to_tile(client: TestClient) -> None:
