@@ -261,7 +261,7 @@ def test_a_run_with_symbols_that_is_stopped_gives_its_best_plan(running: Server)
         return len(begin) > 40
 
     with Client(running.url) as client:
-        plan = solve_symbolic(client, problem, Options(time_limit=LONG), "order", 1, stopped)
+        plan = solve_symbolic(client, problem, Options(time_limit=LONG), "order", None, stopped)
     assert plan.status in (Status.FEASIBLE, Status.UNKNOWN)
     assert judge_symbolic(problem, plan).violations == ()
 
