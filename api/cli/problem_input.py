@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
-from memstow.api.cli.parser import add_option, add_options, first_named
+from memstow.api.cli.parser import add_option, add_options, amount, first_named
 from memstow.planner.model.errors import InputError, Issue, changing_issues, closest_match
-from memstow.planner.reading.json_text import parse_json, read_bytes
+from memstow.planner.reading.json_text import LARGEST_INPUT, parse_json, read_bytes, too_large
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 
 STDIN = "-"
+_MAX_RECORDING: Final = "MEMSTOW_MAX_RECORDING"
+# Readers of recordings count the parts of a file in 32 bits.
+_MOST_OF_RECORDING: Final = 4 << 30
 _OF_VALUES: Final = ("missing_symbol", "unknown_symbol", "value_out_of_range")
 # XLA writes what memstow needs into two files; the second is found beside the first.
 _SIZES, _TIMES = "-buffer-assignment.txt", "-live-range.txt"
@@ -294,7 +297,40 @@ def read_bytes_of(path: str) -> bytes:
         raise InputError.single("no_stdin", "standard input", "it is closed; name a file instead of -")
     if not path:
         raise InputError.single("no_name", "FILE", "the name of the file is empty; - is standard input")
-    return read_bytes(sys.stdin.buffer if path == STDIN else path)
+    largest = _largest_recording()
+    with changing_issues(_with_way_out):
+        data = read_bytes(sys.stdin.buffer if path == STDIN else path, largest)
+        if len(data) > LARGEST_INPUT:
+            from memstow.planner.formats import recorded_format
+
+            if recorded_format(data) is None:
+                raise too_large("standard input" if path == STDIN else path, LARGEST_INPUT)
+    return data
+
+
+def _largest_recording() -> int:
+    """How many bytes a recording may have, as the user says: those of training are large."""
+    text = os.environ.get(_MAX_RECORDING)
+    if text is None:
+        return LARGEST_INPUT
+    try:
+        largest = amount(text)
+    except argparse.ArgumentTypeError as error:
+        raise InputError.single("wrong_amount", _MAX_RECORDING, str(error)) from None
+    if not LARGEST_INPUT <= largest <= _MOST_OF_RECORDING:
+        message = (
+            f"{text!r} is out of range: it must be at least {LARGEST_INPUT:,} and at most "
+            f"{_MOST_OF_RECORDING:,}"
+        )
+        raise InputError.single("wrong_amount", _MAX_RECORDING, message)
+    return largest
+
+
+def _with_way_out(issue: Issue) -> Issue:
+    if issue.code != "too_large":
+        return issue
+    more = f"of a recording of PyTorch more is read with {_MAX_RECORDING}=2GiB"
+    return replace(issue, message=f"{issue.message}; {more}")
 
 
 def warn_if_terminal(path: str | None) -> None:

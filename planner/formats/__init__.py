@@ -135,7 +135,7 @@ def read_recording(data: bytes, name: str | None = None, device: str | None = No
 
     `device`: which of its devices; an InputError where the bytes are something else, which has none.
     """
-    name = _recorded_format(data) if name is None else name
+    name = recorded_format(data) if name is None else name
     if name in RECORDED:
         from memstow.planner.recorded import recording
 
@@ -148,8 +148,8 @@ def read_recording(data: bytes, name: str | None = None, device: str | None = No
     return None
 
 
-def _recorded_format(data: bytes) -> str | None:
-    """The format of the recording that the bytes look like."""
+def recorded_format(data: bytes) -> str | None:
+    """The format of the recording that the bytes look like; None if they look like something else."""
     require_bytes(data)
     if data[:1] not in (b"\x80", b"\x1f", b"0", b"1", b"I") and b'"traceEvents"' not in data:
         return None
@@ -234,7 +234,7 @@ def write_problem(problem: Problem, name: str = "json") -> bytes:
 
 def read_plan(data: bytes, problem: Problem, name: str | None = None) -> Plan:
     """The plan in the bytes. Whether it is right is for `verify` to say."""
-    name = _recorded_format(data) if name is None else name
+    name = recorded_format(data) if name is None else name
     if name is None and not looks_like_json(data):
         name = text_format(data)
     if name is not None:

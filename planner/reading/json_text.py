@@ -33,7 +33,7 @@ def read_bytes(source: str | os.PathLike[str] | BinaryIO, limit: int = LARGEST_I
             # Only a shortcut: the size of a device or a pipe says nothing.
             size = os.fstat(stream.fileno()).st_size
             if size > limit:
-                raise _too_large(name, limit)
+                raise too_large(name, limit)
             # What is read in one piece is not copied.
             return _drained(stream, limit, name, max(size + 1, _CHUNK))
     except ValueError:  # a NUL byte in the name
@@ -52,7 +52,7 @@ def _drained(stream: BinaryIO, limit: int, name: str, piece: int = _CHUNK) -> by
     except OSError as error:
         raise InputError.single(*_problem_with(error, name)) from None
     if left <= 0:
-        raise _too_large(name, limit)
+        raise too_large(name, limit)
     return b"".join(chunks)
 
 
@@ -61,7 +61,8 @@ def _name_of(stream: BinaryIO) -> str:
     return name if isinstance(name, str) else "input"
 
 
-def _too_large(name: str, limit: int) -> InputError:
+def too_large(name: str, limit: int) -> InputError:
+    """The error about an input of more than so many bytes."""
     return InputError.single(
         "too_large", printable(name, 200), f"more than {limit:,} bytes, the most that is read"
     )

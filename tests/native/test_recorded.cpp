@@ -206,15 +206,33 @@ TEST(recorded_trace_is_read) {
     CHECK(recordings.labels[made.labels.at(0)] == "aten::mm");
 }
 
+const std::string kLog =
+    "1 0x7f00 4096 0\nIteration Index : 0\nmicro-batch : F\na.mlp->MoELayer Layer : F-start\n"
+    "1 0x9f00 512 0x7\na.mlp->MoELayer Layer : F-end\n0 0x9f00 512 0x7\n1 0xaf00 700 0\n"
+    "Iteration Index : end\n0 0x7f00 4096 0\n";
+
+TEST(recorded_log_has_layers_and_iterations) {
+    const Recordings recordings = read_stalloc_log(kLog);
+    const Device& device = recordings.devices.at(0);
+    CHECK(device.events.size() == 5 && device.events[1].is_dynamic && !device.events[3].is_dynamic);
+    CHECK(device.iterations.size() == 2 && device.iterations[1].name == "tail" &&
+          device.iterations[1].first_event == 4);
+    const Lives made = lives(recordings, device);
+    CHECK(made.stream_pools.size() == 2 && made.stream_pools[1].pool == kDynamicLayers);
+    CHECK(recordings.labels[made.labels.at(2)] == "micro-batch 0 F");
+    CHECK(tried("1 0x7f00 4096\n", read_stalloc_log) == "damaged" && tried("", read_stalloc_log) == "");
+}
+
 TEST(recorded_fuzz) {
     std::mt19937 random(7);
     const std::string snapshot = Writer::snapshot(events());
     constexpr std::string_view kOps =
         "(.012JKMNTUXBCGael]t)dsu}hjqr\x80\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x90\x91\x94\x95\x96";
-    std::size_t whole = 0;
+    std::size_t whole = 0, logs = 0;
     for (int i = 0; i < 20'000; ++i) {
         whole += tried(mutated(snapshot, random, kOps)) == "";
         tried(mutated(kTrace, random, "\"\\,{}[]:-0129eE.\n"), read_trace);
+        logs += tried(mutated(kLog, random, "01 x7fF:\n-"), read_stalloc_log) == "";
     }
-    CHECK(whole > 100);
+    CHECK(whole > 100 && logs > 100);
 }

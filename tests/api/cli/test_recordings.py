@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memstow.api.cli import problem_input
 from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli
 from tests.torch_recordings import CachingAllocator, pickled, sample, snapshot_of, trace_of, training_step
@@ -131,3 +132,32 @@ def test_a_pickle_that_would_run_code_is_refused(cli: Cli, tmp_path: Path) -> No
     ran = cli("solve", path)
     assert ran.code == Exit.USAGE
     assert "[runs_code]" in ran.err
+
+
+def test_more_of_a_recording_is_read_where_the_user_says_so(
+    cli: Cli, step: tuple[Path, CachingAllocator], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = step
+    monkeypatch.setattr(problem_input, "LARGEST_INPUT", 1000)
+    ran = cli("inspect", path)
+    assert ran.code == Exit.USAGE
+    assert "more than 1,000 bytes" in ran.err
+    assert "MEMSTOW_MAX_RECORDING=2GiB" in ran.err
+    monkeypatch.setenv("MEMSTOW_MAX_RECORDING", "1MiB")
+    assert cli("inspect", path).code == Exit.DONE
+    # Anything else is as large as before.
+    table = tmp_path / "step.csv"
+    cli("convert", path, table)
+    assert table.stat().st_size > 1000
+    ran = cli("inspect", table)
+    assert (ran.code, "more than 1,000 bytes" in ran.err) == (Exit.USAGE, True)
+
+
+@pytest.mark.parametrize("text", ["5GiB", "much", "1"])
+def test_how_much_of_a_recording_is_read_is_an_amount_within_limits(
+    cli: Cli, step: tuple[Path, CachingAllocator], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("MEMSTOW_MAX_RECORDING", text)
+    ran = cli("inspect", step[0])
+    assert ran.code == Exit.USAGE
+    assert "MEMSTOW_MAX_RECORDING: " in ran.err
