@@ -47,9 +47,9 @@ Makes one file that holds the page and the plan: it works offline, loads nothing
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
 which buffers moved. With a front and what it is a front of it shows the points to choose from, and the plan
 of each. With a problem with symbols and its plan it has a slider for each symbol. A plan in CSV says what
-its buffers are; other plans need their problem, by --problem or, both in JSON, before the plan.
-With an --output that ends with .loops.json, .loops.txt,
-.loops.h or .loops.svg it writes the loops of a plan of a graph instead: what runs step by step, and where
+its buffers are, and so does a recording of an allocator, which is shown beside its plan; other plans need
+their problem, by --problem or, both in JSON, before the plan. With an --output that ends with .loops.json,
+.loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a graph instead: what runs step by step, and where
 in memory.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
@@ -116,12 +116,25 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _take_problem_first(args: argparse.Namespace) -> None:
-    """Take a problem that is named before its plan, as for `memstow verify`, as one of --problem."""
+    """Take a problem that is named before its plan, as for `memstow verify`, as one of --problem.
+
+    A recording beside a plan is both: the problem, and the plan of the allocator that was recorded.
+    """
     if args.problem is not None or args.other is None or STDIN in (args.plan, args.other):
+        return
+    recordings = [path for path in (args.plan, args.other) if _is_recording(path)]
+    if len(recordings) == 1:
+        args.problem = recordings[0]
         return
     # Where the first is a plan, as in a comparison, the second need not be read for this.
     if _is_plan(args.plan) is False and _is_plan(args.other) is True:
         args.problem, args.plan, args.other = args.plan, args.other, None
+
+
+def _is_recording(path: str) -> bool:
+    from memstow.planner import formats
+
+    return formats.recorded_format(read_bytes_of(path)) is not None
 
 
 def _is_plan(path: str) -> bool | None:

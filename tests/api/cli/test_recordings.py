@@ -74,8 +74,11 @@ def test_the_allocators_plan_and_ours_are_shown_beside_each_other(
     path, page = step[0], tmp_path / "page.html"
     plan = tmp_path / "plan.json"
     assert cli("solve", path, "--output", plan).code == Exit.DONE
-    ran = cli("view", path, plan, "--problem", path, "--output", page)
+    assert cli("view", path, plan, "--problem", path, "--output", page).code == Exit.DONE
+    named = page.read_bytes()
+    ran = cli("view", path, plan, "--output", page)
     assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert page.read_bytes() == named
     found = re.search(r'id="held">([\w+/=]*)<', page.read_text())
     assert found is not None
     held = json.loads(gzip.decompress(base64.b64decode(found.group(1))))
