@@ -49,8 +49,8 @@ which buffers moved. With a front and what it is a front of it shows the points 
 of each. With a problem with symbols and its plan it has a slider for each symbol. A plan in CSV says what
 its buffers are, and so does a recording of an allocator, which is shown beside its plan; other plans need
 their problem, by --problem or, both in JSON, before the plan. With an --output that ends with .loops.json,
-.loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a graph instead: what runs step by step, and where
-in memory.
+.loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a graph instead: what runs step by step,
+and where in memory.
 A plan that was made with --target, --capacity or --fit-only is for the problem changed that way: pass the
 same options here.""",
         examples="""
