@@ -43,6 +43,7 @@ _FEW_BYTES: Final = 64 << 20
 DYNAMIC_LAYERS: Final = "dynamic layers"
 """How the names of pools end that hold what differs from step to step."""
 _DYNAMIC_LAYERS: Final = (-1, -1)
+_OF_STREAM: Final = re.compile(r"stream -?\d+")
 _PROCESSOR: Final = 0
 _GRAPHICS: Final = 1
 
@@ -250,6 +251,11 @@ def _recording(recordings: _recordings.Recordings, number: int, called: str) -> 
     )
     problem = Problem(version=1, pools=tuple(Pool(id=pool) for pool in names), buffers=buffers)
     return Recording(problem, Plan(status=Status.FEASIBLE, placements=places), usage)
+
+
+def is_of_stream(pool: str) -> bool:
+    """Whether a pool of a recording is what one stream allocates, and neither of a graph nor of layers."""
+    return _OF_STREAM.fullmatch(pool) is not None
 
 
 def _text(recordings: _recordings.Recordings, label: int) -> str:

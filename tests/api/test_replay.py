@@ -20,7 +20,9 @@ import memstow.torch
 from memstow.api.plugins.torch import replay as plugin
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Problem
+from memstow.planner.recorded.recording import read_recording
 from memstow.planner.replay import library_path
+from tests.torch_recordings import CachingAllocator, pickled, snapshot_of, training_step
 
 
 class Event(NamedTuple):
@@ -77,6 +79,7 @@ class Program:
     """Runs steps, and writes into all memory what has to be there when it is freed."""
 
     def __init__(self) -> None:
+        self.streams: dict[int, int] = {}
         self.library = plugin._library()
         self.live: dict[int, tuple[int, int, int]] = {}
         self.mark = 0
@@ -87,7 +90,7 @@ class Program:
             if event.is_free:
                 self.free(event.number)
                 continue
-            address = self.library.memstow_malloc(event.size, 0, None)
+            address = self.library.memstow_malloc(event.size, 0, self.streams.get(event.number))
             assert address
             self.mark = self.mark % 255 + 1
             ctypes.memset(address, self.mark, event.size)
@@ -99,7 +102,7 @@ class Program:
             return
         address, size, mark = self.live.pop(number)
         assert ctypes.string_at(address, size) == bytes([mark]) * size
-        self.library.memstow_free(address, size, 0, None)
+        self.library.memstow_free(address, size, 0, self.streams.get(number))
 
     def free_all(self) -> None:
         """Free what outlives the step."""
@@ -166,6 +169,40 @@ def test_a_step_that_differs_keeps_what_is_written_and_most_places(seed: int, pr
     assert counts.planned + counts.unplanned == allocated
     assert 0 < counts.unplanned < 0.1 * allocated
     assert counts.other_bytes == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_recording_of_several_streams_has_the_plan_of_the_largest(seed: int, program: Program) -> None:
+    allocator = CachingAllocator()
+    random = Random(seed)
+    for _ in range(3):
+        training_step(allocator, random, layers=4, stream=0)
+        training_step(allocator, random, layers=2, stream=7)
+    problem = read_recording(pickled(snapshot_of(allocator))).problem
+    assert [pool.id for pool in problem.pools] == ["stream 0", "stream 7"]
+    plan = memstow.plan(problem)
+    of_stream_7 = [number for number, buffer in enumerate(problem.buffers) if buffer.pool == "stream 7"]
+    program.streams = dict.fromkeys(of_stream_7, 7)
+    events = events_of(problem)
+    with memstow.torch.replay(plan, problem, on_processor=True) as replay:
+        with replay.step(0):
+            program.run(events)
+        program.free_all()
+        counts = replay.statistics()
+        assert (
+            counts.high_water
+            == counts.arena
+            == next(use.peak for use in plan.pools if use.pool == "stream 0")
+        )
+        assert (counts.planned, counts.unplanned) == (
+            len(problem.buffers) - len(of_stream_7),
+            len(of_stream_7),
+        )
+        for _ in range(3):
+            with replay.step(0):
+                program.run(changed(events, random, 0.1))
+            program.free_all()
+        assert replay.statistics().planned > 3 * counts.planned
 
 
 @pytest.mark.parametrize("name", ["training_128", "training_1024", "fullstep_ctx256"])
