@@ -21,7 +21,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.printable import printable
-from memstow.planner.model.problem import DEFAULT_POOL, Buffer, Pool, Problem
+from memstow.planner.model.problem import DEFAULT_POOL, PEAK, Buffer, Pool, Problem
 from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import require_bytes
 from memstow.planner.recorded import _recordings
@@ -249,7 +249,13 @@ def _recording(recordings: _recordings.Recordings, number: int, called: str) -> 
         expandable_segments=recordings.expandable_segments if recordings.has_settings else None,
         users=tuple(User(texts[label], held, allocations) for label, held, allocations in lives.users),
     )
-    problem = Problem(version=1, pools=tuple(Pool(id=pool) for pool in names), buffers=buffers)
+    problem = Problem(
+        version=1,
+        pools=tuple(Pool(id=pool) for pool in names),
+        buffers=buffers,
+        # No stream is better than another: what they need together counts.
+        objective=(str(PEAK),) if several else None,
+    )
     return Recording(problem, Plan(status=Status.FEASIBLE, placements=places), usage)
 
 

@@ -125,6 +125,7 @@ def test_streams_and_pools_of_graphs_share_no_memory() -> None:
     assert [pool.id for pool in recording.problem.pools] == ["stream 0", "stream 7", "stream 7, pool 0.1"]
     assert [buffer.pool for buffer in recording.problem.buffers] == [p.id for p in recording.problem.pools]
     assert (recording.usage.allocated, recording.usage.least) == (4096, 3 * 4096)
+    assert recording.problem.terms() == ("peak",)
     assert not verify(recording.problem, recording.plan)
 
 
