@@ -28,6 +28,7 @@ from memstow.planner.front.front_request import (
 from memstow.planner.front.problem_front import problem_points
 from memstow.planner.front.two_terms import CAPACITY, PlansFor, default_terms, require_front, two_terms
 from memstow.planner.graph.documents import retarget
+from memstow.planner.model import PLANNED
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.front import (
@@ -68,6 +69,9 @@ def with_choices(document: Problem | Graph, options: FrontOptions) -> Problem | 
 
 # Issues of pins that depend on the memories alone.
 _PINS: Final = ("pin_beyond_capacity", "pin_on_reserved", "pin_misaligned")
+# Of a graph that is placed only to choose its memory: tensors, and steps of work.
+_MOST_TO_PLACE: Final = 2_000
+_WORK_TO_PLACE: Final = 100_000
 # Each point has a plan: those of a front together place no more buffers than this.
 _MOST_PLACEMENTS: Final = 1_000_000
 
@@ -203,12 +207,33 @@ def _moved(document: Problem | Graph, target: Target) -> Problem | Graph | Expla
 
 
 def _alone(document: Problem | Graph, options: FrontOptions, moved: Problem | Graph) -> Problem | Graph:
-    """A graph that names no memory, in the largest alone where a front is of its one peak: as an arena is."""
+    """A graph that names no memory, in one alone where a front is of its one peak: as an arena is."""
     if isinstance(moved, Problem) or isinstance(document, Problem) or len(moved.pools) < 2:
         return moved
     if options.terms not in (None, GRAPH_TERMS) or _names_pools(document):
         return moved
-    return replace(moved, pools=(max(moved.pools, key=_room),))
+    return replace(moved, pools=(_arena(moved),))
+
+
+def _arena(graph: Graph) -> Pool:
+    """The fastest memory that holds the graph as it is listed, or else the largest.
+
+    No point is missing in the one that is chosen: another needs less than the graph as it is, which costs
+    least. With alternatives, which may cost less and need more, it is the largest.
+    """
+    largest = max(graph.pools, key=_room)
+    faster = [pool for pool in graph.pools if pool.cost < largest.cost]
+    if not faster or graph.alternatives or len(graph.tensors) > _MOST_TO_PLACE:
+        return largest
+    from memstow.planner.graph.schedules import scheduled_problem
+    from memstow.planner.solve.engine import plan
+
+    options = Options(solver="greedy", deterministic=True, work_limit=_WORK_TO_PLACE)
+    for pool in sorted(faster, key=lambda pool: pool.cost):
+        problem = scheduled_problem(replace(graph, pools=(pool,), objective=()), None)
+        if plan(problem, options).status in PLANNED:
+            return pool
+    return largest
 
 
 def _names_pools(graph: Graph) -> bool:

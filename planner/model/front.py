@@ -115,8 +115,9 @@ class TargetFront:
     bytes: Count | None = Field(description="All of its memory; null: a pool of it has no limit.")
     pool: str | None = Field(
         default=None,
-        description="The largest of its memories, where a graph that names none is in that alone: points and "
-        "`complete` are about that memory.",
+        description="The memory that all is in, where a graph names none and the target has several: the "
+        "fastest that holds the graph as it is, else (or with alternatives) the largest. Points and "
+        "`complete` are about it.",
     )
     points: tuple[FrontPoint, ...] = ()
     complete: Annotated[bool, Field(strict=True)] = False

@@ -158,6 +158,44 @@ def test_what_is_proven_of_one_order_is_not_said_of_all_in_several_memories(has_
         assert not verify(replace(graph, pools=board.pools, objective=None), point.plan)
 
 
+@pytest.mark.parametrize(
+    ("capacity", "has_alternatives", "pool"),
+    [(4096, False, "fast"), (15, False, "fast"), (14, False, "slow"), (4096, True, "large")],
+)
+def test_a_graph_is_in_the_fastest_memory_that_holds_it_as_it_is(
+    capacity: int, has_alternatives: bool, pool: str
+) -> None:
+    """x and y, then y and z: 15 bytes live at once."""
+    other = memstow.Alternative(
+        id="other", replaces=["f"], operators=[memstow.Operator(id="e", inputs=["x"], outputs=["y"])], cost=1
+    )
+    graph = Graph(
+        tensors=[memstow.Tensor(id=name, size=size) for name, size in {"x": 5, "y": 10, "z": 5}.items()],
+        operators=[
+            memstow.Operator(id="f", inputs=["x"], outputs=["y"], cost=2),
+            memstow.Operator(id="g", inputs=["y"], outputs=["z"], cost=2),
+        ],
+        inputs=["x"],
+        outputs=["z"],
+        alternatives=[other] if has_alternatives else [],
+    )
+    board = Target(
+        name="board",
+        pools=[
+            Pool(id="large", capacity=1 << 20, cost=8),
+            Pool(id="slow", capacity=64, cost=2),
+            Pool(id="fast", capacity=capacity, cost=1),
+        ],
+    )
+    (found,) = memstow.front(graph, targets=[board], options=ENOUGH).targets
+    assert (found.fits, found.pool, found.complete) == ("yes", pool, True)
+    assert values(found.points) == values(memstow.front(graph, options=ENOUGH).points)
+    moved = replace(graph, pools=board.pools, objective=None)
+    for point in found.points:
+        assert {place.pool for place in point.plan.placements} == {pool}
+        assert not verify(moved, point.plan)
+
+
 def test_a_graph_that_names_a_memory_is_not_moved_to_another() -> None:
     graph: Graph = random_net(3000, 6)
     named = replace(graph, tensors=(replace(graph.tensors[0], pools=("p0",)), *graph.tensors[1:]))
