@@ -331,11 +331,15 @@ _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in name
 __all__ = sorted(["__version__", *_HOME_OF])
 
 
+def _from_home(module: str, homes: dict[str, str], name: str) -> object:
+    """What a module that imports nothing at once has under this name, from the module that is its home."""
+    if name not in homes:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return getattr(import_module(homes[name]), name)
+
+
 def __getattr__(name: str) -> object:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'memstow' has no attribute {name!r}")
-    value: object = getattr(import_module(home), name)
+    value = _from_home("memstow", _HOME_OF, name)
     globals()[name] = value
     return value
 

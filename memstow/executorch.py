@@ -3,8 +3,9 @@
 Importing this module imports neither torch nor ExecuTorch; docs/integrations.md has examples.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from memstow import _from_home
 
 if TYPE_CHECKING:
     from memstow.api.plugins.executorch.algorithm import Memstow as Memstow
@@ -21,7 +22,4 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'memstow.executorch' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    return _from_home(__name__, _HOMES, name)

@@ -6,8 +6,9 @@ addresses of a plan. Importing this module does not import torch; docs/pytorch.m
 examples.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from memstow import _from_home
 
 if TYPE_CHECKING:
     from memstow.api.plugins.torch.inductor import inductor as inductor
@@ -42,11 +43,8 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'memstow.torch' has no attribute {name!r}")
     try:
-        return getattr(import_module(home), name)
+        return _from_home(__name__, _HOMES, name)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
