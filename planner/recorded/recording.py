@@ -50,7 +50,7 @@ _GRAPHICS: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A line of a program or an operator, and what it held when most was allocated; `who` may be empty."""
+    """A line of a program or an operator, and what it held of `Usage.least`; `who` may be empty."""
 
     who: str
     bytes: int
@@ -81,7 +81,7 @@ class Usage:
     expandable_segments: bool | None
     """Whether segments could grow, which wastes less; None: not recorded."""
     users: tuple[User, ...]
-    """Those at the moment when most was allocated, the largest first."""
+    """Those of `least`: when most of each pool was allocated, the largest first."""
 
     @property
     def lost(self) -> int | None:

@@ -90,7 +90,7 @@ NB_MODULE(_recordings, m) {
                 for (const auto& user : self.users) users.emplace_back(user.label, user.bytes, user.count);
                 return users;
             },
-            "Labels with their bytes and allocations when most is allocated, the largest first.")
+            "Labels with their bytes and allocations when most of each pool is allocated, the largest first.")
         .def_ro("alignment", &Lives::alignment)
         .def_ro("at_start", &Lives::at_start)
         .def_ro("unpaired", &Lives::unpaired)

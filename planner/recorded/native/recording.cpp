@@ -235,10 +235,11 @@ class Builder {
             }
         }
         made_.unseen = std::max<std::int64_t>(made_.unseen, 0);
-        find_least();
+        const std::vector<std::int64_t> moments_of_pools = find_least();
         std::unordered_map<Label, User> users;
         for (std::size_t i = 0; i < made_.begins.size(); ++i) {
-            if (made_.begins[i] <= made_.allocated_at && made_.allocated_at < made_.ends[i]) {
+            const std::int64_t moment = moments_of_pools[made_.pools[i]];
+            if (made_.begins[i] <= moment && moment < made_.ends[i]) {
                 User& user = users[made_.labels[i]];
                 user.label = made_.labels[i];
                 user.bytes += made_.sizes[i];
@@ -251,11 +252,13 @@ class Builder {
         });
     }
 
-    void find_least() {
+    // Returns when each pool has the most live.
+    std::vector<std::int64_t> find_least() {
         const std::size_t count = made_.stream_pools.size();
+        std::vector<std::int64_t> moments(count, made_.allocated_at);
         if (count == 1) {
             made_.least = made_.allocated;
-            return;
+            return moments;
         }
         // Events by time, and of one time ends first: an address that changes hands is not live twice.
         std::vector<std::tuple<std::int64_t, std::int64_t, std::uint32_t>> steps;
@@ -268,9 +271,13 @@ class Builder {
         std::vector<std::int64_t> live(count), most(count);
         for (const auto& [time, change, pool] : steps) {
             live[pool] += change;
-            most[pool] = std::max(most[pool], live[pool]);
+            if (live[pool] > most[pool]) {
+                most[pool] = live[pool];
+                moments[pool] = time;
+            }
         }
         made_.least = std::accumulate(most.begin(), most.end(), std::int64_t{0});
+        return moments;
     }
 
     // Segments as they are at the end, and what was reserved and given back before.

@@ -136,7 +136,7 @@ struct Lives {
     std::int64_t least = 0;            // what any plan needs: the most that each pool has live, added up
     std::int64_t requested_most = 0;   // the same, in bytes as the program requested them
     std::int64_t allocated_at = 0;     // when
-    std::vector<User> users;           // then, the largest first
+    std::vector<User> users;           // when each pool has most live: of `least`, the largest first
 };
 
 // Throws Refused where sizes add up to more than a problem may have.

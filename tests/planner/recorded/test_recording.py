@@ -126,6 +126,7 @@ def test_streams_and_pools_of_graphs_share_no_memory() -> None:
     assert [buffer.pool for buffer in recording.problem.buffers] == [p.id for p in recording.problem.pools]
     assert (recording.usage.allocated, recording.usage.least) == (4096, 3 * 4096)
     assert recording.problem.terms() == ("peak",)
+    assert sum(user.bytes for user in recording.usage.users) == recording.usage.least
     assert not verify(recording.problem, recording.plan)
 
 
