@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -150,6 +151,41 @@ def test_the_graph_of_the_kernels_needs_what_inductor_estimates(monkeypatch: pyt
     assert len(compared) == 2, "forward and backward"
     for estimate, live in compared:
         assert live == estimate
+
+
+class _Node:
+    """A node of Inductor's scheduler, as far as its order depends on it."""
+
+    def __init__(self, name: str, reads: list[str], *, takes: int, frees: int) -> None:
+        self.name = name
+        self.unmet_dependencies = [SimpleNamespace(name=read) for read in reads]
+        sizes = SimpleNamespace(size_alloc=takes, size_free=frees)
+        self.users: list[Any] = []
+        self._buffer = SimpleNamespace(get_name=lambda: f"buf_{name}", mpi_buffer=sizes, users=self.users)
+
+    def get_name(self) -> str:
+        """The name of the node."""
+        return self.name
+
+    def get_outputs(self) -> list[Any]:
+        """The one buffer that it makes."""
+        return [self._buffer]
+
+    def get_buffer_names(self) -> set[str]:
+        """Its name."""
+        return {self._buffer.get_name()}
+
+
+def test_one_of_several_results_is_taken_where_they_are_made() -> None:
+    from memstow.api.plugins.torch.inductor import _with_parts_taken
+
+    make = _Node("make", [], takes=96, frees=0)
+    other = _Node("other", [], takes=32, frees=32)
+    first, second = (_Node(name, ["buf_make"], takes=0, frees=48) for name in ("first", "second"))
+    make.users += [SimpleNamespace(node=first), SimpleNamespace(node=second)]
+    # Until the second one is taken as well, the memory of both is held.
+    names = [node.name for node in _with_parts_taken([make, first, other, second])]
+    assert names == ["make", "first", "second", "other"]
 
 
 def _fields(graph: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from itertools import accumulate
+from math import inf
 from typing import Any, Final
 
 from torch._inductor import memory
@@ -46,14 +47,43 @@ _WITHIN: Final = 1.01
 """An arena may take this multiple of the bytes that are live at most: it is there while they are not."""
 
 
-def inductor(*, order: bool = True, arena: bool = True, work_limit: int = DEFAULT_WORK) -> dict[str, object]:
+def inductor(
+    *,
+    order: bool = True,
+    arena: bool = True,
+    memory_budget: float | None = None,
+    work_limit: int = DEFAULT_WORK,
+) -> dict[str, object]:
     """The options of `torch.compile(model, options=memstow.torch.inductor())`.
 
     `order`: kernels run in the order with the least live bytes that the search finds. `arena`: buffers that
     do not leave the program get offsets in one arena, unless it takes over 1 % more than is live at most.
-    `work_limit`: work of each of the two searches, which are deterministic.
+    `memory_budget`: what a training step may need at most, in bytes, or as a share of what it needs with
+    PyTorch's own choice of what is kept for the backward pass. `work_limit`: work of each search; all of
+    them are deterministic.
     """
-    return {"_post_fusion_custom_pass": InductorPass(order=order, arena=arena, work_limit=work_limit)}
+    options: dict[str, object] = {
+        "_post_fusion_custom_pass": InductorPass(order=order, arena=arena, work_limit=work_limit)
+    }
+    if memory_budget is not None:
+        options |= _partitioned(memory_budget, work_limit)
+    return options
+
+
+def _partitioned(budget: float, work_limit: int) -> dict[str, object]:
+    """The option that keeps a training step within a budget."""
+    most = 1 if isinstance(budget, float) else inf
+    if type(budget) not in (int, float) or not 0 <= budget <= most:
+        raise ValueError(
+            f"memory_budget is a number of bytes (int), or a share from 0.0 to 1.0, not {budget!r}"
+        )
+    try:
+        from memstow.api.plugins.torch.partitioner import Partitioner
+    except ImportError as error:
+        message = f"memstow: no memory_budget is kept, since ImportError: {error}"
+        warnings.warn(message, RuntimeWarning, 3)
+        return {}
+    return {"custom_partitioner_fn": Partitioner(budget=budget, work_limit=work_limit)}
 
 
 class InductorPass(CustomSchedulerPass):  # type: ignore[misc]
@@ -104,7 +134,43 @@ def _ordered(nodes: list[Any], options: Options) -> list[Any]:
         return nodes
     ordered = [by_name[name] for name in plan.schedule.order]
     peak, _ = memory.estimate_peak_memory(ordered, freeable, outputs)
-    return ordered if peak < listed else nodes
+    return _with_parts_taken(ordered if peak < listed else nodes)
+
+
+def _with_parts_taken(nodes: list[Any]) -> list[Any]:
+    """The nodes, with who takes one of several results right behind who makes them.
+
+    What is not taken yet holds all of them.
+    """
+    maker_of = _makers_of_parts(nodes)
+    takers: dict[str, list[Any]] = {}
+    others: list[Any] = []
+    for node in nodes:
+        makers = {maker_of.get(buffer.get_name()) for buffer in node.get_outputs()}
+        maker = makers.pop() if len(makers) == 1 else None
+        # Who reads anything else may have to wait for that.
+        if (
+            maker is not None
+            and {entry.name for entry in node.unmet_dependencies} <= maker.get_buffer_names()
+        ):
+            takers.setdefault(maker.get_name(), []).append(node)
+        else:
+            others.append(node)
+    return [entry for node in others for entry in (node, *takers.get(node.get_name(), ()))]
+
+
+def _makers_of_parts(nodes: Sequence[Any]) -> dict[str, Any]:
+    """By buffer that is one of several results: the node that makes all of them."""
+    return {
+        part.get_name(): node
+        for node in nodes
+        for buffer in node.get_outputs()
+        if buffer.mpi_buffer.size_alloc > buffer.mpi_buffer.size_free
+        for user in buffer.users
+        if hasattr(user.node, "get_outputs")
+        for part in user.node.get_outputs()
+        if part.mpi_buffer.size_free > part.mpi_buffer.size_alloc
+    }
 
 
 def graph_of_nodes(nodes: Sequence[Any], freeable: dict[str, Any], outputs: Iterable[str]) -> Graph:
@@ -124,16 +190,7 @@ def graph_of_nodes(nodes: Sequence[Any], freeable: dict[str, Any], outputs: Iter
         for reader in entry.mpi_buffer.succ_nodes:
             read[reader.get_name()].append(name)
     maker_of = {buffer.get_name(): node for node in nodes for buffer in node.get_outputs()}
-    parts = {
-        part.get_name(): node
-        for node in nodes
-        for buffer in node.get_outputs()
-        if buffer.mpi_buffer.size_alloc > buffer.mpi_buffer.size_free
-        for user in buffer.users
-        if hasattr(user.node, "get_outputs")
-        for part in user.node.get_outputs()
-        if part.mpi_buffer.size_free > part.mpi_buffer.size_alloc
-    }
+    parts = _makers_of_parts(nodes)
     for node in nodes:
         for buffer in node.get_outputs():
             name, known = buffer.get_name(), buffer.mpi_buffer
